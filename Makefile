@@ -1,0 +1,108 @@
+# heapdump.h: `make help` lists the targets. Each installs the Debian packages it lacks.
+
+CC ?= cc
+CXX ?= c++
+CLANG ?= clang
+CFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g
+STB := $(shell pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb)
+WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+CWARN := $(WARN) -Wstrict-prototypes
+FUZZ_SECONDS ?= 60
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+B := build
+
+# $(call install,packages): those that are missing, from Debian.
+define install
+@missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then \
+  command -v apt-get >/dev/null || { echo "make: these Debian packages, or what your system calls them, are needed:$$missing" >&2; exit 1; }; \
+  echo "installing$$missing" >&2; \
+  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
+fi
+endef
+
+.PHONY: all help demo test peers fuzz bench clean tools-deps test-deps
+.DELETE_ON_ERROR:
+
+all: $(B)/heapdump $(B)/libheapdump_record.so $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/heapdump.c examples/heapdump_record.c,$(wildcard examples/*.c))) ## build everything in examples/
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+# The tool and the recorder ------------------------------------------------------------------
+
+tools-deps:
+	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev)
+
+$(B)/heapdump: examples/heapdump.c heapdump.h | tools-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lstdc++ -lpthread
+
+$(B)/libheapdump_record.so: examples/heapdump_record.c heapdump.h | tools-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
+	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete -l:libunwind.so.8 -ldl -lpthread
+
+$(B)/examples/%: examples/%.c heapdump.h | tools-deps
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
+
+demo: all ## record a real program and show where its memory is
+	$(call install,sqlite3)
+	@tests/peers/demo.sh
+
+# Tests --------------------------------------------------------------------------------------
+# Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where
+# its first line says "threads", under ThreadSanitizer.
+
+TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
+RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
+
+plain_flags := -O2
+asan_flags := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+tsan_flags := -O1 -fsanitize=thread
+
+test-deps:
+	$(call install,gcc g++ libc6-dev libcmocka-dev libstb-dev pkg-config)
+
+define test_rule
+$(B)/tests/$(1)/%: tests/%.c heapdump.h $$(wildcard tests/*.h) | test-deps
+	@mkdir -p $$(@D)
+	@$$(CC) -std=gnu99 -g $$($(1)_flags) $$(CWARN) $$(STB) -Itests $$< -o $$@ -lcmocka -lpthread -lm
+endef
+$(foreach v,plain asan tsan,$(eval $(call test_rule,$(v))))
+
+test: $(RUNS) ## pass the tests: needs a compiler, cmocka and stb
+	@set -e; for t in $(RUNS); do echo "== $$t"; \
+	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $$t; done
+	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
+
+peers: all ## run the real programs of each format against ours
+	@set -e; for p in tests/peers/[0-9]*.sh; do echo "== $$p"; $$p; done
+
+# Fuzzing and benchmarks ---------------------------------------------------------------------
+
+FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
+
+$(B)/fuzz/%: fuzz/%.c heapdump.h
+	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
+	@mkdir -p $(@D)
+	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
+
+fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
+	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/fuzz/corpus/$$f; \
+	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
+
+$(B)/bench: bench/bench.cc heapdump.h
+	$(call install,g++ libstb-dev pkg-config libbenchmark-dev)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) $(STB) $< -o $@ -lbenchmark -lpthread
+
+bench: $(B)/bench ## benchmarks, ours beside the peers
+	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+
+clean: ## remove build/
+	rm -rf $(B)

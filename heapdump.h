@@ -1,0 +1,6195 @@
+/* heapdump.h - record heaps, read heap dumps, say what holds the memory
+
+   A single-file library for C99 and later, and C++11 and later. In ONE source file:
+
+       #define HEAPDUMP_IMPLEMENTATION
+       #include "heapdump.h"
+
+   and in the others just the #include. stb_ds.h must be on the include path (Debian:
+   libstb-dev, `pkg-config --cflags stb`); link with -lpthread where that is a library.
+
+   QUICK START
+
+       // read a heap dump, print where the memory is
+       hd_dump *dump; hd_error err;
+       if (hd_read_file("app.json", NULL, &dump, &err)) { puts(err.message); return 1; }
+       for (size_t i = 0; i < hd_dump_heap_count(dump); i++)   // per process, dump, allocator
+           hd_print_tree(hd_dump_heap(dump, i), &(hd_tree_options){ .cutoff.min_bytes = 65536 },
+                         hd_out_file(stdout));
+       hd_dump_free(dump);
+
+       // record your own allocator
+       hd_recorder *rec = hd_recorder_create(NULL, NULL);
+       HD_SCOPE("engine", "LoadLevel");            // a pseudo-stack frame until the block ends
+       hd_record_alloc(rec, p, n, "Texture");      // after allocating
+       hd_record_free(rec, p);                     // before freeing
+
+       // condense the recording and write it for chrome://tracing or Perfetto's old viewer
+       hd_profile *profile; hd_breakdown *breakdown;
+       hd_recorder_snapshot(rec, NULL, &profile, &err);
+       hd_export(profile, &(hd_cutoff){ .min_bytes = 4096 }, NULL, &breakdown, &err);
+       hd_heap heap = { .pid = 1, .dump = "0x1", .allocator = "engine", .breakdown = breakdown };
+       hd_chrome_write(&heap, 1, NULL, hd_out_file(file), &err);
+
+   ROOMS (search for the tag; each stands twice, as API and as implementation)
+
+       >>base      status, error, allocator, limits, strings; arenas and maps
+       >>io        input and output: memory, files, callbacks
+       >>json      streaming writer; pull parser
+       >>profile   axes, cells, breakdowns: cut-off export, tree
+       >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
+       >>register  address -> (size, context), straight on the OS's memory
+       >>recorder  what a malloc hook calls; snapshots
+       >>chrome    heap dumps in Chromium traces
+       >>dump      hd_read_*: detects the format, reads anything
+
+   Two models carry everything. A *profile* says what allocated the memory: cells, each a self
+   size at one node of every axis (axis 0 the backtrace tree, axis 1 the type). A *breakdown* is
+   what a condensed dump says: cumulative sizes at the nodes worth listing, the rest being
+   `<other>`. Recorders fill profiles, export turns a profile into a breakdown, and whatever
+   prints or writes takes either, labelled with where it came from: an hd_heap.
+
+   OPTIONS FOR THE INCLUDER, defined before the #include
+
+       HEAPDUMP_IMPLEMENTATION  compile the implementation here
+       HEAPDUMP_STATIC          all functions static: a private copy for this source file
+       HEAPDUMP_API             what stands before each declaration (default extern)
+       HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
+       HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
+       HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs
+       HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
+       HD_MAX_AXES              axes a profile may have (default 8)
+
+   CONVENTIONS
+
+   Every fallible function returns hd_status, HD_OK being 0, and writes its result through its
+   last pointers, only on success. `hd_error *` may be NULL, as may every options struct, in
+   which zero means default. Functions named _create return the object, or NULL. Freeing NULL
+   is fine. Objects are not synchronised unless their comment says so; distinct objects never
+   share state. The library never prints, aborts or exits, and treats all input as hostile.
+   Strings it returns (hd_str) are not NUL-terminated and live as long as what they came from.
+
+   The licence stands at the end of the file. */
+
+#ifndef HEAPDUMP_H
+#define HEAPDUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifndef HEAPDUMP_NO_STDIO
+#include <stdio.h>
+#endif
+
+#if defined(__GNUC__)
+#define HD_UNUSED __attribute__((unused))
+#else
+#define HD_UNUSED
+#endif
+
+#ifdef HEAPDUMP_STATIC
+#undef HEAPDUMP_API
+#define HEAPDUMP_API HD_UNUSED static
+#elif !defined(HEAPDUMP_API)
+#define HEAPDUMP_API extern
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =================================================================================== >>base
+   What every room shares: how calls fail, where memory comes from, how strings look. */
+
+/* No such node, entry or context. */
+#define HD_NONE 0xffffffffu
+/* A count that the source of the data did not give. */
+#define HD_UNKNOWN UINT64_MAX
+
+typedef enum hd_status {
+    HD_OK = 0,
+    HD_OUT_OF_MEMORY,    /* the allocator or the OS refused */
+    HD_LIMIT,            /* a bound of hd_limits was reached */
+    HD_IO,               /* reading, writing, renaming failed */
+    HD_MALFORMED,        /* the input breaks the rules of its format */
+    HD_UNKNOWN_FORMAT,   /* the input is in no format the library reads */
+    HD_UNSUPPORTED,      /* valid, but not something this call can represent */
+    HD_OVERFLOW,         /* a sum of sizes or counts passes 2^64 */
+    HD_INVALID,          /* the caller's argument is out of range */
+    HD_CANCELLED         /* the progress callback said stop */
+} hd_status;
+
+/* The constant's name in words, "out of memory" say; static, never NULL. */
+HEAPDUMP_API const char *hd_status_text(hd_status status);
+
+/* What went wrong. Filled on failure only; untouched on success. */
+typedef struct hd_error {
+    hd_status status;
+    uint64_t offset;     /* bytes into the input, HD_UNKNOWN when there is none */
+    uint64_t line;       /* 1-based, 0 when the input is not text */
+    char message[232];   /* one line: what was expected, what was found; NUL-terminated */
+} hd_error;
+
+/* Where memory comes from. `allocate` behaves as realloc does: NULL in, a new block; size 0, the
+   block is freed and NULL returned; NULL out, nothing changed. old_size is the block's size. Memory
+   comes back aligned for any type. Zeroed: the C library's realloc. */
+typedef struct hd_allocator {
+    void *(*allocate)(void *user, void *block, size_t old_size, size_t size);
+    void *user;
+} hd_allocator;
+
+/* An allocator over whole pages of the OS: never touches malloc, safe in a malloc hook and in a
+   signal handler; wasteful for small blocks (each takes at least a page). */
+HEAPDUMP_API hd_allocator hd_page_allocator(void);
+
+/* Bounds on what one call may take. Zero: the default in brackets. */
+typedef struct hd_limits {
+    uint64_t max_memory;   /* bytes allocated at a time [no bound of its own] */
+    uint32_t max_depth;    /* nesting of brackets in the input, up to 1024 [512] */
+    uint64_t max_records;  /* entries, frames, cells: each kind [2^32 - 2] */
+} hd_limits;
+
+/* What reading, exporting and writing calls may be told; all of it optional. */
+typedef struct hd_options {
+    hd_allocator allocator;
+    hd_limits limits;
+    /* Malformed pieces cost that piece, a warning each, instead of failing the call. */
+    bool lenient;
+    void (*warning)(void *user, const hd_error *warning);
+    /* Called now and then with bytes (or cells) done and in all (HD_UNKNOWN: cannot be told);
+       false stops the call with HD_CANCELLED. */
+    bool (*progress)(void *user, uint64_t done, uint64_t total);
+    void *user;            /* handed to both */
+} hd_options;
+
+/* Bytes, usually UTF-8, not NUL-terminated. */
+typedef struct hd_str {
+    const char *data;
+    size_t len;
+} hd_str;
+
+HEAPDUMP_API hd_str hd_cstr(const char *s);          /* NULL gives the empty string */
+HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
+/* By bytes, a prefix before the longer: <0, 0, >0. */
+HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
+
+/* ===================================================================================== >>io
+   Inputs and outputs are small structs passed by value; whoever made one closes it. */
+
+/* Up to `capacity` bytes into `buffer`: how many, 0 at the end, -1 on failure. */
+typedef int64_t (*hd_read_fn)(void *user, void *buffer, size_t capacity);
+
+/* Either bytes in memory (data, size) or a callback (read, user). */
+typedef struct hd_in {
+    const uint8_t *data;
+    uint64_t size;
+    hd_read_fn read;
+    void *user;
+    int mapped;            /* how hd_in_open got it; 0 elsewhere */
+} hd_in;
+
+HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size);  /* borrows data */
+HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
+/* A file by name, mapped where it can be, else (pipes, devices) read as it comes.
+   Close with hd_in_close. Errors: HD_IO. */
+HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
+HEAPDUMP_API void hd_in_close(hd_in *in);
+
+/* Takes all `size` bytes, or returns HD_IO (or any other failure, which is passed on). */
+typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
+
+typedef struct hd_out {
+    hd_write_fn write;
+    void *user;
+} hd_out;
+
+/* Bytes growing in memory. Zeroed but for the allocator is empty. */
+typedef struct hd_buffer {
+    uint8_t *data;
+    size_t size, capacity;
+    hd_allocator allocator;
+} hd_buffer;
+
+HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write, void *user);
+HEAPDUMP_API hd_out hd_out_memory(hd_buffer *buffer);  /* appends; HD_OUT_OF_MEMORY keeps it whole */
+#ifndef HEAPDUMP_NO_STDIO
+HEAPDUMP_API hd_out hd_out_file(FILE *file);           /* the caller flushes and closes */
+#endif
+HEAPDUMP_API void hd_buffer_free(hd_buffer *buffer);
+
+/* Private: an output with a buffer in front of it; the first failure sticks. */
+typedef struct hd_sink {
+    hd_out out;
+    hd_status status;
+    uint32_t fill;
+    char buffer[4096];
+} hd_sink;
+
+/* A file that appears under its final name only when it is whole: written beside it under a
+   temporary name, then renamed. Async-signal-safe on POSIX, and free of malloc. */
+typedef struct hd_file {
+    int fd;
+    char path[4096], temporary[4096];
+} hd_file;
+
+HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err);
+HEAPDUMP_API hd_out hd_file_out(hd_file *file);
+/* Renames into place. On failure the temporary file is removed and an older file of that name is
+   as it was. Either way `file` is closed. Errors: HD_IO. */
+HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err);
+HEAPDUMP_API void hd_file_discard(hd_file *file);      /* nothing appears; also after a commit */
+
+/* =================================================================================== >>json
+   A streaming writer. Calls nest as the text does; commas and quotes come by themselves. The first
+   failure sticks and makes the rest no-ops, so that only hd_json_finish needs checking. */
+
+#define HD_JSON_DEPTH 64
+
+typedef struct hd_json {
+    hd_sink sink;
+    uint32_t depth;              /* open objects and arrays, at most HD_JSON_DEPTH */
+    uint8_t state[HD_JSON_DEPTH + 1];
+    bool newline;
+} hd_json;
+
+HEAPDUMP_API void hd_json_begin(hd_json *json, hd_out out);
+HEAPDUMP_API void hd_json_object(hd_json *json);       /* { ... hd_json_end */
+HEAPDUMP_API void hd_json_array(hd_json *json);        /* [ ... hd_json_end */
+HEAPDUMP_API void hd_json_end(hd_json *json);
+HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
+HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
+/* Control characters, quotes and backslashes are escaped; lone surrogates (as three bytes) come out
+   as \uD8xx; other bytes that are not UTF-8 become U+FFFD. */
+HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
+HEAPDUMP_API void hd_json_cstr(hd_json *json, const char *value);
+HEAPDUMP_API void hd_json_u64(hd_json *json, uint64_t value);   /* exact, all 64 bits */
+HEAPDUMP_API void hd_json_i64(hd_json *json, int64_t value);
+HEAPDUMP_API void hd_json_hex(hd_json *json, uint64_t value);   /* "1f": a string, lower case */
+HEAPDUMP_API void hd_json_decimal(hd_json *json, uint64_t value); /* "31": a string */
+HEAPDUMP_API void hd_json_bool(hd_json *json, bool value);
+HEAPDUMP_API void hd_json_null(hd_json *json);
+HEAPDUMP_API void hd_json_newline(hd_json *json);      /* a line break before what comes next */
+/* Writes out what is buffered. HD_INVALID when calls did not nest, HD_LIMIT when too deep,
+   else what the output said. */
+HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
+
+/* ================================================================================ >>profile
+   What allocated the memory. An axis is a tree of names, node 0 its root, a parent always before
+   its children; a flat list of types is a tree of height one. A profile holds cells: bytes and
+   count at one node per axis, self sizes that add up. A breakdown holds entries: the same but
+   cumulative (over the product of the axes), and only those worth listing.
+   Source: chromium-heap-dump-format. */
+
+#ifndef HD_MAX_AXES
+#define HD_MAX_AXES 8
+#endif
+#define HD_AXIS_BACKTRACE 0
+#define HD_AXIS_TYPE 1
+
+/* One axis, read only. Columns are borrowed, valid until their owner changes or is freed. */
+typedef struct hd_axis {
+    const char *name;            /* "backtrace" */
+    uint32_t node_count;         /* at least 1 */
+    const uint32_t *parent;      /* parent[0] is HD_NONE; else parent[i] < i */
+    const uint32_t *end;         /* below node i are i + 1 .. end[i] - 1; NULL in a profile that is
+                                    being filled, whose nodes are in order of arrival */
+    const hd_str *node_name;     /* node_name[0] is empty */
+} hd_axis;
+
+typedef struct hd_profile hd_profile;
+
+typedef struct hd_profile_desc {
+    uint32_t axis_count;                 /* 1 to HD_MAX_AXES [2] */
+    const char *axis_name[HD_MAX_AXES];  /* borrowed ["backtrace", "type", "axis 2"...] */
+    hd_allocator allocator;
+    hd_limits limits;
+} hd_profile_desc;
+
+HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err);
+HEAPDUMP_API void hd_profile_free(hd_profile *profile);
+/* The child of `parent` called `name` (copied), made when it is not there yet. O(1).
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis or parent). */
+HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
+                                       hd_str name, uint32_t *node);
+/* Adds bytes and count to the cell at nodes[0..axis_count). O(1). Errors: as above, and
+   HD_OVERFLOW when the profile's totals would pass 2^64 - 2. */
+HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
+                                      uint64_t count);
+
+HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *profile);
+HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *profile, uint32_t axis);
+
+/* Cells or entries in columns, borrowed: row i stands at node[i * axis_count + axis]. */
+typedef struct hd_rows {
+    uint32_t count, axis_count;
+    const uint32_t *node;
+    const uint64_t *bytes;
+    const uint64_t *blocks;      /* number of allocations, HD_UNKNOWN when not told */
+} hd_rows;
+
+HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
+
+/* A copy of the profile with every node of one axis renamed: `rename` turns a name into a path of
+   0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
+   children moving up). Nodes that become equal are merged. Names it returns need to live until it
+   is called again. Called once per distinct name of a node. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+#define HD_RENAME_MAX 64
+typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
+HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis,
+                                         hd_rename_fn rename, void *user,
+                                         const hd_options *options, hd_profile **out, hd_error *err);
+
+/* Which children of an entry a breakdown lists. All that are set must hold; zeroed lists all. A
+   child is listed when it passes in any of the breakdowns that reach it. */
+typedef struct hd_cutoff {
+    uint64_t min_bytes;
+    double min_share;            /* of the total, 0 to 1 */
+    double min_parent_share;     /* of the entry broken down, 0 to 1 */
+    uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
+} hd_cutoff;
+
+/* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
+   in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
+   equal breakdowns are equal arrays. entry 0 is the total. */
+typedef struct hd_breakdown {
+    hd_axis axis[HD_MAX_AXES];
+    hd_rows entries;
+} hd_breakdown;
+
+/* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
+   turn. A node with cells of its own and children gets a child "<self>" that holds its own.
+   Cost: about (listed entries) x (cells below each). Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_breakdown **out, hd_error *err);
+/* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
+   total may be absent and is then the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
+HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries,
+                                                    const hd_options *options,
+                                                    hd_breakdown **out, hd_error *err);
+/* The same policies applied to what a breakdown lists. Cost: near-linear in its entries. */
+HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
+                                        const hd_options *options, hd_breakdown **out,
+                                        hd_error *err);
+HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
+/* The entry at nodes[0..axis_count), or HD_NONE. O(log entries). */
+HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
+/* The child of a node by name, or HD_NONE. O(nodes of the axis). */
+HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
+
+/* A heap, labelled. Exactly one of profile and breakdown is set; both are borrowed, as are the
+   strings, which may be NULL. */
+typedef struct hd_heap {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump; heaps of one dump were taken together */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc" */
+    const hd_profile *profile;
+    const hd_breakdown *breakdown;
+} hd_heap;
+
+/* hd_export or hd_breakdown_cut, whichever the heap needs. */
+HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
+                                          const hd_options *options, hd_breakdown **out,
+                                          hd_error *err);
+
+typedef struct hd_tree_options {
+    hd_cutoff cutoff;
+    uint32_t first_axis;         /* the axis to break down by first */
+    /* Break every entry down along every axis, as the document's figure does, listing an entry
+       once per route that leads to it. Otherwise each entry is broken down along the first axis,
+       and along the others only where the first has nothing more to list. */
+    bool every_route;
+    bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
+    hd_options options;
+} hd_tree_options;
+
+/* One line of a tree. Rows come in preorder; a row's parent is the last one above with depth - 1.
+   `<other>` is what an entry holds beyond its listed children. */
+typedef struct hd_tree_row {
+    uint32_t depth;              /* 0: the total */
+    uint32_t axis;               /* the axis broken down along to reach this row */
+    uint32_t entry;              /* in `breakdown`; HD_NONE: <other> */
+    hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
+    uint64_t bytes;
+    uint64_t blocks;             /* HD_UNKNOWN when not told */
+    const hd_breakdown *breakdown;
+} hd_tree_row;
+
+/* Calls `row` for each line, largest child first, ties by name, <other> last. Stops when it returns
+   anything but HD_OK, and returns that. Cost: the cut-off's, then linear in the rows. */
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err);
+/* The tree as text: bytes, share of the total, blocks, indented name. A frame that is its parent's
+   only content is not indented further, unless every_route is set. */
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
+                                     hd_out out);
+
+/* ================================================================================ >>tracker
+   Where in the program an allocation happens. Contexts are interned: each is a number, node of one
+   tree that all threads share, so that a snapshot is a number, not a copy of a stack. The tracker
+   keeps a stack of scope names per thread. Source: chromium-heap-profiler. */
+
+/* Frames kept per backtrace at most, whatever hd_tracker_desc asks for. */
+#define HD_MAX_FRAMES 128
+
+/* An interned tree of contexts. Any thread may use one at any time; look-ups take no lock. Memory
+   comes straight from the OS. A context is a number below hd_contexts_count; 0 is the empty
+   backtrace with no type. Frames are told apart by address, not by content: names must stay where
+   they are until the contexts are freed (string literals do). */
+typedef struct hd_contexts hd_contexts;
+
+typedef enum hd_frame_kind {
+    HD_FRAME_ROOT,               /* context 0 only */
+    HD_FRAME_NAME,               /* value: const char *, a scope's name */
+    HD_FRAME_PC,                 /* value: a program counter */
+    HD_FRAME_TRUNCATED,          /* value: NULL; frames beyond the limit stood here */
+    HD_FRAME_TYPE                /* value: const char *, a type's name; always a leaf */
+} hd_frame_kind;
+
+typedef struct hd_frame {
+    uint32_t parent;             /* HD_NONE for context 0 */
+    hd_frame_kind kind;
+    const void *value;
+} hd_frame;
+
+HEAPDUMP_API hd_contexts *hd_contexts_create(hd_error *err);
+HEAPDUMP_API void hd_contexts_free(hd_contexts *contexts);
+/* The child of a context, made when it is not there yet. Errors: HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *contexts, uint32_t parent,
+                                         hd_frame_kind kind, const void *value, uint32_t *child);
+HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *contexts, uint32_t context);
+HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *contexts);
+/* Bytes taken from the OS. */
+HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *contexts);
+
+typedef enum hd_capture {
+    HD_CAPTURE_DEFAULT,          /* pseudo-stack */
+    HD_CAPTURE_OFF,              /* empty backtraces; types only */
+    HD_CAPTURE_PSEUDO_STACK,
+    HD_CAPTURE_NATIVE_STACK,     /* what `unwind` finds */
+    HD_CAPTURE_MIXED_STACK       /* the pseudo-stack, and the native frames under it */
+} hd_capture;
+
+/* Program counters of the calling thread's stack, innermost first, at most `capacity`, without the
+   library's own frames; how many there were. Called inside allocations: must not take locks that
+   can be held there. What it allocates is ignored by recorders. */
+typedef size_t (*hd_unwind_fn)(void *user, const void **pcs, size_t capacity);
+
+typedef struct hd_tracker_desc {
+    hd_contexts *contexts;       /* borrowed, until hd_tracker_stop; required */
+    hd_capture capture;
+    const char *categories;      /* as hd_tracker_set_categories takes [""] */
+    uint32_t max_frames;         /* per backtrace, up to HD_MAX_FRAMES [48] */
+    hd_unwind_fn unwind;         /* required for native and mixed */
+    void *user;
+} hd_tracker_desc;
+
+/* There is one tracker per program. Starting makes all three conditions for scopes hold: a trace is
+   being recorded, the scope's category is enabled, heap profiling is enabled. Scopes that were
+   entered before are not on any stack. A pseudo-stack keeps its outermost frames, a native stack
+   its innermost; a frame "<truncated>" marks the cut. Start and stop while no other thread is
+   inside a scope or a snapshot; the setters may be called at any time.
+   Errors: HD_INVALID (running already, no contexts, no unwinder, bad categories). */
+HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err);
+HEAPDUMP_API void hd_tracker_stop(void);
+HEAPDUMP_API bool hd_tracker_running(void);
+HEAPDUMP_API void hd_tracker_set_recording(bool recording);
+HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled);
+/* "a,b" enables these, "-c" all but c, "*" and "?" match in names. A "disabled-by-default-x" is
+   enabled only by a pattern that begins with that prefix. A scope whose category is a list "a,b" is
+   enabled when one of them is. Exact names come before exclusions, exclusions before patterns.
+   At most 1023 bytes: HD_INVALID. */
+HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
+/* The calling thread's context now, with a type (NULL: "[unknown]"). O(1) with a pseudo-stack.
+   0 when the tracker is not running. */
+HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type);
+/* Frames on the calling thread's pseudo-stack, those beyond the limit included. */
+HEAPDUMP_API uint32_t hd_tracker_depth(void);
+
+/* A scope's category and whether it is enabled, found once per change of the filter. */
+typedef struct hd_category {
+    const char *name;
+    uint32_t state;              /* private */
+} hd_category;
+
+/* Remembers whether its begin pushed, and onto what, so that its end restores just that, also after
+   a longjmp over inner scopes. */
+typedef struct hd_scope {
+    uint32_t session, depth;     /* private; zero: nothing was pushed */
+} hd_scope;
+
+HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
+HEAPDUMP_API void hd_scope_end(hd_scope *scope);
+
+/* Private: nonzero while scopes push. Lets a scope that is off cost one load. */
+#ifdef HEAPDUMP_STATIC
+HD_UNUSED static uint32_t hd__scopes_on;
+#else
+extern uint32_t hd__scopes_on;
+#endif
+
+/* HD_SCOPE(category, name): both string literals; a pseudo-stack frame to the end of the block,
+   however that is left. */
+#define HD__JOIN2(a, b) a##b
+#define HD__JOIN(a, b) HD__JOIN2(a, b)
+#if defined(__GNUC__)
+#define HD__SCOPES_ON() __atomic_load_n(&hd__scopes_on, __ATOMIC_RELAXED)
+#else
+#define HD__SCOPES_ON() (*(volatile uint32_t *)&hd__scopes_on)
+#endif
+#if defined(__cplusplus)
+} /* extern "C" */
+struct hd__auto_scope {
+    hd_scope scope;
+    hd__auto_scope(hd_category *category, const char *name) {
+        scope.session = scope.depth = 0;
+        if (HD__SCOPES_ON()) scope = hd_scope_begin(category, name);
+    }
+    ~hd__auto_scope() { if (scope.session) hd_scope_end(&scope); }
+    hd__auto_scope(const hd__auto_scope &) = delete;
+    hd__auto_scope &operator=(const hd__auto_scope &) = delete;
+};
+extern "C" {
+#define HD_SCOPE(category, name)                                                    \
+    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0 };       \
+    hd__auto_scope HD__JOIN(hd__scope_, __LINE__)(&HD__JOIN(hd__category_, __LINE__), (name))
+#elif defined(__GNUC__)
+HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
+    if (scope->session) hd_scope_end(scope);
+}
+#define HD_SCOPE(category, name)                                                    \
+    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0 };       \
+    hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
+        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0 }
+#endif
+
+/* =============================================================================== >>register
+   A hash table from addresses to what is allocated there. Its memory comes straight from the OS,
+   so that malloc hooks can use it. Not synchronised: one thread at a time.
+   Source: chromium-heap-profiler. */
+
+typedef struct hd_register hd_register;
+
+typedef struct hd_allocation {
+    uint64_t address;            /* not 0 */
+    uint64_t size;               /* bytes */
+    uint32_t context;
+    uint32_t time;               /* of allocation, on the caller's clock; 0 when not kept */
+} hd_allocation;
+
+HEAPDUMP_API hd_register *hd_register_create(hd_error *err);
+HEAPDUMP_API void hd_register_free(hd_register *reg);
+/* Adds, or replaces what is at that address: `replaced` (may be NULL) gets the old one, address 0
+   when there was none. Errors: HD_INVALID (address 0), HD_OUT_OF_MEMORY (the OS gives no more;
+   what is registered stays). O(1); the slowest single call moves one table of 1 MiB. */
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced);
+/* These return false when nothing is at that address; `found` and `removed` may be NULL. */
+HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found);
+HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed);
+HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context);
+HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg);
+HEAPDUMP_API void hd_register_clear(hd_register *reg);      /* gives its memory back */
+
+/* All allocations, in no order that means anything: start with a zeroed cursor; false at the end.
+   The register must not change between. */
+typedef struct hd_cursor {
+    uint32_t table, slot;
+} hd_cursor;
+HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
+
+/* Bytes of address space taken, and of those what the OS may have to keep in memory. O(tables). */
+typedef struct hd_memory {
+    uint64_t reserved, resident;
+} hd_memory;
+HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
+
+/* =============================================================================== >>recorder
+   Contexts, register, locks: the object a malloc hook calls. Any thread may call any of the
+   hd_record_ functions at any time, also from inside themselves (an unwinder or a clock that
+   allocates): such inner calls are ignored and counted. They never call malloc.
+   Source: chromium-heap-profiler. */
+
+typedef struct hd_recorder hd_recorder;
+
+typedef struct hd_recorder_desc {
+    /* Where backtraces come from. While the tracker is running the recorder joins it, with its
+       contexts. Otherwise it starts the tracker with this, making contexts when none are given,
+       and stops it when freed. */
+    hd_tracker_desc tracker;
+    uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
+    /* Called after a block was removed or replaced, outside of all locks. */
+    void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
+    /* Fills hd_allocation.time. Asked only when set; any unit, may wrap. */
+    uint32_t (*clock)(void *user);
+    void *user;                  /* handed to both */
+} hd_recorder_desc;
+
+HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
+/* After the last hook has returned. */
+HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
+
+/* Call after allocating. NULL addresses are ignored, size 0 is a block like any other, an address
+   recorded already is replaced. `type` is a name that stays, or NULL. False when the block was not
+   recorded (see hd_recorder_stats). */
+HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size,
+                                  const char *type);
+/* Call before freeing, so that no other thread can be given the address in between. False when
+   the address is not recorded. `freed` (may be NULL) is what was. */
+HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
+HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *freed);
+/* Puts a taken block back: for a realloc that failed. */
+HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *allocation);
+/* For when the type becomes known after the allocation. False when the address is not recorded. */
+HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
+
+/* Enter and leave a stretch of the calling thread in which nothing is recorded, counted as ignored;
+   these nest. True when the thread was recording before. */
+HEAPDUMP_API bool hd_record_suspend(void);
+HEAPDUMP_API void hd_record_resume(void);
+
+/* Around fork(), for pthread_atfork or by hand: the child's recorder is then whole. */
+HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
+HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
+HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
+
+typedef struct hd_recorder_stats {
+    uint64_t live_bytes, live_blocks;
+    uint64_t peak_bytes;         /* the most live_bytes ever was */
+    uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
+    uint64_t replaced;           /* allocations at an address that was live: a free was missed */
+    uint64_t unknown_frees;      /* frees of addresses never seen */
+    uint64_t ignored;            /* calls made while the thread was inside the recorder */
+    uint64_t lost;               /* allocations there was no memory to record */
+    hd_memory memory;            /* the recorder's own: registers and contexts */
+} hd_recorder_stats;
+
+HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats);
+/* The most live_bytes ever was, and live_bytes: two loads, no lock. */
+HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
+HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
+HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
+
+typedef struct hd_snapshot_options {
+    hd_options options;
+    /* The name of a program counter: into `buffer`, or any string that stays until the next call.
+       [0x and the address in hexadecimal] */
+    hd_str (*pc_name)(void *user, const void *pc, char *buffer, size_t capacity);
+    /* The type of a context that was given none. ["[unknown]"] */
+    hd_str (*type_name)(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
+                        size_t capacity);
+    void *user;
+} hd_snapshot_options;
+
+/* What is live now, as a profile with axes backtrace and type. Each shard is locked for as long as
+   it takes to add its allocations up; the calling thread's own allocations are not recorded.
+   Async-signal-safe with hd_page_allocator when the thread was not inside the recorder.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
+                                            hd_profile **out, hd_error *err);
+
+/* ================================================================================= >>chrome
+   Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
+   heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
+   arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
+
+/* A trace of these heaps, ordered by pid, time and dump, else as given; those alike in all three
+   become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
+   Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes). */
+HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
+                                       const hd_options *options, hd_out out, hd_error *err);
+
+/* =================================================================================== >>dump
+   Reads anything. */
+
+typedef struct hd_dump hd_dump;
+
+typedef enum hd_format {
+    HD_FORMAT_CHROME = 1         /* "chrome" */
+} hd_format;
+
+HEAPDUMP_API const char *hd_format_name(hd_format format);
+
+/* The format is found from the content. Memory stays within a small multiple of the heap dumps in
+   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_MALFORMED, HD_OVERFLOW,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
+   error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
+HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
+HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
+                                    hd_error *err);
+HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
+                                      hd_dump **dump, hd_error *err);
+HEAPDUMP_API void hd_dump_free(hd_dump *dump);
+HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
+/* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* Malformed pieces that lenient reading left out. */
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* HEAPDUMP_H */
+
+/* ============================================================================================
+   ==================================== IMPLEMENTATION ========================================
+   ============================================================================================ */
+
+#if defined(HEAPDUMP_IMPLEMENTATION) && !defined(HD__IMPLEMENTED)
+#define HD__IMPLEMENTED
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+#else
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifndef HEAPDUMP_NO_THREADS
+#include <pthread.h>
+#endif
+#endif
+
+#ifndef HEAPDUMP_ASSERT
+#define HEAPDUMP_ASSERT(x) ((void)0)
+#endif
+
+#if defined(__GNUC__)
+#define HD__LIKELY(x) __builtin_expect(!!(x), 1)
+#define HD__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD__NOINLINE __attribute__((noinline))
+#else
+#define HD__LIKELY(x) (x)
+#define HD__UNLIKELY(x) (x)
+#define HD__NOINLINE
+#endif
+
+/* stb_ds, as a private copy: its names renamed, its functions static, its memory ours. What a
+   program sees of its own stb_ds, included before or after, stays as it was. */
+#ifndef HEAPDUMP_STB_DS_H
+#define HEAPDUMP_STB_DS_H "stb_ds.h"
+#endif
+#pragma push_macro("INCLUDE_STB_DS_H")
+#pragma push_macro("STB_DS_IMPLEMENTATION")
+#pragma push_macro("STBDS_NO_SHORT_NAMES")
+#pragma push_macro("STBDS_REALLOC")
+#pragma push_macro("STBDS_FREE")
+#pragma push_macro("STBDS_ASSERT")
+#pragma push_macro("STBDS_UNIT_TESTS")
+#pragma push_macro("STBDS_STATISTICS")
+#undef INCLUDE_STB_DS_H
+#undef STB_DS_IMPLEMENTATION
+#undef STBDS_NO_SHORT_NAMES
+#undef STBDS_REALLOC
+#undef STBDS_FREE
+#undef STBDS_ASSERT
+#undef STBDS_UNIT_TESTS
+#undef STBDS_STATISTICS
+#define STB_DS_IMPLEMENTATION
+#define STBDS_NO_SHORT_NAMES
+/* Growth happens in hd__arr_room alone, which has the block ready; nothing else of stb_ds runs. */
+#define STBDS_REALLOC(context, block, size) \
+    ((void)(context), (void)(block), (void)(size), hd__stbds_block)
+#define STBDS_FREE(context, block) ((void)(context), (void)(block))
+#define stbds_rand_seed hd__stbds_rand_seed
+#define stbds_hash_bytes hd__stbds_hash_bytes
+#define stbds_hash_string hd__stbds_hash_string
+#define stbds_string_arena hd__stbds_string_arena
+#define stbds_string_block hd__stbds_string_block
+#define stbds_array_header hd__stbds_array_header
+#define stbds_hash_bucket hd__stbds_hash_bucket
+#define stbds_hash_index hd__stbds_hash_index
+#define stbds_hash_seed hd__stbds_hash_seed
+#define stbds_stralloc hd__stbds_stralloc
+#define stbds_strreset hd__stbds_strreset
+#define stbds_strdup hd__stbds_strdup
+#define stbds_arrgrowf hd__stbds_arrgrowf
+#define stbds_arrfreef hd__stbds_arrfreef
+#define stbds_hmfree_func hd__stbds_hmfree_func
+#define stbds_hmget_key hd__stbds_hmget_key
+#define stbds_hmget_key_ts hd__stbds_hmget_key_ts
+#define stbds_hmput_default hd__stbds_hmput_default
+#define stbds_hmput_key hd__stbds_hmput_key
+#define stbds_hmdel_key hd__stbds_hmdel_key
+#define stbds_shmode_func hd__stbds_shmode_func
+#define stbds_probe_position hd__stbds_probe_position
+#define stbds_log2 hd__stbds_log2
+#define stbds_make_hash_index hd__stbds_make_hash_index
+#define stbds_siphash_bytes hd__stbds_siphash_bytes
+#define stbds_is_key_equal hd__stbds_is_key_equal
+#define stbds_hm_find_slot hd__stbds_hm_find_slot
+#define STBDS_SH_NONE HD__STBDS_SH_NONE
+#define STBDS_SH_DEFAULT HD__STBDS_SH_DEFAULT
+#define STBDS_SH_STRDUP HD__STBDS_SH_STRDUP
+#define STBDS_SH_ARENA HD__STBDS_SH_ARENA
+#ifdef __cplusplus
+#define stbds_arrgrowf_wrapper hd__stbds_arrgrowf_wrapper
+#define stbds_hmget_key_wrapper hd__stbds_hmget_key_wrapper
+#define stbds_hmget_key_ts_wrapper hd__stbds_hmget_key_ts_wrapper
+#define stbds_hmput_default_wrapper hd__stbds_hmput_default_wrapper
+#define stbds_hmput_key_wrapper hd__stbds_hmput_key_wrapper
+#define stbds_hmdel_key_wrapper hd__stbds_hmdel_key_wrapper
+#define stbds_shmode_func_wrapper hd__stbds_shmode_func_wrapper
+extern "C" {
+#endif
+struct stbds_string_arena;
+HD_UNUSED static void stbds_rand_seed(size_t seed);
+HD_UNUSED static size_t stbds_hash_bytes(void *p, size_t len, size_t seed);
+HD_UNUSED static size_t stbds_hash_string(char *str, size_t seed);
+HD_UNUSED static char *stbds_stralloc(struct stbds_string_arena *a, char *str);
+HD_UNUSED static void stbds_strreset(struct stbds_string_arena *a);
+HD_UNUSED static void *stbds_arrgrowf(void *a, size_t elemsize, size_t addlen, size_t min_cap);
+HD_UNUSED static void stbds_arrfreef(void *a);
+HD_UNUSED static void stbds_hmfree_func(void *p, size_t elemsize);
+HD_UNUSED static void *stbds_hmget_key(void *a, size_t elemsize, void *key, size_t keysize, int mode);
+HD_UNUSED static void *stbds_hmget_key_ts(void *a, size_t elemsize, void *key, size_t keysize,
+                                          ptrdiff_t *temp, int mode);
+HD_UNUSED static void *stbds_hmput_default(void *a, size_t elemsize);
+HD_UNUSED static void *stbds_hmput_key(void *a, size_t elemsize, void *key, size_t keysize, int mode);
+HD_UNUSED static void *stbds_hmdel_key(void *a, size_t elemsize, void *key, size_t keysize,
+                                       size_t keyoffset, int mode);
+HD_UNUSED static void *stbds_shmode_func(size_t elemsize, int mode);
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(HEAPDUMP_NO_THREADS)
+#define HD__THREAD_LOCAL
+#elif defined(_MSC_VER)
+#define HD__THREAD_LOCAL __declspec(thread)
+#else
+#define HD__THREAD_LOCAL __thread
+#endif
+static HD__THREAD_LOCAL void *hd__stbds_block;
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+#include HEAPDUMP_STB_DS_H
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =================================================================================== >>base
+   Failure is a status passed up at once (HD__TRY). Memory goes through an hd__mem, one per object,
+   which counts it against the object's limit; what lasts as long as the object lies in its arena.
+   Dynamic arrays are stb_ds arrays whose growth is checked beforehand by hd__arr_room. */
+
+#define HD__TRY(call)                              \
+    do {                                           \
+        hd_status hd__s = (call);                  \
+        if (HD__UNLIKELY(hd__s)) return hd__s;     \
+    } while (0)
+
+#if defined(__GNUC__)
+#define HD__LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define HD__LOAD_RELAXED(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define HD__STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define HD__ADD(p, v) __atomic_add_fetch((p), (v), __ATOMIC_RELAXED)
+#define HD__CAS(p, expected, v) \
+    __atomic_compare_exchange_n((p), (expected), (v), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+#elif defined(HEAPDUMP_NO_THREADS)
+#define HD__LOAD(p) (*(p))
+#define HD__LOAD_RELAXED(p) (*(p))
+#define HD__STORE(p, v) (*(p) = (v))
+#define HD__ADD(p, v) (*(p) += (v))
+#define HD__CAS(p, expected, v) ((void)(expected), *(p) = (v), true)
+#else
+#error "heapdump.h: no atomics known for this compiler; define HEAPDUMP_NO_THREADS"
+#endif
+
+#if defined(HEAPDUMP_NO_THREADS)
+typedef int hd__mutex;
+static void hd__mutex_init(hd__mutex *m) { *m = 0; }
+static void hd__mutex_free(hd__mutex *m) { (void)m; }
+static void hd__lock(hd__mutex *m) { (void)m; }
+static void hd__unlock(hd__mutex *m) { (void)m; }
+#elif defined(_WIN32)
+typedef SRWLOCK hd__mutex;
+static void hd__mutex_init(hd__mutex *m) { InitializeSRWLock(m); }
+static void hd__mutex_free(hd__mutex *m) { (void)m; }
+static void hd__lock(hd__mutex *m) { AcquireSRWLockExclusive(m); }
+static void hd__unlock(hd__mutex *m) { ReleaseSRWLockExclusive(m); }
+#else
+typedef pthread_mutex_t hd__mutex;
+static void hd__mutex_init(hd__mutex *m) { pthread_mutex_init(m, NULL); }
+static void hd__mutex_free(hd__mutex *m) { pthread_mutex_destroy(m); }
+static void hd__lock(hd__mutex *m) { pthread_mutex_lock(m); }
+static void hd__unlock(hd__mutex *m) { pthread_mutex_unlock(m); }
+#endif
+
+/* Pages of the OS, zeroed; sizes are rounded up to pages. NULL when there are no more. */
+#define HD__PAGE 4096u
+static size_t hd__page_round(size_t size) { return (size + HD__PAGE - 1) & ~(size_t)(HD__PAGE - 1); }
+
+#if defined(_WIN32)
+static void *hd__pages_take(size_t size) {
+    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+static void hd__pages_give(void *p, size_t size) {
+    (void)size;
+    if (p) VirtualFree(p, 0, MEM_RELEASE);
+}
+static void hd__pages_discard(void *p, size_t size) {
+    VirtualFree(p, size, MEM_DECOMMIT);
+    VirtualAlloc(p, size, MEM_COMMIT, PAGE_READWRITE);
+}
+#else
+#ifndef MAP_ANONYMOUS
+#if defined(MAP_ANON)
+#define MAP_ANONYMOUS MAP_ANON
+#elif defined(__linux__)
+#define MAP_ANONYMOUS 0x20
+#endif
+#endif
+#if !defined(MAP_NORESERVE)
+#define MAP_NORESERVE 0
+#endif
+static void *hd__pages_take(size_t size) {
+    void *p = mmap(NULL, hd__page_round(size), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+static void hd__pages_give(void *p, size_t size) {
+    if (p) munmap(p, hd__page_round(size));
+}
+/* The pages stay mapped and read as zero; their memory goes back to the OS. */
+static void hd__pages_discard(void *p, size_t size) {
+    int saved = errno;
+    if (size &&
+        mmap(p, size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        memset(p, 0, size);
+    errno = saved;
+}
+#endif
+
+HEAPDUMP_API const char *hd_status_text(hd_status status) {
+    static const char *const text[] = {
+        "ok", "out of memory", "limit reached", "input or output failed", "malformed input",
+        "unknown format", "unsupported", "sum overflows", "invalid argument", "cancelled" };
+    return (unsigned)status < sizeof text / sizeof *text ? text[status] : "unknown status";
+}
+
+HEAPDUMP_API hd_str hd_cstr(const char *s) {
+    hd_str str;
+    str.data = s ? s : "";
+    str.len = s ? strlen(s) : 0;
+    return str;
+}
+
+HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b) {
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.data, b.data, n) : 0;
+    return order ? order : a.len < b.len ? -1 : a.len > b.len;
+}
+
+/* Digits of `value` in `base` at the end of a buffer of 20 bytes; returns where they start. */
+static char *hd__digits(char end[20], uint64_t value, unsigned base) {
+    char *p = end + 20;
+    do {
+        *--p = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    return p;
+}
+
+/* A small printf for messages, without stdio: %s const char *, %S hd_str, %u uint64_t, %x the same
+   in hexadecimal, %c int. Cut to fit; bytes that are not printable ASCII become '?'. */
+static void hd__format(char *buffer, size_t capacity, const char *format, va_list args) {
+    size_t n = 0;
+    for (; *format; format++) {
+        char digits[20];
+        hd_str piece;
+        piece.data = format;
+        piece.len = 1;
+        if (*format == '%') {
+            switch (*++format) {
+            case 's': piece = hd_cstr(va_arg(args, const char *)); break;
+            case 'S': piece = va_arg(args, hd_str); break;
+            case 'c': digits[0] = (char)va_arg(args, int); piece.data = digits; break;
+            default:
+                piece.data = hd__digits(digits, va_arg(args, uint64_t), *format == 'x' ? 16 : 10);
+                piece.len = (size_t)(digits + 20 - piece.data);
+            }
+        }
+        for (size_t i = 0; i < piece.len && n + 1 < capacity; i++)
+            buffer[n++] = piece.data[i] >= 32 && piece.data[i] < 127 ? piece.data[i] : '?';
+    }
+    buffer[n] = 0;
+}
+
+/* Fills the error, if there is one to fill, and returns its status. */
+HD__NOINLINE static hd_status hd__fail_at(hd_error *err, hd_status status, uint64_t offset,
+                                          uint64_t line, const char *format, ...) {
+    if (err) {
+        va_list args;
+        err->status = status;
+        err->offset = offset;
+        err->line = line;
+        va_start(args, format);
+        hd__format(err->message, sizeof err->message, format, args);
+        va_end(args);
+    }
+    return status;
+}
+#define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
+
+/* Memory of one object: the caller's allocator, counted. */
+typedef struct hd__mem {
+    hd_allocator allocator;
+    uint64_t used, limit;
+    bool over;           /* the limit, not the allocator, said no last */
+} hd__mem;
+
+static void *hd__libc_allocate(void *user, void *block, size_t old_size, size_t size) {
+    (void)user;
+    (void)old_size;
+    if (size) return realloc(block, size);
+    free(block);
+    return NULL;
+}
+
+static void *hd__page_allocate(void *user, void *block, size_t old_size, size_t size) {
+    void *p;
+    (void)user;
+    if (block && size && hd__page_round(old_size) == hd__page_round(size)) return block;
+    p = size ? hd__pages_take(size) : NULL;
+    if (size && !p) return NULL;
+    if (block) {
+        if (p) memcpy(p, block, old_size < size ? old_size : size);
+        hd__pages_give(block, old_size);
+    }
+    return p;
+}
+
+HEAPDUMP_API hd_allocator hd_page_allocator(void) {
+    hd_allocator a;
+    a.allocate = hd__page_allocate;
+    a.user = NULL;
+    return a;
+}
+
+static hd__mem hd__mem_make(hd_allocator allocator, uint64_t limit) {
+    hd__mem m;
+    m.allocator = allocator;
+    if (!m.allocator.allocate) m.allocator.allocate = hd__libc_allocate;
+    m.used = 0;
+    m.limit = limit ? limit : UINT64_MAX;
+    m.over = false;
+    return m;
+}
+
+static hd__mem hd__mem_options(const hd_options *options) {
+    hd_options none;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    return hd__mem_make(options->allocator, options->limits.max_memory);
+}
+
+static void *hd__realloc(hd__mem *m, void *block, size_t old_size, size_t size) {
+    void *p;
+    if (size > old_size && (uint64_t)(size - old_size) > m->limit - m->used) {
+        m->over = true;
+        return NULL;
+    }
+    p = m->allocator.allocate(m->allocator.user, block, old_size, size);
+    if (p || !size) m->used += (uint64_t)size - old_size;
+    else m->over = false;
+    return p;
+}
+
+static void hd__free(hd__mem *m, void *block, size_t size) {
+    if (block) hd__realloc(m, block, size, 0);
+}
+
+static hd_status hd__no_memory(const hd__mem *m, hd_error *err) {
+    if (m->over)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u bytes of memory needed", m->limit);
+    return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+}
+
+/* Room for `extra` more elements in the stb_ds array that *array points to; on failure the array is
+   as it was. */
+static bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) {
+    void *a;
+    size_t length, capacity, wanted;
+    memcpy(&a, array, sizeof a);
+    length = stbds_arrlenu(a);
+    capacity = stbds_arrcap(a);
+    if (capacity - length >= extra) return true;
+    wanted = length + extra;
+    if (wanted < length) return false;
+    if (wanted < 2 * capacity) wanted = 2 * capacity;
+    if (wanted < 8) wanted = 8;
+    if (wanted > (SIZE_MAX / 2 - sizeof(stbds_array_header)) / element) return false;
+    hd__stbds_block = hd__realloc(
+        m, a ? (void *)stbds_header(a) : NULL,
+        a ? sizeof(stbds_array_header) + capacity * element : 0,
+        sizeof(stbds_array_header) + wanted * element);
+    if (!hd__stbds_block) return false;
+    if (a) a = (stbds_array_header *)hd__stbds_block + 1; /* it may have moved */
+    a = stbds_arrgrowf(a, element, extra, wanted);
+    memcpy(array, &a, sizeof a);
+    return true;
+}
+
+static void hd__arr_release(hd__mem *m, void *array, size_t element) {
+    void *a;
+    memcpy(&a, array, sizeof a);
+    if (a) hd__free(m, stbds_header(a), sizeof(stbds_array_header) + stbds_arrcap(a) * element);
+    a = NULL;
+    memcpy(array, &a, sizeof a);
+}
+
+#define hd__room(m, a, extra) hd__arr_room((m), &(a), sizeof *(a), (extra))
+#define hd__push(m, a, v) (hd__room((m), (a), 1) && (stbds_arrput((a), (v)), true))
+#define hd__arr_free(m, a) hd__arr_release((m), &(a), sizeof *(a))
+#define hd__len(a) stbds_arrlenu(a)
+#define hd__set_len(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
+
+/* n zeroed elements, outside of any arena. */
+static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
+    void *p;
+    if (n > SIZE_MAX / 2 / element) return NULL;
+    p = hd__realloc(m, NULL, 0, n ? n * element : 1);
+    if (p) memset(p, 0, n ? n * element : 1);
+    return p;
+}
+static void hd__cfree(hd__mem *m, void *p, size_t n, size_t element) {
+    hd__free(m, p, n ? n * element : 1);
+}
+
+/* Blocks that are freed together. */
+typedef struct hd__chunk {
+    struct hd__chunk *next;
+    size_t size;
+} hd__chunk;
+
+typedef struct hd__arena {
+    hd__chunk *chunks;
+    char *at;
+    size_t left;
+} hd__arena;
+
+#define HD__ALIGN 16u
+
+static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
+    void *p;
+    size_t size;
+    if (n > SIZE_MAX / 4 / element) return NULL;
+    size = (n * element + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
+    if (size > arena->left) {
+        size_t head = (sizeof(hd__chunk) + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
+        size_t grown = arena->chunks ? 2 * arena->chunks->size : 1024;
+        hd__chunk *chunk;
+        if (grown > 65536) grown = 65536;
+        if (size + head > grown) grown = size + head;
+        chunk = (hd__chunk *)hd__realloc(m, NULL, 0, grown);
+        if (!chunk) return NULL;
+        chunk->size = grown;
+        /* A block too large to share a chunk leaves the current one current. */
+        if (arena->chunks && grown - head - size < arena->left) {
+            chunk->next = arena->chunks->next;
+            arena->chunks->next = chunk;
+            return (char *)chunk + head;
+        }
+        chunk->next = arena->chunks;
+        arena->chunks = chunk;
+        arena->at = (char *)chunk + head;
+        arena->left = grown - head;
+    }
+    p = arena->at;
+    arena->at += size;
+    arena->left -= size;
+    return p;
+}
+
+/* A copy of s, NUL-terminated. NULL when out of memory. */
+static char *hd__arena_str(hd__mem *m, hd__arena *arena, hd_str s) {
+    char *p = (char *)hd__arena_take(m, arena, s.len + 1, 1);
+    if (!p) return NULL;
+    if (s.len) memcpy(p, s.data, s.len);
+    p[s.len] = 0;
+    return p;
+}
+
+static void hd__arena_free(hd__mem *m, hd__arena *arena) {
+    while (arena->chunks) {
+        hd__chunk *next = arena->chunks->next;
+        hd__free(m, arena->chunks, arena->chunks->size);
+        arena->chunks = next;
+    }
+    arena->at = NULL;
+    arena->left = 0;
+}
+
+/* a * b folded to 64 bits: the mixing step of every hash here. */
+static uint64_t hd__mix(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 hd__u128;
+    hd__u128 product = (hd__u128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+    uint64_t low = al * bl, middle = ah * bl + (low >> 32), cross = al * bh + (uint32_t)middle;
+    return ((cross << 32) | (uint32_t)low) ^ (ah * bh + (middle >> 32) + (cross >> 32));
+#endif
+}
+
+static uint64_t hd__hash_u64(uint64_t seed, uint64_t value) {
+    return hd__mix(value ^ 0x9e3779b97f4a7c15u, seed ^ 0xd1b54a32d192ed03u);
+}
+
+static uint64_t hd__hash_bytes(uint64_t seed, const void *data, size_t size) {
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t hash = seed ^ ((uint64_t)size * 0xa0761d6478bd642fu), word;
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = hd__hash_u64(hash, word);
+    }
+    word = 0;
+    if (size) memcpy(&word, p, size);
+    return hd__hash_u64(hash, word);
+}
+
+/* A number a file's author cannot know. */
+static uint64_t hd__seed(void) {
+    static uint64_t calls;
+    uint64_t call = HD__ADD(&calls, 1), seed = (uint64_t)time(NULL);
+    seed = hd__hash_u64(seed, (uint64_t)(uintptr_t)&call);
+    seed = hd__hash_u64(seed, (uint64_t)(uintptr_t)&errno ^ (uint64_t)clock());
+    return hd__hash_u64(seed, call);
+}
+
+/* An open-addressed set of numbers whose keys live elsewhere: the caller hashes and compares.
+   A slot holds 32 bits of hash and the number plus one. */
+typedef struct hd__index {
+    uint64_t *slots;
+    size_t capacity, count;
+} hd__index;
+
+/* The next number whose hash may be this one; HD_NONE at the end. Start with *probe 0. */
+static uint32_t hd__index_next(const hd__index *index, uint64_t hash, size_t *probe) {
+    if (!index->capacity) return HD_NONE;
+    for (;;) {
+        uint64_t slot = index->slots[((size_t)hash + (*probe)++) & (index->capacity - 1)];
+        if (!slot) return HD_NONE;
+        if (slot >> 32 == hash >> 32) return (uint32_t)slot - 1;
+    }
+}
+
+static void hd__index_place(uint64_t *slots, size_t capacity, uint64_t hash, uint32_t number) {
+    size_t i = (size_t)hash & (capacity - 1);
+    while (slots[i]) i = (i + 1) & (capacity - 1);
+    slots[i] = (hash >> 32 << 32) | (uint32_t)(number + 1);
+}
+
+/* Adds a number that is not in there. `rehash` gives the hash of a number already in. */
+static bool hd__index_add(hd__mem *m, hd__index *index, uint64_t hash, uint32_t number,
+                          uint64_t (*rehash)(const void *owner, uint32_t number),
+                          const void *owner) {
+    if (4 * (index->count + 1) > 3 * index->capacity) {
+        size_t capacity = index->capacity ? 2 * index->capacity : 16;
+        uint64_t *slots = (uint64_t *)hd__calloc(m, capacity, sizeof *slots);
+        if (!slots) return false;
+        for (size_t i = 0; i < index->capacity; i++)
+            if (index->slots[i]) {
+                uint32_t old = (uint32_t)index->slots[i] - 1;
+                hd__index_place(slots, capacity, rehash(owner, old), old);
+            }
+        if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *slots);
+        index->slots = slots;
+        index->capacity = capacity;
+    }
+    hd__index_place(index->slots, index->capacity, hash, number);
+    index->count++;
+    return true;
+}
+
+static void hd__index_free(hd__mem *m, hd__index *index) {
+    if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *index->slots);
+    memset(index, 0, sizeof *index);
+}
+
+/* Distinct strings, numbered from 0 in order of arrival. */
+typedef struct hd__strings {
+    hd_str *strings;
+    hd__index index;
+    uint64_t seed;
+} hd__strings;
+
+static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
+    const hd__strings *s = (const hd__strings *)owner;
+    return hd__hash_bytes(s->seed, s->strings[number].data, s->strings[number].len);
+}
+
+/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
+static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
+    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&s->index, hash, &probe)) != HD_NONE)
+        if (hd_str_equal(s->strings[i], string)) return i;
+    i = (uint32_t)hd__len(s->strings);
+    if (i >= HD_NONE - 1) return HD_NONE;
+    if (!hd__room(m, s->strings, 1)) return HD_NONE;
+    string.data = hd__arena_str(m, arena, string);
+    if (!string.data || !hd__index_add(m, &s->index, hash, i, hd__strings_rehash, s)) return HD_NONE;
+    stbds_arrput(s->strings, string);
+    return i;
+}
+
+static void hd__strings_free(hd__mem *m, hd__strings *s) {
+    hd__index_free(m, &s->index);
+    hd__arr_free(m, s->strings);
+}
+
+/* Sorts n numbers by before(owner, a, b): stable, no recursion; `spare` holds n more. */
+static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
+                     bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
+    uint32_t *from = numbers, *to = spare;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t middle = low + width < n ? low + width : n;
+            size_t high = middle + width < n ? middle + width : n;
+            size_t i = low, j = middle, k = low;
+            if (middle == high || !before(owner, from[middle], from[middle - 1])) {
+                memcpy(to + low, from + low, (high - low) * sizeof *to);
+                continue;
+            }
+            while (i < middle && j < high)
+                to[k++] = before(owner, from[j], from[i]) ? from[j++] : from[i++];
+            while (i < middle) to[k++] = from[i++];
+            while (j < high) to[k++] = from[j++];
+        }
+        { uint32_t *swap = from; from = to; to = swap; }
+    }
+    if (from != numbers && n) memcpy(numbers, from, n * sizeof *numbers);
+}
+
+/* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
+static bool hd__sum(uint64_t *sum, uint64_t value) {
+    if (value > UINT64_MAX - 1 - *sum) {
+        *sum = UINT64_MAX - 1;
+        return false;
+    }
+    *sum += value;
+    return true;
+}
+/* The same for counts of which one may not be known. */
+static void hd__sum_known(uint64_t *sum, uint64_t value) {
+    if (*sum == HD_UNKNOWN || value == HD_UNKNOWN) *sum = HD_UNKNOWN;
+    else hd__sum(sum, value);
+}
+
+/* ===================================================================================== >>io
+   hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
+   memory the whole input at once, over a callback one buffer after the other. */
+
+HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
+    hd_in in;
+    memset(&in, 0, sizeof in);
+    in.data = (const uint8_t *)(data ? data : "");
+    in.size = size;
+    return in;
+}
+
+HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read_fn, void *user) {
+    hd_in in;
+    memset(&in, 0, sizeof in);
+    in.read = read_fn;
+    in.user = user;
+    return in;
+}
+
+#if defined(_WIN32)
+#define hd__os_open(path, flags) _open((path), (flags) | _O_BINARY, _S_IREAD | _S_IWRITE)
+#define hd__os_read(fd, p, n) _read((fd), (p), (unsigned)((n) < 0x40000000 ? (n) : 0x40000000))
+#define hd__os_write(fd, p, n) _write((fd), (p), (unsigned)((n) < 0x40000000 ? (n) : 0x40000000))
+#define hd__os_close(fd) _close(fd)
+#define hd__os_unlink(path) _unlink(path)
+#define hd__os_rename(from, to) (MoveFileExA((from), (to), MOVEFILE_REPLACE_EXISTING) ? 0 : -1)
+#define hd__os_pid() ((uint64_t)GetCurrentProcessId())
+#else
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
+#endif
+#define hd__os_open(path, flags) open((path), (flags) | O_CLOEXEC, 0666)
+#define hd__os_read(fd, p, n) read((fd), (p), (n))
+#define hd__os_write(fd, p, n) write((fd), (p), (n))
+#define hd__os_close(fd) close(fd)
+#define hd__os_unlink(path) unlink(path)
+#define hd__os_rename(from, to) rename((from), (to))
+#define hd__os_pid() ((uint64_t)getpid())
+#endif
+
+static hd_status hd__fail_os(hd_error *err, const char *what, const char *path) {
+    const char *why = strerror(errno);
+    return hd__fail(err, HD_IO, "cannot %s %s: %s", what, path, why);
+}
+
+static int64_t hd__fd_read(void *user, void *buffer, size_t capacity) {
+    int64_t n;
+    do n = (int64_t)hd__os_read((int)(intptr_t)user, buffer, capacity);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
+    int fd = path ? hd__os_open(path, O_RDONLY) : -1;
+    if (!path) return hd__fail(err, HD_INVALID, "no path given");
+    if (fd < 0) return hd__fail_os(err, "open", path);
+#if !defined(_WIN32)
+    {
+        struct stat st;
+        if (fstat(fd, &st)) {
+            hd__os_close(fd);
+            return hd__fail_os(err, "open", path);
+        }
+        if (S_ISDIR(st.st_mode)) {
+            hd__os_close(fd);
+            return hd__fail(err, HD_IO, "cannot read %s: it is a directory", path);
+        }
+        if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= SIZE_MAX) {
+            void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+            if (p != MAP_FAILED) {
+                hd__os_close(fd);
+                *in = hd_in_memory(p, (size_t)st.st_size);
+                in->mapped = 1;
+                return HD_OK;
+            }
+        }
+    }
+#endif
+    *in = hd_in_callback(hd__fd_read, (void *)(intptr_t)fd);
+    in->mapped = 2;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_in_close(hd_in *in) {
+#if !defined(_WIN32)
+    if (in->mapped == 1) munmap((void *)(uintptr_t)in->data, (size_t)in->size);
+#endif
+    if (in->mapped == 2) hd__os_close((int)(intptr_t)in->user);
+    memset(in, 0, sizeof *in);
+}
+
+HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write_fn, void *user) {
+    hd_out out;
+    out.write = write_fn;
+    out.user = user;
+    return out;
+}
+
+static hd_status hd__buffer_write(void *user, const void *data, size_t size) {
+    hd_buffer *b = (hd_buffer *)user;
+    hd__mem m = hd__mem_make(b->allocator, 0);
+    if (size > b->capacity - b->size) {
+        size_t wanted = 2 * b->capacity + 256;
+        void *p;
+        if (size > SIZE_MAX / 4 - b->size) return HD_OUT_OF_MEMORY;
+        if (wanted < b->size + size) wanted = b->size + size;
+        p = hd__realloc(&m, b->data, b->capacity, wanted);
+        if (!p) return HD_OUT_OF_MEMORY;
+        b->data = (uint8_t *)p;
+        b->capacity = wanted;
+    }
+    if (size) memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_out hd_out_memory(hd_buffer *buffer) {
+    return hd_out_callback(hd__buffer_write, buffer);
+}
+
+HEAPDUMP_API void hd_buffer_free(hd_buffer *buffer) {
+    if (buffer) {
+        hd__mem m = hd__mem_make(buffer->allocator, 0);
+        hd__free(&m, buffer->data, buffer->capacity);
+        buffer->data = NULL;
+        buffer->size = buffer->capacity = 0;
+    }
+}
+
+#ifndef HEAPDUMP_NO_STDIO
+static hd_status hd__stdio_write(void *user, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)user) == size ? HD_OK : HD_IO;
+}
+
+HEAPDUMP_API hd_out hd_out_file(FILE *file) { return hd_out_callback(hd__stdio_write, file); }
+#endif
+
+static hd_status hd__file_write(void *user, const void *data, size_t size) {
+    const char *p = (const char *)data;
+    while (size) {
+        int64_t n = (int64_t)hd__os_write(((hd_file *)user)->fd, p, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return HD_IO;
+        p += n;
+        size -= (size_t)n;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
+    static uint64_t counter;
+    size_t n = path ? strlen(path) : 0;
+    file->fd = -1;
+    if (n == 0 || n + 48 > sizeof file->path)
+        return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found",
+                        (uint64_t)(sizeof file->path - 48), (uint64_t)n);
+    memcpy(file->path, path, n + 1);
+    for (int attempt = 0; attempt < 100; attempt++) {
+        char digits[20], *end = file->temporary + n, *p;
+        uint64_t part[2];
+        part[0] = hd__os_pid();
+        part[1] = HD__ADD(&counter, 1);
+        memcpy(file->temporary, path, n);
+        for (int i = 0; i < 2; i++) {
+            p = hd__digits(digits, part[i], 10);
+            *end++ = '.';
+            memcpy(end, p, (size_t)(digits + 20 - p));
+            end += digits + 20 - p;
+        }
+        memcpy(end, ".tmp", 5);
+        file->fd = hd__os_open(file->temporary, O_WRONLY | O_CREAT | O_EXCL);
+        if (file->fd >= 0) return HD_OK;
+        if (errno != EEXIST) break;
+    }
+    return hd__fail_os(err, "create", path);
+}
+
+HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file_write, file); }
+
+HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
+    int fd = file->fd, failed;
+    if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
+    file->fd = -1;
+    failed = hd__os_close(fd);
+    if (!failed) failed = hd__os_rename(file->temporary, file->path);
+    if (!failed) return HD_OK;
+    hd__fail_os(err, "write", file->path);
+    hd__os_unlink(file->temporary);
+    return HD_IO;
+}
+
+HEAPDUMP_API void hd_file_discard(hd_file *file) {
+    if (file->fd < 0) return;
+    hd__os_close(file->fd);
+    hd__os_unlink(file->temporary);
+    file->fd = -1;
+}
+
+static void hd__sink_begin(hd_sink *s, hd_out out) {
+    s->out = out;
+    s->status = HD_OK;
+    s->fill = 0;
+}
+
+static hd_status hd__sink_flush(hd_sink *s) {
+    if (!s->status && s->fill) s->status = s->out.write(s->out.user, s->buffer, s->fill);
+    s->fill = 0;
+    return s->status;
+}
+
+static void hd__sink_put(hd_sink *s, const char *data, size_t size) {
+    if (size > sizeof s->buffer - s->fill) {
+        hd__sink_flush(s);
+        if (size > sizeof s->buffer) {
+            if (!s->status) s->status = s->out.write(s->out.user, data, size);
+            return;
+        }
+    }
+    if (size) memcpy(s->buffer + s->fill, data, size);
+    s->fill += (uint32_t)size;
+}
+
+static void hd__sink_str(hd_sink *s, hd_str text) { hd__sink_put(s, text.data, text.len); }
+
+static void hd__sink_pad(hd_sink *s, size_t spaces) {
+    for (; spaces; spaces--) hd__sink_put(s, " ", 1);
+}
+
+typedef struct hd__reader {
+    const uint8_t *at, *end, *start;
+    uint64_t base;               /* offset of start in the input */
+    uint64_t lines;              /* newlines before start */
+    hd_in in;
+    hd__mem *mem;
+    uint8_t *buffer;
+    bool failed;                 /* the callback did */
+    bool ended;
+} hd__reader;
+
+#define HD__READER_BUFFER 65536u
+
+static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
+    memset(r, 0, sizeof *r);
+    r->in = in;
+    r->mem = m;
+    if (!in.read) {
+        r->at = r->start = in.data;
+        r->end = in.data + in.size;
+        r->ended = true;
+        return true;
+    }
+    r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
+    r->at = r->start = r->end = r->buffer;
+    return r->buffer != NULL;
+}
+
+static void hd__reader_close(hd__reader *r) { hd__free(r->mem, r->buffer, HD__READER_BUFFER); }
+
+static uint64_t hd__reader_offset(const hd__reader *r) { return r->base + (uint64_t)(r->at - r->start); }
+
+static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
+    uint64_t n = 0;
+    while (p < end && (p = (const uint8_t *)memchr(p, '\n', (size_t)(end - p))) != NULL) {
+        n++;
+        p++;
+    }
+    return n;
+}
+
+static uint64_t hd__reader_line(const hd__reader *r) {
+    return 1 + r->lines + hd__newlines(r->start, r->at);
+}
+
+/* Called when the window is used up: false at the end of the input. */
+HD__NOINLINE static bool hd__reader_fill(hd__reader *r) {
+    int64_t n;
+    HEAPDUMP_ASSERT(r->at == r->end);
+    if (r->ended) return false;
+    r->lines += hd__newlines(r->start, r->end);
+    r->base += (uint64_t)(r->end - r->start);
+    n = r->in.read(r->in.user, r->buffer, HD__READER_BUFFER);
+    if (n > (int64_t)HD__READER_BUFFER) n = -1;
+    r->failed = n < 0;
+    r->ended = n <= 0;
+    r->at = r->start = r->buffer;
+    r->end = r->buffer + (n > 0 ? n : 0);
+    return n > 0;
+}
+
+/* =================================================================================== >>json
+   Writer: state[depth] says what may come next at each level. Reader: a pull parser that holds no
+   more than the string being read; strings and numbers are decoded only when asked for, else passed
+   over by the next pull. Control characters inside strings are let through. */
+
+enum { HD__W_ARRAY = 1, HD__W_OBJECT = 2, HD__W_MORE = 4, HD__W_VALUE = 8, HD__W_DONE = 16 };
+
+static void hd__json_break(hd_json *j) {
+    if (j->newline) hd__sink_put(&j->sink, "\n", 1);
+    j->newline = false;
+}
+
+/* What goes before a value: a comma, and proof that a value may stand here. */
+static bool hd__json_value(hd_json *j) {
+    uint8_t *state = &j->state[j->depth];
+    if (j->sink.status) return false;
+    if ((j->depth == 0 && (*state & HD__W_DONE)) ||
+        ((*state & HD__W_OBJECT) && !(*state & HD__W_VALUE))) {
+        j->sink.status = HD_INVALID;
+        return false;
+    }
+    if ((*state & HD__W_ARRAY) && (*state & HD__W_MORE)) hd__sink_put(&j->sink, ",", 1);
+    hd__json_break(j);
+    *state = (uint8_t)((*state & ~HD__W_VALUE) | HD__W_MORE | (j->depth ? 0 : HD__W_DONE));
+    return true;
+}
+
+static void hd__json_open(hd_json *j, uint8_t kind) {
+    if (!hd__json_value(j)) return;
+    if (j->depth == HD_JSON_DEPTH) {
+        j->sink.status = HD_LIMIT;
+        return;
+    }
+    hd__sink_put(&j->sink, kind == HD__W_OBJECT ? "{" : "[", 1);
+    j->state[++j->depth] = kind;
+}
+
+HEAPDUMP_API void hd_json_begin(hd_json *j, hd_out out) {
+    hd__sink_begin(&j->sink, out);
+    j->depth = 0;
+    j->state[0] = 0;
+    j->newline = false;
+}
+
+HEAPDUMP_API void hd_json_object(hd_json *j) { hd__json_open(j, HD__W_OBJECT); }
+HEAPDUMP_API void hd_json_array(hd_json *j) { hd__json_open(j, HD__W_ARRAY); }
+
+HEAPDUMP_API void hd_json_end(hd_json *j) {
+    if (j->sink.status) return;
+    if (!j->depth || (j->state[j->depth] & HD__W_VALUE)) {
+        j->sink.status = HD_INVALID;
+        return;
+    }
+    hd__json_break(j);
+    hd__sink_put(&j->sink, j->state[j->depth--] & HD__W_OBJECT ? "}" : "]", 1);
+}
+
+/* Length of the well-formed UTF-8 sequence at p, 0 when there is none; 3 for a lone surrogate too. */
+static unsigned hd__utf8(const unsigned char *p, size_t left) {
+    unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n > left) return 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) return 0;
+    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))) return 0;
+    return n;
+}
+
+static void hd__json_escape(hd_json *j, unsigned code) {
+    static const char hex[] = "0123456789abcdef";
+    char text[6];
+    text[0] = '\\';
+    text[1] = 'u';
+    for (int i = 0; i < 4; i++) text[2 + i] = hex[(code >> (12 - 4 * i)) & 15];
+    hd__sink_put(&j->sink, text, 6);
+}
+
+static void hd__json_quote(hd_json *j, hd_str s) {
+    const unsigned char *p = (const unsigned char *)s.data, *end = p + s.len;
+    hd__sink_put(&j->sink, "\"", 1);
+    while (p < end) {
+        const unsigned char *plain = p;
+        while (p < end && *p >= 32 && *p < 127 && *p != '"' && *p != '\\') p++;
+        hd__sink_put(&j->sink, (const char *)plain, (size_t)(p - plain));
+        if (p == end) break;
+        if (*p == '"' || *p == '\\') {
+            char text[2];
+            text[0] = '\\';
+            text[1] = (char)*p++;
+            hd__sink_put(&j->sink, text, 2);
+        } else if (*p < 32 || *p == 127) {
+            hd__json_escape(j, *p++);
+        } else {
+            unsigned n = hd__utf8(p, (size_t)(end - p));
+            if (!n) hd__sink_put(&j->sink, "\xef\xbf\xbd", 3);
+            else if (n == 3 && p[0] == 0xed && p[1] >= 0xa0)
+                hd__json_escape(j, 0xd000u | (unsigned)(p[1] & 0x3f) << 6 | (p[2] & 0x3fu));
+            else hd__sink_put(&j->sink, (const char *)p, n);
+            p += n ? n : 1;
+        }
+    }
+    hd__sink_put(&j->sink, "\"", 1);
+}
+
+HEAPDUMP_API void hd_json_key_str(hd_json *j, hd_str key) {
+    uint8_t *state = &j->state[j->depth];
+    if (j->sink.status) return;
+    if (!(*state & HD__W_OBJECT) || (*state & HD__W_VALUE)) {
+        j->sink.status = HD_INVALID;
+        return;
+    }
+    if (*state & HD__W_MORE) hd__sink_put(&j->sink, ",", 1);
+    hd__json_break(j);
+    hd__json_quote(j, key);
+    hd__sink_put(&j->sink, ":", 1);
+    *state |= HD__W_VALUE;
+}
+
+HEAPDUMP_API void hd_json_key(hd_json *j, const char *key) { hd_json_key_str(j, hd_cstr(key)); }
+
+HEAPDUMP_API void hd_json_str(hd_json *j, hd_str value) {
+    if (hd__json_value(j)) hd__json_quote(j, value);
+}
+
+HEAPDUMP_API void hd_json_cstr(hd_json *j, const char *value) { hd_json_str(j, hd_cstr(value)); }
+
+static void hd__json_digits(hd_json *j, uint64_t value, unsigned base, const char *quote) {
+    char digits[20], *p = hd__digits(digits, value, base);
+    hd__sink_put(&j->sink, quote, strlen(quote));
+    hd__sink_put(&j->sink, p, (size_t)(digits + 20 - p));
+    hd__sink_put(&j->sink, quote, strlen(quote));
+}
+
+HEAPDUMP_API void hd_json_u64(hd_json *j, uint64_t value) {
+    if (hd__json_value(j)) hd__json_digits(j, value, 10, "");
+}
+
+HEAPDUMP_API void hd_json_i64(hd_json *j, int64_t value) {
+    if (!hd__json_value(j)) return;
+    if (value < 0) hd__sink_put(&j->sink, "-", 1);
+    hd__json_digits(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10, "");
+}
+
+HEAPDUMP_API void hd_json_hex(hd_json *j, uint64_t value) {
+    if (hd__json_value(j)) hd__json_digits(j, value, 16, "\"");
+}
+
+HEAPDUMP_API void hd_json_decimal(hd_json *j, uint64_t value) {
+    if (hd__json_value(j)) hd__json_digits(j, value, 10, "\"");
+}
+
+HEAPDUMP_API void hd_json_bool(hd_json *j, bool value) {
+    if (hd__json_value(j)) hd__sink_put(&j->sink, value ? "true" : "false", value ? 4 : 5);
+}
+
+HEAPDUMP_API void hd_json_null(hd_json *j) {
+    if (hd__json_value(j)) hd__sink_put(&j->sink, "null", 4);
+}
+
+HEAPDUMP_API void hd_json_newline(hd_json *j) {
+    j->newline = true;
+}
+
+HEAPDUMP_API hd_status hd_json_finish(hd_json *j) {
+    if (!j->sink.status) hd__json_break(j);
+    if (!j->sink.status && (j->depth || !(j->state[0] & HD__W_DONE))) j->sink.status = HD_INVALID;
+    return hd__sink_flush(&j->sink);
+}
+
+typedef enum hd__token {
+    HD__T_ERROR,                 /* see status and the error */
+    HD__T_END,                   /* of the input, after the value */
+    HD__T_CUT,                   /* of the input, between the elements of an outermost array */
+    HD__T_OBJECT, HD__T_ARRAY, HD__T_CLOSE, /* { [ and } or ] */
+    HD__T_KEY, HD__T_STRING, HD__T_NUMBER,  /* text still unread */
+    HD__T_TRUE, HD__T_FALSE, HD__T_NULL
+} hd__token;
+
+typedef enum hd__expect {
+    HD__E_VALUE, HD__E_FIRST_VALUE, HD__E_FIRST_KEY, HD__E_KEY, HD__E_COLON, HD__E_MORE
+} hd__expect;
+
+#define HD__JSON_MAX_DEPTH 1024u
+
+typedef struct hd__pull {
+    hd__reader r;
+    hd_error *err;
+    hd_status status;
+    hd__expect expect;
+    hd__token unread;            /* HD__T_KEY, _STRING or _NUMBER not decoded yet, else 0 */
+    uint32_t depth, max_depth;
+    uint64_t token_offset;       /* where the last token began */
+    char *scratch;               /* stb_ds array: the last string that had to be copied */
+    size_t keep;                 /* bytes of a string to copy at most; the rest is passed over */
+    uint64_t objects[HD__JSON_MAX_DEPTH / 64]; /* a bit per level: object, not array */
+} hd__pull;
+
+static hd_status hd__pull_open(hd__pull *p, hd__mem *m, hd_in in, uint32_t max_depth, hd_error *err) {
+    memset(p, 0, sizeof *p);
+    p->err = err;
+    p->expect = HD__E_VALUE;
+    p->keep = SIZE_MAX;
+    p->max_depth = max_depth ? max_depth : 512;
+    if (p->max_depth > HD__JSON_MAX_DEPTH) p->max_depth = HD__JSON_MAX_DEPTH;
+    if (!hd__reader_open(&p->r, m, in)) return hd__no_memory(m, err);
+    return HD_OK;
+}
+
+static void hd__pull_close(hd__pull *p) {
+    hd__arr_free(p->r.mem, p->scratch);
+    hd__reader_close(&p->r);
+}
+
+/* Fails with the reader's place; the first failure sticks. */
+HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const char *expected) {
+    hd__reader *r = &p->r;
+    if (p->status) return HD__T_ERROR;
+    p->status = r->failed ? HD_IO : status;
+    if (r->failed)
+        hd__fail_at(p->err, HD_IO, hd__reader_offset(r), hd__reader_line(r), "reading the input failed");
+    else if (status == HD_LIMIT)
+        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
+                    "brackets nested deeper than %u", (uint64_t)p->max_depth);
+    else if (status == HD_OUT_OF_MEMORY)
+        p->status = hd__no_memory(r->mem, p->err);
+    else if (r->at < r->end)
+        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
+                    "%s expected, '%c' found", expected, (int)*r->at);
+    else
+        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
+                    "%s expected, end of input found", expected);
+    return HD__T_ERROR;
+}
+
+static bool hd__pull_in_object(const hd__pull *p) {
+    return p->depth && (p->objects[(p->depth - 1) / 64] >> ((p->depth - 1) % 64) & 1);
+}
+
+static bool hd__is_number_byte(uint8_t c) {
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* Passes over the rest of a string, its quote included. */
+static bool hd__pull_skip_string(hd__pull *p) {
+    hd__reader *r = &p->r;
+    for (;;) {
+        const uint8_t *at = r->at;
+        while (at < r->end && *at != '"' && *at != '\\') at++;
+        r->at = at;
+        if (at == r->end) {
+            if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
+            continue;
+        }
+        r->at++;
+        if (*at == '"') return true;
+        if (r->at == r->end && !hd__reader_fill(r))
+            return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
+        r->at++;
+    }
+}
+
+static hd__token hd__pull_literal(hd__pull *p, const char *word, hd__token token) {
+    hd__reader *r = &p->r;
+    for (; *word; word++, r->at++)
+        if ((r->at == r->end && !hd__reader_fill(r)) || *r->at != (uint8_t)*word)
+            return hd__pull_fail(p, HD_MALFORMED, "a value");
+    p->expect = HD__E_MORE;
+    return token;
+}
+
+static hd__token hd__pull_open_bracket(hd__pull *p, bool object) {
+    uint64_t bit = (uint64_t)1 << (p->depth % 64);
+    if (p->depth >= p->max_depth) return hd__pull_fail(p, HD_LIMIT, "");
+    if (object) p->objects[p->depth / 64] |= bit;
+    else p->objects[p->depth / 64] &= ~bit;
+    p->depth++;
+    p->r.at++;
+    p->expect = object ? HD__E_FIRST_KEY : HD__E_FIRST_VALUE;
+    return object ? HD__T_OBJECT : HD__T_ARRAY;
+}
+
+static hd__token hd__pull_close_bracket(hd__pull *p) {
+    p->depth--;
+    p->r.at++;
+    p->expect = HD__E_MORE;
+    return HD__T_CLOSE;
+}
+
+static hd__token hd__pull_value(hd__pull *p) {
+    hd__reader *r = &p->r;
+    switch (*r->at) {
+    case '{': return hd__pull_open_bracket(p, true);
+    case '[': return hd__pull_open_bracket(p, false);
+    case '"':
+        r->at++;
+        p->expect = HD__E_MORE;
+        return p->unread = HD__T_STRING;
+    case 't': return hd__pull_literal(p, "true", HD__T_TRUE);
+    case 'f': return hd__pull_literal(p, "false", HD__T_FALSE);
+    case 'n': return hd__pull_literal(p, "null", HD__T_NULL);
+    default:
+        if (*r->at != '-' && (*r->at < '0' || *r->at > '9'))
+            return hd__pull_fail(p, HD_MALFORMED, "a value");
+        p->expect = HD__E_MORE;
+        return p->unread = HD__T_NUMBER;
+    }
+}
+
+/* Passes over a string or number that was not asked for. */
+static bool hd__pull_drop(hd__pull *p) {
+    hd__reader *r = &p->r;
+    hd__token unread = p->unread;
+    p->unread = HD__T_ERROR;
+    if (unread == HD__T_NUMBER) {
+        do {
+            while (r->at < r->end && hd__is_number_byte(*r->at)) r->at++;
+        } while (r->at == r->end && hd__reader_fill(r));
+        return true;
+    }
+    return !unread || hd__pull_skip_string(p);
+}
+
+/* The next token. Keys and values of objects alternate; commas and colons are checked, not shown. */
+static hd__token hd__pull_next(hd__pull *p) {
+    hd__reader *r = &p->r;
+    if (p->status || !hd__pull_drop(p)) return HD__T_ERROR;
+    for (;;) {
+        uint8_t c;
+        while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
+            r->at++;
+        if (r->at == r->end) {
+            if (hd__reader_fill(r)) continue;
+            if (p->expect == HD__E_MORE && !p->depth && !r->failed) return HD__T_END;
+            if (p->depth == 1 && !hd__pull_in_object(p) && !r->failed) return HD__T_CUT;
+            return hd__pull_fail(p, HD_MALFORMED,
+                                 p->expect == HD__E_COLON ? "':'" :
+                                 p->expect == HD__E_KEY || p->expect == HD__E_FIRST_KEY ? "a key" :
+                                 p->expect != HD__E_MORE ? "a value" :
+                                 hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'");
+        }
+        c = *r->at;
+        p->token_offset = hd__reader_offset(r);
+        switch (p->expect) {
+        case HD__E_COLON:
+            if (c != ':') return hd__pull_fail(p, HD_MALFORMED, "':'");
+            r->at++;
+            p->expect = HD__E_VALUE;
+            continue;
+        case HD__E_MORE:
+            if (!p->depth) return hd__pull_fail(p, HD_MALFORMED, "end of input");
+            if (c == ',') {
+                r->at++;
+                p->expect = hd__pull_in_object(p) ? HD__E_KEY : HD__E_VALUE;
+                continue;
+            }
+            if (c == (hd__pull_in_object(p) ? '}' : ']')) return hd__pull_close_bracket(p);
+            return hd__pull_fail(p, HD_MALFORMED, hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'");
+        case HD__E_FIRST_KEY:
+            if (c == '}') return hd__pull_close_bracket(p);
+            /* fall through */
+        case HD__E_KEY:
+            if (c != '"') return hd__pull_fail(p, HD_MALFORMED, "a key");
+            r->at++;
+            p->expect = HD__E_COLON;
+            return p->unread = HD__T_KEY;
+        case HD__E_FIRST_VALUE:
+            if (c == ']') return hd__pull_close_bracket(p);
+            /* fall through */
+        case HD__E_VALUE: return hd__pull_value(p);
+        }
+    }
+}
+
+static bool hd__pull_copy(hd__pull *p, const void *data, size_t size) {
+    if (size > p->keep - hd__len(p->scratch)) size = p->keep - hd__len(p->scratch);
+    if (!hd__room(p->r.mem, p->scratch, size ? size : 1))
+        return hd__pull_fail(p, HD_OUT_OF_MEMORY, ""), false;
+    if (size) memcpy(p->scratch + hd__len(p->scratch), data, size);
+    hd__set_len(p->scratch, hd__len(p->scratch) + size);
+    return true;
+}
+
+/* Four hexadecimal digits after \u. */
+static bool hd__pull_unit(hd__pull *p, unsigned *unit) {
+    hd__reader *r = &p->r;
+    *unit = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        uint8_t c;
+        if (r->at == r->end && !hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
+        c = *r->at;
+        if (c >= '0' && c <= '9') *unit = *unit * 16 + (unsigned)(c - '0');
+        else if ((c | 32) >= 'a' && (c | 32) <= 'f') *unit = *unit * 16 + (unsigned)((c | 32) - 'a' + 10);
+        else return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
+    }
+    return true;
+}
+
+static bool hd__pull_put_code(hd__pull *p, uint32_t code) {
+    uint8_t b[4];
+    size_t n;
+    if (code < 0x80) {
+        b[0] = (uint8_t)code;
+        n = 1;
+    } else if (code < 0x800) {
+        b[0] = (uint8_t)(0xc0 | code >> 6);
+        n = 2;
+    } else if (code < 0x10000) {
+        b[0] = (uint8_t)(0xe0 | code >> 12);
+        n = 3;
+    } else {
+        b[0] = (uint8_t)(0xf0 | code >> 18);
+        n = 4;
+    }
+    for (size_t i = 1; i < n; i++) b[i] = (uint8_t)(0x80 | (code >> (6 * (n - 1 - i)) & 0x3f));
+    return hd__pull_copy(p, b, n);
+}
+
+/* The escape after a backslash. A surrogate pair becomes one code point; a lone one stays. */
+static bool hd__pull_escape(hd__pull *p) {
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    hd__reader *r = &p->r;
+    const char *found;
+    unsigned high = 0, unit;
+    for (;;) {
+        if (r->at == r->end && !hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
+        if (*r->at != 'u') break;
+        r->at++;
+        if (!hd__pull_unit(p, &unit)) return false;
+        if (high && unit >= 0xdc00 && unit < 0xe000)
+            return hd__pull_put_code(p, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+        if (high && !hd__pull_put_code(p, high)) return false;
+        if (unit < 0xd800 || unit >= 0xdc00) return hd__pull_put_code(p, unit);
+        high = unit;
+        if ((r->at == r->end && !hd__reader_fill(r)) || *r->at != '\\')
+            return hd__pull_put_code(p, high);
+        r->at++;
+    }
+    if (high && !hd__pull_put_code(p, high)) return false;
+    found = *r->at ? strchr(from, *r->at) : NULL;
+    if (!found) return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
+    r->at++;
+    return hd__pull_copy(p, &to[found - from], 1);
+}
+
+/* The text of the string or key just pulled, valid until the next call; copied only when it has
+   escapes or crosses the window. */
+static bool hd__pull_string(hd__pull *p, hd_str *s) {
+    hd__reader *r = &p->r;
+    bool copied = false;
+    HEAPDUMP_ASSERT(p->unread == HD__T_KEY || p->unread == HD__T_STRING);
+    p->unread = HD__T_ERROR;
+    hd__set_len(p->scratch, 0);
+    for (;;) {
+        const uint8_t *from = r->at, *at = from;
+        while (at < r->end && *at != '"' && *at != '\\') at++;
+        r->at = at;
+        if (at < r->end && *at == '"' && !copied) {
+            s->data = (const char *)from;
+            s->len = (size_t)(at - from);
+            r->at++;
+            return true;
+        }
+        if (!hd__pull_copy(p, from, (size_t)(at - from))) return false;
+        copied = true;
+        if (at == r->end) {
+            if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
+        } else if (*r->at++ == '"') {
+            s->data = p->scratch;
+            s->len = hd__len(p->scratch);
+            return true;
+        } else if (!hd__pull_escape(p)) {
+            return false;
+        }
+    }
+}
+
+/* The digits of the number just pulled, at most 63 of its bytes; the rest is passed over. */
+typedef struct hd__number {
+    char text[64];
+    size_t len;
+} hd__number;
+
+static void hd__pull_number(hd__pull *p, hd__number *number) {
+    hd__reader *r = &p->r;
+    HEAPDUMP_ASSERT(p->unread == HD__T_NUMBER);
+    number->len = 0;
+    do {
+        for (; r->at < r->end && hd__is_number_byte(*r->at); r->at++)
+            if (number->len < sizeof number->text - 1) number->text[number->len++] = (char)*r->at;
+    } while (r->at == r->end && hd__reader_fill(r));
+    number->text[number->len] = 0;
+    p->unread = HD__T_ERROR;
+}
+
+/* Passes over the value whose first token is given. */
+static bool hd__pull_skip(hd__pull *p, hd__token token) {
+    uint32_t depth = p->depth;
+    if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
+    while (p->depth >= depth)
+        if (hd__pull_next(p) == HD__T_ERROR) return false;
+    return true;
+}
+
+static bool hd__is(hd_str s, const char *name) { return hd_str_equal(s, hd_cstr(name)); }
+
+/* The key just pulled, to be compared with known names: of longer ones only the beginning is kept. */
+static bool hd__pull_key(hd__pull *p, hd_str *key) {
+    bool ok;
+    p->keep = 64;
+    ok = hd__pull_string(p, key);
+    p->keep = SIZE_MAX;
+    return ok;
+}
+
+/* ================================================================================ >>profile
+   Rows (hd__table) are tuples of nodes with bytes and blocks, found by hash: a profile's cells while
+   it is filled, the entries listed so far during an export. Exporting numbers each axis in preorder
+   with the largest child first, so that the ancestor of a node at a given depth is a few steps away,
+   and walks the entries depth first, each holding its cells as a range of one array that it permutes
+   in place. What comes out is brought into canonical order (hd__seal). Trees with other names but the
+   same shape cost the same; depth costs memory, never stack. */
+
+typedef struct hd__table {
+    uint32_t axis_count;
+    uint32_t *node;              /* stb_ds arrays */
+    uint64_t *bytes, *blocks;
+    hd__index index;
+    uint64_t seed;
+} hd__table;
+
+static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = t->seed;
+    for (uint32_t a = 0; a < t->axis_count; a++) hash = hd__hash_u64(hash, nodes[a]);
+    return hash;
+}
+
+static uint64_t hd__table_rehash(const void *owner, uint32_t row) {
+    const hd__table *t = (const hd__table *)owner;
+    return hd__table_hash(t, t->node + (size_t)row * t->axis_count);
+}
+
+static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = hd__table_hash(t, nodes);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (!memcmp(t->node + (size_t)i * t->axis_count, nodes, t->axis_count * sizeof *nodes)) break;
+    return i;
+}
+
+/* Adds a row that is not there yet. */
+static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
+                               uint64_t bytes, uint64_t blocks, hd_error *err) {
+    size_t row = hd__len(t->bytes);
+    if (row >= max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
+    if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
+        !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
+        return hd__no_memory(m, err);
+    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
+    stbds_arrput(t->bytes, bytes);
+    stbds_arrput(t->blocks, blocks);
+    return HD_OK;
+}
+
+static void hd__table_free(hd__mem *m, hd__table *t) {
+    hd__arr_free(m, t->node);
+    hd__arr_free(m, t->bytes);
+    hd__arr_free(m, t->blocks);
+    hd__index_free(m, &t->index);
+}
+
+static hd_rows hd__table_rows(const hd__table *t) {
+    hd_rows rows;
+    rows.count = (uint32_t)hd__len(t->bytes);
+    rows.axis_count = t->axis_count;
+    rows.node = t->node;
+    rows.bytes = t->bytes;
+    rows.blocks = t->blocks;
+    return rows;
+}
+
+typedef struct hd__tree {
+    const char *name;
+    uint32_t *parent;            /* stb_ds arrays */
+    hd_str *names;
+    hd__index index;
+    uint64_t seed;
+} hd__tree;
+
+struct hd_profile {
+    hd__mem mem;
+    hd__arena arena;
+    hd__tree tree[HD_MAX_AXES];
+    hd__table cells;
+    uint64_t total_bytes, total_blocks, max_records;
+    hd_axis fixed[HD_MAX_AXES];  /* axes shared with others; the profile then takes no nodes */
+    bool is_fixed;
+};
+
+static uint64_t hd__records(const hd_limits *limits) {
+    uint64_t n = limits ? limits->max_records : 0;
+    return n && n < HD_NONE - 1 ? n : HD_NONE - 1;
+}
+
+static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
+    return hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
+}
+
+static uint64_t hd__tree_rehash(const void *owner, uint32_t node) {
+    const hd__tree *t = (const hd__tree *)owner;
+    return hd__tree_hash(t, t->parent[node], t->names[node]);
+}
+
+/* The child by that name, made when missing; its name is copied only if asked. */
+static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
+                                uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
+    uint64_t hash = hd__tree_hash(t, parent, name);
+    size_t probe = 0, n = hd__len(t->parent);
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
+            *node = i;
+            return HD_OK;
+        }
+    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
+    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
+    if (copy) {
+        name.data = hd__arena_str(m, arena, name);
+        if (!name.data) return hd__no_memory(m, err);
+    }
+    if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
+    stbds_arrput(t->parent, parent);
+    stbds_arrput(t->names, name);
+    *node = (uint32_t)n;
+    return HD_OK;
+}
+
+static void hd__tree_free(hd__mem *m, hd__tree *t) {
+    hd__arr_free(m, t->parent);
+    hd__arr_free(m, t->names);
+    hd__index_free(m, &t->index);
+}
+
+static hd_axis hd__tree_axis(const hd__tree *t) {
+    hd_axis axis;
+    axis.name = t->name;
+    axis.node_count = (uint32_t)hd__len(t->parent);
+    axis.parent = t->parent;
+    axis.end = NULL;
+    axis.node_name = t->names;
+    return axis;
+}
+
+/* A profile without axes yet, the object in its own memory. */
+static hd_profile *hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max_records) {
+    hd_profile *p = (hd_profile *)hd__realloc(&mem, NULL, 0, sizeof *p);
+    if (!p) return NULL;
+    memset(p, 0, sizeof *p);
+    p->mem = mem;
+    p->max_records = max_records;
+    p->cells.axis_count = axis_count;
+    p->cells.seed = hd__seed();
+    return p;
+}
+
+HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err) {
+    static const char *const names[] = { "backtrace", "type", "axis 2", "axis 3",
+                                         "axis 4",    "axis 5", "axis 6", "axis 7" };
+    hd_profile_desc none;
+    hd_profile *p;
+    uint32_t axes;
+    hd__mem mem;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    axes = desc->axis_count ? desc->axis_count : 2;
+    if (axes > HD_MAX_AXES)
+        return hd__fail(err, HD_INVALID, "1 to %u axes expected, %u found", (uint64_t)HD_MAX_AXES,
+                        (uint64_t)axes), (hd_profile *)NULL;
+    mem = hd__mem_make(desc->allocator, desc->limits.max_memory);
+    p = hd__profile_make(mem, axes, hd__records(&desc->limits));
+    if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
+    for (uint32_t a = 0; a < axes; a++) {
+        uint32_t root;
+        p->tree[a].seed = p->cells.seed;
+        p->tree[a].name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
+        if (hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false,
+                           &root, err)) {
+            hd_profile_free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+HEAPDUMP_API void hd_profile_free(hd_profile *p) {
+    hd__mem mem;
+    if (!p) return;
+    for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__tree_free(&p->mem, &p->tree[a]);
+    hd__table_free(&p->mem, &p->cells);
+    hd__arena_free(&p->mem, &p->arena);
+    mem = p->mem;
+    hd__free(&mem, p, sizeof *p);
+}
+
+HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p->cells.axis_count; }
+
+HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *p, uint32_t axis) {
+    HEAPDUMP_ASSERT(axis < p->cells.axis_count);
+    return p->is_fixed ? p->fixed[axis] : hd__tree_axis(&p->tree[axis]);
+}
+
+HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *p) { return hd__table_rows(&p->cells); }
+
+HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
+                                       uint32_t *node) {
+    if (axis >= p->cells.axis_count || p->is_fixed || parent >= hd__len(p->tree[axis].parent))
+        return HD_INVALID;
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node,
+                          NULL);
+}
+
+HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
+                                      uint64_t blocks) {
+    uint64_t total_bytes = p->total_bytes, total_blocks = p->total_blocks;
+    uint32_t row;
+    if (p->is_fixed) return HD_INVALID;
+    for (uint32_t a = 0; a < p->cells.axis_count; a++)
+        if (nodes[a] >= hd__len(p->tree[a].parent)) return HD_INVALID;
+    if (!hd__sum(&total_bytes, bytes) || (blocks != HD_UNKNOWN && !hd__sum(&total_blocks, blocks)))
+        return HD_OVERFLOW;
+    row = hd__table_find(&p->cells, nodes);
+    if (row == HD_NONE) {
+        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, nodes, bytes, blocks, NULL));
+    } else {
+        p->cells.bytes[row] += bytes;
+        hd__sum_known(&p->cells.blocks[row], blocks);
+    }
+    p->total_bytes = total_bytes;
+    p->total_blocks = total_blocks;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) {
+    for (uint32_t i = parent + 1; i < (axis.end ? axis.end[parent] : axis.node_count); i++)
+        if (axis.parent[i] == parent && hd_str_equal(axis.node_name[i], name)) return i;
+    return HD_NONE;
+}
+
+/* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
+typedef struct hd__rename {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+    hd_str *paths;               /* stb_ds arrays: all paths end to end */
+    size_t *path_end;            /* by number of name */
+} hd__rename;
+
+static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename_fn, void *user,
+                                 uint32_t *number, hd_error *err) {
+    hd_str path[HD_RENAME_MAX];
+    uint32_t n;
+    *number = hd__strings_add(&r->mem, &r->arena, &r->names, name);
+    if (*number == HD_NONE) return hd__no_memory(&r->mem, err);
+    if (*number < hd__len(r->path_end)) return HD_OK;
+    n = rename_fn(user, name, path);
+    if (n > HD_RENAME_MAX) n = HD_RENAME_MAX;
+    if (!hd__room(&r->mem, r->paths, n ? n : 1) || !hd__room(&r->mem, r->path_end, 1))
+        return hd__no_memory(&r->mem, err);
+    for (uint32_t i = 0; i < n; i++) {
+        path[i].data = hd__arena_str(&r->mem, &r->arena, path[i]);
+        if (!path[i].data) return hd__no_memory(&r->mem, err);
+        stbds_arrput(r->paths, path[i]);
+    }
+    stbds_arrput(r->path_end, hd__len(r->paths));
+    return HD_OK;
+}
+
+static hd_status hd__rename_run(hd__rename *r, const hd_profile *from, uint32_t axis,
+                                hd_rename_fn rename_fn, void *user, hd_profile *to, uint32_t *map,
+                                hd_error *err) {
+    hd_rows cells = hd_profile_cells(from);
+    for (uint32_t a = 0; a < cells.axis_count; a++) {
+        hd_axis old = hd_profile_axis(from, a);
+        map[0] = 0;
+        for (uint32_t i = 1; i < old.node_count; i++) {
+            uint32_t node = map[old.parent[i]], number = 0;
+            if (a != axis) {
+                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
+                                       old.node_name[i], true, &map[i], err));
+                continue;
+            }
+            HD__TRY(hd__rename_path(r, old.node_name[i], rename_fn, user, &number, err));
+            for (size_t k = number ? r->path_end[number - 1] : 0; k < r->path_end[number]; k++)
+                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
+                                       r->paths[k], true, &node, err));
+            map[i] = node;
+        }
+        map += old.node_count;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename_fn,
+                                         void *user, const hd_options *options, hd_profile **out,
+                                         hd_error *err) {
+    hd_rows cells = hd_profile_cells(profile);
+    hd_profile_desc desc;
+    hd_profile *p;
+    hd__rename r;
+    uint32_t *map;
+    size_t nodes = 0;
+    hd_status status = HD_OK;
+    if (axis >= cells.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    memset(&desc, 0, sizeof desc);
+    desc.axis_count = cells.axis_count;
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    for (uint32_t a = 0; a < cells.axis_count; a++) {
+        desc.axis_name[a] = hd_profile_axis(profile, a).name;
+        nodes += hd_profile_axis(profile, a).node_count;
+    }
+    p = hd_profile_create(&desc, err);
+    if (!p) return err ? err->status : HD_OUT_OF_MEMORY;
+    memset(&r, 0, sizeof r);
+    r.mem = hd__mem_options(options);
+    r.names.seed = p->cells.seed;
+    map = (uint32_t *)hd__calloc(&r.mem, nodes, sizeof *map);
+    if (!map) status = hd__no_memory(&r.mem, err);
+    else status = hd__rename_run(&r, profile, axis, rename_fn, user, p, map, err);
+    for (uint32_t i = 0; i < cells.count && !status; i++) {
+        uint32_t at[HD_MAX_AXES];
+        const uint32_t *m = map;
+        for (uint32_t a = 0; a < cells.axis_count; a++) {
+            at[a] = m[cells.node[(size_t)i * cells.axis_count + a]];
+            m += hd_profile_axis(profile, a).node_count;
+        }
+        status = hd_profile_add(p, at, cells.bytes[i], cells.blocks[i]);
+        if (status) hd__fail(err, status, "%s while renaming", hd_status_text(status));
+    }
+    hd__strings_free(&r.mem, &r.names);
+    hd__arr_free(&r.mem, r.paths);
+    hd__arr_free(&r.mem, r.path_end);
+    hd__arena_free(&r.mem, &r.arena);
+    if (map) hd__cfree(&r.mem, map, nodes, sizeof *map);
+    if (status) hd_profile_free(p);
+    else *out = p;
+    return status;
+}
+
+/* Sealing: canonical order. ------------------------------------------------------------------- */
+
+typedef struct hd__breakdown {
+    hd_breakdown shown;          /* first, so that a pointer to one is a pointer to the other */
+    hd__mem mem;
+    hd__arena arena;
+} hd__breakdown;
+
+static bool hd__by_parent_and_name(const void *owner, uint32_t a, uint32_t b) {
+    const hd_axis *axis = (const hd_axis *)owner;
+    if (axis->parent[a] != axis->parent[b]) return axis->parent[a] < axis->parent[b];
+    return hd_str_compare(axis->node_name[a], axis->node_name[b]) < 0;
+}
+
+/* The used nodes of an axis, numbered in preorder with siblings by name, in new columns from the
+   arena. On entry map[i] is nonzero for the nodes to keep (parents of kept nodes are kept too); on
+   return it is the new number of each. `scratch` holds 3 x node_count numbers. */
+static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *from, uint32_t *map,
+                                uint32_t *scratch, bool copy_names, hd_axis *to, hd_error *err) {
+    uint32_t n = 0, *order = scratch, *spare = scratch + from->node_count,
+             *next = scratch + 2 * (size_t)from->node_count;
+    uint32_t *parent, *end;
+    hd_str *names;
+    map[0] = 1;
+    for (uint32_t i = from->node_count; i-- > 1;)
+        if (map[i]) map[from->parent[i]] = 1;
+    for (uint32_t i = 1; i < from->node_count; i++)
+        if (map[i]) order[n++] = i;
+    hd__sort(order, spare, n, hd__by_parent_and_name, from);
+    n++;
+    parent = (uint32_t *)hd__arena_take(m, arena, n, sizeof *parent);
+    end = (uint32_t *)hd__arena_take(m, arena, n, sizeof *end);
+    names = (hd_str *)hd__arena_take(m, arena, n, sizeof *names);
+    if (!parent || !end || !names) return hd__no_memory(m, err);
+    /* map counts the nodes of each subtree first, and becomes the preorder number then. */
+    for (uint32_t i = from->node_count; i-- > 1;)
+        if (map[i]) map[from->parent[i]] += map[i];
+    end[0] = map[0];
+    map[0] = 0;
+    next[0] = 1;
+    parent[0] = HD_NONE;
+    names[0] = from->node_name[0];
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        uint32_t i = order[k], size = map[i], above = from->parent[i];
+        uint32_t at = next[above];
+        next[above] += size;
+        next[i] = at + 1;
+        map[i] = at;
+        parent[at] = map[above];
+        end[at] = at + size;
+        names[at] = from->node_name[i];
+        if (copy_names) {
+            names[at].data = hd__arena_str(m, arena, names[at]);
+            if (!names[at].data) return hd__no_memory(m, err);
+        }
+    }
+    to->name = from->name;
+    to->node_count = n;
+    to->parent = parent;
+    to->end = end;
+    to->node_name = names;
+    return HD_OK;
+}
+
+static bool hd__by_nodes(const void *owner, uint32_t a, uint32_t b) {
+    const hd_rows *rows = (const hd_rows *)owner;
+    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
+    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
+    for (uint32_t i = 0; i < rows->axis_count; i++)
+        if (x[i] != y[i]) return x[i] < y[i];
+    return false;
+}
+
+/* Rows in the order of their nodes, in new columns from the arena. The axes are in preorder. */
+static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, hd_rows *to,
+                                hd_error *err) {
+    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
+    uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
+    uint32_t *order = (uint32_t *)hd__calloc(m, from->count, 2 * sizeof *order);
+    if (!node || !bytes || !blocks || !order) {
+        if (order) hd__cfree(m, order, from->count, 2 * sizeof *order);
+        return hd__no_memory(m, err);
+    }
+    for (uint32_t i = 0; i < from->count; i++) order[i] = i;
+    hd__sort(order, order + from->count, from->count, hd__by_nodes, from);
+    for (uint32_t i = 0; i < from->count; i++) {
+        memcpy(node + (size_t)i * from->axis_count, from->node + (size_t)order[i] * from->axis_count,
+               from->axis_count * sizeof *node);
+        bytes[i] = from->bytes[order[i]];
+        blocks[i] = from->blocks[order[i]];
+    }
+    hd__cfree(m, order, from->count, 2 * sizeof *order);
+    to->count = from->count;
+    to->axis_count = from->axis_count;
+    to->node = node;
+    to->bytes = bytes;
+    to->blocks = blocks;
+    return HD_OK;
+}
+
+/* Children of the entries of a breakdown along one axis: those of entry e are
+   child[first[e]] .. child[first[e + 1] - 1], largest first. */
+typedef struct hd__children {
+    uint32_t *parent, *first, *child;
+} hd__children;
+
+typedef struct hd__entry_order {
+    const hd_breakdown *breakdown;
+    uint32_t axis;
+    const uint32_t *parent;
+} hd__entry_order;
+
+/* Whether two entries differ at most along one axis. */
+static bool hd__same_but(const hd_rows *rows, uint32_t axis, uint32_t a, uint32_t b) {
+    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
+    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
+    for (uint32_t i = 0; i < rows->axis_count; i++)
+        if (i != axis && x[i] != y[i]) return false;
+    return true;
+}
+
+static bool hd__by_axis_last(const void *owner, uint32_t a, uint32_t b) {
+    const hd__entry_order *o = (const hd__entry_order *)owner;
+    const hd_rows *rows = &o->breakdown->entries;
+    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
+    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
+    for (uint32_t i = 0; i < rows->axis_count; i++)
+        if (i != o->axis && x[i] != y[i]) return x[i] < y[i];
+    return x[o->axis] < y[o->axis];
+}
+
+static bool hd__by_parent_and_size(const void *owner, uint32_t a, uint32_t b) {
+    const hd__entry_order *o = (const hd__entry_order *)owner;
+    const uint64_t *bytes = o->breakdown->entries.bytes;
+    if (o->parent[a] != o->parent[b]) return o->parent[a] < o->parent[b];
+    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+}
+
+/* The nearest listed ancestor of every entry along one axis: entries alike on the other axes are
+   visited in preorder, with the listed ancestors of the current one on a stack. */
+static void hd__nearest_listed(const hd_breakdown *b, uint32_t axis, const uint32_t *order,
+                               uint32_t *stack, uint32_t *parent) {
+    const hd_rows *rows = &b->entries;
+    const uint32_t *end = b->axis[axis].end;
+    uint32_t depth = 0;
+    for (uint32_t k = 0; k < rows->count; k++) {
+        uint32_t e = order[k], node = rows->node[(size_t)e * rows->axis_count + axis];
+        if (k && !hd__same_but(rows, axis, order[k - 1], e)) depth = 0;
+        while (depth && end[rows->node[(size_t)stack[depth - 1] * rows->axis_count + axis]] <= node) depth--;
+        parent[e] = depth ? stack[depth - 1] : HD_NONE;
+        stack[depth++] = e;
+    }
+}
+
+/* Children along every axis, from the arena. An entry that no axis reaches becomes a child of the
+   total along axis 0. */
+static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_breakdown *b,
+                                    hd__children children[HD_MAX_AXES], hd_error *err) {
+    uint32_t n = b->entries.count, axes = b->entries.axis_count;
+    uint32_t *scratch = (uint32_t *)hd__arena_take(m, arena, n, 2 * sizeof *scratch);
+    hd__entry_order o;
+    if (!scratch) return hd__no_memory(m, err);
+    o.breakdown = b;
+    for (uint32_t a = 0; a < axes; a++) {
+        uint32_t *block = (uint32_t *)hd__arena_take(m, arena, (size_t)n + 1, 3 * sizeof *block);
+        if (!block) return hd__no_memory(m, err);
+        children[a].parent = block;
+        children[a].first = block + n + 1;
+        children[a].child = block + 2 * ((size_t)n + 1);
+        for (uint32_t i = 0; i < n; i++) children[a].child[i] = i;
+        o.axis = a;
+        hd__sort(children[a].child, scratch, n, hd__by_axis_last, &o);
+        hd__nearest_listed(b, a, children[a].child, scratch, children[a].parent);
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t a = 0;
+        while (a < axes && children[a].parent[i] == HD_NONE) a++;
+        if (a == axes) children[0].parent[i] = 0;
+    }
+    for (uint32_t a = 0; a < axes; a++) {
+        hd__children *c = &children[a];
+        uint32_t k = 0;
+        o.parent = c->parent;
+        hd__sort(c->child, scratch, n, hd__by_parent_and_size, &o);
+        for (uint32_t e = 0; e <= n; e++) {
+            while (k < n && c->parent[c->child[k]] < e) k++;
+            c->first[e] = k;
+        }
+    }
+    return HD_OK;
+}
+
+/* The node of an entry along an axis. */
+static uint32_t hd__entry_node(const hd_breakdown *b, uint32_t entry, uint32_t axis) {
+    return b->entries.node[(size_t)entry * b->entries.axis_count + axis];
+}
+
+/* What the topmost entries add up to: the larger sum of those below the total along one axis. */
+static uint64_t hd__topmost(const hd_breakdown *b, const hd__children *children, uint64_t *blocks) {
+    uint64_t best = 0;
+    *blocks = HD_UNKNOWN;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+        uint64_t sum = 0, count = 0;
+        for (uint32_t k = children[a].first[0]; k < children[a].first[1]; k++) {
+            hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
+            hd__sum_known(&count, b->entries.blocks[children[a].child[k]]);
+        }
+        if (sum >= best) {
+            best = sum;
+            *blocks = count;
+        }
+    }
+    return best;
+}
+
+/* The same rows with one more in front, for the total. */
+static hd_status hd__rows_with_total(hd__mem *m, hd__arena *arena, hd_rows *rows, hd_error *err) {
+    uint32_t axes = rows->axis_count, n = rows->count + 1;
+    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)n * axes, sizeof *node);
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *bytes);
+    if (!node || !bytes) return hd__no_memory(m, err);
+    memset(node, 0, axes * sizeof *node);
+    bytes[0] = bytes[n] = 0;
+    if (rows->count) {
+        memcpy(node + axes, rows->node, (size_t)rows->count * axes * sizeof *node);
+        memcpy(bytes + 1, rows->bytes, rows->count * sizeof *bytes);
+        memcpy(bytes + n + 1, rows->blocks, rows->count * sizeof *bytes);
+    }
+    rows->count = n;
+    rows->node = node;
+    rows->bytes = bytes;
+    rows->blocks = bytes + n;
+    return HD_OK;
+}
+
+/* Fills the entries of a breakdown whose axes are there, in preorder: rows in order, and a total
+   if there is none. */
+static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows, hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd__children children[HD_MAX_AXES];
+    bool total = false;
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < rows.count && !total; i++) {
+        total = true;
+        for (uint32_t a = 0; a < rows.axis_count; a++) total &= !rows.node[(size_t)i * rows.axis_count + a];
+    }
+    if (!total) status = hd__rows_with_total(m, &scratch, &rows, err);
+    if (!status) status = hd__rows_order(m, arena, &rows, &b->entries, err);
+    if (!status && !total && rows.count > 1) {
+        status = hd__children_build(m, &scratch, b, children, err);
+        if (!status) {
+            uint64_t blocks, bytes = hd__topmost(b, children, &blocks);
+            *(uint64_t *)(uintptr_t)b->entries.bytes = bytes;
+            *(uint64_t *)(uintptr_t)b->entries.blocks = blocks;
+        }
+    }
+    hd__arena_free(m, &scratch);
+    return status;
+}
+
+static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *rows, uint32_t *nodes,
+                               hd_error *err) {
+    hd__mem *m = &b->mem;
+    memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        uint32_t n = axes[a].node_count;
+        uint32_t *map = (uint32_t *)hd__calloc(m, n, 4 * sizeof *map);
+        hd_status status;
+        if (!map) return hd__no_memory(m, err);
+        for (uint32_t i = 0; i < rows->count; i++) map[nodes[(size_t)i * rows->axis_count + a]] = 1;
+        status = hd__axis_order(m, &b->arena, &axes[a], map, map + n, true, &b->shown.axis[a], err);
+        for (uint32_t i = 0; i < rows->count && !status; i++) {
+            uint32_t *at = &nodes[(size_t)i * rows->axis_count + a];
+            *at = map[*at];
+        }
+        hd__cfree(m, map, n, 4 * sizeof *map);
+        HD__TRY(status);
+    }
+    rows->node = nodes;
+    return hd__breakdown_fill(m, &b->arena, &b->shown, *rows, err);
+}
+
+/* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
+static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_breakdown **out, hd_error *err) {
+    hd__breakdown *b = (hd__breakdown *)hd__realloc(&mem, NULL, 0, sizeof *b);
+    size_t size = (size_t)rows.count * rows.axis_count;
+    uint32_t *nodes;
+    hd_status status;
+    if (!b) return hd__no_memory(&mem, err);
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    nodes = (uint32_t *)hd__calloc(&b->mem, size, sizeof *nodes);
+    status = nodes ? hd__seal_into(b, axes, &rows, nodes, err) : hd__no_memory(&b->mem, err);
+    if (nodes) hd__cfree(&b->mem, nodes, size, sizeof *nodes);
+    if (status) hd_breakdown_free(&b->shown);
+    else *out = &b->shown;
+    return status;
+}
+
+HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) {
+    hd__breakdown *b = (hd__breakdown *)breakdown;
+    hd__mem mem;
+    if (!b) return;
+    hd__arena_free(&b->mem, &b->arena);
+    mem = b->mem;
+    hd__free(&mem, b, sizeof *b);
+}
+
+HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes) {
+    const hd_rows *rows = &breakdown->entries;
+    uint32_t low = 0, high = rows->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2, a = 0;
+        const uint32_t *at = rows->node + (size_t)middle * rows->axis_count;
+        while (a < rows->axis_count && at[a] == nodes[a]) a++;
+        if (a == rows->axis_count) return middle;
+        if (at[a] < nodes[a]) low = middle + 1;
+        else high = middle;
+    }
+    return HD_NONE;
+}
+
+/* Cut-off. ------------------------------------------------------------------------------------ */
+
+/* A child of an entry that is being broken down. */
+typedef struct hd__candidate {
+    uint64_t bytes, blocks;
+    hd_str name;
+    uint32_t id;                 /* node or entry */
+    uint32_t cells;              /* how many stand below it; export only */
+    bool listed;
+} hd__candidate;
+
+static bool hd__larger(const void *owner, uint32_t a, uint32_t b) {
+    const hd__candidate *c = (const hd__candidate *)owner;
+    if (c[a].bytes != c[b].bytes) return c[a].bytes > c[b].bytes;
+    return hd_str_compare(c[a].name, c[b].name) < 0;
+}
+
+/* Marks the children that the policy lists. `order` is an stb_ds array for scratch. */
+static bool hd__select(hd__mem *m, const hd_cutoff *cutoff, uint64_t total, uint64_t parent,
+                       hd__candidate *c, uint32_t n, uint32_t **order) {
+    uint32_t *o = *order;
+    for (uint32_t i = 0; i < n; i++)
+        c[i].listed = c[i].bytes >= cutoff->min_bytes &&
+                      (double)c[i].bytes >= cutoff->min_share * (double)total &&
+                      (double)c[i].bytes >= cutoff->min_parent_share * (double)parent;
+    if (!cutoff->top || n <= cutoff->top) return true;
+    hd__set_len(o, 0);
+    if (!hd__room(m, o, 2 * (size_t)n)) return false;
+    *order = o;
+    for (uint32_t i = 0; i < n; i++) o[i] = i;
+    hd__sort(o, o + n, n, hd__larger, c);
+    for (uint32_t i = cutoff->top; i < n; i++) c[o[i]].listed = false;
+    return true;
+}
+
+static hd_status hd__check_cutoff(const hd_cutoff *cutoff, hd_error *err) {
+    if (!(cutoff->min_share >= 0 && cutoff->min_share <= 1) ||
+        !(cutoff->min_parent_share >= 0 && cutoff->min_parent_share <= 1))
+        return hd__fail(err, HD_INVALID, "a share from 0 to 1 expected");
+    return HD_OK;
+}
+
+/* An axis numbered in preorder, largest child first, so that a chain of largest children (a path)
+   is a run of numbers; head is the first of a node's path. */
+typedef struct hd__lattice_axis {
+    uint32_t count;
+    uint32_t *parent, *depth, *head, *end;
+    hd_axis named;               /* parent and node_name of the same nodes, as hd__seal takes them */
+    hd_str *names;
+    uint32_t *at;                /* by cell: where it stands */
+    uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
+} hd__lattice_axis;
+
+typedef struct hd__range {
+    uint32_t row, low, high;     /* an entry and its cells */
+    uint32_t axis;               /* next to break down along */
+    size_t waiting;              /* groups below this one on the stack */
+} hd__range;
+
+typedef struct hd__export {
+    hd__mem mem;
+    hd__arena arena;
+    const hd_options *options;
+    hd_cutoff cutoff;
+    hd_rows cells;
+    hd__lattice_axis axis[HD_MAX_AXES];
+    hd__table out;
+    uint32_t *order;             /* permuted cell numbers */
+    uint32_t *child, *moved;     /* by position in order: scratch of one split */
+    hd__candidate *candidates;   /* stb_ds arrays */
+    uint32_t *sorted;
+    hd__range *groups, *path;
+    uint64_t splits;
+} hd__export;
+
+/* The ancestor of node x at `depth`, no deeper than x is. */
+static uint32_t hd__ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t depth) {
+    while (l->depth[l->head[x]] > depth) x = l->parent[l->head[x]];
+    return x - (l->depth[x] - depth);
+}
+
+/* Where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
+   cells of node i, either i or its "<self>" child. Returns how many nodes there are then. */
+static uint32_t hd__place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
+                               uint8_t *flags) {
+    enum { OWN = 1, BELOW = 2 };
+    const hd_str self = hd_cstr("<self>");
+    uint32_t n = axis->node_count;
+    for (uint32_t i = 0; i < n; i++) own[i] = HD_NONE;
+    for (uint32_t i = 0; i < cells->count; i++)
+        flags[cells->node[(size_t)i * cells->axis_count + a]] |= OWN;
+    for (uint32_t i = axis->node_count; i-- > 1;) {
+        if (flags[i]) flags[axis->parent[i]] |= BELOW;
+        if (hd_str_equal(axis->node_name[i], self)) own[axis->parent[i]] = i;
+    }
+    for (uint32_t i = 0; i < axis->node_count; i++) {
+        if (flags[i] != (OWN | BELOW)) own[i] = i;
+        else if (own[i] == HD_NONE) own[i] = n++;
+    }
+    return n;
+}
+
+static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t a, hd_error *err) {
+    hd__mem *m = &x->mem;
+    hd__lattice_axis *l = &x->axis[a];
+    uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
+    uint8_t *flags;
+    own = (uint32_t *)hd__arena_take(m, &x->arena, old, sizeof *own);
+    flags = (uint8_t *)hd__arena_take(m, &x->arena, old, 1);
+    if (!own || !flags) return hd__no_memory(m, err);
+    memset(flags, 0, old);
+    n = hd__place_self(axis, &x->cells, a, own, flags);
+    l->count = n;
+    parent = (uint32_t *)hd__arena_take(m, &x->arena, n, 9 * sizeof *parent);
+    l->names = (hd_str *)hd__arena_take(m, &x->arena, n, sizeof *l->names);
+    l->at = (uint32_t *)hd__arena_take(m, &x->arena, x->cells.count, sizeof *l->at);
+    if (!parent || !l->names || !l->at) return hd__no_memory(m, err);
+    size = parent + n, heavy = size + n, at = heavy + n, next = at + n;
+    l->parent = next + n, l->depth = l->parent + n, l->head = l->depth + n, l->end = l->head + n;
+    for (uint32_t i = 0; i < old; i++) {
+        parent[i] = axis->parent[i];
+        if (own[i] != i && own[i] >= old) parent[own[i]] = i;
+    }
+    for (uint32_t i = 0; i < n; i++) size[i] = 1, heavy[i] = HD_NONE;
+    for (uint32_t i = n; i-- > 1;) {
+        uint32_t p = parent[i];
+        size[p] += size[i];
+        if (heavy[p] == HD_NONE || size[i] > size[heavy[p]]) heavy[p] = i;
+    }
+    at[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = i ? parent[i] : HD_NONE, k;
+        if (i && heavy[p] == i) at[i] = at[p] + 1;
+        else if (i) at[i] = next[p], next[p] += size[i];
+        k = at[i];
+        next[i] = k + 1 + (heavy[i] == HD_NONE ? 0 : size[heavy[i]]);
+        l->parent[k] = i ? at[p] : HD_NONE;
+        l->depth[k] = i ? l->depth[at[p]] + 1 : 0;
+        l->head[k] = i && heavy[p] == i ? l->head[at[p]] : k;
+        l->end[k] = k + size[i];
+        l->names[k] = i < old ? axis->node_name[i] : hd_cstr("<self>");
+    }
+    for (uint32_t i = 0; i < x->cells.count; i++)
+        l->at[i] = at[own[x->cells.node[(size_t)i * x->cells.axis_count + a]]];
+    l->slot = parent;            /* the old numbering is no longer needed */
+    for (uint32_t i = 0; i < n; i++) l->slot[i] = HD_NONE;
+    l->named.name = axis->name;
+    l->named.node_count = n;
+    l->named.parent = l->parent;
+    l->named.end = NULL;
+    l->named.node_name = l->names;
+    return HD_OK;
+}
+
+/* Adds up the cells of a range by child of `node`; candidates in order of first sight. */
+static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32_t node, hd_error *err) {
+    hd__lattice_axis *l = &x->axis[a];
+    uint32_t depth = l->depth[node] + 1;
+    hd_status status = HD_OK;
+    hd__set_len(x->candidates, 0);
+    for (uint32_t i = r->low; i < r->high; i++) {
+        uint32_t cell = x->order[i], at = l->at[cell], child, k;
+        if (at == node) {        /* nothing below */
+            x->child[i] = HD_NONE;
+            continue;
+        }
+        child = hd__ancestor(l, at, depth);
+        k = l->slot[child];
+        if (k == HD_NONE) {
+            hd__candidate c;
+            memset(&c, 0, sizeof c);
+            c.id = child;
+            c.name = l->names[child];
+            k = (uint32_t)hd__len(x->candidates);
+            if (!hd__push(&x->mem, x->candidates, c)) {
+                status = hd__no_memory(&x->mem, err);
+                break;
+            }
+            l->slot[child] = k;
+        }
+        x->child[i] = k;
+        x->candidates[k].cells++;
+        x->candidates[k].bytes += x->cells.bytes[cell];
+        hd__sum_known(&x->candidates[k].blocks, x->cells.blocks[cell]);
+    }
+    for (size_t k = 0; k < hd__len(x->candidates); k++) l->slot[x->candidates[k].id] = HD_NONE;
+    return status;
+}
+
+/* Breaks the entry of a range down along one axis: lists the children that pass, and puts those not
+   listed before on the stack with their cells. */
+static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
+    uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES], n, at;
+    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
+    if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
+    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
+        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
+        return hd__fail(err, HD_CANCELLED, "cancelled");
+    HD__TRY(hd__group(x, &r, a, nodes[a], err));
+    n = (uint32_t)hd__len(x->candidates);
+    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates, n, &x->sorted) ||
+        !hd__room(&x->mem, x->groups, n ? n : 1))
+        return hd__no_memory(&x->mem, err);
+    at = r.low;
+    for (uint32_t k = 0; k < n; k++) {
+        hd__candidate *c = &x->candidates[k];
+        hd__range group;
+        if (!c->listed) continue;
+        nodes[a] = c->id;
+        c->listed = hd__table_find(&x->out, nodes) == HD_NONE;
+        if (!c->listed) continue;
+        group.row = (uint32_t)hd__len(x->out.bytes);
+        group.low = at;
+        group.high = at += c->cells;
+        group.axis = 0;
+        group.waiting = 0;
+        HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
+                              c->bytes, c->blocks, err));
+        stbds_arrput(x->groups, group);
+        c->id = group.low;       /* from here on: where the next of its cells goes */
+    }
+    if (at == r.low || (n == 1 && at == r.high)) return HD_OK;
+    for (uint32_t i = r.low; i < r.high; i++) {
+        uint32_t k = x->child[i];
+        x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+    }
+    memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
+    return HD_OK;
+}
+
+static hd_status hd__export_run(hd__export *x, hd_error *err) {
+    hd__mem *m = &x->mem;
+    uint32_t n = x->cells.count, root[HD_MAX_AXES] = { 0 };
+    uint64_t bytes = 0, blocks = 0;
+    hd__range all;
+    x->order = (uint32_t *)hd__arena_take(m, &x->arena, n, 3 * sizeof *x->order);
+    if (!x->order) return hd__no_memory(m, err);
+    x->child = x->order + n;
+    x->moved = x->child + n;
+    for (uint32_t i = 0; i < n; i++) {
+        x->order[i] = i;
+        bytes += x->cells.bytes[i];
+        hd__sum_known(&blocks, x->cells.blocks[i]);
+    }
+    HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
+    memset(&all, 0, sizeof all);
+    all.high = n;
+    if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
+    while (hd__len(x->path)) {
+        hd__range *top = &stbds_arrlast(x->path);
+        if (hd__len(x->groups) > top->waiting) {
+            hd__range group = stbds_arrpop(x->groups);
+            group.waiting = hd__len(x->groups);
+            if (!hd__push(m, x->path, group)) return hd__no_memory(m, err);
+        } else if (top->axis < x->cells.axis_count) {
+            uint32_t a = top->axis++;
+            HD__TRY(hd__split(x, *top, a, err));
+        } else {
+            (void)stbds_arrpop(x->path);
+        }
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_breakdown **out, hd_error *err) {
+    hd_axis axes[HD_MAX_AXES];
+    hd__export x;
+    hd_status status = HD_OK;
+    memset(&x, 0, sizeof x);
+    if (cutoff) x.cutoff = *cutoff;
+    HD__TRY(hd__check_cutoff(&x.cutoff, err));
+    x.mem = hd__mem_options(options);
+    x.options = options;
+    x.cells = hd_profile_cells(profile);
+    x.out.axis_count = x.cells.axis_count;
+    x.out.seed = profile->cells.seed;
+    for (uint32_t a = 0; a < x.cells.axis_count && !status; a++) {
+        hd_axis axis = hd_profile_axis(profile, a);
+        status = hd__lattice_build(&x, &axis, a, err);
+        axes[a] = x.axis[a].named;
+    }
+    if (!status) status = hd__export_run(&x, err);
+    if (!status) status = hd__seal(hd__mem_options(options), axes, hd__table_rows(&x.out), out, err);
+    hd__table_free(&x.mem, &x.out);
+    hd__arr_free(&x.mem, x.candidates);
+    hd__arr_free(&x.mem, x.sorted);
+    hd__arr_free(&x.mem, x.groups);
+    hd__arr_free(&x.mem, x.path);
+    hd__arena_free(&x.mem, &x.arena);
+    return status;
+}
+
+static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
+                             uint8_t *listed, hd_error *err) {
+    hd__children children[HD_MAX_AXES];
+    hd__candidate *c = NULL;
+    uint32_t *sorted = NULL, *stack, depth = 0, n = b->entries.count;
+    hd_status status = hd__children_build(m, arena, b, children, err);
+    HD__TRY(status);
+    stack = (uint32_t *)hd__arena_take(m, arena, n, sizeof *stack);
+    if (!stack) return hd__no_memory(m, err);
+    listed[0] = 1;
+    stack[depth++] = 0;
+    while (depth && !status) {
+        uint32_t e = stack[--depth];
+        for (uint32_t a = 0; a < b->entries.axis_count && !status; a++) {
+            uint32_t first = children[a].first[e], count = children[a].first[e + 1] - first;
+            hd__set_len(c, 0);
+            if (!hd__room(m, c, count ? count : 1)) status = hd__no_memory(m, err);
+            for (uint32_t k = 0; k < count && !status; k++) {
+                uint32_t child = children[a].child[first + k];
+                hd__candidate one;
+                memset(&one, 0, sizeof one);
+                one.id = child;
+                one.bytes = b->entries.bytes[child];
+                one.name = b->axis[a].node_name[hd__entry_node(b, child, a)];
+                stbds_arrput(c, one);
+            }
+            if (!status && !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
+                status = hd__no_memory(m, err);
+            for (uint32_t k = 0; k < count && !status; k++)
+                if (c[k].listed && !listed[c[k].id]) {
+                    listed[c[k].id] = 1;
+                    stack[depth++] = c[k].id;
+                }
+        }
+    }
+    hd__arr_free(m, c);
+    hd__arr_free(m, sorted);
+    return status;
+}
+
+/* The rows marked in `listed`, as new columns. */
+static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
+                                 hd_rows *to, hd_error *err) {
+    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
+    uint64_t *blocks;
+    uint32_t n = 0;
+    if (!node || !bytes) return hd__no_memory(m, err);
+    blocks = bytes + from->count;
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!listed[i]) continue;
+        memcpy(node + (size_t)n * from->axis_count, from->node + (size_t)i * from->axis_count,
+               from->axis_count * sizeof *node);
+        bytes[n] = from->bytes[i];
+        blocks[n++] = from->blocks[i];
+    }
+    to->count = n;
+    to->axis_count = from->axis_count;
+    to->node = node;
+    to->bytes = bytes;
+    to->blocks = blocks;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *cutoff,
+                                        const hd_options *options, hd_breakdown **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd__arena arena = { NULL, NULL, 0 };
+    hd_cutoff all;
+    hd_rows rows;
+    uint8_t *listed;
+    hd_status status;
+    memset(&all, 0, sizeof all);
+    if (!cutoff) cutoff = &all;
+    HD__TRY(hd__check_cutoff(cutoff, err));
+    listed = (uint8_t *)hd__arena_take(&m, &arena, b->entries.count, 1);
+    if (listed) {
+        memset(listed, 0, b->entries.count);
+        status = hd__cut_run(&m, &arena, b, cutoff, listed, err);
+    } else {
+        status = hd__no_memory(&m, err);
+    }
+    if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
+    if (!status) status = hd__seal(hd__mem_options(options), b->axis, rows, out, err);
+    hd__arena_free(&m, &arena);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
+                                                    hd_breakdown **out, hd_error *err) {
+    hd_axis axis[HD_MAX_AXES];
+    for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
+    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), out, err);
+}
+
+HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
+                                          const hd_options *options, hd_breakdown **out, hd_error *err) {
+    if (heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
+    if (heap->breakdown) return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
+    return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
+}
+
+/* The tree. ----------------------------------------------------------------------------------- */
+
+/* An entry whose rows are being emitted: where it is among the children along which axis. */
+typedef struct hd__walk_level {
+    uint32_t entry;
+    uint32_t turn;               /* how many axes are behind it */
+    uint32_t next;               /* index of the child to emit next */
+    uint64_t rest;               /* bytes not in children emitted so far along this axis */
+    uint64_t rest_blocks;
+} hd__walk_level;
+
+typedef struct hd__walk {
+    hd__mem mem;
+    hd__arena arena;
+    const hd_breakdown *breakdown;
+    hd__children children[HD_MAX_AXES];
+    hd__walk_level *levels;      /* stb_ds arrays */
+    char *name;
+    uint32_t first_axis;
+    bool every_route;
+} hd__walk;
+
+/* Axes in turn: the first, then the others in order. */
+static uint32_t hd__walk_axis(const hd__walk *w, uint32_t turn) {
+    return turn == 0 ? w->first_axis : turn <= w->first_axis ? turn - 1 : turn;
+}
+
+static bool hd__append(hd__mem *m, char **text, hd_str s) {
+    char *t = *text;
+    if (!hd__room(m, t, s.len + 1)) return false;
+    *text = t;
+    if (s.len) memcpy(t + hd__len(t), s.data, s.len);
+    hd__set_len(t, hd__len(t) + s.len);
+    return true;
+}
+
+/* The names that lead from an entry to one below it, of which the last few are enough. */
+static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name) {
+    enum { SHOWN = 8 };
+    const hd_breakdown *b = w->breakdown;
+    hd__set_len(w->name, 0);
+    name->data = NULL;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+        const hd_axis *axis = &b->axis[a];
+        uint32_t above = hd__entry_node(b, from, a), i = hd__entry_node(b, to, a), path[SHOWN], n = 0;
+        for (; n < SHOWN && i != above && i != HD_NONE; i = axis->parent[i]) path[n++] = i;
+        if (!n) continue;
+        if (n == 1 && !name->data) {
+            *name = axis->node_name[path[0]];
+            if (!hd__append(&w->mem, &w->name, *name)) return false;
+            continue;
+        }
+        if (hd__len(w->name) && !hd__append(&w->mem, &w->name, hd_cstr(", "))) return false;
+        if (i != above && i != HD_NONE && !hd__append(&w->mem, &w->name, hd_cstr(".../"))) return false;
+        while (n--)
+            if (!hd__append(&w->mem, &w->name, axis->node_name[path[n]]) ||
+                (n && !hd__append(&w->mem, &w->name, hd_cstr("/"))))
+                return false;
+        name->data = w->name;
+        name->len = hd__len(w->name);
+    }
+    if (!name->data) *name = hd_cstr("");
+    return true;
+}
+
+static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
+    hd__walk_level level;
+    level.entry = entry;
+    level.turn = 0;
+    level.next = w->children[w->first_axis].first[entry];
+    level.rest = w->breakdown->entries.bytes[entry];
+    level.rest_blocks = w->breakdown->entries.blocks[entry];
+    return hd__push(&w->mem, w->levels, level);
+}
+
+/* The row that comes next, false at the end. *fail is set when out of memory. */
+static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
+    const hd_rows *rows = &w->breakdown->entries;
+    while (hd__len(w->levels)) {
+        hd__walk_level *l = &stbds_arrlast(w->levels);
+        uint32_t a = hd__walk_axis(w, l->turn);
+        const hd__children *c = &w->children[a];
+        bool any = c->first[l->entry] < c->first[l->entry + 1];
+        row->depth = (uint32_t)hd__len(w->levels);
+        row->axis = a;
+        if (l->next < c->first[l->entry + 1]) {
+            uint32_t e = c->child[l->next++], parent = l->entry;
+            row->entry = e;
+            row->bytes = rows->bytes[e];
+            row->blocks = rows->blocks[e];
+            l->rest -= row->bytes < l->rest ? row->bytes : l->rest;
+            if (l->rest_blocks == HD_UNKNOWN || row->blocks == HD_UNKNOWN) l->rest_blocks = HD_UNKNOWN;
+            else l->rest_blocks -= row->blocks < l->rest_blocks ? row->blocks : l->rest_blocks;
+            *fail = !hd__walk_name(w, parent, e, &row->name) || !hd__walk_enter(w, e);
+            return !*fail;
+        }
+        row->entry = HD_NONE;
+        row->bytes = l->rest;
+        row->blocks = l->rest_blocks;
+        row->name = hd_cstr("<other>");
+        if (++l->turn < rows->axis_count && (w->every_route || !any)) {
+            l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
+            l->rest = rows->bytes[l->entry];
+            l->rest_blocks = rows->blocks[l->entry];
+        } else {
+            (void)stbds_arrpop(w->levels);
+        }
+        if (any && row->bytes) return true;
+    }
+    return false;
+}
+
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*emit)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err) {
+    hd_tree_options none;
+    hd_breakdown *b;
+    hd_tree_row row;
+    hd__walk w;
+    hd_status status;
+    bool fail = false;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    memset(&w, 0, sizeof w);
+    w.mem = hd__mem_options(&options->options);
+    w.breakdown = b;
+    w.first_axis = options->first_axis;
+    w.every_route = options->every_route;
+    memset(&row, 0, sizeof row);
+    row.bytes = b->entries.bytes[0];
+    row.blocks = b->entries.blocks[0];
+    row.breakdown = b;
+    row.name = hd_cstr("");
+    if (w.first_axis >= b->entries.axis_count)
+        status = hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w.first_axis);
+    else
+        status = hd__children_build(&w.mem, &w.arena, b, w.children, err);
+    if (!status && !hd__walk_enter(&w, 0)) status = hd__no_memory(&w.mem, err);
+    if (!status) status = emit(user, &row);
+    while (!status && hd__walk_next(&w, &row, &fail)) status = emit(user, &row);
+    if (fail) status = hd__no_memory(&w.mem, err);
+    hd__arr_free(&w.mem, w.levels);
+    hd__arr_free(&w.mem, w.name);
+    hd__arena_free(&w.mem, &w.arena);
+    hd_breakdown_free(b);
+    return status;
+}
+
+/* A row that leads to the current one. */
+typedef struct hd__tree_line {
+    uint64_t bytes;
+    uint32_t indent;
+} hd__tree_line;
+
+typedef struct hd__tree_print {
+    hd__mem mem;
+    hd_sink sink;
+    const hd_heap *heap;
+    uint64_t total;
+    size_t width, blocks_width;  /* of the columns */
+    hd__tree_line *above;        /* stb_ds array, by depth */
+    bool units, joins;
+} hd__tree_print;
+
+/* A size in four significant digits or in full; returns its length. */
+static size_t hd__size_text(char text[24], uint64_t bytes, bool units) {
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    char digits[20], *p;
+    unsigned u = 0;
+    uint64_t tenths = 0, whole = bytes;
+    size_t n;
+    if (units)
+        for (; whole >= 1024 && u < 6; u++) {
+            tenths = (whole % 1024) * 10 / 1024;
+            whole /= 1024;
+        }
+    p = hd__digits(digits, whole, 10);
+    n = (size_t)(digits + 20 - p);
+    memcpy(text, p, n);
+    if (u) {
+        text[n++] = '.';
+        text[n++] = (char)('0' + tenths);
+    }
+    if (units) {
+        text[n++] = ' ';
+        memcpy(text + n, unit[u], strlen(unit[u]));
+        n += strlen(unit[u]);
+    }
+    return n;
+}
+
+static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width) {
+    if (n < width) hd__sink_pad(s, width - n);
+    hd__sink_put(s, text, n);
+}
+
+static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole) {
+    char text[20], *p;
+    uint64_t tenths = whole ? (uint64_t)((double)part / (double)whole * 1000 + 0.5) : 0;
+    p = hd__digits(text, tenths % 10, 10);
+    *--p = '.';
+    do *--p = (char)('0' + (tenths / 10) % 10), tenths /= 10;
+    while (tenths >= 10);
+    hd__sink_right(s, p, (size_t)(text + 20 - p), 7);
+    hd__sink_put(s, "%", 1);
+}
+
+static void hd__print_label(hd_sink *s, const hd_heap *heap) {
+    char digits[20], *p = hd__digits(digits, heap->pid, 10);
+    hd__sink_str(s, heap->allocator ? hd_cstr(heap->allocator) : hd_cstr("total"));
+    if (heap->process) {
+        hd__sink_str(s, hd_cstr(", "));
+        hd__sink_str(s, hd_cstr(heap->process));
+    }
+    if (heap->pid) {
+        hd__sink_str(s, hd_cstr(", pid "));
+        hd__sink_put(s, p, (size_t)(digits + 20 - p));
+    }
+    if (heap->dump) {
+        hd__sink_str(s, hd_cstr(", dump "));
+        hd__sink_str(s, hd_cstr(heap->dump));
+    }
+}
+
+static hd_status hd__print_row(void *user, const hd_tree_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    hd__tree_line line;
+    char text[24], digits[20], *p;
+    line.bytes = row->bytes;
+    line.indent = 0;
+    if (!row->depth) {
+        t->total = row->bytes;
+        t->width = hd__size_text(text, row->bytes, t->units);
+        if (t->units && t->width < 10) t->width = 10;
+        p = hd__digits(digits, row->blocks, 10);
+        t->blocks_width = row->blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - p);
+    } else {
+        hd__set_len(t->above, row->depth);
+        line.indent = t->above[row->depth - 1].indent + 2;
+        if (t->joins && row->depth > 1 && row->bytes == t->above[row->depth - 1].bytes &&
+            row->axis == HD_AXIS_BACKTRACE)
+            line.indent -= 2;
+    }
+    if (!hd__push(&t->mem, t->above, line)) return HD_OUT_OF_MEMORY;
+    hd__sink_right(s, text, hd__size_text(text, row->bytes, t->units), t->width);
+    hd__print_share(s, row->bytes, t->total);
+    if (t->blocks_width) {
+        p = hd__digits(digits, row->blocks, 10);
+        if (row->blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
+        hd__sink_right(s, p, (size_t)(digits + 20 - p), t->blocks_width + 2);
+    }
+    hd__sink_pad(s, 2 + (size_t)line.indent);
+    if (!row->depth) hd__print_label(s, t->heap);
+    else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
+    for (size_t i = 0; i < row->name.len; i++)      /* a name is one line, whatever is in it */
+        hd__sink_put(s, (uint8_t)row->name.data[i] < 32 || row->name.data[i] == 127 ? "?" : row->name.data + i, 1);
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+    hd__tree_print t;
+    hd_status status;
+    memset(&t, 0, offsetof(hd__tree_print, sink));
+    hd__sink_begin(&t.sink, out);
+    t.mem = hd__mem_options(options ? &options->options : NULL);
+    t.heap = heap;
+    t.above = NULL;
+    t.units = options && options->units;
+    t.joins = !options || !options->every_route;
+    status = hd_tree(heap, options, hd__print_row, &t, NULL);
+    hd__arr_free(&t.mem, t.above);
+    return status ? status : hd__sink_flush(&t.sink);
+}
+
+/* ================================================================================ >>tracker
+   Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
+   lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
+   publishes its number in the table. A table that is full is replaced; the old ones, half as large
+   together, stay until the end because a reader may still be in them: what it misses there it finds
+   under the lock. Cost: 16 bytes and two to four table slots of 4 per context.
+
+   The pseudo-stack of a thread holds contexts, one per open scope, so that its top is the backtrace.
+   It is plain thread-local memory: nothing to allocate, nothing to free when a thread ends. */
+
+#define HD__SEGMENT_BITS 10u
+#define HD__SEGMENTS 22u
+
+typedef struct hd__node {
+    uint32_t parent, kind;
+    const void *value;
+} hd__node;
+
+typedef struct hd__node_table {
+    struct hd__node_table *older;
+    size_t capacity;
+    uint32_t slots[1];           /* node numbers plus one; `capacity` of them */
+} hd__node_table;
+
+struct hd_contexts {
+    hd__node_table *table;
+    uint32_t count;
+    uint64_t memory;
+    hd__node *segments[HD__SEGMENTS];
+    hd__mutex lock;
+};
+
+typedef struct hd__thread {
+    uint32_t session;            /* of the tracker that `nodes` belongs to */
+    uint32_t depth;              /* of open scopes that pushed */
+    uint32_t adding;             /* inside a lock of the tracker: a signal handler must not wait */
+    uint32_t suspended;          /* recorders ignore this thread */
+    uint32_t nodes[HD_MAX_FRAMES + 1];
+} hd__thread;
+
+static HD__THREAD_LOCAL hd__thread hd__this;
+
+static unsigned hd__log2(uint32_t x) {
+#if defined(__GNUC__)
+    return 31u - (unsigned)__builtin_clz(x);
+#else
+    unsigned n = 0;
+    while (x >>= 1) n++;
+    return n;
+#endif
+}
+
+static hd__node *hd__contexts_node(const hd_contexts *c, uint32_t context) {
+    uint32_t shifted = context + (1u << HD__SEGMENT_BITS);
+    unsigned segment = hd__log2(shifted) - HD__SEGMENT_BITS;
+    return &c->segments[segment][shifted - (1u << (segment + HD__SEGMENT_BITS))];
+}
+
+static uint64_t hd__contexts_hash(uint32_t parent, const void *value) {
+    return hd__hash_u64(parent, (uint64_t)(uintptr_t)value);
+}
+
+static uint32_t hd__contexts_find(const hd_contexts *c, uint64_t hash, uint32_t parent, hd_frame_kind kind,
+                                  const void *value) {
+    const hd__node_table *t = HD__LOAD(&c->table);
+    for (size_t i = (size_t)hash;; i++) {
+        uint32_t slot = HD__LOAD(&t->slots[i & (t->capacity - 1)]);
+        const hd__node *n;
+        if (!slot) return HD_NONE;
+        n = hd__contexts_node(c, slot - 1);
+        if (n->parent == parent && n->value == value && n->kind == (uint32_t)kind) return slot - 1;
+    }
+}
+
+static void hd__contexts_place(const hd_contexts *c, hd__node_table *t, uint32_t context) {
+    const hd__node *n = hd__contexts_node(c, context);
+    size_t i = (size_t)hd__contexts_hash(n->parent, n->value);
+    while (HD__LOAD_RELAXED(&t->slots[i & (t->capacity - 1)])) i++;
+    HD__STORE(&t->slots[i & (t->capacity - 1)], context + 1);
+}
+
+static bool hd__contexts_grow(hd_contexts *c, size_t capacity) {
+    size_t size = offsetof(hd__node_table, slots) + capacity * sizeof(uint32_t);
+    hd__node_table *t = (hd__node_table *)hd__pages_take(size);
+    if (!t) return false;
+    c->memory += hd__page_round(size);
+    t->capacity = capacity;
+    t->older = c->table;
+    for (uint32_t i = 1; i < c->count; i++) hd__contexts_place(c, t, i);
+    HD__STORE(&c->table, t);
+    return true;
+}
+
+/* Under the lock: a new node, not yet in the table. */
+static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind kind, const void *value) {
+    uint32_t shifted = c->count + (1u << HD__SEGMENT_BITS);
+    unsigned segment = hd__log2(shifted) - HD__SEGMENT_BITS;
+    hd__node *n;
+    if (segment >= HD__SEGMENTS) return false;
+    if (!c->segments[segment]) {
+        size_t size = sizeof *n << (segment + HD__SEGMENT_BITS);
+        c->segments[segment] = (hd__node *)hd__pages_take(size);
+        if (!c->segments[segment]) return false;
+        c->memory += hd__page_round(size);
+    }
+    n = hd__contexts_node(c, c->count);
+    n->parent = parent;
+    n->kind = (uint32_t)kind;
+    n->value = value;
+    HD__STORE(&c->count, c->count + 1);
+    return true;
+}
+
+HEAPDUMP_API hd_contexts *hd_contexts_create(hd_error *err) {
+    hd_contexts *c = (hd_contexts *)hd__pages_take(sizeof *c);
+    if (c) {
+        hd__mutex_init(&c->lock);
+        c->memory = hd__page_round(sizeof *c);
+        if (hd__contexts_append(c, HD_NONE, HD_FRAME_ROOT, NULL) && hd__contexts_grow(c, 512)) return c;
+        hd_contexts_free(c);
+    }
+    hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for contexts");
+    return NULL;
+}
+
+HEAPDUMP_API void hd_contexts_free(hd_contexts *c) {
+    if (!c) return;
+    while (c->table) {
+        hd__node_table *t = c->table;
+        c->table = t->older;
+        hd__pages_give(t, offsetof(hd__node_table, slots) + t->capacity * sizeof(uint32_t));
+    }
+    for (unsigned i = 0; i < HD__SEGMENTS; i++)
+        hd__pages_give(c->segments[i], sizeof(hd__node) << (i + HD__SEGMENT_BITS));
+    hd__mutex_free(&c->lock);
+    hd__pages_give(c, sizeof *c);
+}
+
+HD__NOINLINE static hd_status hd__contexts_add(hd_contexts *c, uint64_t hash, uint32_t parent,
+                                               hd_frame_kind kind, const void *value, uint32_t *child) {
+    hd_status status = HD_OUT_OF_MEMORY;
+    if (hd__this.adding) return status;
+    hd__this.adding = 1;
+    hd__lock(&c->lock);
+    *child = hd__contexts_find(c, hash, parent, kind, value);
+    if (*child != HD_NONE) {
+        status = HD_OK;
+    } else if ((2 * ((size_t)c->count + 1) <= c->table->capacity ||
+                hd__contexts_grow(c, 2 * c->table->capacity)) &&
+               hd__contexts_append(c, parent, kind, value)) {
+        *child = c->count - 1;
+        hd__contexts_place(c, c->table, *child);
+        status = HD_OK;
+    }
+    hd__unlock(&c->lock);
+    hd__this.adding = 0;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *c, uint32_t parent, hd_frame_kind kind,
+                                         const void *value, uint32_t *child) {
+    uint64_t hash = hd__contexts_hash(parent, value);
+    uint32_t found = hd__contexts_find(c, hash, parent, kind, value);
+    if (HD__UNLIKELY(found == HD_NONE)) {
+        HD__TRY(hd__contexts_add(c, hash, parent, kind, value, &found));
+    }
+    *child = found;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) {
+    const hd__node *n = hd__contexts_node(c, context);
+    hd_frame frame;
+    frame.parent = n->parent;
+    frame.kind = (hd_frame_kind)n->kind;
+    frame.value = n->value;
+    return frame;
+}
+
+HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return HD__LOAD(&c->count); }
+
+HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
+    hd_contexts *unlocked = (hd_contexts *)(uintptr_t)c;
+    uint64_t memory;
+    hd__lock(&unlocked->lock);
+    memory = c->memory;
+    hd__unlock(&unlocked->lock);
+    return memory;
+}
+
+/* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
+   the flags, which are words of their own. */
+static struct hd__tracker {
+    hd_contexts *contexts;       /* NULL: not running */
+    hd_unwind_fn unwind;
+    void *user;
+    hd_capture capture;
+    uint32_t max_frames;
+    uint32_t session;            /* counts starts */
+    uint32_t recording, profiling;
+    uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
+    char filter[1024];
+#if !defined(HEAPDUMP_NO_THREADS)
+    hd__mutex lock;
+#endif
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 0, 0, 0, 1, "",
+#if defined(HEAPDUMP_NO_THREADS)
+#elif defined(_WIN32)
+    SRWLOCK_INIT
+#else
+    PTHREAD_MUTEX_INITIALIZER
+#endif
+};
+
+#ifndef HEAPDUMP_STATIC
+uint32_t hd__scopes_on;
+#endif
+
+static void hd__tracker_update(void) {
+    bool stacks = hd__tracker.capture == HD_CAPTURE_PSEUDO_STACK || hd__tracker.capture == HD_CAPTURE_MIXED_STACK;
+    HD__STORE(&hd__scopes_on, (uint32_t)(hd__tracker.contexts && stacks && HD__LOAD(&hd__tracker.recording) &&
+                                         HD__LOAD(&hd__tracker.profiling)));
+}
+
+static void hd__tracker_lock(void) {
+    hd__this.adding++;
+#if !defined(HEAPDUMP_NO_THREADS)
+    hd__lock(&hd__tracker.lock);
+#endif
+}
+static void hd__tracker_unlock(void) {
+#if !defined(HEAPDUMP_NO_THREADS)
+    hd__unlock(&hd__tracker.lock);
+#endif
+    hd__this.adding--;
+}
+
+HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err) {
+    hd_capture capture = desc->capture ? desc->capture : HD_CAPTURE_PSEUDO_STACK;
+    if (hd__tracker.contexts) return hd__fail(err, HD_INVALID, "the tracker is running already");
+    if (!desc->contexts) return hd__fail(err, HD_INVALID, "the tracker needs contexts");
+    if (!desc->unwind && (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK))
+        return hd__fail(err, HD_INVALID, "native stacks need an unwinder");
+    if (desc->max_frames > HD_MAX_FRAMES)
+        return hd__fail(err, HD_INVALID, "at most %u frames expected, %u found", (uint64_t)HD_MAX_FRAMES,
+                        (uint64_t)desc->max_frames);
+    if (hd_tracker_set_categories(desc->categories))
+        return hd__fail(err, HD_INVALID, "a category filter of at most 1023 bytes expected");
+    hd__tracker.capture = capture;
+    hd__tracker.max_frames = desc->max_frames ? desc->max_frames : 48;
+    hd__tracker.unwind = desc->unwind;
+    hd__tracker.user = desc->user;
+    if (!++hd__tracker.session) ++hd__tracker.session;
+    HD__STORE(&hd__tracker.recording, 1);
+    HD__STORE(&hd__tracker.profiling, 1);
+    HD__STORE(&hd__tracker.contexts, desc->contexts);
+    hd__tracker_update();
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_tracker_stop(void) {
+    HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
+    hd__tracker_update();
+}
+
+HEAPDUMP_API bool hd_tracker_running(void) { return HD__LOAD(&hd__tracker.contexts) != NULL; }
+
+HEAPDUMP_API void hd_tracker_set_recording(bool recording) {
+    HD__STORE(&hd__tracker.recording, (uint32_t)recording);
+    hd__tracker_update();
+}
+
+HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled) {
+    HD__STORE(&hd__tracker.profiling, (uint32_t)enabled);
+    hd__tracker_update();
+}
+
+HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter) {
+    size_t n = filter ? strlen(filter) : 0;
+    if (n >= sizeof hd__tracker.filter) return HD_INVALID;
+    hd__tracker_lock();
+    if (n) memcpy(hd__tracker.filter, filter, n);
+    hd__tracker.filter[n] = 0;
+    HD__STORE(&hd__tracker.generation, (hd__tracker.generation + 1) & 0x7fffffffu);
+    hd__tracker_unlock();
+    return HD_OK;
+}
+
+/* Whether a pattern with * and ? matches a whole name. */
+static bool hd__glob(hd_str pattern, hd_str name) {
+    size_t p = 0, n = 0, star = SIZE_MAX, mark = 0;
+    while (n < name.len) {
+        if (p < pattern.len && (pattern.data[p] == '?' || pattern.data[p] == name.data[n]) &&
+            pattern.data[p] != '*') {
+            p++;
+            n++;
+        } else if (p < pattern.len && pattern.data[p] == '*') {
+            star = p++;
+            mark = n;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            n = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.data[p] == '*') p++;
+    return p == pattern.len;
+}
+
+/* The next piece of a comma-separated list, without spaces around it; false at the end. */
+static bool hd__list_next(hd_str *list, hd_str *piece) {
+    if (!list->data) return false;
+    piece->data = list->data;
+    piece->len = 0;
+    while (piece->len < list->len && list->data[piece->len] != ',') piece->len++;
+    if (piece->len < list->len) {
+        list->data += piece->len + 1;
+        list->len -= piece->len + 1;
+    } else {
+        list->data = NULL;
+    }
+    while (piece->len && *piece->data == ' ') piece->data++, piece->len--;
+    while (piece->len && piece->data[piece->len - 1] == ' ') piece->len--;
+    return true;
+}
+
+static bool hd__starts_with(hd_str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    return s.len >= n && !memcmp(s.data, prefix, n);
+}
+
+static bool hd__category_enabled(hd_str filter, hd_str category) {
+    const char *by_default = "disabled-by-default-";
+    bool hidden = hd__starts_with(category, by_default), included = false, excluded = false, any = false;
+    hd_str piece;
+    while (hd__list_next(&filter, &piece)) {
+        bool minus = piece.len && *piece.data == '-';
+        if (minus) piece.data++, piece.len--;
+        if (!piece.len) continue;
+        any |= !minus;
+        if (!minus && hd_str_equal(piece, category)) return true;
+        if (!hd__glob(piece, category)) continue;
+        if (minus) excluded = true;
+        else if (!hidden || hd__starts_with(piece, by_default)) included = true;
+    }
+    return !excluded && (included || (!any && !hidden));
+}
+
+HD__NOINLINE static bool hd__category_find(hd_category *category) {
+    hd_str list = hd_cstr(category->name), piece;
+    uint32_t enabled = 0, generation;
+    if (hd__this.adding) return false;
+    hd__tracker_lock();
+    while (hd__list_next(&list, &piece)) enabled |= (uint32_t)hd__category_enabled(hd_cstr(hd__tracker.filter), piece);
+    generation = hd__tracker.generation;
+    hd__tracker_unlock();
+    HD__STORE(&category->state, generation << 1 | enabled);
+    return enabled;
+}
+
+/* The calling thread's stack, emptied when it belongs to an earlier session. */
+static hd__thread *hd__thread_stack(void) {
+    hd__thread *t = &hd__this;
+    if (HD__UNLIKELY(t->session != hd__tracker.session)) {
+        t->depth = 0;
+        t->session = hd__tracker.session;
+    }
+    return t;
+}
+
+/* The context at the top of the pseudo-stack. */
+static uint32_t hd__thread_top(const hd__thread *t) {
+    uint32_t kept = t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1;
+    return kept ? t->nodes[kept - 1] : 0;
+}
+
+HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    uint32_t state = HD__LOAD_RELAXED(&category->state), parent, kept;
+    hd__thread *t;
+    hd_scope scope;
+    scope.session = scope.depth = 0;
+    if (!contexts || !HD__LOAD_RELAXED(&hd__scopes_on)) return scope;
+    if (!(state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) ? state & 1 : hd__category_find(category)))
+        return scope;
+    t = hd__thread_stack();
+    kept = t->depth;
+    parent = hd__thread_top(t);
+    if (kept <= hd__tracker.max_frames) {
+        bool cut = kept == hd__tracker.max_frames;
+        uint32_t node = parent;
+        hd_contexts_child(contexts, parent, cut ? HD_FRAME_TRUNCATED : HD_FRAME_NAME, cut ? NULL : name, &node);
+        t->nodes[kept] = node;
+    }
+    scope.session = t->session;
+    scope.depth = t->depth++;
+    return scope;
+}
+
+HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
+    hd__thread *t = &hd__this;
+    if (scope->session && scope->session == t->session && scope->depth < t->depth) t->depth = scope->depth;
+    scope->session = 0;
+}
+
+HEAPDUMP_API uint32_t hd_tracker_depth(void) {
+    return hd_tracker_running() ? hd__thread_stack()->depth : 0;
+}
+
+static uint32_t hd__tracker_native(hd_contexts *contexts, uint32_t node) {
+    const void *pcs[HD_MAX_FRAMES + 1];
+    size_t max = hd__tracker.max_frames, n = hd__tracker.unwind(hd__tracker.user, pcs, max + 1);
+    if (n > max) {
+        hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
+        n = max;
+    }
+    while (n-- && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n], &node) == HD_OK) {}
+    return node;
+}
+
+HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    hd_capture capture = hd__tracker.capture;
+    uint32_t node = 0;
+    if (!contexts) return 0;
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(hd__thread_stack());
+    if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__tracker_native(contexts, node);
+    if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
+    return node;
+}
+
+/* =============================================================================== >>register
+   Each table is one run of slots ordered by key, the key being a bijective hash of the address: an
+   entry stands at its home (its key scaled to the table's size) or just behind, after larger keys.
+   So a look-up walks forward from the home until the keys get smaller, a miss ends as early as a
+   hit, an empty slot is key 0, and a table is resized by one forward pass, in place, because scaling
+   keeps the order. A table lies at the front of 1 MiB of reserved address space and takes an eighth
+   more of it when it is four fifths full. When that is used up it splits in two by the next bit of
+   the key; a directory over the top bits of the keys finds the table. Thus no call moves more than
+   one table. Tables that empty shrink and give their pages back.
+   Cost: 24 bytes a slot, 29 to 34 a live allocation; about one cache line a look-up beyond the
+   directory, which stays in the cache. */
+
+typedef struct hd__slot {
+    uint64_t key, size;
+    uint32_t context, time;
+} hd__slot;
+
+typedef struct hd__table_of_slots {
+    hd__slot *slots;
+    uint32_t homes;              /* keys scale to 0 .. homes - 1 */
+    uint32_t length;             /* slots in use of the reserved ones; the last is always empty */
+    uint32_t count;
+    uint32_t depth;              /* leading bits that all keys here share */
+} hd__slots;
+
+#define HD__SLOTS_BYTES ((size_t)1 << 20)
+#define HD__SLOTS_MAX ((uint32_t)(HD__SLOTS_BYTES / sizeof(hd__slot)))
+#define HD__DIRECTORY_BITS 24u
+
+struct hd_register {
+    uint64_t count;
+    uint32_t bits;               /* the directory has 1 << bits entries */
+    uint32_t tables, capacity;
+    uint32_t *directory;         /* numbers of tables; NULL while there are none */
+    hd__slots *table;
+};
+
+/* Bijective, 0 to 0. */
+static uint64_t hd__key_of(uint64_t x) {
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+static uint64_t hd__address_of(uint64_t x) {
+    x = (x ^ x >> 32) * 0xcfee444d8b59a89bu; /* the inverse of the factor above, modulo 2^64 */
+    x = (x ^ x >> 32) * 0xcfee444d8b59a89bu;
+    return x ^ x >> 32;
+}
+
+static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
+    return &reg->table[reg->directory[reg->bits ? key >> (64 - reg->bits) : 0]];
+}
+
+/* Larger keys first, so that an empty slot, key 0, ends every search. */
+static uint32_t hd__home(uint64_t key, uint32_t homes, uint32_t depth) {
+    return (uint32_t)(((~key << depth) >> 32) * homes >> 32);
+}
+
+static hd__slot *hd__search(const hd__slots *t, uint64_t key) {
+    hd__slot *s = t->slots + hd__home(key, t->homes, t->depth);
+    while (s->key > key) s++;
+    return s;
+}
+
+/* Slots for a length in bytes of whole pages; homes for that many slots: some room at the end takes
+   what the last homes push over. */
+static uint32_t hd__length_for(uint64_t slots) {
+    uint64_t length = hd__page_round((size_t)slots * sizeof(hd__slot)) / sizeof(hd__slot);
+    return length > HD__SLOTS_MAX ? HD__SLOTS_MAX : (uint32_t)length;
+}
+static uint32_t hd__homes_for(uint32_t length) {
+    uint32_t rest = length / 8 < 64 ? length / 8 : 64;
+    return length - rest;
+}
+
+/* Where the last entry would end if these were spread over `homes`. */
+static uint32_t hd__spread_end(const hd__slot *from, uint32_t n, uint32_t homes, uint32_t depth) {
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t home = hd__home(from[i].key, homes, depth);
+        if (from[i].key) next = (home > next ? home : next) + 1;
+    }
+    return next;
+}
+
+/* Moves entries to their places among `homes`, leaving empty slots behind. `to` may overlap `from`
+   as long as no place lies behind the entry's old one. Returns the end of the last entry. */
+static uint32_t hd__spread(hd__slot *from, uint32_t n, hd__slot *to, uint32_t homes, uint32_t depth) {
+    static const hd__slot none = { 0, 0, 0, 0 };
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        hd__slot s = from[i];
+        uint32_t home;
+        if (!s.key) continue;
+        from[i] = none;
+        home = hd__home(s.key, homes, depth);
+        if (home > next) next = home;
+        to[next++] = s;
+    }
+    return next;
+}
+
+/* In place, within what is reserved: everything goes to the new end first, then forward. */
+static void hd__slots_grow(hd__slots *t, uint32_t length) {
+    uint32_t by = length - t->length, homes = hd__homes_for(length);
+    memmove(t->slots + by, t->slots, t->length * sizeof *t->slots);
+    memset((void *)t->slots, 0, (by < t->length ? by : t->length) * sizeof *t->slots);
+    hd__spread(t->slots + by, t->length, t->slots, homes, t->depth);
+    t->length = length;
+    t->homes = homes;
+}
+
+static void hd__slots_shrink(hd__slots *t, uint32_t length) {
+    uint32_t homes = hd__homes_for(length);
+    uint32_t end = hd__spread(t->slots, t->length, t->slots, homes, t->depth);
+    size_t old = hd__page_round(t->length * sizeof *t->slots), kept;
+    if (end >= length) length = hd__length_for((uint64_t)end + 1);
+    t->homes = homes;
+    t->length = length;
+    kept = hd__page_round(length * sizeof *t->slots);
+    if (kept < old) hd__pages_discard((char *)t->slots + kept, old - kept);
+}
+
+/* Arrays of the register: pages, doubled by copying. */
+static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
+    void *old, *grown = hd__pages_take(size);
+    if (!grown) return false;
+    memcpy(&old, array, sizeof old);
+    if (old) memcpy(grown, old, old_size);
+    hd__pages_give(old, old_size);
+    memcpy(array, &grown, sizeof grown);
+    return true;
+}
+
+static bool hd__tables_room(hd_register *reg) {
+    uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
+    if (reg->tables < reg->capacity) return true;
+    if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
+        return false;
+    reg->capacity = capacity;
+    return true;
+}
+
+static bool hd__directory_double(hd_register *reg) {
+    size_t n = (size_t)1 << reg->bits;
+    uint32_t *doubled;
+    if (reg->bits == HD__DIRECTORY_BITS) return false;
+    doubled = (uint32_t *)hd__pages_take(2 * n * sizeof *doubled);
+    if (!doubled) return false;
+    for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
+    hd__pages_give(reg->directory, n * sizeof *doubled);
+    reg->directory = doubled;
+    reg->bits++;
+    return true;
+}
+
+/* A table of its own for n slots' worth of entries that do not lie in it. False when there is no
+   memory, or no place for them all. */
+static bool hd__slots_from(hd__slots *t, const hd__slot *from, uint32_t n, uint32_t count, uint32_t depth) {
+    t->count = count;
+    t->depth = depth;
+    for (t->length = hd__length_for((uint64_t)count * 3 / 2 + 1);; t->length = hd__length_for((uint64_t)t->length * 2)) {
+        t->homes = hd__homes_for(t->length);
+        if (hd__spread_end(from, n, t->homes, depth) < t->length) break;
+        if (t->length == HD__SLOTS_MAX) return false;
+    }
+    t->slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
+    return t->slots != NULL;
+}
+
+static bool hd__slots_split(hd_register *reg, uint64_t key) {
+    hd__slots *t, high, low;
+    uint32_t number, old_count, bit, first = 0, n = 0;
+    if (!hd__tables_room(reg)) return false;
+    t = hd__table_of(reg, key);
+    if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
+    bit = 63 - t->depth;
+    while (first < t->length && (!t->slots[first].key || t->slots[first].key >> bit & 1)) n += t->slots[first++].key != 0;
+    if (!hd__slots_from(&high, t->slots, first, n, t->depth + 1)) return false;
+    if (!hd__slots_from(&low, t->slots + first, t->length - first, t->count - n, t->depth + 1)) {
+        hd__pages_give(high.slots, HD__SLOTS_BYTES);
+        return false;
+    }
+    hd__spread(t->slots, first, high.slots, high.homes, high.depth);
+    hd__spread(t->slots + first, t->length - first, low.slots, low.homes, low.depth);
+    hd__pages_give(t->slots, HD__SLOTS_BYTES);
+    number = reg->tables++;
+    old_count = (uint32_t)(t - reg->table);
+    *t = low;
+    reg->table[number] = high;
+    {   /* the upper half of the directory entries that led to the old table */
+        size_t span = (size_t)1 << (reg->bits - low.depth);
+        size_t at = (size_t)(reg->bits ? key >> (64 - reg->bits) : 0) & ~(2 * span - 1);
+        for (size_t i = at; i < at + span; i++) reg->directory[i] = old_count;
+        for (size_t i = at + span; i < at + 2 * span; i++) reg->directory[i] = number;
+    }
+    return true;
+}
+
+/* More room for the table of a key: longer, or split. */
+HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
+    hd__slots *t = hd__table_of(reg, key);
+    if (t->length < HD__SLOTS_MAX) {
+        hd__slots_grow(t, hd__length_for(t->length + t->length / 8 + 1));
+        return true;
+    }
+    return hd__slots_split(reg, key);
+}
+
+HD__NOINLINE static bool hd__register_first(hd_register *reg) {
+    uint32_t *directory = (uint32_t *)hd__pages_take(sizeof *directory);
+    hd__slots t;
+    memset(&t, 0, sizeof t);
+    if (directory && hd__tables_room(reg)) t.slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!t.slots) {
+        hd__pages_give(directory, sizeof *directory);
+        return false;
+    }
+    t.length = hd__length_for(1);
+    t.homes = hd__homes_for(t.length);
+    reg->directory = directory;
+    reg->table[reg->tables++] = t;
+    return true;
+}
+
+HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
+    hd_register *reg = (hd_register *)hd__pages_take(sizeof *reg);
+    if (!reg) hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
+    return reg;
+}
+
+HEAPDUMP_API void hd_register_clear(hd_register *reg) {
+    for (uint32_t i = 0; i < reg->tables; i++) hd__pages_give(reg->table[i].slots, HD__SLOTS_BYTES);
+    hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
+    hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+    memset(reg, 0, sizeof *reg);
+}
+
+HEAPDUMP_API void hd_register_free(hd_register *reg) {
+    if (!reg) return;
+    hd_register_clear(reg);
+    hd__pages_give(reg, sizeof *reg);
+}
+
+static void hd__slot_show(const hd__slot *s, hd_allocation *allocation) {
+    if (!allocation) return;
+    allocation->address = hd__address_of(s->key);
+    allocation->size = s->size;
+    allocation->context = s->context;
+    allocation->time = s->time;
+}
+
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__slot *s, *e;
+    hd__slots *t;
+    if (!key) return HD_INVALID;
+    if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
+    if (replaced) replaced->address = 0;
+    for (bool more = true;;) {
+        t = hd__table_of(reg, key);
+        s = hd__search(t, key);
+        if (s->key == key) {
+            hd__slot_show(s, replaced);
+            break;
+        }
+        for (e = s; e->key; e++) {}
+        if (HD__LIKELY(t->count < t->homes / 16 * 13 && e + 1 < t->slots + t->length) ||
+            (!more && e + 1 < t->slots + t->length)) {
+            memmove((void *)(s + 1), (void *)s, (size_t)((char *)e - (char *)s));
+            t->count++;
+            reg->count++;
+            break;
+        }
+        if (!more) return HD_OUT_OF_MEMORY;
+        more = hd__register_room(reg, key);
+    }
+    s->key = key;
+    s->size = allocation->size;
+    s->context = allocation->context;
+    s->time = allocation->time;
+    return HD_OK;
+}
+
+static hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
+    uint64_t key = hd__key_of(address);
+    hd__slot *s;
+    if (!reg->directory || !key) return NULL;
+    s = hd__search(hd__table_of(reg, key), key);
+    return s->key == key ? s : NULL;
+}
+
+HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
+    const hd__slot *s = hd__register_at(reg, address);
+    if (s) hd__slot_show(s, found);
+    return s != NULL;
+}
+
+HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context) {
+    hd__slot *s = hd__register_at(reg, address);
+    if (s) s->context = context;
+    return s != NULL;
+}
+
+HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
+    hd__slot *s = hd__register_at(reg, address), *e;
+    hd__slots *t;
+    if (!s) return false;
+    t = hd__table_of(reg, s->key);
+    hd__slot_show(s, removed);
+    /* Close the gap: move up all that follow and are not at home. */
+    for (e = s + 1; e->key && hd__home(e->key, t->homes, t->depth) < (uint32_t)(e - t->slots); e++) {}
+    memmove((void *)s, (void *)(s + 1), (size_t)((char *)e - (char *)(s + 1)));
+    memset((void *)(e - 1), 0, sizeof *e);
+    t->count--;
+    reg->count--;
+    if (HD__UNLIKELY(t->count < t->homes / 16 * 5)) {
+        uint32_t length = hd__length_for((uint64_t)t->count * 3 / 2 + 1);
+        if (length < t->length) hd__slots_shrink(t, length);
+    }
+    return true;
+}
+
+HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->count; }
+
+HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
+    for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
+        const hd__slots *t = &reg->table[cursor->table];
+        while (cursor->slot < t->length) {
+            const hd__slot *s = &t->slots[cursor->slot++];
+            if (!s->key) continue;
+            hd__slot_show(s, found);
+            return true;
+        }
+    }
+    return false;
+}
+
+HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
+    hd_memory memory;
+    uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
+    if (reg->directory) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
+    memory.resident = fixed;
+    memory.reserved = fixed + (uint64_t)reg->tables * HD__SLOTS_BYTES;
+    for (uint32_t i = 0; i < reg->tables; i++)
+        memory.resident += hd__page_round(reg->table[i].length * sizeof(hd__slot));
+    return memory;
+}
+
+/* =============================================================================== >>recorder
+   Addresses are spread over shards, each a register behind a lock held for one operation. A counter
+   in the thread says that the thread is inside, so that whatever the recorder's callbacks allocate
+   is passed by. Live bytes are one shared counter, because their peak is. */
+
+typedef struct hd__shard {
+    hd__mutex lock;
+    hd_register *reg;
+    uint64_t total_bytes, total_blocks, replaced, unknown_frees, lost;
+    char apart[64];              /* the next shard's lock on another cache line */
+} hd__shard;
+
+struct hd_recorder {
+    hd_contexts *contexts;
+    bool owns_contexts, started_tracker;
+    void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
+    uint32_t (*clock)(void *user);
+    void *user;
+    uintptr_t live_bytes, peak_bytes, ignored;
+    uint32_t shards;
+    hd__shard shard[1];          /* `shards` of them */
+};
+
+static size_t hd__recorder_size(uint32_t shards) {
+    return offsetof(hd_recorder, shard) + shards * sizeof(hd__shard);
+}
+
+static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
+    return &rec->shard[(address * 0x9e3779b97f4a7c15u >> 32) & (rec->shards - 1)];
+}
+
+/* Joins the running tracker, or starts it. */
+static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *desc, hd_error *err) {
+    hd_tracker_desc tracker = *desc;
+    if (hd_tracker_running()) {
+        rec->contexts = hd__tracker.contexts;
+        if (desc->contexts && desc->contexts != rec->contexts)
+            return hd__fail(err, HD_INVALID, "the tracker is running with other contexts");
+        return HD_OK;
+    }
+    if (!tracker.contexts) {
+        tracker.contexts = hd_contexts_create(err);
+        if (!tracker.contexts) return HD_OUT_OF_MEMORY;
+        rec->owns_contexts = true;
+    }
+    rec->contexts = tracker.contexts;
+    HD__TRY(hd_tracker_start(&tracker, err));
+    rec->started_tracker = true;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err) {
+    hd_recorder_desc none;
+    hd_recorder *rec;
+    uint32_t shards;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    shards = desc->shards ? desc->shards : 16;
+    if (shards > 256 || (shards & (shards - 1)))
+        return hd__fail(err, HD_INVALID, "a power of two of shards up to 256 expected, %u found",
+                        (uint64_t)shards), (hd_recorder *)NULL;
+    rec = (hd_recorder *)hd__pages_take(hd__recorder_size(shards));
+    if (!rec)
+        return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
+    rec->shards = shards;
+    rec->on_free = desc->on_free;
+    rec->clock = desc->clock;
+    rec->user = desc->user;
+    for (uint32_t i = 0; i < shards; i++) {
+        hd__mutex_init(&rec->shard[i].lock);
+        rec->shard[i].reg = hd_register_create(err);
+        if (!rec->shard[i].reg) {
+            hd_recorder_free(rec);
+            return NULL;
+        }
+    }
+    if (hd__recorder_track(rec, &desc->tracker, err)) {
+        hd_recorder_free(rec);
+        return NULL;
+    }
+    return rec;
+}
+
+HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
+    if (!rec) return;
+    if (rec->started_tracker) hd_tracker_stop();
+    if (rec->owns_contexts) hd_contexts_free(rec->contexts);
+    for (uint32_t i = 0; i < rec->shards; i++) {
+        hd_register_free(rec->shard[i].reg);
+        hd__mutex_free(&rec->shard[i].lock);
+    }
+    hd__pages_give(rec, hd__recorder_size(rec->shards));
+}
+
+HEAPDUMP_API bool hd_record_suspend(void) { return hd__this.suspended++ == 0; }
+HEAPDUMP_API void hd_record_resume(void) { hd__this.suspended--; }
+
+/* Enters the recorder, unless the thread is inside already. */
+static bool hd__recorder_enter(hd_recorder *rec) {
+    if (HD__UNLIKELY(hd__this.suspended)) {
+        HD__ADD(&rec->ignored, 1);
+        return false;
+    }
+    hd__this.suspended = 1;
+    return true;
+}
+
+static void hd__recorder_leave(void) { hd__this.suspended--; }
+
+static void hd__recorder_freed(hd_recorder *rec, const hd_allocation *freed) {
+    HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)freed->size);
+    if (rec->on_free) rec->on_free(rec->user, freed, rec->clock ? rec->clock(rec->user) - freed->time : 0);
+}
+
+/* Inside: registers an allocation. `is_new` says that it counts towards the totals. */
+static bool hd__recorder_insert(hd_recorder *rec, const hd_allocation *allocation, bool is_new) {
+    hd__shard *shard = hd__shard_of(rec, allocation->address);
+    hd_allocation replaced;
+    uintptr_t live, peak;
+    hd_status status;
+    replaced.address = 0;
+    hd__lock(&shard->lock);
+    status = hd_register_insert(shard->reg, allocation, &replaced);
+    if (status) {
+        shard->lost++;
+    } else if (is_new) {
+        shard->total_bytes += allocation->size;
+        shard->total_blocks++;
+    }
+    shard->replaced += replaced.address != 0;
+    hd__unlock(&shard->lock);
+    if (status) return false;
+    live = HD__ADD(&rec->live_bytes, (uintptr_t)allocation->size);
+    if (replaced.address) hd__recorder_freed(rec, &replaced);
+    else
+        for (peak = HD__LOAD_RELAXED(&rec->peak_bytes); live > peak && !HD__CAS(&rec->peak_bytes, &peak, live);) {}
+    return true;
+}
+
+HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type) {
+    hd_allocation allocation;
+    bool recorded;
+    if (!address || !hd__recorder_enter(rec)) return false;
+    allocation.address = (uint64_t)(uintptr_t)address;
+    allocation.size = size;
+    allocation.context = hd_tracker_snapshot(type);
+    allocation.time = rec->clock ? rec->clock(rec->user) : 0;
+    recorded = hd__recorder_insert(rec, &allocation, true);
+    hd__recorder_leave();
+    return recorded;
+}
+
+HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *freed) {
+    hd__shard *shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
+    hd_allocation removed;
+    bool found;
+    if (!address || !hd__recorder_enter(rec)) return false;
+    hd__lock(&shard->lock);
+    found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
+    shard->unknown_frees += !found;
+    hd__unlock(&shard->lock);
+    if (found) {
+        hd__recorder_freed(rec, &removed);
+        if (freed) *freed = removed;
+    }
+    hd__recorder_leave();
+    return found;
+}
+
+HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
+    return hd_record_take(rec, address, NULL);
+}
+
+HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *allocation) {
+    if (!hd__recorder_enter(rec)) return;
+    hd__recorder_insert(rec, allocation, false);
+    hd__recorder_leave();
+}
+
+HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type) {
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    hd__shard *shard = hd__shard_of(rec, at);
+    hd_allocation allocation;
+    bool done = false;
+    if (!address || !hd__recorder_enter(rec)) return false;
+    hd__lock(&shard->lock);
+    if (hd_register_find(shard->reg, at, &allocation)) {
+        uint32_t context = allocation.context;
+        hd_frame frame = hd_contexts_frame(rec->contexts, context);
+        if (frame.kind == HD_FRAME_TYPE) context = frame.parent;
+        done = !type || hd_contexts_child(rec->contexts, context, HD_FRAME_TYPE, type, &context) == HD_OK;
+        if (done) hd_register_set_context(shard->reg, at, context);
+    }
+    hd__unlock(&shard->lock);
+    hd__recorder_leave();
+    return done;
+}
+
+HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
+    hd_record_suspend();
+    for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
+    hd__lock(&rec->contexts->lock);
+    hd__tracker_lock();
+}
+
+HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
+    hd__tracker_unlock();
+    hd__unlock(&rec->contexts->lock);
+    for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
+    hd_record_resume();
+}
+
+HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) { hd_recorder_fork_parent(rec); }
+
+HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) { return HD__LOAD_RELAXED(&rec->peak_bytes); }
+HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) { return HD__LOAD_RELAXED(&rec->live_bytes); }
+HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) { return rec->contexts; }
+
+HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats) {
+    uint64_t fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts);
+    memset(stats, 0, sizeof *stats);
+    stats->peak_bytes = hd_recorder_peak_bytes(rec);
+    stats->live_bytes = hd_recorder_live_bytes(rec);
+    stats->ignored = HD__LOAD_RELAXED(&rec->ignored);
+    stats->memory.reserved = stats->memory.resident = fixed;
+    hd_record_suspend();
+    for (uint32_t i = 0; i < rec->shards; i++) {
+        hd__shard *shard = &rec->shard[i];
+        hd_memory memory;
+        hd__lock(&shard->lock);
+        memory = hd_register_memory(shard->reg);
+        stats->live_blocks += hd_register_count(shard->reg);
+        stats->total_bytes += shard->total_bytes;
+        stats->total_blocks += shard->total_blocks;
+        stats->replaced += shard->replaced;
+        stats->unknown_frees += shard->unknown_frees;
+        stats->lost += shard->lost;
+        hd__unlock(&shard->lock);
+        stats->memory.reserved += memory.reserved;
+        stats->memory.resident += memory.resident;
+    }
+    hd_record_resume();
+}
+
+/* Live bytes and blocks by context, and the nodes of the profile that contexts become. */
+typedef struct hd__snapshot {
+    hd__mem mem;
+    const hd_contexts *contexts;
+    const hd_snapshot_options *options;
+    hd_profile *profile;
+    size_t n;
+    uint64_t *bytes, *blocks;    /* by context */
+    uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
+} hd__snapshot;
+
+/* Room for contexts below n and for those that come while the snapshot is taken. */
+static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
+    size_t n = (size_t)count + count / 4 + 64;
+    uint64_t *sums = (uint64_t *)hd__calloc(&s->mem, n, 2 * sizeof *sums);
+    if (!sums) return false;
+    if (s->n) {
+        memcpy(sums, s->bytes, s->n * sizeof *sums);
+        memcpy(sums + n, s->blocks, s->n * sizeof *sums);
+        hd__cfree(&s->mem, s->bytes, s->n, 2 * sizeof *sums);
+    }
+    s->bytes = sums;
+    s->blocks = sums + n;
+    s->n = n;
+    return true;
+}
+
+/* An entry's context was there before the entry: below what is counted under the shard's lock. */
+static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error *err) {
+    hd_cursor cursor = { 0, 0 };
+    hd_allocation a;
+    uint32_t count;
+    hd__lock(&shard->lock);
+    while ((count = hd_contexts_count(s->contexts)) > s->n) {
+        hd__unlock(&shard->lock);
+        if (!hd__snapshot_room(s, count)) return hd__no_memory(&s->mem, err);
+        hd__lock(&shard->lock);
+    }
+    while (hd_register_next(shard->reg, &cursor, &a)) {
+        s->bytes[a.context] += a.size;
+        s->blocks[a.context]++;
+    }
+    hd__unlock(&shard->lock);
+    return HD_OK;
+}
+
+static hd_str hd__frame_name(const hd__snapshot *s, hd_frame frame, char *buffer, size_t capacity) {
+    char digits[20], *p;
+    hd_str name;
+    if (frame.kind == HD_FRAME_TRUNCATED) return hd_cstr("<truncated>");
+    if (frame.kind != HD_FRAME_PC) return hd_cstr((const char *)frame.value);
+    if (s->options->pc_name) return s->options->pc_name(s->options->user, frame.value, buffer, capacity);
+    p = hd__digits(digits, (uint64_t)(uintptr_t)frame.value, 16);
+    name.len = (size_t)(digits + 20 - p) + 2;
+    memcpy(buffer, "0x", 2);
+    memcpy(buffer + 2, p, name.len - 2);
+    name.data = buffer;
+    return name;
+}
+
+/* The backtrace node of a context that is no type. */
+static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *node, hd_error *err) {
+    char buffer[1024];
+    uint32_t depth = 0, at;
+    for (; s->node[context] == HD_NONE; context = hd_contexts_frame(s->contexts, context).parent)
+        s->stack[depth++] = context;
+    at = s->node[context];
+    while (depth--) {
+        hd_frame frame = hd_contexts_frame(s->contexts, s->stack[depth]);
+        hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
+                                           hd__frame_name(s, frame, buffer, sizeof buffer), &at);
+        if (status) return hd__fail(err, status, "%s while naming frames", hd_status_text(status));
+        s->node[s->stack[depth]] = at;
+    }
+    *node = at;
+    return HD_OK;
+}
+
+static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
+    hd_frame frame = hd_contexts_frame(s->contexts, context);
+    hd_str type = hd_cstr("[unknown]");
+    uint32_t nodes[2];
+    char buffer[1024];
+    hd_status status;
+    HD__TRY(hd__snapshot_node(s, frame.kind == HD_FRAME_TYPE ? frame.parent : context, &nodes[0], err));
+    if (frame.kind == HD_FRAME_TYPE) type = hd_cstr((const char *)frame.value);
+    else if (s->options->type_name)
+        type = s->options->type_name(s->options->user, s->contexts, context, buffer, sizeof buffer);
+    status = hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1]);
+    if (!status) status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context]);
+    return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
+}
+
+static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+    const hd_options *o = &s->options->options;
+    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(&s->mem, err);
+    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
+    s->node = (uint32_t *)hd__calloc(&s->mem, s->n, 2 * sizeof *s->node);
+    if (!s->node) return hd__no_memory(&s->mem, err);
+    s->stack = s->node + s->n;
+    for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
+    for (size_t i = 0; i < s->n; i++) {
+        if (o->progress && i % 4096 == 0 && !o->progress(o->user, i, s->n))
+            return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (s->blocks[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
+                                            hd_profile **out, hd_error *err) {
+    hd_snapshot_options none;
+    hd_profile_desc desc;
+    hd__snapshot s;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    memset(&desc, 0, sizeof desc);
+    memset(&s, 0, sizeof s);
+    s.options = options ? options : &none;
+    s.mem = hd__mem_options(&s.options->options);
+    s.contexts = rec->contexts;
+    desc.allocator = s.options->options.allocator;
+    desc.limits = s.options->options.limits;
+    hd_record_suspend();
+    s.profile = hd_profile_create(&desc, err);
+    status = s.profile ? hd__snapshot_run(&s, rec, err) : HD_OUT_OF_MEMORY;
+    if (s.bytes) hd__cfree(&s.mem, s.bytes, s.n, 2 * sizeof *s.bytes);
+    if (s.node) hd__cfree(&s.mem, s.node, s.n, 2 * sizeof *s.node);
+    if (status) hd_profile_free(s.profile);
+    else *out = s.profile;
+    hd_record_resume();
+    return status;
+}
+
+/* ================================================================================= >>chrome
+   Writing: a profile over the two axes serves as the dictionary of a process; its node numbers are
+   the ids. Reading: one pass over the events keeps what heap dumps need, ids as numbered strings,
+   because dictionaries may follow their use; then each process gets one tree of frames and one of
+   types, which all its heaps share, so that memory follows the bytes of the input however its heaps
+   and frames multiply. */
+
+typedef struct hd__chrome_out {
+    hd__mem mem;
+    hd__arena arena;
+    hd_json json;
+    const hd_heap *heaps;
+    hd_profile *dictionary;      /* of the current process */
+    uint32_t *ids;               /* of the nodes of all heaps of the process, heap by heap, axis by axis */
+    hd__strings strings;         /* heaps_v2: names by id */
+    size_t nodes_done, types_done, strings_done;
+} hd__chrome_out;
+
+static uint32_t hd__heap_axes(const hd_heap *heap) {
+    return heap->breakdown ? heap->breakdown->entries.axis_count : heap->profile ? heap->profile->cells.axis_count : 0;
+}
+
+static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
+    return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
+}
+
+static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
+    if (x->pid != y->pid) return x->pid < y->pid;
+    if (x->time_us != y->time_us) return x->time_us < y->time_us;
+    return hd_str_compare(hd_cstr(x->dump), hd_cstr(y->dump)) < 0;
+}
+
+/* Ids for the nodes of a heap, appended to `ids`. */
+static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
+    for (uint32_t a = 0; a < hd__heap_axes(heap); a++) {
+        hd_axis axis = hd__heap_axis(heap, a);
+        hd__tree *tree = &o->dictionary->tree[a];
+        uint32_t *ids;
+        if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
+        ids = o->ids + hd__len(o->ids);
+        ids[0] = 0;
+        for (uint32_t i = 1; i < axis.node_count; i++)
+            HD__TRY(hd__tree_child(&o->dictionary->mem, &o->dictionary->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
+                                   axis.node_name[i], false, &ids[i], err));
+        hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
+    }
+    return HD_OK;
+}
+
+/* Up to and including the key of the event's own object in args. */
+static void hd__chrome_event(hd_json *j, const hd_heap *heap, const char *phase, const char *category,
+                             const char *name) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
+    hd_json_key(j, "tid"), hd_json_u64(j, heap->pid);
+    hd_json_key(j, "ts"), hd_json_u64(j, heap->time_us);
+    hd_json_key(j, "ph"), hd_json_cstr(j, phase);
+    hd_json_key(j, "cat"), hd_json_cstr(j, category);
+    hd_json_key(j, "name"), hd_json_cstr(j, name);
+}
+
+/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}}: ids are node numbers minus one. */
+static void hd__chrome_frames(hd_json *j, const hd__tree *tree) {
+    char digits[20], *p;
+    hd_str id;
+    hd_json_object(j);
+    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
+        p = hd__digits(digits, i - 1, 10);
+        id.data = p;
+        id.len = (size_t)(digits + 20 - p);
+        hd_json_key_str(j, id);
+        hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_str(j, tree->names[i]);
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_decimal(j, tree->parent[i] - 1);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void hd__chrome_types(hd_json *j, const hd__tree *tree) {
+    hd_json_object(j);
+    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
+        char digits[20], *p = hd__digits(digits, i - 1, 10);
+        hd_str id;
+        id.data = p;
+        id.len = (size_t)(digits + 20 - p);
+        hd_json_key_str(j, id), hd_json_str(j, tree->names[i]);
+    }
+    hd_json_end(j);
+}
+
+/* Types are flat in this format: a node below another is written under its own name. */
+static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool frames) {
+    hd_json *j = &o->json;
+    hd_heap start = *heap;
+    start.time_us = 0;
+    if (heap->process) {
+        hd__chrome_event(j, &start, "M", "__metadata", "process_name");
+        hd_json_key(j, "args"), hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_cstr(j, heap->process);
+        hd_json_end(j), hd_json_end(j);
+    }
+    if (!frames) return;
+    for (int types = 0; types < 2; types++) {
+        const char *name = types ? "typeNames" : "stackFrames";
+        hd__chrome_event(j, &start, "M", "__metadata", name);
+        hd_json_key(j, "args"), hd_json_object(j);
+        hd_json_key(j, name);
+        if (types) hd__chrome_types(j, &o->dictionary->tree[HD_AXIS_TYPE]);
+        else hd__chrome_frames(j, &o->dictionary->tree[HD_AXIS_BACKTRACE]);
+        hd_json_end(j), hd_json_end(j);
+    }
+}
+
+static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap, const uint32_t *ids) {
+    hd_json *j = &o->json;
+    const hd_rows *rows = &heap->breakdown->entries;
+    const uint32_t *types = ids + heap->breakdown->axis[0].node_count;
+    hd_json_object(j);
+    hd_json_key(j, "entries"), hd_json_array(j);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "size"), hd_json_hex(j, rows->bytes[i]);
+        hd_json_key(j, "bt");
+        if (node[0]) hd_json_decimal(j, ids[node[0]] - 1);
+        else hd_json_cstr(j, "");
+        if (rows->axis_count > 1 && node[1]) hd_json_key(j, "type"), hd_json_decimal(j, types[node[1]] - 1);
+        if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
+        hd_json_end(j);
+    }
+    hd_json_end(j), hd_json_end(j);
+}
+
+static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const uint32_t *ids, const char *name) {
+    hd_json *j = &o->json;
+    hd_rows rows = hd_profile_cells(heap->profile);
+    const uint32_t *types = ids + hd_profile_axis(heap->profile, 0).node_count;
+    hd_json_key(j, name), hd_json_array(j);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
+        switch (*name) {
+        case 'n': hd_json_u64(j, ids[node[0]]); break;
+        case 's': hd_json_u64(j, rows.bytes[i]); break;
+        case 'c': hd_json_u64(j, rows.blocks[i] == HD_UNKNOWN ? 0 : rows.blocks[i]); break;
+        default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
+        }
+    }
+    hd_json_end(j);
+}
+
+/* What the maps of heaps_v2 have not said yet of one axis, at least up to node `end`. */
+static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done, size_t end) {
+    hd_json *j = &o->json;
+    hd_json_key(j, key), hd_json_array(j);
+    for (size_t i = done; i < end; i++) {
+        uint32_t string = hd__strings_add(&o->mem, &o->arena, &o->strings, tree->names[i]);
+        if (string == HD_NONE) return false;
+        hd_json_object(j);
+        hd_json_key(j, "id"), hd_json_u64(j, i);
+        hd_json_key(j, "name_sid"), hd_json_u64(j, string + 1);
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, tree->parent[i]);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    return true;
+}
+
+static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
+    static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
+    hd_json *j = &o->json;
+    const hd__tree *frames = &o->dictionary->tree[0], *types = &o->dictionary->tree[1];
+    hd_json_key(j, "heaps_v2"), hd_json_object(j);
+    hd_json_key(j, "version"), hd_json_u64(j, 1);
+    hd_json_key(j, "allocators"), hd_json_object(j);
+    for (size_t i = 0; i < n; i++) {
+        const hd_heap *heap = &o->heaps[order[i]];
+        if (!heap->profile) continue;
+        hd_json_key(j, heap->allocator ? heap->allocator : "malloc"), hd_json_object(j);
+        for (int c = 0; c < 4; c++) hd__chrome_column(o, heap, o->ids + ids[i], columns[c]);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    hd_json_key(j, "maps"), hd_json_object(j);
+    if (!hd__chrome_map(o, "nodes", frames, o->nodes_done, hd__len(frames->parent)) ||
+        !hd__chrome_map(o, "types", types, o->types_done, hd__len(types->parent)))
+        return hd__no_memory(&o->mem, err);
+    o->nodes_done = hd__len(frames->parent);
+    o->types_done = hd__len(types->parent);
+    hd_json_key(j, "strings"), hd_json_array(j);
+    for (; o->strings_done < hd__len(o->strings.strings); o->strings_done++) {
+        hd_json_object(j);
+        hd_json_key(j, "id"), hd_json_u64(j, o->strings_done + 1);
+        hd_json_key(j, "string"), hd_json_str(j, o->strings.strings[o->strings_done]);
+        hd_json_end(j);
+    }
+    hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    return HD_OK;
+}
+
+/* What the viewer shows an allocator's size from. */
+static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size_t n) {
+    hd_json *j = &o->json;
+    hd_json_key(j, "allocators"), hd_json_object(j);
+    for (size_t i = 0; i < n; i++) {
+        const hd_heap *heap = &o->heaps[order[i]];
+        const char *name = heap->allocator ? heap->allocator : "malloc";
+        hd_json_key(j, name), hd_json_object(j);
+        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(heap->pid, name, strlen(name)));
+        hd_json_key(j, "attrs"), hd_json_object(j);
+        hd_json_key(j, "size"), hd_json_object(j);
+        hd_json_key(j, "type"), hd_json_cstr(j, "scalar");
+        hd_json_key(j, "units"), hd_json_cstr(j, "bytes");
+        hd_json_key(j, "value");
+        hd_json_hex(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : heap->profile->total_bytes);
+        hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+/* One dump of one process. ids[i] is where the ids of heap i start. */
+static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
+    const hd_heap *first = &o->heaps[order[0]];
+    hd_json *j = &o->json;
+    bool v2 = false, v1 = false;
+    hd__chrome_event(j, first, "v", "disabled-by-default-memory-infra", "explicitly_triggered");
+    hd_json_key(j, "id"), hd_json_cstr(j, first->dump ? first->dump : "0x1");
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, "dumps"), hd_json_object(j);
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, "detailed");
+    hd__chrome_allocators(o, order, n);
+    for (size_t i = 0; i < n; i++) {
+        v1 |= o->heaps[order[i]].breakdown != NULL;
+        v2 |= o->heaps[order[i]].profile != NULL;
+    }
+    if (v1) {
+        hd_json_key(j, "heaps"), hd_json_object(j);
+        for (size_t i = 0; i < n; i++) {
+            const hd_heap *heap = &o->heaps[order[i]];
+            if (!heap->breakdown) continue;
+            hd_json_key(j, heap->allocator ? heap->allocator : "malloc");
+            hd__chrome_entries(o, heap, o->ids + ids[i]);
+        }
+        hd_json_end(j);
+    }
+    if (v2) HD__TRY(hd__chrome_v2(o, order, n, ids, err));
+    hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    return HD_OK;
+}
+
+/* All heaps of one process. */
+static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
+    hd_profile_desc desc;
+    size_t *starts;
+    uint32_t type;
+    bool v1 = false;
+    hd_status status = HD_OK;
+    memset(&desc, 0, sizeof desc);
+    desc.allocator = o->mem.allocator;
+    hd_profile_free(o->dictionary);
+    o->dictionary = hd_profile_create(&desc, err);
+    if (!o->dictionary) return HD_OUT_OF_MEMORY;
+    hd__set_len(o->ids, 0);
+    hd__strings_free(&o->mem, &o->strings);
+    o->nodes_done = o->types_done = 1;
+    o->strings_done = 0;
+    if (hd_profile_node(o->dictionary, HD_AXIS_TYPE, 0, hd_cstr("[unknown]"), &type)) return hd__no_memory(&o->mem, err);
+    starts = (size_t *)hd__calloc(&o->mem, n, sizeof *starts);
+    if (!starts) return hd__no_memory(&o->mem, err);
+    for (size_t i = 0; i < n && !status; i++) {
+        starts[i] = hd__len(o->ids);
+        v1 |= o->heaps[order[i]].breakdown != NULL;
+        status = hd__chrome_intern(o, &o->heaps[order[i]], err);
+    }
+    if (!status) hd__chrome_metadata(o, &o->heaps[order[0]], v1);
+    for (size_t i = 0, k; i < n && !status; i = k) {
+        for (k = i + 1; k < n && !hd__heap_before(o->heaps, order[i], order[k]); k++) {}
+        status = hd__chrome_dump(o, order + i, k - i, starts + i, err);
+    }
+    hd__cfree(&o->mem, starts, n, sizeof *starts);
+    return status;
+}
+
+static hd_status hd__chrome_processes(hd__chrome_out *o, const uint32_t *order, size_t count, hd_error *err) {
+    hd_json *j = &o->json;
+    hd_json_object(j);
+    hd_json_key(j, "traceEvents"), hd_json_array(j);
+    for (size_t i = 0, k; i < count; i = k) {
+        for (k = i + 1; k < count && o->heaps[order[k]].pid == o->heaps[order[i]].pid; k++) {}
+        HD__TRY(hd__chrome_process(o, order + i, k - i, err));
+    }
+    hd_json_newline(j);
+    hd_json_end(j), hd_json_end(j);
+    hd_json_newline(j);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
+                                       hd_out out, hd_error *err) {
+    hd__chrome_out o;
+    uint32_t *order;
+    hd_status status;
+    if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
+    for (size_t i = 0; i < count; i++) {
+        if (!heaps[i].breakdown == !heaps[i].profile)
+            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected", (uint64_t)i);
+        if (hd__heap_axes(&heaps[i]) > 2)
+            return hd__fail(err, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap %u has %u axes",
+                            (uint64_t)i, (uint64_t)hd__heap_axes(&heaps[i]));
+    }
+    memset(&o, 0, sizeof o);
+    o.mem = hd__mem_options(options);
+    o.heaps = heaps;
+    hd_json_begin(&o.json, out);
+    order = (uint32_t *)hd__calloc(&o.mem, count, 2 * sizeof *order);
+    if (!order) return hd__no_memory(&o.mem, err);
+    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + count, count, hd__heap_before, heaps);
+    status = hd__chrome_processes(&o, order, count, err);
+    if (!status) {
+        status = hd_json_finish(&o.json);
+        if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
+    }
+    hd__cfree(&o.mem, order, count, 2 * sizeof *order);
+    hd_profile_free(o.dictionary);
+    hd__arr_free(&o.mem, o.ids);
+    hd__strings_free(&o.mem, &o.strings);
+    hd__arena_free(&o.mem, &o.arena);
+    return status;
+}
+
+/* Reading. ------------------------------------------------------------------------------------ */
+
+struct hd_dump {
+    hd__mem mem;
+    hd__arena arena;
+    hd_format format;
+    uint64_t warnings;
+    hd_heap *heaps;              /* stb_ds array */
+    hd__strings strings;
+};
+
+typedef enum hd__dictionary {
+    HD__D_FRAMES, HD__D_TYPES,                    /* stackFrames, typeNames */
+    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS
+} hd__dictionary;
+
+/* One definition in a dictionary. Ids and names are numbers of strings; in heaps_v2 a name is the id
+   of a string defined elsewhere. */
+typedef struct hd__item {
+    uint32_t process, dictionary, id, name, parent;
+    uint32_t node;               /* in the tree of the process being built: unknown, or bad */
+} hd__item;
+
+#define HD__NODE_UNKNOWN HD_NONE
+#define HD__NODE_BAD (HD_NONE - 1)
+#define HD__NODE_OPEN (HD_NONE - 2)  /* being resolved: meeting it again is a cycle */
+
+typedef struct hd__entry {
+    uint64_t size, count;
+    uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+} hd__entry;
+
+typedef struct hd__chrome_heap {
+    uint32_t process, dump, allocator; /* process is HD_NONE until its event has ended */
+    uint64_t offset;             /* of the heap in the input */
+    size_t first, count;         /* entries */
+    bool v2;
+} hd__chrome_heap;
+
+typedef struct hd__chrome_process {
+    uint64_t pid;
+    uint32_t name;
+} hd__chrome_process_info;
+
+typedef struct hd__chrome_dump {
+    uint32_t process, id;
+    uint64_t time_us;
+} hd__chrome_dump_info;
+
+/* What an event says, in whatever order; `dumps` and dictionaries go to the arrays at once and are
+   taken back when the event turns out to be another. */
+typedef struct hd__event {
+    uint64_t pid, time_us;
+    uint32_t id, process_name;
+    char phase;
+    size_t items, heaps, entries; /* lengths of the arrays before */
+    uint64_t offset;
+} hd__event;
+
+typedef struct hd__chrome_in {
+    hd__pull pull;
+    hd_dump *dump;
+    const hd_options *options;
+    hd_error *err;
+    uint64_t max_records, events;
+    hd__item *items;             /* stb_ds arrays */
+    hd__index item_index;
+    hd__chrome_heap *heaps;
+    hd__entry *entries;
+    hd__chrome_process_info *processes;
+    hd__chrome_dump_info *dumps;
+    uint32_t *touched;           /* items whose node is known, in the process being built */
+    uint32_t *chain;
+    hd__tree tree[2];
+    hd__table seen;              /* entries of one heap by (bt, type) ids */
+    hd__table rows;
+    hd__index process_index, dump_index;
+} hd__chrome_in;
+
+/* A malformed piece: fatal when strict, else counted, told, and left out. */
+static hd_status hd__complain(hd__chrome_in *x, hd_status status, uint64_t offset, const char *format, ...) {
+    hd_error e;
+    va_list args;
+    e.status = status;
+    e.offset = offset;
+    e.line = offset == HD_UNKNOWN ? 0 : hd__reader_line(&x->pull.r);
+    va_start(args, format);
+    hd__format(e.message, sizeof e.message, format, args);
+    va_end(args);
+    if (!x->options || !x->options->lenient) {
+        if (x->err) *x->err = e;
+        return status;
+    }
+    x->dump->warnings++;
+    if (x->options->warning) x->options->warning(x->options->user, &e);
+    return HD_OK;
+}
+
+static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
+
+/* The text of a string, or the digits of a number, as a numbered string; HD_NONE for other values,
+   which are passed over. */
+static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, uint32_t *string) {
+    hd__number number;
+    hd_str s;
+    *string = HD_NONE;
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    } else {
+        return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
+    }
+    *string = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+    return *string == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+/* Digits to a number; false when there are none, others, or too many. */
+static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
+    uint64_t v = 0;
+    if (base == 16 && s.len > 2 && s.data[0] == '0' && (s.data[1] | 32) == 'x') s.data += 2, s.len -= 2;
+    if (!s.len) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.data[i];
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
+                       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a' + 10) : 99u;
+        if (digit >= base || v > (UINT64_MAX - digit) / base) return false;
+        v = v * base + digit;
+    }
+    *value = v;
+    return true;
+}
+
+/* A number given as string or number, of which fractions are cut off. */
+static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base, const char *what,
+                                uint64_t *value, bool *ok) {
+    uint64_t offset = x->pull.token_offset;
+    hd__number number;
+    hd_str s;
+    s.data = number.text;
+    s.len = 0;
+    *ok = false;
+    if (token == HD__T_STRING) {
+        x->pull.keep = 64;
+        *ok = hd__pull_string(&x->pull, &s);
+        x->pull.keep = SIZE_MAX;
+        if (!*ok) return x->pull.status;
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.len = number.len;
+        if (base == 10)
+            for (size_t i = 0; i < s.len; i++)
+                if (s.data[i] == '.') s.len = i;
+    } else if (!hd__pull_skip(&x->pull, token)) {
+        return x->pull.status;
+    }
+    *ok = hd__parse_u64(s, base, value);
+    if (*ok) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found", what,
+                        base == 16 ? "hexadecimal" : "decimal", s);
+}
+
+/* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
+   at the end, HD__T_ERROR on failure. */
+static hd__token hd__chrome_member(hd__chrome_in *x, hd_str *key, char copy[64]) {
+    hd__token token = hd__pull_next(&x->pull);
+    if (token != HD__T_KEY) return token;
+    if (!hd__pull_key(&x->pull, key)) return HD__T_ERROR;
+    if (key->len > 64) key->len = 64;
+    if (key->len) memcpy(copy, key->data, key->len);
+    key->data = copy;
+    return hd__pull_next(&x->pull);
+}
+
+#define HD__MEMBERS(x, key, token)                                           \
+    char key##_text[64];                                                     \
+    hd_str key;                                                              \
+    hd__token token;                                                         \
+    while ((token = hd__chrome_member((x), &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+
+static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
+    return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
+}
+
+/* True for a value of the kind expected; else the value is passed over and complained of. */
+static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token wanted, const char *what, bool *ok) {
+    uint64_t offset = x->pull.token_offset;
+    *ok = token == wanted;
+    if (*ok) return HD_OK;
+    HD__TRY(hd__chrome_skip(x, token));
+    return hd__complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
+                        wanted == HD__T_OBJECT ? "an object" : wanted == HD__T_ARRAY ? "an array" : "a string");
+}
+
+static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint32_t id, uint32_t name, uint32_t parent) {
+    hd__item item;
+    item.process = HD_NONE;
+    item.dictionary = (uint32_t)dictionary;
+    item.id = id;
+    item.name = name;
+    item.parent = parent;
+    item.node = HD__NODE_UNKNOWN;
+    if (hd__len(x->items) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u dictionary items", x->max_records);
+    return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
+static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, dictionary == HD__D_FRAMES ? "stackFrames" : "typeNames", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t id, name = HD_NONE, parent = HD_NONE;
+        uint64_t offset = x->pull.token_offset;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (id == HD_NONE) return hd__in_no_memory(x);
+        token = hd__pull_next(&x->pull);
+        if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
+            HD__MEMBERS(x, key, value) {
+                if (hd__is(key, "name")) HD__TRY(hd__chrome_string(x, value, &name));
+                else if (hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, &parent));
+                else HD__TRY(hd__chrome_skip(x, value));
+            }
+            if (value == HD__T_ERROR) return x->pull.status;
+        } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
+            HD__TRY(hd__chrome_string(x, token, &name));
+        } else {
+            HD__TRY(hd__chrome_skip(x, token));
+        }
+        if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, id, name, parent));
+        else
+            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
+                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__chrome_text(x, id)));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* [{"id":1,"name_sid":2,"parent":3}] or [{"id":1,"string":"f"}] */
+static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_ARRAY, "a map of heaps_v2", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        uint32_t id = HD_NONE, name = HD_NONE, parent = HD_NONE;
+        uint64_t offset = x->pull.token_offset;
+        HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (hd__is(key, "id")) HD__TRY(hd__chrome_string(x, value, &id));
+            else if (hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid"))
+                HD__TRY(hd__chrome_string(x, value, &name));
+            else if (hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, &parent));
+            else HD__TRY(hd__chrome_skip(x, value));
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+        if (id != HD_NONE && name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, id, name, parent));
+        else HD__TRY(hd__complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint64_t offset, bool v2) {
+    hd__chrome_heap heap;
+    memset(&heap, 0, sizeof heap);
+    heap.process = HD_NONE;
+    heap.allocator = allocator;
+    heap.offset = offset;
+    heap.first = hd__len(x->entries);
+    heap.v2 = v2;
+    if (hd__len(x->heaps) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u heaps", x->max_records);
+    return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
+}
+
+static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
+    if (hd__len(x->entries) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
+    return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* {"size":"1f","bt":"3","type":"1","count":"2"} */
+static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
+    hd__entry entry = { 0, HD_UNKNOWN, HD_NONE, HD_NONE };
+    uint64_t offset = x->pull.token_offset;
+    bool has_size = false, good = true, ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
+    if (!ok) return HD_OK;
+    HD__MEMBERS(x, key, value) {
+        ok = true;
+        if (hd__is(key, "size")) {
+            HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
+            has_size = true;
+        } else if (hd__is(key, "count")) {
+            HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
+        } else if (hd__is(key, "bt")) {
+            HD__TRY(hd__chrome_string(x, value, &entry.bt));
+        } else if (hd__is(key, "type")) {
+            HD__TRY(hd__chrome_string(x, value, &entry.type));
+        } else {
+            HD__TRY(hd__chrome_skip(x, value));
+        }
+        good &= ok;
+    }
+    if (value == HD__T_ERROR) return x->pull.status;
+    if (first && entry.bt == HD_NONE) *old_format = true;
+    if (!good || *old_format) return HD_OK;
+    if (!has_size || entry.bt == HD_NONE)
+        return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
+    return hd__chrome_new_entry(x, entry);
+}
+
+/* {"entries":[...]} */
+static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    uint64_t offset = x->pull.token_offset;
+    size_t entries = hd__len(x->entries);
+    bool ok, old_format = false, first = true;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
+    if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_new_heap(x, allocator, offset, false));
+    HD__MEMBERS(x, key, value) {
+        if (!hd__is(key, "entries")) {
+            HD__TRY(hd__chrome_skip(x, value));
+            continue;
+        }
+        HD__TRY(hd__chrome_expect(x, value, HD__T_ARRAY, "entries", &ok));
+        if (!ok) continue;
+        while ((value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR) {
+            HD__TRY(hd__chrome_entry(x, value, first, &old_format));
+            first = false;
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+    }
+    if (value == HD__T_ERROR) return x->pull.status;
+    stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
+    if (!first && !old_format) return HD_OK;
+    hd__set_len(x->entries, entries);
+    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+    if (old_format)
+        return hd__complain(x, HD_UNSUPPORTED, offset, "the heap of %S is in the old format: its first entry has no bt",
+                            hd__chrome_text(x, allocator));
+    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries", hd__chrome_text(x, allocator));
+}
+
+/* One column of heaps_v2: numbers, put into the entries from `first` on. */
+static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column, size_t *length) {
+    bool ok;
+    *length = 0;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_ARRAY, "a column of heaps_v2", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        hd__entry *e;
+        size_t i = first + (*length)++;
+        if (i >= hd__len(x->entries)) {
+            hd__entry none = { 0, HD_UNKNOWN, HD_NONE, HD_NONE };
+            HD__TRY(hd__chrome_new_entry(x, none));
+        }
+        e = &x->entries[i];
+        switch (column) {
+        case 'n': HD__TRY(hd__chrome_string(x, token, &e->bt)); break;
+        case 't': HD__TRY(hd__chrome_string(x, token, &e->type)); break;
+        case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
+        default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
+        }
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
+    uint64_t offset = x->pull.token_offset;
+    size_t first = hd__len(x->entries), length[4] = { 0, 0, 0, 0 };
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
+    if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_new_heap(x, allocator, offset, true));
+    HD__MEMBERS(x, key, value) {
+        int c = 0;
+        while (c < 4 && !hd__is(key, columns[c])) c++;
+        if (c == 4) HD__TRY(hd__chrome_skip(x, value));
+        else HD__TRY(hd__chrome_column_in(x, value, first, *columns[c], &length[c]));
+    }
+    if (value == HD__T_ERROR) return x->pull.status;
+    stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
+    if (length[0] == length[1] && (!length[2] || length[2] == length[0]) && (!length[3] || length[3] == length[0]))
+        return HD_OK;
+    hd__set_len(x->entries, first);
+    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S differ in length", hd__chrome_text(x, allocator));
+}
+
+/* An object of heaps by allocator. */
+static hd_status hd__chrome_heaps(hd__chrome_in *x, hd__token token, bool v2) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t allocator;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        token = hd__pull_next(&x->pull);
+        if (v2) HD__TRY(hd__chrome_v2_heap(x, token, allocator));
+        else HD__TRY(hd__chrome_v1_heap(x, token, allocator));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "heaps_v2", &ok));
+    if (!ok) return HD_OK;
+    HD__MEMBERS(x, key, value) {
+        if (hd__is(key, "allocators")) {
+            HD__TRY(hd__chrome_heaps(x, value, true));
+        } else if (hd__is(key, "maps") && value == HD__T_OBJECT) {
+            HD__MEMBERS(x, map, list) {
+                if (hd__is(map, "nodes")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_NODES));
+                else if (hd__is(map, "types")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_TYPES));
+                else if (hd__is(map, "strings")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_STRINGS));
+                else HD__TRY(hd__chrome_skip(x, list));
+            }
+            if (list == HD__T_ERROR) return x->pull.status;
+        } else {
+            HD__TRY(hd__chrome_skip(x, value));
+        }
+    }
+    return value == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
+    HD__MEMBERS(x, key, token) {
+        if (hd__is(key, "stackFrames")) {
+            HD__TRY(hd__chrome_dictionary(x, token, HD__D_FRAMES));
+        } else if (hd__is(key, "typeNames")) {
+            HD__TRY(hd__chrome_dictionary(x, token, HD__D_TYPES));
+        } else if (hd__is(key, "name") && token == HD__T_STRING) {
+            HD__TRY(hd__chrome_string(x, token, &event->process_name));
+        } else if (hd__is(key, "dumps") && token == HD__T_OBJECT) {
+            HD__MEMBERS(x, part, value) {
+                if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
+                else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
+                else HD__TRY(hd__chrome_skip(x, value));
+            }
+            if (value == HD__T_ERROR) return x->pull.status;
+        } else {
+            HD__TRY(hd__chrome_skip(x, token));
+        }
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static uint64_t hd__process_rehash(const void *owner, uint32_t i) {
+    return hd__hash_u64(0, ((const hd__chrome_in *)owner)->processes[i].pid);
+}
+
+static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint32_t *number) {
+    uint64_t hash = hd__hash_u64(0, pid);
+    size_t probe = 0;
+    hd__chrome_process_info process;
+    while ((*number = hd__index_next(&x->process_index, hash, &probe)) != HD_NONE)
+        if (x->processes[*number].pid == pid) return HD_OK;
+    process.pid = pid;
+    process.name = HD_NONE;
+    *number = (uint32_t)hd__len(x->processes);
+    if (!hd__push(&x->dump->mem, x->processes, process) ||
+        !hd__index_add(&x->dump->mem, &x->process_index, hash, *number, hd__process_rehash, x))
+        return hd__in_no_memory(x);
+    return HD_OK;
+}
+
+static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
+    const hd__chrome_dump_info *d = &((const hd__chrome_in *)owner)->dumps[i];
+    return hd__hash_u64(d->process, d->id);
+}
+
+/* The dump of that id in a process; its time is that of its first event. */
+static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event, uint32_t *number) {
+    uint64_t hash = hd__hash_u64(process, event->id);
+    size_t probe = 0;
+    hd__chrome_dump_info dump;
+    while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
+        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) return HD_OK;
+    dump.process = process;
+    dump.id = event->id;
+    dump.time_us = event->time_us;
+    *number = (uint32_t)hd__len(x->dumps);
+    if (!hd__push(&x->dump->mem, x->dumps, dump) ||
+        !hd__index_add(&x->dump->mem, &x->dump_index, hash, *number, hd__dump_rehash, x))
+        return hd__in_no_memory(x);
+    return HD_OK;
+}
+
+/* The event is whole: what it brought belongs to its process, or is taken back. */
+static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_process_name) {
+    uint32_t process, dump;
+    bool metadata = e->phase == 'M', memory = e->phase == 'v';
+    bool new_name = metadata && is_process_name && e->process_name != HD_NONE;
+    if (!memory) {
+        hd__set_len(x->heaps, e->heaps);
+        hd__set_len(x->entries, e->entries);
+    }
+    if (!metadata && !memory) hd__set_len(x->items, e->items);
+    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps && !new_name) return HD_OK;
+    HD__TRY(hd__chrome_process_number(x, e->pid, &process));
+    if (new_name) x->processes[process].name = e->process_name;
+    for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
+    if (hd__len(x->heaps) == e->heaps) return HD_OK;
+    HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
+        x->heaps[i].process = process;
+        x->heaps[i].dump = dump;
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
+    HD__MEMBERS(x, key, token) HD__TRY(hd__chrome_string(x, token, id));
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+static hd_status hd__chrome_read_event(hd__chrome_in *x) {
+    hd__event e;
+    bool is_process_name = false, ok;
+    memset(&e, 0, sizeof e);
+    e.id = e.process_name = HD_NONE;
+    e.items = hd__len(x->items);
+    e.heaps = hd__len(x->heaps);
+    e.entries = hd__len(x->entries);
+    x->events++;
+    HD__MEMBERS(x, key, token) {
+        hd_str s;
+        if (hd__is(key, "ph") && token == HD__T_STRING) {
+            if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+            e.phase = s.len == 1 ? s.data[0] : '?';
+        } else if (hd__is(key, "name") && token == HD__T_STRING) {
+            if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+            is_process_name = hd__is(s, "process_name");
+        } else if (hd__is(key, "pid")) {
+            HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e.pid, &ok));
+        } else if (hd__is(key, "ts")) {
+            HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e.time_us, &ok));
+        } else if (hd__is(key, "id") && (!e.phase || e.phase == 'v')) {
+            HD__TRY(hd__chrome_string(x, token, &e.id));
+        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e.phase || e.phase == 'v')) {
+            HD__TRY(hd__chrome_id2(x, &e.id));
+        } else if (hd__is(key, "args") && token == HD__T_OBJECT && (!e.phase || e.phase == 'v' || e.phase == 'M')) {
+            HD__TRY(hd__chrome_args(x, &e));
+        } else {
+            HD__TRY(hd__chrome_skip(x, token));
+        }
+    }
+    if (token == HD__T_ERROR) return x->pull.status;
+    return hd__chrome_event_end(x, &e, is_process_name);
+}
+
+static hd_status hd__chrome_progress(hd__chrome_in *x) {
+    const hd_options *o = x->options;
+    const hd__reader *r = &x->pull.r;
+    if (!o || !o->progress || x->events % 1024) return HD_OK;
+    if (o->progress(o->user, hd__reader_offset(r), r->in.read ? HD_UNKNOWN : r->in.size)) return HD_OK;
+    return hd__fail(x->err, HD_CANCELLED, "cancelled");
+}
+
+/* The elements of the array of events; a bare array may end anywhere between two. */
+static hd_status hd__chrome_events(hd__chrome_in *x) {
+    hd__token token;
+    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE) {
+        uint64_t offset = x->pull.token_offset;
+        HD__TRY(hd__chrome_progress(x));
+        if (token == HD__T_ERROR) return x->pull.status;
+        if (token == HD__T_CUT) return HD_OK;
+        if (token == HD__T_OBJECT) {
+            HD__TRY(hd__chrome_read_event(x));
+        } else {
+            HD__TRY(hd__chrome_skip(x, token));
+            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events++));
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_root(hd__chrome_in *x) {
+    hd__token token = hd__pull_next(&x->pull);
+    bool ok;
+    if (token == HD__T_ARRAY) {
+        HD__TRY(hd__chrome_events(x));
+    } else {
+        HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a trace", &ok));
+        if (!ok) return x->pull.status;
+        {
+            HD__MEMBERS(x, key, value) {
+                if (hd__is(key, "traceEvents") && value == HD__T_ARRAY) HD__TRY(hd__chrome_events(x));
+                else if (hd__is(key, "stackFrames")) HD__TRY(hd__chrome_dictionary(x, value, HD__D_FRAMES));
+                else HD__TRY(hd__chrome_skip(x, value));
+            }
+            if (value == HD__T_ERROR) return x->pull.status;
+        }
+    }
+    token = hd__pull_next(&x->pull);
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* Building: dictionaries to trees, entries to rows. ------------------------------------------- */
+
+static uint64_t hd__item_hash(uint32_t process, uint32_t dictionary, uint32_t id) {
+    return hd__hash_u64(hd__hash_u64(process, dictionary), id);
+}
+
+static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
+    const hd__item *item = &((const hd__chrome_in *)owner)->items[i];
+    return hd__item_hash(item->process, item->dictionary, item->id);
+}
+
+static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+    uint64_t hash = hd__item_hash(process, (uint32_t)dictionary, id);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
+        const hd__item *item = &x->items[i];
+        if (item->process == process && item->dictionary == (uint32_t)dictionary && item->id == id) break;
+    }
+    return i;
+}
+
+/* Finds items by id from here on. Of two definitions that differ the first counts. */
+static hd_status hd__chrome_index(hd__chrome_in *x) {
+    for (uint32_t i = 0; i < hd__len(x->items); i++) {
+        const hd__item *item = &x->items[i];
+        uint32_t first = hd__chrome_find(x, item->process, (hd__dictionary)item->dictionary, item->id);
+        if (first == HD_NONE) {
+            if (!hd__index_add(&x->dump->mem, &x->item_index,
+                               hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash, x))
+                return hd__in_no_memory(x);
+        } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
+            HD__TRY(hd__complain(x, HD_MALFORMED, HD_UNKNOWN, "id '%S' is defined twice, as '%S' and as '%S'",
+                                 hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
+                                 hd__chrome_text(x, item->name)));
+        }
+    }
+    return HD_OK;
+}
+
+/* The item of an id: frames may also come from the trace as a whole. */
+static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+    uint32_t i = hd__chrome_find(x, process, dictionary, id);
+    if (i == HD_NONE && dictionary == HD__D_FRAMES) i = hd__chrome_find(x, HD_NONE, dictionary, id);
+    return i;
+}
+
+/* The node of an id in the trees of the process being built, HD__NODE_BAD when its definition, or
+   that of a frame above it, is missing or circular. */
+static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id, uint32_t *node) {
+    hd__tree *tree = &x->tree[dictionary == HD__D_TYPES || dictionary == HD__D_V2_TYPES];
+    uint32_t at = 0;
+    hd__set_len(x->chain, 0);
+    while (id != HD_NONE) {
+        uint32_t i = hd__chrome_item_of(x, process, dictionary, id);
+        if (i == HD_NONE) at = HD__NODE_BAD;
+        else if (x->items[i].node == HD__NODE_OPEN) at = HD__NODE_BAD;
+        else if (x->items[i].node != HD__NODE_UNKNOWN) at = x->items[i].node;
+        else {
+            if (!hd__push(&x->dump->mem, x->chain, i) || !hd__push(&x->dump->mem, x->touched, i)) return hd__in_no_memory(x);
+            x->items[i].node = HD__NODE_OPEN;
+            id = x->items[i].parent;
+            continue;
+        }
+        break;
+    }
+    while (hd__len(x->chain)) {
+        hd__item *item = &x->items[stbds_arrpop(x->chain)];
+        uint32_t name = item->name;
+        if (at != HD__NODE_BAD && (dictionary == HD__D_V2_NODES || dictionary == HD__D_V2_TYPES)) {
+            uint32_t string = hd__chrome_find(x, process, HD__D_V2_STRINGS, name);
+            if (string == HD_NONE) at = HD__NODE_BAD;
+            else name = x->items[string].name;
+        }
+        if (at != HD__NODE_BAD)
+            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__chrome_text(x, name), false, &at, x->err));
+        item->node = at;
+    }
+    *node = at;
+    return HD_OK;
+}
+
+/* The nodes of an entry. False when it has to be left out. */
+static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i, uint32_t nodes[2], bool *ok) {
+    const hd__entry *e = &x->entries[heap->first + i];
+    hd_str bt = hd__chrome_text(x, e->bt), type = hd__chrome_text(x, e->type);
+    bool no_bt = bt.len == 0 || (heap->v2 && hd__is(bt, "0")), no_type = e->type == HD_NONE || (heap->v2 && hd__is(type, "0"));
+    nodes[0] = nodes[1] = 0;
+    *ok = true;
+    /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
+    if (!no_bt || hd__chrome_item_of(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt) != HD_NONE)
+        HD__TRY(hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt, &nodes[0]));
+    if (!no_type || (e->type != HD_NONE && hd__chrome_item_of(x, heap->process, HD__D_V2_TYPES, e->type) != HD_NONE))
+        HD__TRY(hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_TYPES : HD__D_TYPES, e->type, &nodes[1]));
+    if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
+        *ok = false;
+        return hd__complain(x, HD_MALFORMED, heap->offset, "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
+                            (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
+                            nodes[0] == HD__NODE_BAD ? "stack frame" : "type", nodes[0] == HD__NODE_BAD ? bt : type);
+    }
+    return HD_OK;
+}
+
+/* Ids to nodes, in place; the bt of an entry to be left out becomes HD__NODE_BAD. */
+static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *heap) {
+    hd__mem *m = &x->dump->mem;
+    hd__table_free(m, &x->seen);
+    for (size_t i = 0; i < heap->count; i++) {
+        hd__entry *e = &x->entries[heap->first + i];
+        uint32_t nodes[2], ids[2];
+        bool ok;
+        ids[0] = e->bt;
+        ids[1] = e->type;
+        HD__TRY(hd__chrome_entry_nodes(x, heap, i, nodes, &ok));
+        if (ok && !heap->v2) {
+            ok = hd__table_find(&x->seen, ids) == HD_NONE;
+            if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
+            else
+                HD__TRY(hd__complain(x, HD_MALFORMED, heap->offset, "entry %u of the heap of %S of pid %u stands twice",
+                                     (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
+        }
+        e->bt = ok ? nodes[0] : HD__NODE_BAD;
+        e->type = nodes[1];
+    }
+    return HD_OK;
+}
+
+/* The entries of a heap as rows of x->rows, nodes by their final numbers. Entries that lead to one
+   node by different ids add up. */
+static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2], uint64_t *bytes,
+                                 uint64_t *blocks) {
+    hd__mem *m = &x->dump->mem;
+    *bytes = *blocks = 0;
+    hd__table_free(m, &x->rows);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        uint32_t nodes[2], row;
+        if (e->bt == HD__NODE_BAD) continue;
+        if (heap->v2 && !hd__sum(bytes, e->size)) {
+            HD__TRY(hd__complain(x, HD_OVERFLOW, heap->offset, "the sizes in the heap of %S of pid %u pass 2^64",
+                                 hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
+            continue;
+        }
+        if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
+        nodes[0] = map[0][e->bt];
+        nodes[1] = map[1][e->type];
+        row = hd__table_find(&x->rows, nodes);
+        if (row == HD_NONE) {
+            HD__TRY(hd__table_add(m, &x->rows, HD_NONE - 1, nodes, e->size, e->count, x->err));
+        } else {
+            hd__sum(&x->rows.bytes[row], e->size);
+            hd__sum_known(&x->rows.blocks[row], e->count);
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
+                                    hd_heap *heap) {
+    hd__mem mem = x->dump->mem;
+    hd_profile *p;
+    mem.limit -= mem.used;
+    mem.used = 0;
+    p = hd__profile_make(mem, 2, HD_NONE - 1);
+    if (!p) return hd__in_no_memory(x);
+    heap->profile = p;
+    p->is_fixed = true;
+    p->fixed[0] = axes[0];
+    p->fixed[1] = axes[1];
+    p->total_bytes = bytes;
+    p->total_blocks = blocks;
+    for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++)
+        HD__TRY(hd__table_add(&p->mem, &p->cells, HD_NONE - 1, x->rows.node + 2 * (size_t)i, x->rows.bytes[i],
+                              x->rows.blocks[i], x->err));
+    return HD_OK;
+}
+
+static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], hd_heap *heap) {
+    hd_dump *d = x->dump;
+    hd_breakdown *b = (hd_breakdown *)hd__arena_take(&d->mem, &d->arena, 1, sizeof *b);
+    if (!b) return hd__in_no_memory(x);
+    memset(b, 0, sizeof *b);
+    b->axis[0] = axes[0];
+    b->axis[1] = axes[1];
+    heap->breakdown = b;
+    return hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), x->err);
+}
+
+/* The trees of the process in preorder, every heap a pair of columns over them. */
+static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps, hd_heap *heaps) {
+    hd_dump *d = x->dump;
+    hd_axis axes[2];
+    uint32_t *map[2];
+    for (int a = 0; a < 2; a++) {
+        hd_axis axis = hd__tree_axis(&x->tree[a]);
+        map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
+        for (uint32_t i = 0; i < axis.node_count; i++) map[a][i] = 1;
+        HD__TRY(hd__axis_order(&d->mem, &d->arena, &axis, map[a], map[a] + axis.node_count, false, &axes[a], x->err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes, blocks;
+        const hd__chrome_heap *from = &x->heaps[order[i]];
+        HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
+        if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, &heaps[i]));
+        else HD__TRY(hd__chrome_breakdown(x, axes, &heaps[i]));
+    }
+    return HD_OK;
+}
+
+/* All heaps of one process. */
+static hd_status hd__chrome_build_process(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    static const char *const axis_names[] = { "backtrace", "type" };
+    hd_dump *d = x->dump;
+    const hd__chrome_process_info *process = &x->processes[x->heaps[order[0]].process];
+    size_t first = hd__len(d->heaps), size;
+    uint32_t *maps, root;
+    hd_status status;
+    for (int a = 0; a < 2; a++) {
+        hd__tree_free(&d->mem, &x->tree[a]);
+        x->tree[a].name = axis_names[a];
+        HD__TRY(hd__tree_child(&d->mem, NULL, &x->tree[a], 1, HD_NONE, hd_cstr(""), false, &root, x->err));
+    }
+    while (hd__len(x->touched)) x->items[stbds_arrpop(x->touched)].node = HD__NODE_UNKNOWN;
+    if (!hd__room(&d->mem, d->heaps, n)) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd__chrome_heap *from = &x->heaps[order[i]];
+        hd_heap heap;
+        memset(&heap, 0, sizeof heap);
+        heap.pid = process->pid;
+        heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
+        heap.dump = x->dumps[from->dump].id == HD_NONE ? NULL : hd__chrome_text(x, x->dumps[from->dump].id).data;
+        heap.time_us = x->dumps[from->dump].time_us;
+        heap.allocator = hd__chrome_text(x, from->allocator).data;
+        stbds_arrput(d->heaps, heap);
+        HD__TRY(hd__chrome_resolve(x, from));
+    }
+    size = hd__len(x->tree[0].parent) + hd__len(x->tree[1].parent);
+    maps = (uint32_t *)hd__calloc(&d->mem, size, 4 * sizeof *maps);
+    if (!maps) return hd__in_no_memory(x);
+    status = hd__chrome_build(x, order, n, maps, d->heaps + first);
+    hd__cfree(&d->mem, maps, size, 4 * sizeof *maps);
+    return status;
+}
+
+static bool hd__chrome_heap_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_heap *a = &x->heaps[i], *b = &x->heaps[k];
+    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us;
+    if (a->dump != b->dump) return a->dump < b->dump;
+    return hd_str_compare(hd__chrome_text(x, a->allocator), hd__chrome_text(x, b->allocator)) < 0;
+}
+
+static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
+    return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
+}
+
+static hd_status hd__chrome_build_all(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->heaps), kept = 0;
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status;
+    if (!order) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_heap_before, x);
+    status = hd__chrome_index(x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__chrome_heap *heap = &x->heaps[order[i]];
+        if (kept && hd__same_heap(heap, &x->heaps[order[kept - 1]]))
+            status = hd__complain(x, HD_MALFORMED, heap->offset, "the heap of %S of pid %u comes twice in dump %S",
+                                  hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
+                                  hd__chrome_text(x, x->dumps[heap->dump].id));
+        else order[kept++] = order[i];
+    }
+    for (size_t i = 0, k; i < kept && !status; i = k) {
+        for (k = i + 1; k < kept && x->heaps[order[k]].process == x->heaps[order[i]].process; k++) {}
+        status = hd__chrome_build_process(x, order + i, k - i);
+    }
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
+/* Syntax errors end the reading; when lenient, what was read so far is kept. */
+static hd_status hd__chrome_parse(hd__chrome_in *x) {
+    hd_error error;
+    hd_status status;
+    memset(&error, 0, sizeof error);
+    x->pull.err = &error;
+    status = hd__chrome_root(x);
+    if (!status) return HD_OK;
+    if (x->pull.status == status && status == HD_MALFORMED) {
+        /* the event that was being read is incomplete */
+        while (hd__len(x->heaps) && stbds_arrlast(x->heaps).process == HD_NONE) hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return hd__complain(x, status, error.offset, "%s", error.message);
+    }
+    if (x->pull.status == status && x->err) *x->err = error;
+    return status;
+}
+
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    hd__mem *m = &d->mem;
+    hd__chrome_in x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    x.dump = d;
+    x.options = options;
+    x.err = err;
+    x.max_records = hd__records(options ? &options->limits : NULL);
+    x.seen.axis_count = x.rows.axis_count = 2;
+    x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
+    status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
+    if (!status) status = hd__chrome_parse(&x);
+    if (!status) status = hd__chrome_build_all(&x);
+    hd__pull_close(&x.pull);
+    hd__arr_free(m, x.items);
+    hd__arr_free(m, x.heaps);
+    hd__arr_free(m, x.entries);
+    hd__arr_free(m, x.processes);
+    hd__arr_free(m, x.dumps);
+    hd__arr_free(m, x.touched);
+    hd__arr_free(m, x.chain);
+    hd__index_free(m, &x.item_index);
+    hd__index_free(m, &x.process_index);
+    hd__index_free(m, &x.dump_index);
+    for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
+    hd__table_free(m, &x.seen);
+    hd__table_free(m, &x.rows);
+    return status;
+}
+
+/* =================================================================================== >>dump
+   Looks at the first bytes, hands the input to the reader of that format. */
+
+HEAPDUMP_API const char *hd_format_name(hd_format format) {
+    return format == HD_FORMAT_CHROME ? "chrome" : "unknown";
+}
+
+/* An input whose first bytes were looked at already. */
+typedef struct hd__peeked {
+    hd_in in;
+    uint8_t bytes[64];
+    size_t size, at;
+} hd__peeked;
+
+static int64_t hd__peeked_read(void *user, void *buffer, size_t capacity) {
+    hd__peeked *p = (hd__peeked *)user;
+    size_t n = p->size - p->at;
+    if (!n) return p->in.read(p->in.user, buffer, capacity);
+    if (n > capacity) n = capacity;
+    memcpy(buffer, p->bytes + p->at, n);
+    p->at += n;
+    return (int64_t)n;
+}
+
+/* Fills what is peeked at, as far as the input goes. */
+static bool hd__peek(hd__peeked *p, hd_in in) {
+    p->in = in;
+    p->size = p->at = 0;
+    if (!in.read) {
+        p->size = in.size < sizeof p->bytes ? (size_t)in.size : sizeof p->bytes;
+        memcpy(p->bytes, in.data, p->size);
+        return true;
+    }
+    while (p->size < sizeof p->bytes) {
+        int64_t n = in.read(in.user, p->bytes + p->size, sizeof p->bytes - p->size);
+        if (n < 0 || n > (int64_t)(sizeof p->bytes - p->size)) return false;
+        if (!n) break;
+        p->size += (size_t)n;
+    }
+    return true;
+}
+
+/* The format these bytes begin; 0 when it is none. *skip is what stands before it. */
+static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
+    size_t i = 0;
+    if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
+    *skip = i;
+    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
+    if (i < size && (p[i] == '{' || p[i] == '[')) return HD_FORMAT_CHROME;
+    return (hd_format)0;
+}
+
+HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__peeked peeked;
+    size_t skip;
+    hd_dump *d;
+    hd_status status;
+    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
+    if (!peeked.size) return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the input is empty");
+    if (!hd__detect(peeked.bytes, peeked.size, &skip))
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
+                           "no heap dump format known to begin like this: a trace (JSON) expected");
+    if (in.read) {
+        peeked.at = skip;
+        in = hd_in_callback(hd__peeked_read, &peeked);
+    } else {
+        in.data += skip;
+        in.size -= skip;
+    }
+    d = (hd_dump *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    if (!d) return hd__no_memory(&mem, err);
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->format = HD_FORMAT_CHROME;
+    d->strings.seed = hd__seed();
+    status = hd__chrome_read(d, in, options, err);
+    if (status) hd_dump_free(d);
+    else *dump = d;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
+                                      hd_dump **dump, hd_error *err) {
+    return hd_read(hd_in_memory(data, size), options, dump, err);
+}
+
+HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
+                                    hd_error *err) {
+    hd_in in;
+    hd_status status;
+    HD__TRY(hd_in_open(path, &in, err));
+    status = hd_read(in, options, dump, err);
+    hd_in_close(&in);
+    return status;
+}
+
+HEAPDUMP_API void hd_dump_free(hd_dump *d) {
+    hd__mem mem;
+    if (!d) return;
+    for (size_t i = 0; i < hd__len(d->heaps); i++) hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
+    hd__arr_free(&d->mem, d->heaps);
+    hd__strings_free(&d->mem, &d->strings);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API hd_format hd_dump_format(const hd_dump *d) { return d->format; }
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
+
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
+    return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+/* stb_ds is private no more: its names mean the program's own again. */
+#undef stbds_rand_seed
+#undef stbds_hash_bytes
+#undef stbds_hash_string
+#undef stbds_string_arena
+#undef stbds_string_block
+#undef stbds_array_header
+#undef stbds_hash_bucket
+#undef stbds_hash_index
+#undef stbds_hash_seed
+#undef stbds_stralloc
+#undef stbds_strreset
+#undef stbds_strdup
+#undef stbds_arrgrowf
+#undef stbds_arrfreef
+#undef stbds_hmfree_func
+#undef stbds_hmget_key
+#undef stbds_hmget_key_ts
+#undef stbds_hmput_default
+#undef stbds_hmput_key
+#undef stbds_hmdel_key
+#undef stbds_shmode_func
+#undef stbds_probe_position
+#undef stbds_log2
+#undef stbds_make_hash_index
+#undef stbds_siphash_bytes
+#undef stbds_is_key_equal
+#undef stbds_hm_find_slot
+#undef STBDS_SH_NONE
+#undef STBDS_SH_DEFAULT
+#undef STBDS_SH_STRDUP
+#undef STBDS_SH_ARENA
+#ifdef __cplusplus
+#undef stbds_arrgrowf_wrapper
+#undef stbds_hmget_key_wrapper
+#undef stbds_hmget_key_ts_wrapper
+#undef stbds_hmput_default_wrapper
+#undef stbds_hmput_key_wrapper
+#undef stbds_hmdel_key_wrapper
+#undef stbds_shmode_func_wrapper
+#endif
+#undef STBDS_STATS
+#pragma pop_macro("INCLUDE_STB_DS_H")
+#pragma pop_macro("STB_DS_IMPLEMENTATION")
+#pragma pop_macro("STBDS_NO_SHORT_NAMES")
+#pragma pop_macro("STBDS_REALLOC")
+#pragma pop_macro("STBDS_FREE")
+#pragma pop_macro("STBDS_ASSERT")
+#pragma pop_macro("STBDS_UNIT_TESTS")
+#pragma pop_macro("STBDS_STATISTICS")
+
+#endif /* HEAPDUMP_IMPLEMENTATION */
+
+/* Licence: choose either.
+
+   Public domain (www.unlicense.org)
+
+   This is free and unencumbered software released into the public domain. Anyone is free to copy,
+   modify, publish, use, compile, sell, or distribute this software, either in source code form or
+   as a compiled binary, for any purpose, commercial or non-commercial, and by any means. In
+   jurisdictions that recognize copyright laws, the author or authors of this software dedicate any
+   and all copyright interest in the software to the public domain. THE SOFTWARE IS PROVIDED "AS
+   IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT
+   SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF
+   CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE
+   OR OTHER DEALINGS IN THE SOFTWARE.
+
+   MIT
+
+   Copyright (c) 2026 the authors of heapdump.h
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+   associated documentation files (the "Software"), to deal in the Software without restriction,
+   including without limitation the rights to use, copy, modify, merge, publish, distribute,
+   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+   furnished to do so, subject to the following conditions: The above copyright notice and this
+   permission notice shall be included in all copies or substantial portions of the Software. THE
+   SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT
+   LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
