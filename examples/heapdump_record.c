@@ -1,0 +1,605 @@
+/* libheapdump_record.so: records the heap of a program it is preloaded into.
+
+   `heapdump record` sets it up; by hand: LD_PRELOAD=build/libheapdump_record.so PROGRAM, and
+   heapdump.PROGRAM.PID.json appears in the current directory when the program ends, a trace with
+   frames as OBJECT+0xOFFSET that `heapdump convert` can resolve. Environment:
+
+     HEAPDUMP_SPOOL  directory to write PID.NUMBER.PROGRAM.json to instead, as long as it is there
+     HEAPDUMP_DIR    directory for heapdump.PROGRAM.PID.json [.]
+     HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
+     HEAPDUMP_DEPTH  frames kept per stack [48]
+
+   The malloc family is interposed; stacks come from libunwind; the type of a block is the object
+   that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
+   may write one, and nothing is ever printed. */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#define HEAPDUMP_IMPLEMENTATION
+#define HEAPDUMP_STATIC
+#include "../heapdump.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The allocator below us. ---------------------------------------------------------------------- */
+
+static struct {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void (*free)(void *);
+    void (*exit_now)(int);
+    int (*dlclose)(void *);
+} real;
+
+/* What dlsym itself allocates while `real` is being filled. Never freed. */
+static char bootstrap[16384];
+static size_t bootstrap_used;
+
+static void *bootstrap_take(size_t n) {
+    size_t at = bootstrap_used;
+    n = (n + 15) & ~(size_t)15;
+    if (n > sizeof bootstrap - at) return NULL;
+    bootstrap_used = at + n;
+    return bootstrap + at;
+}
+
+static bool is_bootstrap(const void *p) {
+    return (const char *)p >= bootstrap && (const char *)p < bootstrap + sizeof bootstrap;
+}
+
+/* State. --------------------------------------------------------------------------------------- */
+
+enum { AT_EXIT, AT_PEAK, AT_EVERY, AT_SIGNAL };
+enum { COLD, STARTING, READY, OFF };
+
+static int state = COLD;         /* OFF: started without memory, or in a forked child of a vfork */
+static hd_recorder *recorder;
+static pid_t own_pid;
+static int at;
+static int at_signal;
+static uint64_t at_every_ms, next_ms, started_us;
+static uint64_t peak_at;         /* live bytes at which the next dump of the peak is due */
+static unsigned dumps;           /* written by this process */
+static uint32_t calls;
+static volatile sig_atomic_t pending;
+static char spool[2048], directory[2048], program[256];
+static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
+static uintptr_t own_start, own_end;
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Modules: which object a program counter lies in. --------------------------------------------- */
+
+typedef struct module {
+    uintptr_t start, end, bias;
+    const char *path;
+} module;
+
+static module *modules;          /* in pages of our own: names outlive dlclose */
+static size_t module_count, module_capacity;
+static char *path_at;
+static size_t path_left;
+/* operator new and its like, which ask on behalf of their caller */
+static struct { uintptr_t start, end; } transparent[16];
+static size_t transparent_count;
+
+static const char *keep_path(const char *path) {
+    size_t n = strlen(path) + 1;
+    for (size_t i = 0; i < module_count; i++)
+        if (!strcmp(modules[i].path, path)) return modules[i].path;
+    if (n > path_left) {
+        path_left = 65536;
+        path_at = hd__pages_take(path_left);
+        if (!path_at || n > path_left) return "?";
+    }
+    memcpy(path_at, path, n);
+    path_at += n;
+    path_left -= n;
+    return path_at - n;
+}
+
+static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *path) {
+    for (size_t i = 0; i < module_count; i++)
+        if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) return;
+    if (module_count == module_capacity) {
+        size_t capacity = module_capacity ? 2 * module_capacity : 256;
+        module *grown = hd__pages_take(capacity * sizeof *grown);
+        if (!grown) return;
+        if (modules) memcpy(grown, modules, module_count * sizeof *grown);
+        hd__pages_give(modules, module_capacity * sizeof *modules);
+        modules = grown;
+        module_capacity = capacity;
+    }
+    path = keep_path(path);
+    modules[module_count].start = start;
+    modules[module_count].end = end;
+    modules[module_count].bias = bias;
+    modules[module_count++].path = path;
+}
+
+static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
+    char exe[1024];
+    const char *path = info->dlpi_name;
+    (void)size, (void)user;
+    if (!path || !*path) {
+        ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+        exe[n > 0 ? n : 0] = 0;
+        path = exe;
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+        if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) continue;
+        add_module(start, start + ph->p_memsz, info->dlpi_addr, path);
+        if ((uintptr_t)&each_module - start < ph->p_memsz) {
+            own_start = start;
+            own_end = start + ph->p_memsz;
+        }
+    }
+    return 0;
+}
+
+static void refresh_modules(void) {
+    static const char *const names[] = {
+        "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",
+        "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
+    dl_iterate_phdr(each_module, NULL);
+    transparent_count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *p = dlsym(RTLD_DEFAULT, names[i]);
+        Dl_info info;
+        const ElfW(Sym) *symbol = NULL;
+        if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) continue;
+        transparent[transparent_count].start = (uintptr_t)p;
+        transparent[transparent_count++].end = (uintptr_t)p + symbol->st_size;
+    }
+}
+
+/* The latest module wins: an address may have been another object's before a dlclose. */
+static const module *module_of(uintptr_t pc) {
+    for (size_t i = module_count; i--;)
+        if (pc >= modules[i].start && pc < modules[i].end) return &modules[i];
+    return NULL;
+}
+
+/* OBJECT+0xOFFSET, inside the call instruction that returns to pc. */
+static hd_str pc_name(void *user, const void *pc, char *buffer, size_t capacity) {
+    uintptr_t address = (uintptr_t)pc - 1;
+    const module *m = module_of(address);
+    char digits[20], *p = hd__digits(digits, m ? address - m->bias : address, 16);
+    size_t path = m ? strlen(m->path) : 0, n = (size_t)(digits + 20 - p);
+    hd_str name;
+    (void)user;
+    if (path > capacity - 32) path = capacity - 32;
+    if (path) memcpy(buffer, m->path, path);
+    if (path) buffer[path++] = '+';
+    memcpy(buffer + path, "0x", 2);
+    memcpy(buffer + path + 2, p, n);
+    name.data = buffer;
+    name.len = path + 2 + n;
+    return name;
+}
+
+static bool is_transparent(uintptr_t pc) {
+    for (size_t i = 0; i < transparent_count; i++)
+        if (pc >= transparent[i].start && pc < transparent[i].end) return true;
+    return false;
+}
+
+/* The object that asked: that of the innermost frame that is no operator new. */
+static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t context, char *buffer, size_t capacity) {
+    const module *m = NULL;
+    const char *slash;
+    (void)user, (void)buffer, (void)capacity;
+    for (; context; context = hd_contexts_frame(contexts, context).parent) {
+        hd_frame frame = hd_contexts_frame(contexts, context);
+        if (frame.kind != HD_FRAME_PC) break;
+        m = module_of((uintptr_t)frame.value - 1);
+        if (!is_transparent((uintptr_t)frame.value - 1)) break;
+    }
+    if (!m) return hd_cstr("[unknown]");
+    slash = strrchr(m->path, '/');
+    return hd_cstr(slash && slash[1] ? slash + 1 : m->path);
+}
+
+/* Return addresses, innermost first, without the frames of this library. */
+static size_t unwind(void *user, const void **pcs, size_t capacity) {
+    enum { OWN = 12 };
+    void *found[HD_MAX_FRAMES + 1 + OWN];
+    int n, skip = 0;
+    (void)user;
+    n = unw_backtrace(found, (int)capacity + OWN);
+    if (n < 0) n = 0;
+    while (skip < n && (uintptr_t)found[skip] >= own_start && (uintptr_t)found[skip] < own_end) skip++;
+    n -= skip;
+    if ((size_t)n > capacity) n = (int)capacity;
+    memcpy(pcs, found + skip, (size_t)n * sizeof *pcs);
+    return (size_t)n;
+}
+
+/* Dumps. --------------------------------------------------------------------------------------- */
+
+static char *text(char *to, const char *end, const char *s) {
+    while (*s && to < end) *to++ = *s++;
+    *to = 0;
+    return to;
+}
+
+static char *number(char *to, const char *end, uint64_t value) {
+    char digits[21], *p = hd__digits(digits, value, 10);
+    digits[20] = 0;
+    return text(to, end, p);
+}
+
+/* Where the next dump goes: into the spool while that is there. */
+static void dump_path(char path[4096], bool spooled) {
+    char *p = path, *end = path + 4000;
+    if (spooled) {
+        p = text(text(p, end, spool), end, "/");
+        p = text(number(p, end, (uint64_t)own_pid), end, ".");
+        p = text(number(p, end, at == AT_PEAK ? 1 : dumps), end, ".");
+        text(text(p, end, program), end, ".json");
+    } else {
+        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
+        p = number(text(p, end, "."), end, (uint64_t)own_pid);
+        if (dumps > 1 && at != AT_PEAK) p = number(text(p, end, "."), end, dumps);
+        text(p, end, ".json");
+    }
+}
+
+static void write_dump(void) {
+    hd_snapshot_options options;
+    hd_profile *profile;
+    hd_heap heap;
+    hd_file file;
+    char path[4096], id[24] = "0x";
+    bool open;
+    memset(&options, 0, sizeof options);
+    options.options.allocator = hd_page_allocator();
+    options.pc_name = pc_name;
+    options.type_name = type_name;
+    refresh_modules();
+    if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) return;
+    dumps++;
+    number(id + 2, id + 22, dumps);
+    memset(&heap, 0, sizeof heap);
+    heap.pid = (uint64_t)own_pid;
+    heap.process = program;
+    heap.dump = id;
+    heap.time_us = now_us() - started_us;
+    heap.allocator = "malloc";
+    heap.profile = profile;
+    dump_path(path, true);
+    open = *spool && hd_file_create(path, &file, NULL) == HD_OK;
+    if (!open) {
+        dump_path(path, false);
+        open = hd_file_create(path, &file, NULL) == HD_OK;
+    }
+    if (open) {
+        if (hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK) hd_file_commit(&file, NULL);
+        else hd_file_discard(&file);
+    }
+    hd_profile_free(profile);
+}
+
+/* One dump at a time, none in the child of a vfork, whose memory is its parent's. */
+static void dump(void) {
+    int saved = errno;
+    if (state != READY || getpid() != own_pid) return;
+    hd_record_suspend();
+    if (pthread_mutex_trylock(&dump_lock) == 0) {
+        write_dump();
+        pthread_mutex_unlock(&dump_lock);
+    }
+    hd_record_resume();
+    errno = saved;
+}
+
+static void dump_at_end(void) {
+    if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && !dumps)) dump();
+    if (at == AT_PEAK && hd_recorder_live_bytes(recorder) >= peak_at) dump();
+    if (at == AT_SIGNAL && pending) dump();
+}
+
+static void on_end(int status, void *user) {
+    (void)status, (void)user;
+    if (state == READY) dump_at_end();
+}
+
+static void on_quick_end(void) {
+    if (state == READY) dump_at_end();
+}
+
+/* A thread that is inside the recorder dumps when it leaves. */
+static void on_signal(int signal_number) {
+    if (hd_record_suspend()) {
+        hd_record_resume();
+        dump();
+    } else {
+        hd_record_resume();
+        pending = 1;
+        return;
+    }
+    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+}
+
+static void after_call(void) {
+    if (pending) {
+        pending = 0;
+        on_signal(at_signal);
+    }
+    if (at == AT_EVERY && (++calls & 63) == 0) {
+        uint64_t ms = now_us() / 1000;
+        if (ms >= next_ms) {
+            next_ms = ms + at_every_ms;
+            dump();
+        }
+    }
+}
+
+/* Before a block goes: if live bytes stand a fiftieth above the last peak dumped, dump this one. */
+static void before_free(void) {
+    uint64_t live = hd_recorder_live_bytes(recorder);
+    if (live >= peak_at && live >= hd_recorder_peak_bytes(recorder)) {
+        peak_at = live + live / 50 + 65536;
+        dump();
+    }
+}
+
+/* Start. --------------------------------------------------------------------------------------- */
+
+static void fork_prepare(void) {
+    pthread_mutex_lock(&dump_lock);
+    hd_recorder_fork_prepare(recorder);
+}
+static void fork_parent(void) {
+    hd_recorder_fork_parent(recorder);
+    pthread_mutex_unlock(&dump_lock);
+}
+static void fork_child(void) {
+    hd_recorder_fork_child(recorder);
+    pthread_mutex_unlock(&dump_lock);
+    own_pid = getpid();
+    dumps = 0;
+    peak_at = 0;
+}
+
+static void find_real(void) {
+#define FIND(field, name) *(void **)&real.field = dlsym(RTLD_NEXT, name)
+    FIND(calloc, "calloc");
+    FIND(malloc, "malloc");
+    FIND(realloc, "realloc");
+    FIND(reallocarray, "reallocarray");
+    FIND(posix_memalign, "posix_memalign");
+    FIND(aligned_alloc, "aligned_alloc");
+    FIND(memalign, "memalign");
+    FIND(valloc, "valloc");
+    FIND(pvalloc, "pvalloc");
+    FIND(free, "free");
+    FIND(exit_now, "_exit");
+    FIND(dlclose, "dlclose");
+#undef FIND
+}
+
+static void read_environment(hd_tracker_desc *tracker) {
+    const char *s = getenv("HEAPDUMP_AT"), *depth = getenv("HEAPDUMP_DEPTH"), *d = getenv("HEAPDUMP_DIR");
+    const char *invoked = program_invocation_short_name;
+    long frames = depth ? strtol(depth, NULL, 10) : 0;
+    tracker->max_frames = frames > 0 && frames <= HD_MAX_FRAMES ? (uint32_t)frames : 0;
+    if (s && !strcmp(s, "peak")) at = AT_PEAK;
+    if (s && !strncmp(s, "every=", 6)) {
+        double seconds = strtod(s + 6, NULL);
+        at = AT_EVERY;
+        at_every_ms = seconds > 0.001 ? (uint64_t)(seconds * 1000) : 1;
+    }
+    if (s && !strncmp(s, "signal=", 7)) {
+        at = AT_SIGNAL;
+        at_signal = (int)strtol(s + 7, NULL, 10);
+    }
+    s = getenv("HEAPDUMP_SPOOL");
+    text(spool, spool + sizeof spool - 1, s ? s : "");
+    if (d) text(directory, directory + sizeof directory - 1, d);
+    else if (!getcwd(directory, sizeof directory)) text(directory, directory + sizeof directory - 1, ".");
+    text(program, program + sizeof program - 1, invoked && *invoked ? invoked : "program");
+    for (char *p = program; *p; p++)
+        if (*p == '/') *p = '_';
+}
+
+/* On the first call of any hook, which may be before any constructor. */
+static void start(void) {
+    hd_recorder_desc desc;
+    state = STARTING;
+    memset(&desc, 0, sizeof desc);
+    find_real();
+    read_environment(&desc.tracker);
+    own_pid = getpid();
+    started_us = now_us();
+    next_ms = started_us / 1000 + at_every_ms;
+    refresh_modules();
+    desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
+    desc.tracker.unwind = unwind;
+    recorder = hd_recorder_create(&desc, NULL);
+    if (!recorder) {
+        state = OFF;
+        return;
+    }
+    hd_record_suspend();
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    on_exit(on_end, NULL);       /* registered first, so that it runs last */
+    at_quick_exit(on_quick_end);
+    if (at == AT_SIGNAL) {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = on_signal;
+        action.sa_flags = SA_RESTART;
+        sigaction(at_signal, &action, NULL);
+    }
+    hd_record_resume();
+    state = READY;
+}
+
+__attribute__((constructor)) static void start_early(void) {
+    if (state == COLD) start();
+}
+
+/* Hooks. --------------------------------------------------------------------------------------- */
+
+static bool ready(void) {
+    if (HD__UNLIKELY(state == COLD)) start();
+    return HD__LIKELY(state == READY);
+}
+
+static void *took(void *p, size_t n) {
+    if (p) {
+        int saved = errno;
+        hd_record_alloc(recorder, p, n, NULL);
+        if (HD__UNLIKELY(at)) after_call();
+        errno = saved;
+    }
+    return p;
+}
+
+static void gave(void *p) {
+    int saved = errno;
+    if (at == AT_PEAK) before_free();
+    hd_record_free(recorder, p);
+    if (HD__UNLIKELY(at)) after_call();
+    errno = saved;
+}
+
+EXPORT void *malloc(size_t n) {
+    bool on = ready();
+    void *p = real.malloc ? real.malloc(n) : bootstrap_take(n);
+    return on ? took(p, n) : p;
+}
+
+EXPORT void *calloc(size_t n, size_t size) {
+    bool on = ready();
+    void *p;
+    if (!real.calloc) return size && n > sizeof bootstrap / size ? NULL : bootstrap_take(n * size);
+    p = real.calloc(n, size);
+    return on ? took(p, n * size) : p;
+}
+
+EXPORT void free(void *p) {
+    if (!p || is_bootstrap(p)) return;
+    if (ready()) gave(p);
+    if (real.free) real.free(p);
+}
+
+/* The block is taken out before it may move, because another thread can be given its address. */
+static void *resized(void *p, size_t n, size_t size, bool array) {
+    hd_allocation old;
+    bool taken;
+    void *q;
+    int saved = errno;
+    if (at == AT_PEAK) before_free();
+    taken = p && hd_record_take(recorder, p, &old);
+    errno = saved;
+    q = array ? real.reallocarray(p, n, size) : real.realloc(p, n);
+    if (q) return took(q, array ? n * size : n);
+    if (taken && n && (!array || size)) {
+        saved = errno;
+        hd_record_restore(recorder, &old);
+        errno = saved;
+    }
+    return NULL;
+}
+
+static void *resized_bootstrap(void *p, size_t n) {
+    void *q = malloc(n);
+    size_t most = (size_t)(bootstrap + sizeof bootstrap - (char *)p);
+    if (q) memcpy(q, p, n < most ? n : most);
+    return q;
+}
+
+EXPORT void *realloc(void *p, size_t n) {
+    if (p && is_bootstrap(p)) return resized_bootstrap(p, n);
+    if (ready()) return resized(p, n, 1, false);
+    return real.realloc ? real.realloc(p, n) : bootstrap_take(n);
+}
+
+EXPORT void *reallocarray(void *p, size_t n, size_t size) {
+    if (ready() && !(p && is_bootstrap(p))) return resized(p, n, size, true);
+    return real.reallocarray ? real.reallocarray(p, n, size) : NULL;
+}
+
+EXPORT int posix_memalign(void **p, size_t alignment, size_t n) {
+    bool on = ready();
+    int status = real.posix_memalign ? real.posix_memalign(p, alignment, n) : ENOMEM;
+    if (!status && on) took(*p, n);
+    return status;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t n) {
+    bool on = ready();
+    void *p = real.aligned_alloc ? real.aligned_alloc(alignment, n) : NULL;
+    return on ? took(p, n) : p;
+}
+
+EXPORT void *memalign(size_t alignment, size_t n) {
+    bool on = ready();
+    void *p = real.memalign ? real.memalign(alignment, n) : NULL;
+    return on ? took(p, n) : p;
+}
+
+EXPORT void *valloc(size_t n) {
+    bool on = ready();
+    void *p = real.valloc ? real.valloc(n) : NULL;
+    return on ? took(p, n) : p;
+}
+
+EXPORT void *pvalloc(size_t n) {
+    bool on = ready();
+    void *p = real.pvalloc ? real.pvalloc(n) : NULL;
+    return on ? took(p, n) : p;
+}
+
+/* Ends that run no exit handlers. */
+EXPORT __attribute__((noreturn)) void _exit(int status) {
+    if (state == READY) dump_at_end();
+    if (real.exit_now) real.exit_now(status);
+    for (;;) {}
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status) { _exit(status); }
+
+/* Objects are remembered before they go, for the stacks that lead through them. */
+EXPORT int dlclose(void *handle) {
+    if (ready()) {
+        hd_record_suspend();
+        if (pthread_mutex_trylock(&dump_lock) == 0) {
+            refresh_modules();
+            pthread_mutex_unlock(&dump_lock);
+        }
+        hd_record_resume();
+    }
+    return real.dlclose(handle);
+}
