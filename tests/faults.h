@@ -26,6 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For hd__push, hd__len and the like: the implementation takes its names of stb_ds back at its end. */
+#define stbds_array_header hd__stbds_array_header
+#define stbds_arrgrowf hd__stbds_arrgrowf
+
 typedef struct hd__faults {
     uint64_t fail_at;        /* which allocation fails, counted from 1; 0: none */
     bool keep_failing;       /* so do all after it */

@@ -1,0 +1,598 @@
+/* >>base: statuses, strings, messages, memory, the small maps, sorting, sums. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* hd__mix is compiled here without the compiler's 128-bit integers, so that its other branch can be
+   compared with them. */
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef unsigned __int128 wide;
+#define HAVE_WIDE
+#undef __SIZEOF_INT128__
+#endif
+
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static hd__mem mem_of(hd__faults *f, uint64_t limit) { return hd__mem_make(hd__faults_allocator(f), limit); }
+
+static hd_str str(const char *s, size_t n) { return (hd_str){ s, n }; }
+
+static void *no_memory_at_all(void *user, void *block, size_t old_size, size_t size) {
+    (void)user, (void)block, (void)old_size, (void)size;
+    return NULL;
+}
+
+/* Statuses, strings, messages ------------------------------------------------------------------ */
+
+static void status_texts_are_distinct(void **state) {
+    (void)state;
+    assert_string_equal(hd_status_text(HD_OK), "ok");
+    assert_string_equal(hd_status_text(HD_OUT_OF_MEMORY), "out of memory");
+    assert_string_equal(hd_status_text(HD_CANCELLED), "cancelled");
+    for (int a = HD_OK; a <= HD_CANCELLED; a++)
+        for (int b = HD_OK; b < a; b++)
+            assert_string_not_equal(hd_status_text((hd_status)a), hd_status_text((hd_status)b));
+    assert_string_equal(hd_status_text((hd_status)(HD_CANCELLED + 1)), "unknown status");
+    assert_string_equal(hd_status_text((hd_status)-1), "unknown status");
+}
+
+static int sign(int x) { return (x > 0) - (x < 0); }
+
+static int compare_slowly(hd_str a, hd_str b) {
+    for (size_t i = 0; i < a.len && i < b.len; i++)
+        if (a.data[i] != b.data[i]) return (unsigned char)a.data[i] < (unsigned char)b.data[i] ? -1 : 1;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static void strings_compare_by_bytes(void **state) {
+    char a[4], b[4];
+    uint64_t seed = 1;
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        /* Few letters, so that equal prefixes happen; high bytes, so that signs would show. */
+        hd_str x = str(a, hd__test_below(&seed, 5)), y = str(b, hd__test_below(&seed, 5));
+        for (int i = 0; i < 4; i++) {
+            a[i] = "\0a\x7f\xff"[hd__test_below(&seed, 4)];
+            b[i] = "\0a\x7f\xff"[hd__test_below(&seed, 4)];
+        }
+        assert_int_equal(sign(hd_str_compare(x, y)), compare_slowly(x, y));
+        assert_int_equal(sign(hd_str_compare(y, x)), -compare_slowly(x, y));
+        assert_int_equal(hd_str_equal(x, y), compare_slowly(x, y) == 0);
+    }
+}
+
+static void no_string_is_the_empty_string(void **state) {
+    hd_str none = { NULL, 0 };
+    (void)state;
+    assert_int_equal(hd_cstr(NULL).len, 0);
+    assert_non_null(hd_cstr(NULL).data);
+    assert_true(hd_str_equal(none, hd_cstr(NULL)));
+    assert_int_equal(hd_str_compare(none, hd_cstr("")), 0);
+    assert_true(hd_str_compare(none, hd_cstr("a")) < 0);
+    assert_int_equal(hd_cstr("abc").len, 3);
+}
+
+static void messages_are_formatted(void **state) {
+    hd_error err;
+    (void)state;
+    assert_int_equal(hd__fail_at(&err, HD_MALFORMED, 7, 3, "%s|%S|%u|%x|%c|100", "text", str("ab\0c", 2),
+                                 UINT64_MAX, UINT64_MAX, 'z'), HD_MALFORMED);
+    assert_string_equal(err.message, "text|ab|18446744073709551615|ffffffffffffffff|z|100");
+    assert_int_equal(err.status, HD_MALFORMED);
+    assert_int_equal(err.offset, 7);
+    assert_int_equal(err.line, 3);
+    hd__fail(&err, HD_IO, "%u%x%s%S.", (uint64_t)0, (uint64_t)0xa0, NULL, str(NULL, 0));
+    assert_string_equal(err.message, "0a0.");
+    assert_true(err.offset == HD_UNKNOWN);
+    assert_int_equal(err.line, 0);
+}
+
+static void messages_show_no_unprintable_bytes(void **state) {
+    hd_error err;
+    (void)state;
+    hd__fail(&err, HD_IO, "%s%S%c%c", "a\nb\x1b[31m\x7f", str("\0~ \xc3\xa9", 5), '\r', 0x80);
+    assert_string_equal(err.message, "a?b?[31m??~ ????");
+}
+
+static void messages_are_cut_to_fit(void **state) {
+    struct { hd_error err; char guard; } e;
+    char text[1000];
+    (void)state;
+    memset(text, 'x', sizeof text);
+    memset(&e, '!', sizeof e);
+    hd__fail(&e.err, HD_IO, "%S and more %u", str(text, sizeof text), (uint64_t)1);
+    assert_int_equal(strlen(e.err.message), sizeof e.err.message - 1);
+    assert_memory_equal(e.err.message, text, sizeof e.err.message - 1);
+    assert_int_equal(e.guard, '!');
+    hd__fail(&e.err, HD_IO, "%S", str(text, sizeof e.err.message - 1));
+    assert_int_equal(strlen(e.err.message), sizeof e.err.message - 1);
+}
+
+static void no_error_struct_is_needed(void **state) {
+    (void)state;
+    assert_int_equal(hd__fail(NULL, HD_LIMIT, "%s", "unseen"), HD_LIMIT);
+}
+
+/* Memory --------------------------------------------------------------------------------------- */
+
+static void a_limit_and_a_refusal_are_told_apart(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 100);
+    hd_error err;
+    (void)state;
+    char *p = (char *)hd__realloc(&m, NULL, 0, 60);
+    assert_non_null(p);
+    assert_null(hd__realloc(&m, NULL, 0, 41));
+    assert_int_equal(f.count, 1); /* not even asked */
+    assert_int_equal(hd__no_memory(&m, &err), HD_LIMIT);
+    assert_int_equal(err.status, HD_LIMIT);
+    assert_string_equal(err.message, "more than the allowed 100 bytes of memory needed");
+    assert_null(hd__realloc(&m, p, 60, 101));
+    p = (char *)hd__realloc(&m, p, 60, 100); /* to the last byte */
+    assert_non_null(p);
+    p = (char *)hd__realloc(&m, p, 100, 10);
+    f.fail_at = f.count + 1;
+    assert_null(hd__realloc(&m, p, 10, 20));
+    assert_int_equal(hd__no_memory(&m, &err), HD_OUT_OF_MEMORY);
+    assert_int_equal(err.status, HD_OUT_OF_MEMORY);
+    assert_int_equal(m.used, 10);
+    assert_int_equal(f.live, 10);
+    hd__free(&m, p, 10);
+    hd__free(&m, NULL, 0);
+    assert_int_equal(m.used, 0);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+static void the_default_allocator_is_realloc(void **state) {
+    hd_options options = { 0 };
+    hd__mem m = hd__mem_options(NULL);
+    (void)state;
+    char *p = (char *)hd__realloc(&m, NULL, 0, 3);
+    memcpy(p, "abc", 3);
+    p = (char *)hd__realloc(&m, p, 3, 100000);
+    assert_memory_equal(p, "abc", 3);
+    assert_int_equal(m.used, 100000);
+    hd__free(&m, p, 100000);
+    options.limits.max_memory = 5;
+    m = hd__mem_options(&options);
+    assert_null(hd__realloc(&m, NULL, 0, 6));
+}
+
+static bool is_mapped(void *p) { return msync(p, 1, MS_ASYNC) == 0 || errno != ENOMEM; }
+
+static void pages_grow_shrink_and_go(void **state) {
+    hd_allocator a = hd_page_allocator();
+    (void)state;
+    unsigned char *p = (unsigned char *)a.allocate(a.user, NULL, 0, 1);
+    assert_int_equal((uintptr_t)p % 4096, 0);
+    for (int i = 0; i < 4096; i++) assert_int_equal(p[i], 0);
+    memset(p, 0x5a, 4096);
+    assert_ptr_equal(a.allocate(a.user, p, 1, 4096), p); /* the page was there all along */
+    unsigned char *q = (unsigned char *)a.allocate(a.user, p, 4096, 10000);
+    assert_non_null(q);
+    for (int i = 0; i < 10000; i++) assert_int_equal(q[i], i < 4096 ? 0x5a : 0);
+    assert_null(a.allocate(a.user, q, 10000, SIZE_MAX));
+    assert_null(a.allocate(a.user, q, 10000, SIZE_MAX / 2));
+    assert_int_equal(q[4095], 0x5a); /* a refusal changes nothing */
+    q[0] = 1;
+    q = (unsigned char *)a.allocate(a.user, q, 10000, 5);
+    assert_memory_equal(q, "\1\x5a\x5a\x5a\x5a", 5);
+    assert_true(is_mapped(q));
+    assert_null(a.allocate(a.user, q, 5, 0));
+    assert_false(is_mapped(q));
+    assert_null(a.allocate(a.user, NULL, 0, 0));
+}
+
+static void discarded_pages_read_as_zero(void **state) {
+    (void)state;
+    unsigned char *p = (unsigned char *)hd__pages_take(3 * 4096);
+    memset(p, 7, 3 * 4096);
+    hd__pages_discard(p + 4096, 4096);
+    hd__pages_discard(p, 0);
+    for (int i = 0; i < 3 * 4096; i++) assert_int_equal(p[i], i / 4096 == 1 ? 0 : 7);
+    hd__pages_give(p, 3 * 4096);
+}
+
+/* Arrays and arenas ---------------------------------------------------------------------------- */
+
+static void arrays_hold_what_was_pushed(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    uint64_t *a = NULL;
+    (void)state;
+    for (uint64_t i = 0; i < 100000; i++) {
+        assert_true(hd__push(&m, a, i * i));
+        assert_true(stbds_arrcap(a) >= hd__len(a));
+    }
+    assert_int_equal(hd__len(a), 100000);
+    for (uint64_t i = 0; i < 100000; i++) assert_true(a[i] == i * i);
+    assert_true(f.count < 20); /* doubling */
+    assert_true(hd__room(&m, a, 0));
+    assert_true(hd__room(&m, a, 300000));
+    assert_true(stbds_arrcap(a) >= 400000);
+    assert_int_equal(hd__len(a), 100000);
+    assert_true(a[99999] == 99999u * (uint64_t)99999);
+    hd__arr_free(&m, a);
+    assert_null(a);
+    hd__arr_free(&m, a);
+    assert_int_equal(f.live, 0);
+    assert_int_equal(m.used, 0);
+    assert_null(f.misuse);
+}
+
+static void an_array_that_cannot_grow_stays(void **state) {
+    hd__faults f = { 0 };
+    (void)state;
+    HD__EACH_FAULT(f) {
+        hd__mem m = mem_of(&f, 0);
+        uint32_t *a = NULL, n = 0;
+        while (n < 1000 && hd__push(&m, a, n)) n++;
+        if (f.failed) assert_true(n < 1000);
+        assert_int_equal(hd__len(a), n);
+        for (uint32_t i = 0; i < n; i++) assert_int_equal(a[i], i);
+        assert_true(hd__push(&m, a, n)); /* the next try is a new one */
+        assert_int_equal(a[n], n);
+        hd__arr_free(&m, a);
+        assert_int_equal(m.used, 0);
+    }
+    assert_true(f.fail_at > 5);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+static void absurd_sizes_are_refused_unasked(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    struct { char bytes[24]; } *a = NULL;
+    (void)state;
+    assert_false(hd__room(&m, a, SIZE_MAX));
+    assert_false(hd__room(&m, a, SIZE_MAX / 24));
+    assert_false(hd__room(&m, a, SIZE_MAX / 24 + 2)); /* wraps round to 8 bytes */
+    assert_null(a);
+    assert_true(hd__room(&m, a, 1));
+    hd__set_len(a, 1);
+    assert_false(hd__room(&m, a, SIZE_MAX));
+    assert_false(hd__room(&m, a, SIZE_MAX - 1));
+    assert_null(hd__calloc(&m, SIZE_MAX / 4, 8));
+    assert_null(hd__arena_take(&m, &arena, SIZE_MAX / 8 + 1, 8));
+    assert_null(hd__arena_take(&m, &arena, SIZE_MAX, 1));
+    assert_int_equal(f.count, 1);
+    hd__arr_free(&m, a);
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+}
+
+static void arena_blocks_are_aligned_and_apart(void **state) {
+    enum { N = 3000 };
+    static unsigned char *block[N];
+    static size_t size[N];
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    uint64_t seed = 2;
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        size_t element = (size_t[]){ 1, 4, 8, 24 }[hd__test_below(&seed, 4)];
+        size_t n = hd__test_below(&seed, hd__test_below(&seed, 100) ? 20 : 20000);
+        size[i] = n * element;
+        block[i] = (unsigned char *)hd__arena_take(&m, &arena, n, element);
+        assert_non_null(block[i]);
+        assert_int_equal((uintptr_t)block[i] % 16, 0);
+        memset(block[i], i & 255, size[i]);
+    }
+    for (int i = 0; i < N; i++)
+        for (size_t k = 0; k < size[i]; k++)
+            if (block[i][k] != (i & 255)) fail_msg("block %d was overwritten", i);
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+    assert_int_equal(m.used, 0);
+    assert_null(f.misuse);
+    assert_null(arena.chunks);
+    hd__arena_free(&m, &arena);
+}
+
+static void a_big_block_leaves_the_chunk_in_use(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    (void)state;
+    char *first = (char *)hd__arena_take(&m, &arena, 1, 16);
+    char *big = (char *)hd__arena_take(&m, &arena, 1 << 20, 1);
+    char *second = (char *)hd__arena_take(&m, &arena, 1, 16);
+    assert_non_null(big);
+    assert_ptr_equal(second, first + 16);
+    assert_int_equal(f.count, 2);
+    /* Many small blocks share few chunks. */
+    for (int i = 0; i < 65536; i++) assert_non_null(hd__arena_take(&m, &arena, 1, 16));
+    assert_true(f.count < 40);
+    assert_true(f.live < (1 << 20) + (5 << 18));
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+}
+
+/* NULL means that memory ran out, so nothing at all must have an address too. */
+static void an_arena_gives_nothing_too(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    (void)state;
+    assert_non_null(hd__arena_take(&m, &arena, 0, 8));
+    assert_string_equal(hd__arena_str(&m, &arena, str(NULL, 0)), "");
+    assert_string_equal(hd__arena_str(&m, &arena, str("abcd", 2)), "ab");
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+}
+
+static void an_arena_has_its_owners_limit(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 5000);
+    hd__arena arena = { 0 };
+    int n = 0;
+    (void)state;
+    while (n < 1000 && hd__arena_take(&m, &arena, 100, 1)) n++;
+    assert_in_range(n, 10, 50);
+    assert_int_equal(hd__no_memory(&m, NULL), HD_LIMIT);
+    assert_true(f.peak <= 5000);
+    hd__arena_free(&m, &arena);
+    m = hd__mem_make((hd_allocator){ no_memory_at_all, NULL }, 5000);
+    assert_null(hd__arena_take(&m, &arena, 1, 1));
+    assert_null(hd__arena_str(&m, &arena, hd_cstr("x")));
+    assert_int_equal(hd__no_memory(&m, NULL), HD_OUT_OF_MEMORY);
+    assert_int_equal(m.used, 0);
+}
+
+/* Hashes, maps, sorting ------------------------------------------------------------------------ */
+
+static void mixing_needs_no_wide_integers(void **state) {
+    static const uint64_t known[][3] = { /* a, b, low half of a * b XOR its high half */
+        { 0, 0, 0 }, { 1, 1, 1 }, { UINT64_MAX, 1, UINT64_MAX },
+        { UINT64_MAX, UINT64_MAX, UINT64_MAX },                           /* 1 ^ fffffffffffffffe */
+        { UINT64_C(1) << 63, 2, 1 }, { UINT64_C(1) << 32, UINT64_C(1) << 32, 1 },
+        { 0xffffffff, 0xffffffff, UINT64_C(0xfffffffe00000001) },
+        { UINT64_C(0x123456789abcdef0), UINT64_C(0xfedcba9876543210),
+          UINT64_C(0x121fa00ad77d7422) ^ UINT64_C(0x236d88fe5618cf00) },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(known); i++) {
+        assert_true(hd__mix(known[i][0], known[i][1]) == known[i][2]);
+        assert_true(hd__mix(known[i][1], known[i][0]) == known[i][2]);
+    }
+#ifdef HAVE_WIDE
+    uint64_t seed = 3;
+    for (int i = 0; i < 200000; i++) {
+        uint64_t a = hd__test_random(&seed) >> hd__test_below(&seed, 64), b = hd__test_random(&seed);
+        if (i % 3 == 0) b |= 0xffffffff00000000u; /* carries */
+        if (i % 5 == 0) a |= 0xffffffffu;
+        wide product = (wide)a * b;
+        assert_true(hd__mix(a, b) == ((uint64_t)product ^ (uint64_t)(product >> 64)));
+    }
+#endif
+}
+
+static void lengths_and_zeros_are_hashed(void **state) {
+    static const char zeros[40];
+    uint64_t hash[40];
+    (void)state;
+    for (size_t n = 0; n < 40; n++) {
+        hash[n] = hd__hash_bytes(5, zeros, n);
+        assert_true(hash[n] == hd__hash_bytes(5, zeros, n));
+        assert_true(hash[n] != hd__hash_bytes(6, zeros, n));
+        for (size_t k = 0; k < n; k++) assert_true(hash[n] != hash[k]);
+    }
+    assert_true(hd__seed() != hd__seed());
+}
+
+/* One word that the hash swallows whatever the seed would let a file make every name collide. */
+static void no_word_makes_strings_collide(void **state) {
+    static const uint64_t word[] = { /* the constants of the hash, which anybody can read */
+        UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd1b54a32d192ed03), UINT64_C(0xa0761d6478bd642f), 0,
+        UINT64_MAX };
+    (void)state;
+    for (size_t w = 0; w < COUNT(word); w++) {
+        uint64_t hash[64];
+        for (uint64_t i = 0; i < COUNT(hash); i++) {
+            uint64_t text[3] = { i + 1, word[w], 42 };
+            hash[i] = hd__hash_bytes(12345, text, sizeof text);
+            for (uint64_t k = 0; k < i; k++)
+                if (hash[k] == hash[i]) fail_msg("strings around the word %zu all have one hash", w);
+        }
+    }
+}
+
+static void distinct_strings_are_numbered(void **state) {
+    enum { N = 20000 };
+    static char text[N][5];
+    static uint32_t first[N];
+    static uint8_t length[N];
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    hd__strings s = { 0 };
+    uint32_t distinct = 0;
+    uint64_t seed = 4;
+    (void)state;
+    s.seed = 99;
+    /* first[] by brute force over what came before: a string of up to 5 of 3 letters is one of 364. */
+    static uint32_t known[364 * 2];
+    memset(known, 0xff, sizeof known);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t code = 0, base = 0, power = 1;
+        length[i] = (uint8_t)hd__test_below(&seed, 6);
+        for (int k = 0; k < length[i]; k++, power *= 3) {
+            uint32_t letter = (uint32_t)hd__test_below(&seed, 3);
+            text[i][k] = "a\0\xff"[letter];
+            code = code * 3 + letter;
+            base += power;
+        }
+        if (known[base + code] == HD_NONE) known[base + code] = distinct++;
+        first[i] = known[base + code];
+        assert_int_equal(hd__strings_add(&m, &arena, &s, str(text[i], length[i])), first[i]);
+    }
+    assert_int_equal(hd__len(s.strings), distinct);
+    for (uint32_t i = 0; i < N; i++)
+        assert_true(hd_str_equal(s.strings[first[i]], str(text[i], length[i])));
+    assert_true(f.live < 100000); /* the copies, not 20,000 of them */
+    hd__strings_free(&m, &s);
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+static void a_string_that_does_not_fit_is_not_numbered(void **state) {
+    hd__faults f = { 0 };
+    (void)state;
+    HD__EACH_FAULT(f) {
+        hd__mem m = mem_of(&f, 0);
+        hd__arena arena = { 0 };
+        hd__strings s = { 0 };
+        int refused = 0;
+        for (uint32_t i = 0; i < 200; i++) {
+            hd_str name = str((char *)&i, 4);
+            uint32_t n = hd__strings_add(&m, &arena, &s, name);
+            if (n == HD_NONE) {
+                refused++;
+                assert_int_equal(hd__len(s.strings), i);
+                assert_int_equal(s.index.count, i);
+                n = hd__strings_add(&m, &arena, &s, name);
+            }
+            assert_int_equal(n, i);
+        }
+        assert_int_equal(refused, f.failed);
+        hd__strings_free(&m, &s);
+        hd__arena_free(&m, &arena);
+        assert_int_equal(m.used, 0);
+    }
+    assert_true(f.fail_at > 10);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+/* Hashes as bad as they come: each number's is what the test says. */
+static uint64_t given_hash(const void *owner, uint32_t number) { return ((const uint64_t *)owner)[number]; }
+
+static void an_index_finds_all_of_one_hash(void **state) {
+    enum { N = 500 };
+    static uint64_t hash[N];
+    hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
+    hd__index index = { 0 };
+    uint64_t seed = 5;
+    size_t probe = 0;
+    (void)state;
+    assert_int_equal(hd__index_next(&index, 7, &probe), HD_NONE);
+    for (uint32_t i = 0; i < N; i++) {
+        hash[i] = hd__test_below(&seed, 8) << 32 | hd__test_below(&seed, 4);
+        if (hd__test_below(&seed, 4) == 0) hash[i] = ~hash[i];
+        assert_true(hd__index_add(&m, &index, hash[i], i, given_hash, hash));
+        assert_true(index.count < index.capacity);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        bool found[N] = { false };
+        uint32_t n;
+        for (probe = 0; (n = hd__index_next(&index, hash[i], &probe)) != HD_NONE;) {
+            assert_in_range(n, 0, N - 1);
+            assert_false(found[n]);
+            found[n] = true;
+        }
+        for (uint32_t k = 0; k < N; k++)
+            if (hash[k] == hash[i]) assert_true(found[k]);
+    }
+    hd__index_free(&m, &index);
+    assert_int_equal(m.used, 0);
+}
+
+static const uint32_t *sort_keys;
+static bool key_before(const void *owner, uint32_t a, uint32_t b) {
+    return ((const uint32_t *)owner)[a] < ((const uint32_t *)owner)[b];
+}
+/* The position breaks ties: what a stable sort gives. */
+static int by_key_and_position(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (sort_keys[x] != sort_keys[y]) return sort_keys[x] < sort_keys[y] ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void sorting_is_stable(void **state) {
+    enum { N = 1100 };
+    static uint32_t key[N], mine[N + 1], theirs[N], spare[N + 1];
+    uint64_t seed = 6;
+    (void)state;
+    for (uint32_t n = 0; n <= N; n = n < 70 ? n + 1 : n + 103) {
+        for (int kind = 0; kind < 4; kind++) {
+            for (uint32_t i = 0; i < n; i++) {
+                key[i] = kind == 0 ? i : kind == 1 ? n - i : (uint32_t)hd__test_below(&seed, kind == 2 ? 5 : n);
+                mine[i] = theirs[i] = i;
+            }
+            mine[n] = spare[n] = 0xabcdef;
+            sort_keys = key;
+            qsort(theirs, n, sizeof *theirs, by_key_and_position);
+            hd__sort(mine, spare, n, key_before, key);
+            assert_memory_equal(mine, theirs, n * sizeof *mine);
+            assert_int_equal(mine[n], 0xabcdef);
+            assert_int_equal(spare[n], 0xabcdef);
+        }
+    }
+}
+
+static void sums_stop_short_of_unknown(void **state) {
+    uint64_t sum = 5;
+    (void)state;
+    assert_true(hd__sum(&sum, 6));
+    assert_int_equal(sum, 11);
+    assert_true(hd__sum(&sum, UINT64_MAX - 12));
+    assert_true(sum == UINT64_MAX - 1);
+    assert_true(hd__sum(&sum, 0));
+    assert_false(hd__sum(&sum, 1));
+    assert_true(sum == UINT64_MAX - 1);
+    sum = 1;
+    assert_false(hd__sum(&sum, UINT64_MAX));
+    assert_true(sum == UINT64_MAX - 1);
+    hd__sum_known(&sum, 7);
+    assert_true(sum == UINT64_MAX - 1);
+    hd__sum_known(&sum, HD_UNKNOWN);
+    assert_true(sum == HD_UNKNOWN);
+    hd__sum_known(&sum, 7);
+    assert_true(sum == HD_UNKNOWN);
+    sum = 2;
+    hd__sum_known(&sum, 3);
+    assert_int_equal(sum, 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_texts_are_distinct),
+        cmocka_unit_test(strings_compare_by_bytes),
+        cmocka_unit_test(no_string_is_the_empty_string),
+        cmocka_unit_test(messages_are_formatted),
+        cmocka_unit_test(messages_show_no_unprintable_bytes),
+        cmocka_unit_test(messages_are_cut_to_fit),
+        cmocka_unit_test(no_error_struct_is_needed),
+        cmocka_unit_test(a_limit_and_a_refusal_are_told_apart),
+        cmocka_unit_test(the_default_allocator_is_realloc),
+        cmocka_unit_test(pages_grow_shrink_and_go),
+        cmocka_unit_test(discarded_pages_read_as_zero),
+        cmocka_unit_test(arrays_hold_what_was_pushed),
+        cmocka_unit_test(an_array_that_cannot_grow_stays),
+        cmocka_unit_test(absurd_sizes_are_refused_unasked),
+        cmocka_unit_test(arena_blocks_are_aligned_and_apart),
+        cmocka_unit_test(a_big_block_leaves_the_chunk_in_use),
+        cmocka_unit_test(an_arena_gives_nothing_too),
+        cmocka_unit_test(an_arena_has_its_owners_limit),
+        cmocka_unit_test(mixing_needs_no_wide_integers),
+        cmocka_unit_test(lengths_and_zeros_are_hashed),
+        cmocka_unit_test(no_word_makes_strings_collide),
+        cmocka_unit_test(distinct_strings_are_numbered),
+        cmocka_unit_test(a_string_that_does_not_fit_is_not_numbered),
+        cmocka_unit_test(an_index_finds_all_of_one_hash),
+        cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(sums_stop_short_of_unknown),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
