@@ -1209,6 +1209,7 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
     size_t size;
     if (n > SIZE_MAX / 4 / element) return NULL;
     size = (n * element + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
+    if (!size) size = HD__ALIGN; /* NULL would mean failure */
     if (size > arena->left) {
         size_t head = (sizeof(hd__chunk) + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
         size_t grown = arena->chunks ? 2 * arena->chunks->size : 1024;
@@ -1267,8 +1268,9 @@ static uint64_t hd__mix(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* What is multiplied depends on the seed, so that no value is known to make it zero. */
 static uint64_t hd__hash_u64(uint64_t seed, uint64_t value) {
-    return hd__mix(value ^ 0x9e3779b97f4a7c15u, seed ^ 0xd1b54a32d192ed03u);
+    return hd__mix(value ^ (seed * 0xd1b54a32d192ed03u + 0x8bb84b93962eacc9u), 0x9e3779b97f4a7c15u);
 }
 
 static uint64_t hd__hash_bytes(uint64_t seed, const void *data, size_t size) {

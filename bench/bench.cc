@@ -1,0 +1,924 @@
+// Benchmarks: ours beside the peers, the same work in the same run, with the ratio.
+//
+//     make bench                                        all of it, two to three minutes
+//     make bench BENCH_ARGS=--benchmark_filter=export   a part of it
+//
+// A benchmark is called "comparison|who"; those that share the comparison are set beside each other in
+// the table at the end, "ours" being what the ratio refers to. What is shown is the median of the
+// repetitions, in CPU time, and the repetitions of all benchmarks are run in random order, so that
+// whatever else the machine is doing falls on all of them alike.
+
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+// A program's own stb_ds beside the private one in heapdump.h, its memory counted.
+static size_t stb_bytes;
+static void *stb_realloc(void *block, size_t size) {
+    if (block) stb_bytes -= malloc_usable_size(block);
+    block = std::realloc(block, size);
+    stb_bytes += malloc_usable_size(block);
+    return block;
+}
+static void stb_free(void *block) {
+    if (block) stb_bytes -= malloc_usable_size(block);
+    std::free(block);
+}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#define STBDS_REALLOC(context, block, size) stb_realloc(block, size)
+#define STBDS_FREE(context, block) stb_free(block)
+#define STBDS_NO_SHORT_NAMES
+#define STB_DS_IMPLEMENTATION
+#include "stb_ds.h"
+#pragma GCC diagnostic pop
+
+namespace {
+
+[[noreturn]] void die(const char *what) {
+    std::fprintf(stderr, "bench: %s\n", what);
+    std::abort();
+}
+void must(bool ok, const char *what) {
+    if (!ok) die(what);
+}
+
+// The same numbers in every run.
+struct Random {
+    uint64_t state;
+    uint64_t next() {
+        uint64_t x = state += 0x9e3779b97f4a7c15u;
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+        x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+        return x ^ x >> 31;
+    }
+    uint64_t below(uint64_t n) { return next() % n; }
+    double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    // 0 .. n - 1, k with weight about 1 / (k + 1): Zipf's law.
+    uint64_t zipf(uint64_t n) {
+        return std::min(n - 1, static_cast<uint64_t>(std::pow(static_cast<double>(n) + 1, unit())) - 1);
+    }
+};
+
+// ------------------------------------------------------------------------------------ the table
+
+std::vector<std::string> comparisons;  // in order of registration
+
+benchmark::internal::Benchmark *compare(const std::string &what, const char *who,
+                                        std::function<void(benchmark::State &)> run) {
+    if (std::find(comparisons.begin(), comparisons.end(), what) == comparisons.end()) comparisons.push_back(what);
+    return benchmark::RegisterBenchmark((what + "|" + who).c_str(), run);
+}
+
+// Shows the medians as they come, and at the end one line per pair.
+class Table : public benchmark::ConsoleReporter {
+  public:
+    Table() : ConsoleReporter(OO_Tabular) {}
+
+    void ReportRuns(const std::vector<Run> &runs) override {
+        std::vector<double> values;
+        std::vector<Run> shown;
+        for (const Run &run : runs) {
+            if (run.error_occurred) die(run.error_message.c_str());
+            if (run.run_type == Run::RT_Iteration) values.push_back(value(run));
+            if (run.run_type != Run::RT_Iteration ? run.aggregate_name == "median" : run.repetitions <= 1)
+                shown.push_back(run);
+        }
+        ConsoleReporter::ReportRuns(shown);
+        if (values.empty()) return;
+        std::sort(values.begin(), values.end());
+        const Run &run = runs.front();
+        const std::string name = run.run_name.function_name;
+        const size_t bar = name.rfind('|');
+        Line line;
+        line.who = name.substr(bar + 1);
+        line.value = values[values.size() / 2];
+        line.spread = (values.back() - values.front()) / line.value;
+        line.input = run.counters.count("MB") ? static_cast<double>(run.counters.at("MB")) : 0;
+        line.bytes = run.counters.count("bytes") != 0;
+        results[name.substr(0, bar)].push_back(line);
+    }
+
+    void Finalize() override {
+        std::printf("\n%-44s %11s   %-22s %11s %9s  %s\n", "", "ours", "peer", "peer's", "ratio", "spread");
+        for (const std::string &what : comparisons) {
+            const Line *ours = nullptr;
+            for (const Line &line : results[what])
+                if (line.who == "ours") ours = &line;
+            if (!ours) continue;
+            for (const Line &line : results[what])
+                if (&line != ours)
+                    std::printf("%-44s %11s   %-22s %11s %9.2f  %2.0f%% %2.0f%%\n", what.c_str(), ours->text().c_str(),
+                                line.who.c_str(), line.text().c_str(), line.value / ours->value, 100 * ours->spread,
+                                100 * line.spread);
+        }
+        std::printf("\nratio: peer's time (or bytes) over ours; above 1, ours is the better.\n"
+                    "spread: of the repetitions, slowest minus fastest over the median; ours, peer's.\n");
+        std::fflush(stdout);
+    }
+
+  private:
+    struct Line {
+        std::string who;
+        double value = 0, spread = 0;  // value: nanoseconds, or bytes
+        double input = 0;              // megabytes taken in by one operation; 0: not what matters
+        bool bytes = false;
+
+        std::string text() const {
+            char s[32];
+            if (bytes) std::snprintf(s, sizeof s, "%.1f B", value);
+            else if (input > 0) std::snprintf(s, sizeof s, "%.0f MB/s", input / value * 1e9);
+            else if (value < 1e4) std::snprintf(s, sizeof s, "%.2f ns", value);
+            else if (value < 1e6) std::snprintf(s, sizeof s, "%.1f us", value / 1e3);
+            else std::snprintf(s, sizeof s, "%.2f ms", value / 1e6);
+            return s;
+        }
+    };
+    std::map<std::string, std::vector<Line>> results;
+
+    static double value(const Run &run) {
+        if (run.counters.count("bytes")) return run.counters.at("bytes");
+        const bool manual = run.run_name.time_type == "manual_time";
+        return (manual ? run.real_accumulated_time : run.cpu_accumulated_time) /
+               static_cast<double>(run.iterations) * 1e9;
+    }
+};
+
+// ------------------------------------------------------------------------------------- register
+// What a malloc hook does to its register, with addresses that a real malloc gave out. Peers: stb_ds,
+// the library's own dependency, which ours has to be worth its lines against; and what a C++ programmer
+// would take first, std::unordered_map.
+
+struct Block {
+    uint64_t address, size;
+};
+struct Step {  // a random live block is freed, another is allocated
+    uint64_t freed;
+    Block block;
+};
+
+constexpr size_t kSteps = 1000000, kLookups = 1000000;
+
+// A program with n live blocks, as its malloc saw it.
+struct Program {
+    size_t n;
+    Block *live;                      // in order of allocation
+    uint64_t *freed;                  // n more that lay between them and are gone
+    Step *steps;                      // kSteps of them, from there on
+    std::vector<uint64_t> hits, misses;  // kLookups in random order
+
+    // Run in a process of its own, so that the heap that the peers live on stays as it was.
+    explicit Program(size_t count) : n(count) {
+        const size_t size = n * sizeof *live + n * sizeof *freed + kSteps * sizeof *steps;
+        void *shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        must(shared != MAP_FAILED, "no memory for a list of addresses");
+        live = static_cast<Block *>(shared);
+        steps = reinterpret_cast<Step *>(live + n);
+        freed = reinterpret_cast<uint64_t *>(steps + kSteps);
+        const pid_t child = fork();
+        if (!child) {
+            run();
+            _exit(0);
+        }
+        int status = 1;
+        must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the program that allocates failed");
+        Random random{n};
+        for (size_t i = 0; i < kLookups; i++) hits.push_back(live[random.below(n)].address);
+        for (size_t i = 0; i < kLookups; i++) misses.push_back(freed[random.below(n)]);
+    }
+    Program(const Program &) = delete;
+
+  private:
+    // Mostly small, with a tail that malloc serves from mmap: 200 bytes on average.
+    static Block allocate(Random &random) {
+        const uint64_t dice = random.below(10000);
+        const uint64_t size = dice < 5500   ? 1 + random.below(64)
+                              : dice < 8500 ? 64 + random.below(192)
+                              : dice < 9850 ? 256 + random.below(768)
+                              : dice < 9999 ? 1024 + random.below(7168)
+                                            : 131072 + random.below(131072);
+        void *block = std::malloc(size);
+        must(block != nullptr, "malloc failed");
+        return {reinterpret_cast<uintptr_t>(block), size};
+    }
+
+    void run() {
+        Random random{42};
+        std::vector<Block> blocks;
+        for (size_t i = 0; i < 2 * n; i++) blocks.push_back(allocate(random));
+        size_t kept = 0, gone = 0;
+        for (const Block &block : blocks) {
+            const size_t left = 2 * n - kept - gone;
+            if (random.below(left) < n - kept) {
+                live[kept++] = block;
+            } else {
+                freed[gone++] = block.address;
+                std::free(reinterpret_cast<void *>(block.address));
+            }
+        }
+        blocks.assign(live, live + n);
+        for (size_t i = 0; i < kSteps; i++) {
+            Block &block = blocks[random.below(n)];
+            steps[i].freed = block.address;
+            std::free(reinterpret_cast<void *>(block.address));
+            steps[i].block = block = allocate(random);
+        }
+        for (const Block &block : blocks) std::free(reinterpret_cast<void *>(block.address));
+    }
+};
+
+const Program &program(size_t n) {
+    static std::map<size_t, Program> programs;
+    return programs.try_emplace(n, n).first->second;
+}
+
+// The three, alike: a removal says what was there, as a recorder has to know it.
+struct Value {
+    uint64_t size;
+    uint32_t context, time;
+};
+
+class Ours {
+  public:
+    Ours() : reg(hd_register_create(nullptr)) {}
+    ~Ours() { hd_register_free(reg); }
+    Ours(const Ours &) = delete;
+    void insert(const Block &b, uint32_t i) {
+        const hd_allocation a = {b.address, b.size, i & 0xffff, i};
+        must(hd_register_insert(reg, &a, nullptr) == HD_OK, "hd_register_insert failed");
+    }
+    bool find(uint64_t address, Value *found) const {
+        hd_allocation a;
+        if (!hd_register_find(reg, address, &a)) return false;
+        *found = {a.size, a.context, a.time};
+        return true;
+    }
+    bool remove(uint64_t address, Value *removed) {
+        hd_allocation a;
+        if (!hd_register_remove(reg, address, &a)) return false;
+        *removed = {a.size, a.context, a.time};
+        return true;
+    }
+    size_t count() const { return hd_register_count(reg); }
+    size_t bytes() const { return hd_register_memory(reg).resident; }
+
+  private:
+    hd_register *reg;
+};
+
+class Stb {
+  public:
+    ~Stb() { stbds_hmfree(map); }
+    void insert(const Block &b, uint32_t i) {
+        const Value value = {b.size, i & 0xffff, i};
+        stbds_hmput(map, b.address, value);
+    }
+    bool find(uint64_t address, Value *found) {
+        const Entry *entry = stbds_hmgetp_null(map, address);
+        if (!entry) return false;
+        *found = entry->value;
+        return true;
+    }
+    bool remove(uint64_t address, Value *removed) { return find(address, removed) && stbds_hmdel(map, address); }
+    size_t count() const { return stbds_hmlenu(map); }
+    size_t bytes() const { return stb_bytes; }
+
+  private:
+    struct Entry {
+        uint64_t key;
+        Value value;
+    };
+    Entry *map = nullptr;
+};
+
+size_t unordered_bytes;
+
+template <class T>
+struct Counting {
+    using value_type = T;
+    Counting() = default;
+    template <class U>
+    Counting(const Counting<U> &) {}
+    T *allocate(size_t n) {
+        T *p = std::allocator<T>().allocate(n);
+        unordered_bytes += malloc_usable_size(p) + sizeof(size_t);  // with malloc's own word
+        return p;
+    }
+    void deallocate(T *p, size_t n) {
+        unordered_bytes -= malloc_usable_size(p) + sizeof(size_t);
+        std::allocator<T>().deallocate(p, n);
+    }
+    bool operator==(const Counting &) const { return true; }
+    bool operator!=(const Counting &) const { return false; }
+};
+
+class Unordered {
+  public:
+    void insert(const Block &b, uint32_t i) { map.insert_or_assign(b.address, Value{b.size, i & 0xffff, i}); }
+    bool find(uint64_t address, Value *found) const {
+        const auto at = map.find(address);
+        if (at == map.end()) return false;
+        *found = at->second;
+        return true;
+    }
+    bool remove(uint64_t address, Value *removed) {
+        const auto at = map.find(address);
+        if (at == map.end()) return false;
+        *removed = at->second;
+        map.erase(at);
+        return true;
+    }
+    size_t count() const { return map.size(); }
+    size_t bytes() const { return unordered_bytes; }
+
+  private:
+    std::unordered_map<uint64_t, Value, std::hash<uint64_t>, std::equal_to<uint64_t>,
+                       Counting<std::pair<const uint64_t, Value>>>
+        map;
+};
+
+template <class Map>
+void fill(Map &map, const Program &p) {
+    for (size_t i = 0; i < p.n; i++) map.insert(p.live[i], static_cast<uint32_t>(i));
+}
+
+// All live blocks into an empty register, in the order in which they were allocated.
+template <class Map>
+void register_fill(benchmark::State &state, const Program &p) {
+    Map map;
+    malloc_trim(0);
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(p.n))) fill(map, p);
+    must(map.count() == p.n, "blocks are missing");
+}
+
+// A random block is freed, another allocated, mostly where one was freed before.
+template <class Map>
+void register_churn(benchmark::State &state, const Program &p) {
+    Map map;
+    malloc_trim(0);
+    fill(map, p);
+    const Step *step = p.steps;
+    uint32_t time = 0;
+    size_t missing = 0;
+    for (auto _ : state) {
+        Value freed;
+        missing += !map.remove(step->freed, &freed);
+        benchmark::DoNotOptimize(freed);
+        map.insert(step->block, time++);
+        step++;
+    }
+    must(!missing && map.count() == p.n, "the register lost blocks");
+}
+
+// Is this address live, and what is there? As often yes (hit) or no (miss) as all.
+template <class Map>
+void register_find(benchmark::State &state, const Program &p, const std::vector<uint64_t> &addresses, bool hit) {
+    Map map;
+    malloc_trim(0);
+    fill(map, p);
+    const uint64_t *address = addresses.data();
+    size_t found = 0;
+    for (auto _ : state) {
+        Value value;
+        found += map.find(*address++, &value);
+        benchmark::DoNotOptimize(value);
+    }
+    must(found == (hit ? addresses.size() : 0), "a look-up went wrong");
+}
+
+// The longest that one allocation has to wait, while growing from empty. Of several runs, which do the
+// same, the shortest time counts for each insertion: what else the machine did is left out.
+template <class Map>
+void register_slowest(benchmark::State &state, const Program &p) {
+    using Clock = std::chrono::steady_clock;
+    for (auto _ : state) {
+        std::vector<int64_t> shortest(p.n, INT64_MAX);
+        for (int run = 0; run < 3; run++) {
+            Map map;
+            malloc_trim(0);
+            for (size_t i = 0; i < p.n; i++) {
+                const Clock::time_point start = Clock::now();
+                map.insert(p.live[i], static_cast<uint32_t>(i));
+                shortest[i] = std::min<int64_t>(shortest[i], (Clock::now() - start) / std::chrono::nanoseconds(1));
+            }
+        }
+        state.SetIterationTime(static_cast<double>(*std::max_element(shortest.begin(), shortest.end())) * 1e-9);
+    }
+}
+
+// Bytes per live block, by the structure's own account (of the allocator, for the peers).
+template <class Map>
+void register_account(benchmark::State &state, const Program &p) {
+    Map map;
+    fill(map, p);
+    for (auto _ : state) benchmark::DoNotOptimize(map.bytes());
+    state.counters["bytes"] = static_cast<double>(map.bytes()) / static_cast<double>(p.n);
+}
+
+// Bytes per live block that the OS says are in memory because of it: measured in a child process, so
+// that it starts from the same heap for all.
+size_t resident() {
+    unsigned long pages = 0;
+    FILE *file = std::fopen("/proc/self/statm", "r");
+    must(file && std::fscanf(file, "%*u %lu", &pages) == 1, "no /proc/self/statm");
+    std::fclose(file);
+    return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+template <class Map>
+void register_resident(benchmark::State &state, const Program &p) {
+    int ends[2];
+    double each = 0;
+    must(!pipe(ends), "no pipe");
+    const pid_t child = fork();
+    if (!child) {
+        Map map;
+        malloc_trim(0);
+        for (size_t i = 0; i < p.n; i++) benchmark::DoNotOptimize(p.live[i].address);  // map the pages of the list
+        const size_t before = resident();
+        fill(map, p);
+        each = static_cast<double>(resident() - before) / static_cast<double>(p.n);
+        must(write(ends[1], &each, sizeof each) == sizeof each, "no pipe");
+        _exit(0);
+    }
+    must(child > 0 && read(ends[0], &each, sizeof each) == sizeof each, "the child process failed");
+    waitpid(child, nullptr, 0);
+    close(ends[0]);
+    close(ends[1]);
+    for (auto _ : state) benchmark::DoNotOptimize(each);
+    state.counters["bytes"] = each;
+}
+
+template <class Map>
+void add_register(const char *who, size_t n) {
+    const Program &p = program(n);
+    const std::string size = n >= 1000000 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k";
+    const std::string in = "register, " + size + " live: ";
+    compare(in + "free + alloc", who, [&](auto &s) { register_churn<Map>(s, p); })->Iterations(kSteps)->Repetitions(3);
+    compare(in + "look-up, hit", who, [&](auto &s) { register_find<Map>(s, p, p.hits, true); })
+        ->Iterations(kLookups)->Repetitions(3);
+    compare(in + "look-up, miss", who, [&](auto &s) { register_find<Map>(s, p, p.misses, false); })
+        ->Iterations(kLookups)->Repetitions(3);
+    compare(in + "insert, from empty", who, [&](auto &s) { register_fill<Map>(s, p); })
+        ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(3);
+    if (n >= 1000000)
+        compare(in + "slowest insert", who, [&](auto &s) { register_slowest<Map>(s, p); })
+            ->Iterations(1)->UseManualTime();
+    compare(in + "memory each, accounted", who, [&](auto &s) { register_account<Map>(s, p); })->Iterations(1);
+    compare(in + "memory each, resident", who, [&](auto &s) { register_resident<Map>(s, p); })->Iterations(1);
+}
+
+// ------------------------------------------------------------------------------- synthetic heap
+// A heap like a real one: 35,355 contexts (what the MemProf RFC counts in clang), backtraces up to 48 deep
+// from walks down a call graph whose functions call few others often and some seldom, 500 types of which
+// each function allocates a few, sizes by Zipf's law.
+
+constexpr uint32_t kContexts = 35355, kTypes = 500, kFunctions = 4000, kDepth = 48;
+
+struct Cell {
+    uint32_t node, type;  // type 0: the root
+    uint64_t bytes, blocks;
+};
+
+struct Heap {
+    std::vector<uint32_t> parent{HD_NONE};  // of backtrace nodes; parents come first
+    std::vector<std::string> name{""};
+    std::vector<std::string> type{""};      // by number
+    std::vector<Cell> cells;
+
+    Heap() {
+        Random random{7};
+        std::vector<std::vector<uint32_t>> calls(kFunctions);
+        for (auto &callees : calls)
+            for (uint64_t n = 1 + random.zipf(24); n; n--) callees.push_back(static_cast<uint32_t>(random.below(kFunctions)));
+        for (uint32_t t = 1; t <= kTypes; t++) type.push_back("blink::Type" + std::to_string(t));
+
+        std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodes, seen;  // by (parent, function); by (node, type)
+        for (uint64_t rank = 1; cells.size() < kContexts;) {
+            uint32_t node = 0, function = 0;
+            uint64_t depth = 6;
+            while (depth < kDepth && random.below(16)) depth++;
+            for (; depth; depth--) {
+                const auto [at, added] = nodes.try_emplace({node, function}, static_cast<uint32_t>(parent.size()));
+                if (added) {
+                    parent.push_back(node);
+                    name.push_back("blink::Class" + std::to_string(function / 8) + "::Method" + std::to_string(function % 8));
+                }
+                node = at->second;
+                function = calls[function][random.zipf(calls[function].size())];
+            }
+            // Each function allocates a few types of its own choice, common types being chosen by many.
+            Random choice{function * 4 + random.zipf(4)};
+            const uint32_t allocated = 1 + static_cast<uint32_t>(choice.zipf(kTypes));
+            if (!seen.try_emplace({node, allocated}, 0).second) continue;
+            cells.push_back({node, allocated, 0, 0});
+            cells.back().blocks = 1 + 200000 / rank++;
+        }
+        for (Cell &cell : cells) cell.bytes = cell.blocks * 8 * (1 + random.zipf(512));
+        for (size_t i = cells.size(); i > 1; i--) std::swap(cells[i - 1], cells[random.below(i)]);
+    }
+
+    hd_profile *profile() const {
+        hd_profile *p = hd_profile_create(nullptr, nullptr);
+        std::vector<uint32_t> node(parent.size()), kind(type.size());
+        for (uint32_t i = 1; i < parent.size(); i++)
+            must(!hd_profile_node(p, HD_AXIS_BACKTRACE, node[parent[i]], hd_cstr(name[i].c_str()), &node[i]), "no node");
+        for (uint32_t t = 1; t < type.size(); t++)
+            must(!hd_profile_node(p, HD_AXIS_TYPE, 0, hd_cstr(type[t].c_str()), &kind[t]), "no node");
+        for (const Cell &cell : cells) {
+            const uint32_t at[2] = {node[cell.node], kind[cell.type]};
+            must(!hd_profile_add(p, at, cell.bytes, cell.blocks), "no cell");
+        }
+        return p;
+    }
+};
+
+const Heap &heap() {
+    static const Heap made;
+    return made;
+}
+const hd_profile *profile() {
+    static const hd_profile *made = heap().profile();
+    return made;
+}
+
+// -------------------------------------------------------------------------------------- tracker
+// What an allocation asks: where am I? Peer: what Chromium's tracker did, copying the frames of the
+// pseudo-stack into the context, 48 pointers here, which its register then hashed once to find the
+// context's number. (Its hash was slower than the one here, and finding the number is left out.)
+
+struct PlainStack {
+    const char *frames[kDepth];
+    size_t depth = 0;
+};
+thread_local PlainStack plain_stack;
+std::atomic<bool> plain_on{true};
+
+struct PlainContext {
+    const char *frames[kDepth];
+    size_t depth;
+    const char *type;
+};
+
+__attribute__((noinline)) uint64_t plain_snapshot(const char *type) {
+    PlainContext context;
+    context.depth = plain_stack.depth;
+    std::memcpy(context.frames, plain_stack.frames, context.depth * sizeof *context.frames);
+    context.type = type;
+    benchmark::DoNotOptimize(&context);  // the copy is part of the work: the register keeps it
+    benchmark::ClobberMemory();
+    uint64_t hash = reinterpret_cast<uintptr_t>(context.type);
+    for (size_t i = 0; i < context.depth; i++) {
+        hash = (hash ^ reinterpret_cast<uintptr_t>(context.frames[i])) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+__attribute__((noinline)) bool plain_push(const char *name) {
+    PlainStack &stack = plain_stack;
+    if (stack.depth == kDepth) return false;
+    stack.frames[stack.depth++] = name;
+    return true;
+}
+__attribute__((noinline)) void plain_pop() { plain_stack.depth--; }
+
+// A running tracker with `depth` scopes open on both stacks, among as many contexts as a real program has.
+class Tracker {
+  public:
+    explicit Tracker(uint32_t depth) : contexts(hd_contexts_create(nullptr)) {
+        const Heap &h = heap();
+        std::vector<uint32_t> node(h.parent.size());
+        for (uint32_t i = 1; i < node.size(); i++)
+            must(!hd_contexts_child(contexts, node[h.parent[i]], HD_FRAME_NAME, h.name[i].c_str(), &node[i]), "no context");
+        hd_tracker_desc desc = {};
+        desc.contexts = contexts;
+        desc.max_frames = kDepth;
+        must(!hd_tracker_start(&desc, nullptr), "no tracker");
+        for (uint32_t i = 0; i < depth; i++) {
+            hd_scope_begin(&category, h.name[i + 1].c_str());
+            plain_push(h.name[i + 1].c_str());
+        }
+        must(hd_tracker_depth() == depth && plain_stack.depth == depth, "scopes were not entered");
+        Random random{1};
+        for (uint32_t i = 0; i < 256; i++) types[i] = h.type[1 + random.zipf(kTypes)].c_str();
+        for (uint32_t i = 0; i < 64; i++) names[i] = h.name[1 + random.below(h.name.size() - 1)].c_str();
+    }
+    ~Tracker() {
+        hd_tracker_stop();
+        hd_contexts_free(contexts);
+        plain_stack.depth = 0;
+    }
+    Tracker(const Tracker &) = delete;
+
+    const char *type(size_t i) const { return types[i % 256]; }
+    const char *name(size_t i) const { return names[i % 64]; }
+
+  private:
+    hd_contexts *contexts;
+    hd_category category = {"bench", 0};
+    const char *types[256], *names[64];
+};
+
+template <class Snapshot>
+void tracker_snapshot(benchmark::State &state, bool typed, Snapshot snapshot) {
+    Tracker tracker(kDepth);
+    size_t i = 0;
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(snapshot(typed ? tracker.type(i++) : nullptr));
+        benchmark::ClobberMemory();
+    }
+}
+
+// A block that is entered and left, under 24 scopes.
+void tracker_scope(benchmark::State &state, bool on) {
+    Tracker tracker(24);
+    size_t i = 0;
+    hd_tracker_set_recording(on);
+    for (auto _ : state) {
+        HD_SCOPE("bench", tracker.name(i++));
+        benchmark::ClobberMemory();
+    }
+}
+
+void plain_scope(benchmark::State &state, bool on) {
+    Tracker tracker(24);
+    size_t i = 0;
+    plain_on = on;
+    for (auto _ : state) {
+        const char *name = tracker.name(i++);
+        const bool pushed = plain_on.load(std::memory_order_relaxed) && plain_push(name);
+        benchmark::ClobberMemory();
+        if (pushed) plain_pop();
+    }
+}
+
+void add_tracker() {
+    for (bool typed : {false, true}) {
+        const std::string what = typed ? "tracker: snapshot at depth 48 with a type" : "tracker: snapshot at depth 48";
+        compare(what, "ours", [=](auto &s) { tracker_snapshot(s, typed, hd_tracker_snapshot); })->MinTime(0.1)->Repetitions(5);
+        compare(what, "copy 48 and hash", [=](auto &s) { tracker_snapshot(s, typed, plain_snapshot); })
+            ->MinTime(0.1)->Repetitions(5);
+    }
+    for (bool on : {true, false}) {
+        const std::string what = on ? "tracker: scope, on" : "tracker: scope, off";
+        compare(what, "ours", [=](auto &s) { tracker_scope(s, on); })->MinTime(0.1)->Repetitions(5);
+        compare(what, on ? "push and pop a pointer" : "load and test a flag", [=](auto &s) { plain_scope(s, on); })
+            ->MinTime(0.1)->Repetitions(5);
+    }
+}
+
+// --------------------------------------------------------------------------------------- export
+// A profile condensed into the entries worth listing. Peer: the document's pseudo-algorithm, read plainly:
+// compute cumulative sizes of all nodes across all axes, break the total down along every axis, list the
+// children that pass, recurse on those. The entries have to be the same.
+
+struct Amount {
+    uint64_t bytes = 0, blocks = 0;
+};
+using Key = std::pair<uint32_t, uint32_t>;  // backtrace node, type
+
+class Document {
+  public:
+    Document(const Heap &h, const hd_cutoff &c)
+        : parent(h.parent), name(h.name.size()), type(h.type), children(h.parent.size()), cutoff(c) {
+        for (uint32_t i = 0; i < name.size(); i++) name[i] = &h.name[i];
+        generate_self(h);
+        add_up(h);
+        listed[{0, 0}] = cumulative[{0, 0}];
+        break_down({0, 0});
+    }
+
+    using Entry = std::tuple<std::string, std::string, uint64_t, uint64_t>;
+    std::vector<Entry> entries() const {
+        std::vector<Entry> all;
+        for (const auto &[key, amount] : listed) {
+            std::string path;
+            for (uint32_t node = key.first; node; node = parent[node]) path = "/" + *name[node] + path;
+            all.emplace_back(path, type[key.second], amount.bytes, amount.blocks);
+        }
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+    size_t count() const { return listed.size(); }
+    size_t cumulative_count() const { return cumulative.size(); }
+
+  private:
+    std::vector<uint32_t> parent;
+    std::vector<const std::string *> name;
+    const std::vector<std::string> &type;
+    std::vector<std::vector<uint32_t>> children;
+    std::vector<uint32_t> own;                 // by node: where its own cells go
+    std::map<Key, Amount> cumulative, listed;
+    hd_cutoff cutoff;
+
+    // A node with cells and callees gets a child "<self>".
+    void generate_self(const Heap &h) {
+        static const std::string self = "<self>";
+        const uint32_t n = static_cast<uint32_t>(parent.size());
+        std::vector<bool> has_cells(n);
+        for (const Cell &cell : h.cells) has_cells[cell.node] = true;
+        for (uint32_t i = 1; i < n; i++) children[parent[i]].push_back(i);
+        for (uint32_t i = 0; i < n; i++) {
+            own.push_back(i);
+            if (!has_cells[i] || children[i].empty()) continue;
+            own[i] = static_cast<uint32_t>(parent.size());
+            children[i].push_back(own[i]);
+            children.emplace_back();
+            parent.push_back(i);
+            name.push_back(&self);
+        }
+    }
+
+    void add_up(const Heap &h) {
+        for (const Cell &cell : h.cells)
+            for (uint32_t node = own[cell.node]; node != HD_NONE; node = parent[node])
+                for (uint32_t t : {0u, cell.type}) {
+                    Amount &amount = cumulative[{node, t}];
+                    amount.bytes += cell.bytes;
+                    amount.blocks += cell.blocks;
+                }
+    }
+
+    struct Child {
+        Key key;
+        Amount amount;
+        const std::string *name;
+    };
+
+    void break_down(Key key) {
+        const uint64_t size = listed[key].bytes;
+        std::vector<Child> found;
+        for (uint32_t child : children[key.first]) {
+            const auto at = cumulative.find({child, key.second});
+            if (at != cumulative.end()) found.push_back({at->first, at->second, name[child]});
+        }
+        select(found, size);
+        if (key.second) return;
+        found.clear();
+        for (auto at = cumulative.upper_bound(key); at != cumulative.end() && at->first.first == key.first; ++at)
+            found.push_back({at->first, at->second, &type[at->first.second]});
+        select(found, size);
+    }
+
+    void select(std::vector<Child> &found, uint64_t size) {
+        std::sort(found.begin(), found.end(), [](const Child &a, const Child &b) {
+            return a.amount.bytes != b.amount.bytes ? a.amount.bytes > b.amount.bytes : *a.name < *b.name;
+        });
+        if (cutoff.top && found.size() > cutoff.top) found.resize(cutoff.top);
+        const double total = static_cast<double>(cumulative[{0, 0}].bytes);
+        for (const Child &child : found) {
+            const double bytes = static_cast<double>(child.amount.bytes);
+            if (child.amount.bytes < cutoff.min_bytes || bytes < cutoff.min_share * total ||
+                bytes < cutoff.min_parent_share * static_cast<double>(size))
+                break;
+            if (listed.emplace(child.key, child.amount).second) break_down(child.key);
+        }
+    }
+};
+
+std::vector<Document::Entry> entries(const hd_breakdown *b) {
+    std::vector<Document::Entry> all;
+    for (uint32_t i = 0; i < b->entries.count; i++) {
+        const uint32_t *node = b->entries.node + 2 * static_cast<size_t>(i);
+        const hd_str type = b->axis[HD_AXIS_TYPE].node_name[node[1]];
+        std::string path;
+        for (uint32_t n = node[0]; n; n = b->axis[HD_AXIS_BACKTRACE].parent[n]) {
+            const hd_str name = b->axis[HD_AXIS_BACKTRACE].node_name[n];
+            path = "/" + std::string(name.data, name.len) + path;
+        }
+        all.emplace_back(path, std::string(type.data, type.len), b->entries.bytes[i], b->entries.blocks[i]);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+hd_breakdown *export_ours(const hd_cutoff &cutoff) {
+    hd_breakdown *breakdown;
+    must(hd_export(profile(), &cutoff, nullptr, &breakdown, nullptr) == HD_OK, "hd_export failed");
+    return breakdown;
+}
+
+void add_export(const char *what, const hd_cutoff &cutoff) {
+    const std::string full = std::string("export, ") + what;
+    compare(full, "ours", [=](auto &state) {
+        hd_breakdown *checked = export_ours(cutoff);
+        must(entries(checked) == Document(heap(), cutoff).entries(), "export: the entries are not the document's");
+        state.counters["entries"] = checked->entries.count;
+        hd_breakdown_free(checked);
+        for (auto _ : state) {
+            hd_breakdown *breakdown = export_ours(cutoff);
+            benchmark::DoNotOptimize(breakdown->entries.count);
+            hd_breakdown_free(breakdown);
+        }
+    })->Unit(benchmark::kMillisecond)->Iterations(10)->Repetitions(3);
+    compare(full, "the document, plainly", [=](auto &state) {
+        for (auto _ : state) {
+            const Document document(heap(), cutoff);
+            benchmark::DoNotOptimize(document.count());
+        }
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
+}
+
+// -------------------------------------------------------------------------------------- reading
+// A trace as we write it, read back. Peer, for scale: finding every newline in the same bytes, which is
+// about the least that anyone who looks at all of them can do.
+
+std::string written(const hd_profile *self, const hd_breakdown *cumulative) {
+    hd_heap heaps[8] = {};
+    hd_buffer buffer = {};
+    for (size_t i = 0; i < 8; i++) {
+        heaps[i].pid = 1 + i / 4;
+        heaps[i].dump = i % 2 ? "0x2" : "0x1";
+        heaps[i].time_us = 1000 * (1 + i % 2);
+        heaps[i].allocator = i / 2 % 2 ? "malloc" : "partition_alloc";
+        heaps[i].profile = self;
+        heaps[i].breakdown = cumulative;
+    }
+    must(hd_chrome_write(heaps, 8, nullptr, hd_out_memory(&buffer), nullptr) == HD_OK, "hd_chrome_write failed");
+    std::string text(reinterpret_cast<char *>(buffer.data), buffer.size);
+    hd_buffer_free(&buffer);
+    return text;
+}
+
+const std::string &trace(bool cumulative) {
+    static const std::string old_format = written(profile(), nullptr);
+    static const std::string new_format = [] {
+        hd_breakdown *breakdown = export_ours({64 * 1024, 0, 0, 0});
+        std::string text = written(nullptr, breakdown);
+        hd_breakdown_free(breakdown);
+        return text;
+    }();
+    return cumulative ? new_format : old_format;
+}
+
+void add_reading(const char *what, bool cumulative) {
+    const std::string full = std::string("read, ") + what;
+    compare(full, "ours", [=](auto &state) {
+        const std::string &text = trace(cumulative);
+        for (auto _ : state) {
+            hd_dump *dump = nullptr;
+            must(hd_read_memory(text.data(), text.size(), nullptr, &dump, nullptr) == HD_OK, "hd_read_memory failed");
+            must(hd_dump_heap_count(dump) == 8, "heaps are missing");
+            hd_dump_free(dump);
+        }
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(3);
+    compare(full, "memchr for newlines", [=](auto &state) {
+        const std::string &text = trace(cumulative);
+        for (auto _ : state) {
+            const char *at = text.data(), *end = at + text.size();
+            size_t lines = 0;
+            while ((at = static_cast<const char *>(std::memchr(at, '\n', static_cast<size_t>(end - at))))) at++, lines++;
+            benchmark::DoNotOptimize(lines);
+        }
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(3);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    char interleave[] = "--benchmark_enable_random_interleaving=true";
+    std::vector<char *> args(argv, argv + argc);
+    args.insert(args.begin() + 1, interleave);
+    argc = static_cast<int>(args.size());
+    args.push_back(nullptr);
+    benchmark::Initialize(&argc, args.data());
+    if (benchmark::ReportUnrecognizedArguments(argc, args.data())) return 1;
+    for (size_t n : {size_t{300000}, size_t{3000000}}) {
+        add_register<Ours>("ours", n);
+        add_register<Stb>("stb_ds", n);
+        add_register<Unordered>("std::unordered_map", n);
+    }
+    add_tracker();
+    add_export("at least 0.1% of the total", {0, 0.001, 0, 0});
+    add_export("at least 64 KiB", {64 * 1024, 0, 0, 0});
+    add_export("the top 10 of each", {0, 0, 0, 10});
+    add_export("everything", {0, 0, 0, 0});
+    add_reading("heaps_v2 trace", false);
+    add_reading("heaps trace", true);
+    Table table;
+    benchmark::RunSpecifiedBenchmarks(&table);
+    return 0;
+}
