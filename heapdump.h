@@ -328,6 +328,9 @@ typedef struct hd_rows {
 } hd_rows;
 
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
+/* What all cells add up to; blocks that were not told count as none. */
+HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
+HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
 /* A copy of the profile with every node of one axis renamed: `rename` turns a name into a path of
    0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
@@ -2418,6 +2421,9 @@ HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *p, uint32_t axis) {
 }
 
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *p) { return hd__table_rows(&p->cells); }
+
+HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *p) { return p->total_bytes; }
+HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p->total_blocks; }
 
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
                                        uint32_t *node) {

@@ -114,8 +114,11 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
 }
 
 static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
+    ssize_t n;
     (void)user;
-    return hd__fd_read((void *)(intptr_t)STDIN_FILENO, buffer, capacity);
+    do n = read(STDIN_FILENO, buffer, capacity);
+    while (n < 0 && errno == EINTR);
+    return n;
 }
 
 static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
@@ -214,7 +217,7 @@ static hd_status json_row(void *user, const hd_tree_row *row) {
     hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
     json_known(j, "blocks", row->blocks);
     hd_json_end(j);
-    return j->sink.status;
+    return HD_OK;
 }
 
 static int axis_of(const char *name, uint32_t *axis) {
@@ -303,8 +306,8 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
             blocks = heap->breakdown->entries.blocks[0];
             rows = heap->breakdown->entries.count;
         } else {
-            bytes = heap->profile->total_bytes;
-            blocks = heap->profile->total_blocks;
+            bytes = hd_profile_bytes(heap->profile);
+            blocks = hd_profile_blocks(heap->profile);
             rows = hd_profile_cells(heap->profile).count;
         }
         if (blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)blocks);
@@ -328,8 +331,8 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
         hd_json_object(j);
         json_label(j, heap);
         hd_json_key(j, "bytes");
-        hd_json_u64(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : heap->profile->total_bytes);
-        json_known(j, "blocks", heap->breakdown ? heap->breakdown->entries.blocks[0] : heap->profile->total_blocks);
+        hd_json_u64(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : hd_profile_bytes(heap->profile));
+        json_known(j, "blocks", heap->breakdown ? heap->breakdown->entries.blocks[0] : hd_profile_blocks(heap->profile));
         hd_json_key(j, heap->breakdown ? "entries" : "contexts");
         hd_json_u64(j, heap->breakdown ? heap->breakdown->entries.count : hd_profile_cells(heap->profile).count);
         hd_json_end(j);
@@ -530,9 +533,7 @@ static int record_process(const arguments *a, const char *spool, const spooled *
     if (!status) status = write_heaps(heaps, count, out);
     if (!status) {
         const hd_rows *last = &heaps[count - 1].breakdown->entries;
-        char size[24];
-        size_t length = hd__size_text(size, last->bytes[0], true);
-        fprintf(stderr, "heapdump: wrote %s: %.*s in %llu blocks live%s\n", out, (int)length, size,
+        fprintf(stderr, "heapdump: wrote %s: %llu bytes in %llu blocks live%s\n", out, (unsigned long long)last->bytes[0],
                 (unsigned long long)last->blocks[0], count > 1 ? " in the last of its dumps" : "");
         if (!last->blocks[0])
             fprintf(stderr, "heapdump: %s: nothing is live, or the program brings an allocator of its own\n", out);

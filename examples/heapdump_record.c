@@ -92,6 +92,27 @@ static uint64_t now_us(void) {
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* Without stdio: text and numbers appended before `end`, NUL-terminated. */
+static char *text(char *to, const char *end, const char *s) {
+    while (*s && to < end) *to++ = *s++;
+    *to = 0;
+    return to;
+}
+
+static char *number(char *to, const char *end, uint64_t value, unsigned base) {
+    char digits[24], *p = digits + sizeof digits - 1;
+    *p = 0;
+    do *--p = "0123456789abcdef"[value % base];
+    while (value /= base);
+    return text(to, end, p);
+}
+
+/* Pages of the OS, zeroed. */
+static void *pages(void *block, size_t old_size, size_t size) {
+    hd_allocator a = hd_page_allocator();
+    return a.allocate(a.user, block, old_size, size);
+}
+
 /* Modules: which object a program counter lies in. --------------------------------------------- */
 
 typedef struct module {
@@ -113,7 +134,7 @@ static const char *keep_path(const char *path) {
         if (!strcmp(modules[i].path, path)) return modules[i].path;
     if (n > path_left) {
         path_left = 65536;
-        path_at = hd__pages_take(path_left);
+        path_at = pages(NULL, 0, path_left);
         if (!path_at || n > path_left) return "?";
     }
     memcpy(path_at, path, n);
@@ -127,10 +148,8 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
         if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) return;
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? 2 * module_capacity : 256;
-        module *grown = hd__pages_take(capacity * sizeof *grown);
+        module *grown = pages(modules, module_capacity * sizeof *modules, capacity * sizeof *grown);
         if (!grown) return;
-        if (modules) memcpy(grown, modules, module_count * sizeof *grown);
-        hd__pages_give(modules, module_capacity * sizeof *modules);
         modules = grown;
         module_capacity = capacity;
     }
@@ -190,17 +209,13 @@ static const module *module_of(uintptr_t pc) {
 static hd_str pc_name(void *user, const void *pc, char *buffer, size_t capacity) {
     uintptr_t address = (uintptr_t)pc - 1;
     const module *m = module_of(address);
-    char digits[20], *p = hd__digits(digits, m ? address - m->bias : address, 16);
-    size_t path = m ? strlen(m->path) : 0, n = (size_t)(digits + 20 - p);
+    char *p = buffer, *end = buffer + capacity - 32;
     hd_str name;
     (void)user;
-    if (path > capacity - 32) path = capacity - 32;
-    if (path) memcpy(buffer, m->path, path);
-    if (path) buffer[path++] = '+';
-    memcpy(buffer + path, "0x", 2);
-    memcpy(buffer + path + 2, p, n);
+    if (m) p = text(text(p, end, m->path), end + 1, "+");
+    p = number(text(p, end + 8, "0x"), end + 31, m ? address - m->bias : address, 16);
     name.data = buffer;
-    name.len = path + 2 + n;
+    name.len = (size_t)(p - buffer);
     return name;
 }
 
@@ -243,30 +258,18 @@ static size_t unwind(void *user, const void **pcs, size_t capacity) {
 
 /* Dumps. --------------------------------------------------------------------------------------- */
 
-static char *text(char *to, const char *end, const char *s) {
-    while (*s && to < end) *to++ = *s++;
-    *to = 0;
-    return to;
-}
-
-static char *number(char *to, const char *end, uint64_t value) {
-    char digits[21], *p = hd__digits(digits, value, 10);
-    digits[20] = 0;
-    return text(to, end, p);
-}
-
 /* Where the next dump goes: into the spool while that is there. */
 static void dump_path(char path[4096], bool spooled) {
     char *p = path, *end = path + 4000;
     if (spooled) {
         p = text(text(p, end, spool), end, "/");
-        p = text(number(p, end, (uint64_t)own_pid), end, ".");
-        p = text(number(p, end, at == AT_PEAK ? 1 : dumps), end, ".");
+        p = text(number(p, end, (uint64_t)own_pid, 10), end, ".");
+        p = text(number(p, end, at == AT_PEAK ? 1 : dumps, 10), end, ".");
         text(text(p, end, program), end, ".json");
     } else {
         p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
-        p = number(text(p, end, "."), end, (uint64_t)own_pid);
-        if (dumps > 1 && at != AT_PEAK) p = number(text(p, end, "."), end, dumps);
+        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
+        if (dumps > 1 && at != AT_PEAK) p = number(text(p, end, "."), end, dumps, 10);
         text(p, end, ".json");
     }
 }
@@ -285,7 +288,7 @@ static void write_dump(void) {
     refresh_modules();
     if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) return;
     dumps++;
-    number(id + 2, id + 22, dumps);
+    number(id + 2, id + 22, dumps, 16);
     memset(&heap, 0, sizeof heap);
     heap.pid = (uint64_t)own_pid;
     heap.process = program;
@@ -472,15 +475,15 @@ __attribute__((constructor)) static void start_early(void) {
 /* Hooks. --------------------------------------------------------------------------------------- */
 
 static bool ready(void) {
-    if (HD__UNLIKELY(state == COLD)) start();
-    return HD__LIKELY(state == READY);
+    if (__builtin_expect(state == COLD, 0)) start();
+    return __builtin_expect(state == READY, 1);
 }
 
 static void *took(void *p, size_t n) {
     if (p) {
         int saved = errno;
         hd_record_alloc(recorder, p, n, NULL);
-        if (HD__UNLIKELY(at)) after_call();
+        if (__builtin_expect(at, 0)) after_call();
         errno = saved;
     }
     return p;
@@ -490,7 +493,7 @@ static void gave(void *p) {
     int saved = errno;
     if (at == AT_PEAK) before_free();
     hd_record_free(recorder, p);
-    if (HD__UNLIKELY(at)) after_call();
+    if (__builtin_expect(at, 0)) after_call();
     errno = saved;
 }
 

@@ -261,8 +261,8 @@ static void absurd_sizes_are_refused_unasked(void **state) {
     hd__set_len(a, 1);
     assert_false(hd__room(&m, a, SIZE_MAX));
     assert_false(hd__room(&m, a, SIZE_MAX - 1));
-    assert_null(hd__calloc(&m, SIZE_MAX / 4, 8));
-    assert_null(hd__arena_take(&m, &arena, SIZE_MAX / 8 + 1, 8));
+    assert_null(hd__calloc(&m, SIZE_MAX / 8 + 2, 8));
+    assert_null(hd__arena_take(&m, &arena, SIZE_MAX / 8 + 2, 8));
     assert_null(hd__arena_take(&m, &arena, SIZE_MAX, 1));
     assert_int_equal(f.count, 1);
     hd__arr_free(&m, a);
@@ -325,6 +325,16 @@ static void an_arena_gives_nothing_too(void **state) {
     hd__arena arena = { 0 };
     (void)state;
     assert_non_null(hd__arena_take(&m, &arena, 0, 8));
+    assert_non_null(hd__arena_take(&m, &arena, 0, 8));
+    hd__arena_free(&m, &arena);
+    assert_int_equal(f.live, 0);
+}
+
+static void arena_strings_end_with_nul(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    hd__arena arena = { 0 };
+    (void)state;
     assert_string_equal(hd__arena_str(&m, &arena, str(NULL, 0)), "");
     assert_string_equal(hd__arena_str(&m, &arena, str("abcd", 2)), "ab");
     hd__arena_free(&m, &arena);
@@ -475,6 +485,40 @@ static void a_string_that_does_not_fit_is_not_numbered(void **state) {
     assert_null(f.misuse);
 }
 
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void strings_of_one_hash_stay_apart(void **state) {
+    enum { BITS = 20, N = 1 << BITS };
+    hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
+    uint64_t *found = (uint64_t *)malloc(N * sizeof *found);
+    int pairs = 0;
+    (void)state;
+    /* Of a million strings a few pairs are alike in all that a table of 16 slots looks at. */
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t hash = hd__hash_bytes(7, &i, sizeof i);
+        found[i] = (hash >> 32 << 4 | (hash & 15)) << BITS | i;
+    }
+    qsort(found, N, sizeof *found, by_value);
+    for (uint32_t i = 1; i < N; i++) {
+        uint32_t a = (uint32_t)found[i - 1] % N, b = (uint32_t)found[i] % N;
+        hd__arena arena = { 0 };
+        hd__strings s = { 0 };
+        if (found[i - 1] >> BITS != found[i] >> BITS) continue;
+        pairs++;
+        s.seed = 7;
+        assert_int_equal(hd__strings_add(&m, &arena, &s, str((char *)&a, sizeof a)), 0);
+        assert_int_equal(hd__strings_add(&m, &arena, &s, str((char *)&b, sizeof b)), 1);
+        assert_int_equal(hd__strings_add(&m, &arena, &s, str((char *)&a, sizeof a)), 0);
+        hd__strings_free(&m, &s);
+        hd__arena_free(&m, &arena);
+    }
+    assert_true(pairs > 0);
+    free(found);
+}
+
 /* Hashes as bad as they come: each number's is what the test says. */
 static uint64_t given_hash(const void *owner, uint32_t number) { return ((const uint64_t *)owner)[number]; }
 
@@ -584,12 +628,14 @@ int main(void) {
         cmocka_unit_test(arena_blocks_are_aligned_and_apart),
         cmocka_unit_test(a_big_block_leaves_the_chunk_in_use),
         cmocka_unit_test(an_arena_gives_nothing_too),
+        cmocka_unit_test(arena_strings_end_with_nul),
         cmocka_unit_test(an_arena_has_its_owners_limit),
         cmocka_unit_test(mixing_needs_no_wide_integers),
         cmocka_unit_test(lengths_and_zeros_are_hashed),
         cmocka_unit_test(no_word_makes_strings_collide),
         cmocka_unit_test(distinct_strings_are_numbered),
         cmocka_unit_test(a_string_that_does_not_fit_is_not_numbered),
+        cmocka_unit_test(strings_of_one_hash_stay_apart),
         cmocka_unit_test(an_index_finds_all_of_one_hash),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(sums_stop_short_of_unknown),
