@@ -48,9 +48,25 @@ $(B)/examples/%: examples/%.c heapdump.h | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
 
+# A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
+define demo_program
+import json, os, sqlite3
+db = sqlite3.connect(":memory:")
+db.execute("create table words(word text primary key, json text)")
+db.executemany("insert into words values (?, ?)", ((str(i), json.dumps([i] * 20)) for i in range(20000)))
+print("words:", db.execute("select count(*) from words").fetchone()[0], flush=True)
+os._exit(0)
+endef
+export demo_program
+
 demo: all ## record a real program and show where its memory is
-	$(call install,sqlite3)
-	@tests/peers/demo.sh
+	$(call install,python3)
+	@mkdir -p $(B)/demo
+	$(B)/heapdump record -o $(B)/demo/python3.json -- /usr/bin/python3 -c "$$demo_program"
+	$(B)/heapdump info $(B)/demo/python3.json
+	$(B)/heapdump tree --min-share 0.05 $(B)/demo/python3.json
+	$(B)/heapdump tree --by type --top 5 --min-share 0.6 $(B)/demo/python3.json
+	@echo; echo "$(B)/demo/python3.json opens in chrome://tracing (Load, then the M of the dump)."
 
 # Tests --------------------------------------------------------------------------------------
 # Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where

@@ -621,8 +621,8 @@ typedef struct hd_recorder hd_recorder;
 
 typedef struct hd_recorder_desc {
     /* Where backtraces come from. While the tracker is running the recorder joins it, with its
-       contexts. Otherwise it starts the tracker with this, making contexts when none are given,
-       and stops it when freed. */
+       contexts, and has to be freed before whoever started it. Otherwise it starts the tracker with
+       this, making contexts when none are given, and stops it when freed. */
     hd_tracker_desc tracker;
     uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
     /* Called after a block was removed or replaced, outside of all locks. */
@@ -1650,7 +1650,8 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
 typedef struct hd__reader {
     const uint8_t *at, *end, *start;
     uint64_t base;               /* offset of start in the input */
-    uint64_t lines;              /* newlines before start */
+    const uint8_t *counted;      /* in the window */
+    uint64_t lines;              /* newlines before `counted` */
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
@@ -1665,13 +1666,13 @@ static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
     r->in = in;
     r->mem = m;
     if (!in.read) {
-        r->at = r->start = in.data;
+        r->at = r->start = r->counted = in.data;
         r->end = in.data + in.size;
         r->ended = true;
         return true;
     }
     r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
-    r->at = r->start = r->end = r->buffer;
+    r->at = r->start = r->end = r->counted = r->buffer;
     return r->buffer != NULL;
 }
 
@@ -1688,8 +1689,15 @@ static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     return n;
 }
 
-static uint64_t hd__reader_line(const hd__reader *r) {
-    return 1 + r->lines + hd__newlines(r->start, r->at);
+/* The line of an offset, or of the window's start when that is past it. Costs the distance to the
+   place last asked for. */
+static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
+    const uint8_t *to = offset <= r->base ? r->start
+                      : offset - r->base > (uint64_t)(r->end - r->start) ? r->end : r->start + (offset - r->base);
+    if (to >= r->counted) r->lines += hd__newlines(r->counted, to);
+    else r->lines -= hd__newlines(to, r->counted);
+    r->counted = to;
+    return 1 + r->lines;
 }
 
 /* Called when the window is used up: false at the end of the input. */
@@ -1697,13 +1705,13 @@ HD__NOINLINE static bool hd__reader_fill(hd__reader *r) {
     int64_t n;
     HEAPDUMP_ASSERT(r->at == r->end);
     if (r->ended) return false;
-    r->lines += hd__newlines(r->start, r->end);
+    r->lines += hd__newlines(r->counted, r->end);
     r->base += (uint64_t)(r->end - r->start);
     n = r->in.read(r->in.user, r->buffer, HD__READER_BUFFER);
     if (n > (int64_t)HD__READER_BUFFER) n = -1;
     r->failed = n < 0;
     r->ended = n <= 0;
-    r->at = r->start = r->buffer;
+    r->at = r->start = r->counted = r->buffer;
     r->end = r->buffer + (n > 0 ? n : 0);
     return n > 0;
 }
@@ -1924,21 +1932,20 @@ static void hd__pull_close(hd__pull *p) {
 /* Fails with the reader's place; the first failure sticks. */
 HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const char *expected) {
     hd__reader *r = &p->r;
+    uint64_t offset = hd__reader_offset(r), line;
     if (p->status) return HD__T_ERROR;
+    line = hd__reader_line(r, offset);
     p->status = r->failed ? HD_IO : status;
     if (r->failed)
-        hd__fail_at(p->err, HD_IO, hd__reader_offset(r), hd__reader_line(r), "reading the input failed");
+        hd__fail_at(p->err, HD_IO, offset, line, "reading the input failed");
     else if (status == HD_LIMIT)
-        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
-                    "brackets nested deeper than %u", (uint64_t)p->max_depth);
+        hd__fail_at(p->err, status, offset, line, "brackets nested deeper than %u", (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
         p->status = hd__no_memory(r->mem, p->err);
     else if (r->at < r->end)
-        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
-                    "%s expected, '%c' found", expected, (int)*r->at);
+        hd__fail_at(p->err, status, offset, line, "%s expected, '%c' found", expected, (int)*r->at);
     else
-        hd__fail_at(p->err, status, hd__reader_offset(r), hd__reader_line(r),
-                    "%s expected, end of input found", expected);
+        hd__fail_at(p->err, status, offset, line, "%s expected, end of input found", expected);
     return HD__T_ERROR;
 }
 
@@ -5087,8 +5094,8 @@ typedef struct hd__entry {
 } hd__entry;
 
 typedef struct hd__chrome_heap {
-    uint32_t process, dump, allocator; /* process is HD_NONE until its event has ended */
-    uint64_t offset;             /* of the heap in the input */
+    uint32_t process, dump, allocator;
+    uint64_t offset, line;       /* of the heap in the input */
     size_t first, count;         /* entries */
     bool v2;
 } hd__chrome_heap;
@@ -5110,7 +5117,6 @@ typedef struct hd__event {
     uint32_t id, process_name;
     char phase;
     size_t items, heaps, entries; /* lengths of the arrays before */
-    uint64_t offset;
 } hd__event;
 
 typedef struct hd__chrome_in {
@@ -5119,6 +5125,8 @@ typedef struct hd__chrome_in {
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events;
+    hd__event event;             /* the one being read */
+    bool in_event;
     hd__item *items;             /* stb_ds arrays */
     hd__index item_index;
     hd__chrome_heap *heaps;
@@ -5134,12 +5142,12 @@ typedef struct hd__chrome_in {
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain(hd__chrome_in *x, hd_status status, uint64_t offset, const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t offset, uint64_t line, const char *format, ...) {
     hd_error e;
     va_list args;
     e.status = status;
     e.offset = offset;
-    e.line = offset == HD_UNKNOWN ? 0 : hd__reader_line(&x->pull.r);
+    e.line = line;
     va_start(args, format);
     hd__format(e.message, sizeof e.message, format, args);
     va_end(args);
@@ -5151,6 +5159,12 @@ static hd_status hd__complain(hd__chrome_in *x, hd_status status, uint64_t offse
     if (x->options->warning) x->options->warning(x->options->user, &e);
     return HD_OK;
 }
+
+/* The same of what is being read, and of what a heap turned out to hold. */
+#define hd__complain(x, status, offset, ...) \
+    hd__complain_at((x), (status), (offset), hd__reader_line(&(x)->pull.r, (offset)), __VA_ARGS__)
+#define hd__complain_of(x, status, heap, ...) \
+    hd__complain_at((x), (status), (heap)->offset, (heap)->line, __VA_ARGS__)
 
 static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
 
@@ -5327,9 +5341,9 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
 static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint64_t offset, bool v2) {
     hd__chrome_heap heap;
     memset(&heap, 0, sizeof heap);
-    heap.process = HD_NONE;
     heap.allocator = allocator;
     heap.offset = offset;
+    heap.line = hd__reader_line(&x->pull.r, offset);
     heap.first = hd__len(x->entries);
     heap.v2 = v2;
     if (hd__len(x->heaps) >= x->max_records)
@@ -5585,38 +5599,40 @@ static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
 }
 
 static hd_status hd__chrome_read_event(hd__chrome_in *x) {
-    hd__event e;
+    hd__event *e = &x->event;
     bool is_process_name = false, ok;
-    memset(&e, 0, sizeof e);
-    e.id = e.process_name = HD_NONE;
-    e.items = hd__len(x->items);
-    e.heaps = hd__len(x->heaps);
-    e.entries = hd__len(x->entries);
+    memset(e, 0, sizeof *e);
+    e->id = e->process_name = HD_NONE;
+    e->items = hd__len(x->items);
+    e->heaps = hd__len(x->heaps);
+    e->entries = hd__len(x->entries);
+    x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
         hd_str s;
         if (hd__is(key, "ph") && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
-            e.phase = s.len == 1 ? s.data[0] : '?';
+            e->phase = s.len == 1 ? s.data[0] : '?';
         } else if (hd__is(key, "name") && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             is_process_name = hd__is(s, "process_name");
         } else if (hd__is(key, "pid")) {
-            HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e.pid, &ok));
+            HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e->pid, &ok));
         } else if (hd__is(key, "ts")) {
-            HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e.time_us, &ok));
-        } else if (hd__is(key, "id") && (!e.phase || e.phase == 'v')) {
-            HD__TRY(hd__chrome_string(x, token, &e.id));
-        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e.phase || e.phase == 'v')) {
-            HD__TRY(hd__chrome_id2(x, &e.id));
-        } else if (hd__is(key, "args") && token == HD__T_OBJECT && (!e.phase || e.phase == 'v' || e.phase == 'M')) {
-            HD__TRY(hd__chrome_args(x, &e));
+            HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e->time_us, &ok));
+        } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
+            HD__TRY(hd__chrome_string(x, token, &e->id));
+        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v')) {
+            HD__TRY(hd__chrome_id2(x, &e->id));
+        } else if (hd__is(key, "args") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v' || e->phase == 'M')) {
+            HD__TRY(hd__chrome_args(x, e));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
         }
     }
     if (token == HD__T_ERROR) return x->pull.status;
-    return hd__chrome_event_end(x, &e, is_process_name);
+    x->in_event = false;
+    return hd__chrome_event_end(x, e, is_process_name);
 }
 
 static hd_status hd__chrome_progress(hd__chrome_in *x) {
@@ -5698,7 +5714,7 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
                                hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash, x))
                 return hd__in_no_memory(x);
         } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
-            HD__TRY(hd__complain(x, HD_MALFORMED, HD_UNKNOWN, "id '%S' is defined twice, as '%S' and as '%S'",
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, HD_UNKNOWN, 0, "id '%S' is defined twice, as '%S' and as '%S'",
                                  hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
                                  hd__chrome_text(x, item->name)));
         }
@@ -5762,7 +5778,7 @@ static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap 
         HD__TRY(hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_TYPES : HD__D_TYPES, e->type, &nodes[1]));
     if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
         *ok = false;
-        return hd__complain(x, HD_MALFORMED, heap->offset, "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
+        return hd__complain_of(x, HD_MALFORMED, heap, "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
                             (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
                             nodes[0] == HD__NODE_BAD ? "stack frame" : "type", nodes[0] == HD__NODE_BAD ? bt : type);
     }
@@ -5784,7 +5800,7 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
-                HD__TRY(hd__complain(x, HD_MALFORMED, heap->offset, "entry %u of the heap of %S of pid %u stands twice",
+                HD__TRY(hd__complain_of(x, HD_MALFORMED, heap, "entry %u of the heap of %S of pid %u stands twice",
                                      (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
         }
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
@@ -5805,7 +5821,7 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         uint32_t nodes[2], row;
         if (e->bt == HD__NODE_BAD) continue;
         if (heap->v2 && !hd__sum(bytes, e->size)) {
-            HD__TRY(hd__complain(x, HD_OVERFLOW, heap->offset, "the sizes in the heap of %S of pid %u pass 2^64",
+            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
                                  hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
             continue;
         }
@@ -5936,7 +5952,7 @@ static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     for (size_t i = 0; i < n && !status; i++) {
         const hd__chrome_heap *heap = &x->heaps[order[i]];
         if (kept && hd__same_heap(heap, &x->heaps[order[kept - 1]]))
-            status = hd__complain(x, HD_MALFORMED, heap->offset, "the heap of %S of pid %u comes twice in dump %S",
+            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S of pid %u comes twice in dump %S",
                                   hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
                                   hd__chrome_text(x, x->dumps[heap->dump].id));
         else order[kept++] = order[i];
@@ -5958,9 +5974,11 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
     status = hd__chrome_root(x);
     if (!status) return HD_OK;
     if (x->pull.status == status && status == HD_MALFORMED) {
-        /* the event that was being read is incomplete */
-        while (hd__len(x->heaps) && stbds_arrlast(x->heaps).process == HD_NONE) hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-        return hd__complain(x, status, error.offset, "%s", error.message);
+        if (x->in_event) {       /* what it brought belongs to no process */
+            hd__set_len(x->items, x->event.items);
+            hd__set_len(x->heaps, x->event.heaps);
+        }
+        return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
     }
     if (x->pull.status == status && x->err) *x->err = error;
     return status;

@@ -471,21 +471,22 @@ void register_resident(benchmark::State &state, const Program &p) {
 
 template <class Map>
 void add_register(const char *who, size_t n) {
-    const Program &p = program(n);
+    using State = benchmark::State;
     const std::string size = n >= 1000000 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k";
     const std::string in = "register, " + size + " live: ";
-    compare(in + "free + alloc", who, [&](auto &s) { register_churn<Map>(s, p); })->Iterations(kSteps)->Repetitions(3);
-    compare(in + "look-up, hit", who, [&](auto &s) { register_find<Map>(s, p, p.hits, true); })
+    compare(in + "free + alloc", who, [=](State &s) { register_churn<Map>(s, program(n)); })
+        ->Iterations(kSteps)->Repetitions(3);
+    compare(in + "look-up, hit", who, [=](State &s) { register_find<Map>(s, program(n), program(n).hits, true); })
         ->Iterations(kLookups)->Repetitions(3);
-    compare(in + "look-up, miss", who, [&](auto &s) { register_find<Map>(s, p, p.misses, false); })
+    compare(in + "look-up, miss", who, [=](State &s) { register_find<Map>(s, program(n), program(n).misses, false); })
         ->Iterations(kLookups)->Repetitions(3);
-    compare(in + "insert, from empty", who, [&](auto &s) { register_fill<Map>(s, p); })
+    compare(in + "insert, from empty", who, [=](State &s) { register_fill<Map>(s, program(n)); })
         ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(3);
     if (n >= 1000000)
-        compare(in + "slowest insert", who, [&](auto &s) { register_slowest<Map>(s, p); })
+        compare(in + "slowest insert", who, [=](State &s) { register_slowest<Map>(s, program(n)); })
             ->Iterations(1)->UseManualTime();
-    compare(in + "memory each, accounted", who, [&](auto &s) { register_account<Map>(s, p); })->Iterations(1);
-    compare(in + "memory each, resident", who, [&](auto &s) { register_resident<Map>(s, p); })->Iterations(1);
+    compare(in + "memory each, accounted", who, [=](State &s) { register_account<Map>(s, program(n)); })->Iterations(1);
+    compare(in + "memory each, resident", who, [=](State &s) { register_resident<Map>(s, program(n)); })->Iterations(1);
 }
 
 // ------------------------------------------------------------------------------- synthetic heap
@@ -676,14 +677,14 @@ void plain_scope(benchmark::State &state, bool on) {
 void add_tracker() {
     for (bool typed : {false, true}) {
         const std::string what = typed ? "tracker: snapshot at depth 48 with a type" : "tracker: snapshot at depth 48";
-        compare(what, "ours", [=](auto &s) { tracker_snapshot(s, typed, hd_tracker_snapshot); })->MinTime(0.1)->Repetitions(5);
-        compare(what, "copy 48 and hash", [=](auto &s) { tracker_snapshot(s, typed, plain_snapshot); })
+        compare(what, "ours", [=](benchmark::State &s) { tracker_snapshot(s, typed, hd_tracker_snapshot); })->MinTime(0.1)->Repetitions(5);
+        compare(what, "copy 48 and hash", [=](benchmark::State &s) { tracker_snapshot(s, typed, plain_snapshot); })
             ->MinTime(0.1)->Repetitions(5);
     }
     for (bool on : {true, false}) {
         const std::string what = on ? "tracker: scope, on" : "tracker: scope, off";
-        compare(what, "ours", [=](auto &s) { tracker_scope(s, on); })->MinTime(0.1)->Repetitions(5);
-        compare(what, on ? "push and pop a pointer" : "load and test a flag", [=](auto &s) { plain_scope(s, on); })
+        compare(what, "ours", [=](benchmark::State &s) { tracker_scope(s, on); })->MinTime(0.1)->Repetitions(5);
+        compare(what, on ? "push and pop a pointer" : "load and test a flag", [=](benchmark::State &s) { plain_scope(s, on); })
             ->MinTime(0.1)->Repetitions(5);
     }
 }
@@ -821,7 +822,7 @@ hd_breakdown *export_ours(const hd_cutoff &cutoff) {
 
 void add_export(const char *what, const hd_cutoff &cutoff) {
     const std::string full = std::string("export, ") + what;
-    compare(full, "ours", [=](auto &state) {
+    compare(full, "ours", [=](benchmark::State &state) {
         hd_breakdown *checked = export_ours(cutoff);
         must(entries(checked) == Document(heap(), cutoff).entries(), "export: the entries are not the document's");
         state.counters["entries"] = checked->entries.count;
@@ -832,7 +833,7 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
             hd_breakdown_free(breakdown);
         }
     })->Unit(benchmark::kMillisecond)->Iterations(10)->Repetitions(3);
-    compare(full, "the document, plainly", [=](auto &state) {
+    compare(full, "the document, plainly", [=](benchmark::State &state) {
         for (auto _ : state) {
             const Document document(heap(), cutoff);
             benchmark::DoNotOptimize(document.count());
@@ -874,7 +875,7 @@ const std::string &trace(bool cumulative) {
 
 void add_reading(const char *what, bool cumulative) {
     const std::string full = std::string("read, ") + what;
-    compare(full, "ours", [=](auto &state) {
+    compare(full, "ours", [=](benchmark::State &state) {
         const std::string &text = trace(cumulative);
         for (auto _ : state) {
             hd_dump *dump = nullptr;
@@ -884,7 +885,7 @@ void add_reading(const char *what, bool cumulative) {
         }
         state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
     })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(3);
-    compare(full, "memchr for newlines", [=](auto &state) {
+    compare(full, "memchr for newlines", [=](benchmark::State &state) {
         const std::string &text = trace(cumulative);
         for (auto _ : state) {
             const char *at = text.data(), *end = at + text.size();
