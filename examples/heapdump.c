@@ -646,12 +646,17 @@ static int end_as(int status) {
 static int record(const arguments *a) {
     char library[PATH_MAX], spool[PATH_MAX], at[64];
     const char *tmp = getenv("TMPDIR");
+    arguments condensed = *a;
     struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on }, old[4];
     pid_t pid;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     status = check_at(a->at, at);
     if (status) return status;
+    if (!a->has_cutoff) {
+        condensed.cutoff.min_share = 0.0001;
+        a = &condensed;
+    }
     if (!find_recorder(library)) {
         fprintf(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
         return BAD_INPUT;
@@ -770,7 +775,9 @@ static const command commands[] = {
 static int command_help(const command *c) {
     printf("usage: heapdump %s\n\n%s", c->usage, c->help);
     if (c->cutoff) printf("%s", cutoff_help);
-    if (c->cutoff && !strcmp(c->name, "tree")) printf("                         [--min-share 0.01 when none is given]\n");
+    if (c->cutoff)
+        printf("                         [%s when none is given]\n",
+               c->run == tree ? "--min-share 0.01" : c->run == record ? "--min-share 0.0001" : "all is listed");
     if (c->select) printf("%s", select_help);
     return fflush(stdout) ? BAD_INPUT : DONE;
 }

@@ -12,11 +12,19 @@
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
+typedef struct symbols_function {
+    Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
+    const char *name;
+    unsigned char rank;          /* of names for one address the highest counts */
+} symbols_function;
+
 typedef struct symbols_object {
     char *path;
     Dwfl *dwfl;
     Dwfl_Module *module;         /* NULL: not to be opened */
     Dwarf_Addr bias;             /* address here = offset + bias */
+    symbols_function *functions; /* by start; libdw itself would search its table from end to end */
+    size_t function_count;
 } symbols_object;
 
 typedef struct symbols {
@@ -26,6 +34,46 @@ typedef struct symbols {
     uint32_t name_count;
     uint64_t resolved, unresolved;
 } symbols;
+
+static int symbols_order(const void *a, const void *b) {
+    const symbols_function *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return (int)x->rank - (int)y->rank;
+}
+
+static void symbols_read_functions(symbols_object *o) {
+    int n = dwfl_module_getsymtab(o->module);
+    if (n > 0) o->functions = malloc((size_t)n * sizeof *o->functions);
+    for (int i = 1; i < n && o->functions; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        symbols_function *f = &o->functions[o->function_count];
+        int type;
+        f->name = dwfl_module_getsym_info(o->module, i, &symbol, &address, NULL, NULL, NULL);
+        type = GELF_ST_TYPE(symbol.st_info);
+        if (!f->name || !*f->name || symbol.st_shndx == SHN_UNDEF ||
+            (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+            continue;
+        f->start = address;
+        f->end = symbol.st_size ? address + symbol.st_size : 0;
+        f->rank = (unsigned char)((type != STT_NOTYPE) * 4 + (symbol.st_size != 0) * 2 +
+                                  (GELF_ST_BIND(symbol.st_info) == STB_GLOBAL));
+        o->function_count++;
+    }
+    if (o->function_count) qsort(o->functions, o->function_count, sizeof *o->functions, symbols_order);
+}
+
+/* The function an address lies in, NULL when no symbol says. */
+static const char *symbols_function_at(const symbols_object *o, Dwarf_Addr address) {
+    size_t low = 0, high = o->function_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->functions[middle].start <= address) low = middle + 1;
+        else high = middle;
+    }
+    if (!low) return NULL;
+    return !o->functions[low - 1].end || address < o->functions[low - 1].end ? o->functions[low - 1].name : NULL;
+}
 
 static symbols_object *symbols_object_of(symbols *s, hd_str path) {
     static char *debuginfo_path;
@@ -54,6 +102,7 @@ static symbols_object *symbols_object_of(symbols *s, hd_str path) {
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
+    if (o->module) symbols_read_functions(o);
     return o;
 }
 
@@ -165,7 +214,7 @@ static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     if (!symbols_split(name, &object, &offset)) return 1;
     o = symbols_object_of(s, object);
     if (o && o->module && !symbols_inlined(s, o->module, offset + o->bias)) {
-        const char *symbol = dwfl_module_addrname(o->module, offset + o->bias);
+        const char *symbol = symbols_function_at(o, offset + o->bias);
         if (symbol) symbols_add(s, symbol, NULL, 0);
     }
     if (!s->name_count) {
@@ -186,6 +235,7 @@ static void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {
         if (s->objects[i].dwfl) dwfl_end(s->objects[i].dwfl);
+        free(s->objects[i].functions);
         free(s->objects[i].path);
     }
     free(s->objects);

@@ -13,7 +13,7 @@
        hd_out out = hd__faults_out(&w);
        hd__write_faults_free(&w);
 
-       hd__reads r = {data, size, 0};           // an input in pieces: chunk 1 is byte by byte
+       hd__reads r = { .data = data, .size = size, .chunk = 1 };  // an input byte by byte
        hd_in in = hd__faults_in(&r);
 
    Freeing never fails and is not counted. Shrinking and growing both count as an allocation. A block

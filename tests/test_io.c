@@ -1,0 +1,612 @@
+/* >>io: inputs, outputs, files that appear whole, the window of a parser. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+static char dir[64];             /* of this run */
+
+static const char *in_dir(const char *name) {
+    static char path[4][128];
+    static int next;
+    char *p = path[next++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", dir, name);
+    return p;
+}
+
+static int make_dir(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/test_io_XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+/* How many entries a directory has; with `empty` they go. */
+static int entries(const char *path, bool empty) {
+    DIR *d = opendir(path);
+    struct dirent *e;
+    int n = 0;
+    assert_non_null(d);
+    while ((e = readdir(d)) != NULL) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        n++;
+        if (empty) assert_int_equal(remove(in_dir(e->d_name)), 0);
+    }
+    closedir(d);
+    return n;
+}
+
+static int empty_dir(void **state) {
+    (void)state;
+    entries(dir, true);
+    return 0;
+}
+
+static int remove_dir(void **state) {
+    (void)state;
+    return rmdir(dir);
+}
+
+static void put(const char *path, const void *data, size_t size) {
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    fclose(f);
+}
+
+static void assert_file(const char *path, const char *text) {
+    static char found[100000];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(found, 1, sizeof found, f);
+    fclose(f);
+    assert_int_equal(n, strlen(text));
+    assert_memory_equal(found, text, n);
+}
+
+static int open_files(void) { return entries("/proc/self/fd", false); }
+
+/* Everything in an input, through the window. */
+static size_t read_all(hd_in in, char *to, size_t capacity, bool *failed) {
+    hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
+    hd__reader r;
+    size_t n = 0;
+    assert_true(hd__reader_open(&r, &m, in));
+    do {
+        size_t window = (size_t)(r.end - r.at);
+        assert_true(window <= capacity - n);
+        if (window) memcpy(to + n, r.at, window);
+        n += window;
+        r.at = r.end;
+    } while (hd__reader_fill(&r));
+    *failed = r.failed;
+    hd__reader_close(&r);
+    assert_int_equal(m.used, 0);
+    return n;
+}
+
+static void assert_reads(hd_in in, const char *text) {
+    static char found[300000];
+    bool failed;
+    assert_int_equal(read_all(in, found, sizeof found, &failed), strlen(text));
+    assert_memory_equal(found, text, strlen(text));
+    assert_false(failed);
+}
+
+/* Inputs --------------------------------------------------------------------------------------- */
+
+static void memory_and_callbacks_read_alike(void **state) {
+    static char text[200001];
+    static const size_t chunks[] = { 0, 1, 7, 65535, 65536, 65537, 1000000 };
+    uint64_t seed = 1;
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof text; i++) text[i] = (char)('a' + hd__test_below(&seed, 26));
+    assert_reads(hd_in_memory(text, sizeof text - 1), text);
+    assert_reads(hd_in_memory(NULL, 0), "");
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        hd__reads r = { .data = text, .size = sizeof text - 1 };
+        r.chunk = chunks[i];
+        assert_reads(hd__faults_in(&r), text);
+    }
+}
+
+static void the_window_knows_offset_and_line(void **state) {
+    static char text[150000];
+    uint64_t seed = 2;
+    hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++) text[i] = hd__test_below(&seed, 20) ? 'x' : '\n';
+    for (size_t chunk = 0; chunk < 4; chunk++) {
+        hd__reads input = { .data = text, .size = sizeof text };
+        hd__reader r;
+        size_t offset = 0, line = 1;
+        input.chunk = (size_t[]){ 0, 1, 1000, 65536 }[chunk];
+        assert_true(hd__reader_open(&r, &m, chunk ? hd__faults_in(&input) : hd_in_memory(text, sizeof text)));
+        do {
+            while (r.at < r.end) {
+                size_t step = 1 + hd__test_below(&seed, 5000);
+                if (step > (size_t)(r.end - r.at)) step = (size_t)(r.end - r.at);
+                assert_memory_equal(r.at, text + offset, step);
+                for (size_t i = 0; i < step; i++) line += text[offset + i] == '\n';
+                r.at += step;
+                offset += step;
+                assert_int_equal(hd__reader_offset(&r), offset);
+                if (hd__test_below(&seed, 3)) continue;
+                /* also of a place before, while it is in the window */
+                size_t back = hd__test_below(&seed, (uint64_t)(r.at - r.start) + 1), there = line;
+                for (size_t i = 1; i <= back; i++) there -= text[offset - i] == '\n';
+                assert_int_equal(hd__reader_line(&r, offset - back), there);
+                if (hd__test_below(&seed, 2)) assert_int_equal(hd__reader_line(&r, offset), line);
+            }
+        } while (hd__reader_fill(&r));
+        assert_int_equal(offset, sizeof text);
+        assert_int_equal(hd__reader_line(&r, offset), line);
+        assert_false(hd__reader_fill(&r)); /* the end stays the end */
+        hd__reader_close(&r);
+    }
+    assert_int_equal(m.used, 0);
+}
+
+static void a_failing_read_ends_the_input(void **state) {
+    char found[20];
+    bool failed;
+    (void)state;
+    for (uint64_t fail_at = 1; fail_at <= 6; fail_at++) {
+        hd__reads r = { .data = "0123456789", .size = 10 };
+        r.chunk = 2;
+        r.fail_at = fail_at;
+        assert_int_equal(read_all(hd__faults_in(&r), found, sizeof found, &failed), 2 * (fail_at - 1));
+        assert_true(failed);
+        assert_int_equal(r.count, fail_at); /* not asked again */
+    }
+}
+
+static int64_t claims_too_much(void *user, void *buffer, size_t capacity) {
+    memset(buffer, 'x', capacity);
+    return *(int64_t *)user ? *(int64_t *)user : (int64_t)capacity + 1;
+}
+
+static void a_read_past_the_buffer_is_a_failure(void **state) {
+    static int64_t claims[] = { 0, INT64_MAX, INT64_MIN, -2 };
+    char found[1];
+    bool failed;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(read_all(hd_in_callback(claims_too_much, &claims[i]), found, 0, &failed), 0);
+        assert_true(failed);
+    }
+}
+
+static void a_window_without_memory_does_not_open(void **state) {
+    hd__faults f = { 0 };
+    hd__reads input = { .data = "abc", .size = 3 };
+    hd__reader r;
+    (void)state;
+    f.fail_at = 1;
+    hd__mem m = hd__mem_make(hd__faults_allocator(&f), 0);
+    assert_false(hd__reader_open(&r, &m, hd__faults_in(&input)));
+    hd__reader_close(&r);
+    assert_true(hd__reader_open(&r, &m, hd_in_memory("abc", 3))); /* which needs none */
+    hd__reader_close(&r);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+static void files_open(void **state) {
+    static char big[200000];
+    const char *path = in_dir("file");
+    hd_error err;
+    hd_in in;
+    int before = open_files();
+    (void)state;
+    memset(big, 'b', sizeof big - 1);
+    put(path, big, sizeof big - 1);
+    assert_int_equal(hd_in_open(path, &in, &err), HD_OK);
+    remove(path); /* an open file stays readable */
+    assert_reads(in, big);
+    hd_in_close(&in);
+    hd_in_close(&in);
+    put(path, "", 0);
+    assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+    assert_reads(in, "");
+    hd_in_close(&in);
+    assert_int_equal(open_files(), before);
+}
+
+static void pipes_and_devices_are_read_as_they_come(void **state) {
+    const char *path = in_dir("pipe");
+    static char big[50001];
+    char name[40], found[100];
+    bool failed;
+    int before = open_files(), both, ends[2];
+    hd_in in;
+    (void)state;
+    memset(big, 'p', sizeof big - 1);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    both = open(path, O_RDWR);
+    assert_int_equal(write(both, big, sizeof big - 1), sizeof big - 1);
+    assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+    close(both);
+    assert_reads(in, big);
+    hd_in_close(&in);
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "hello", 5), 5);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", ends[0]);
+    assert_int_equal(hd_in_open(name, &in, NULL), HD_OK);
+    close(ends[0]);
+    close(ends[1]);
+    assert_reads(in, "hello");
+    hd_in_close(&in);
+
+    assert_int_equal(hd_in_open("/dev/null", &in, NULL), HD_OK);
+    assert_reads(in, "");
+    hd_in_close(&in);
+    /* A regular file of size 0 that has content all the same. */
+    assert_int_equal(hd_in_open("/proc/self/comm", &in, NULL), HD_OK);
+    assert_true(read_all(in, found, sizeof found, &failed) > 1);
+    hd_in_close(&in);
+    assert_int_equal(open_files(), before);
+}
+
+static void what_does_not_open_is_named(void **state) {
+    const char *missing = in_dir("no such file");
+    hd_in in, untouched;
+    hd_error err;
+    int before = open_files();
+    (void)state;
+    memset(&in, 0x77, sizeof in);
+    untouched = in;
+    assert_int_equal(hd_in_open(missing, &in, &err), HD_IO);
+    assert_int_equal(err.status, HD_IO);
+    assert_non_null(strstr(err.message, missing));
+    assert_non_null(strstr(err.message, strerror(ENOENT)));
+    assert_true(err.offset == HD_UNKNOWN);
+    assert_int_equal(err.line, 0);
+    assert_int_equal(hd_in_open(dir, &in, &err), HD_IO);
+    assert_non_null(strstr(err.message, dir));
+    assert_non_null(strstr(err.message, "directory"));
+    assert_int_equal(hd_in_open("", &in, &err), HD_IO);
+    assert_int_equal(hd_in_open(NULL, &in, &err), HD_INVALID);
+    assert_int_equal(err.status, HD_INVALID);
+    assert_int_equal(hd_in_open(missing, &in, NULL), HD_IO);
+    assert_memory_equal(&in, &untouched, sizeof in);
+    assert_int_equal(open_files(), before);
+}
+
+/* Outputs -------------------------------------------------------------------------------------- */
+
+static void a_buffer_grows_and_stays_whole(void **state) {
+    hd__faults f = { 0 };
+    (void)state;
+    HD__EACH_FAULT(f) {
+        hd_buffer b = { 0 };
+        char expected[3000];
+        size_t n = 0, refused = 0;
+        uint64_t seed = 3;
+        b.allocator = hd__faults_allocator(&f);
+        hd_out out = hd_out_memory(&b);
+        while (n < 2500) {
+            char piece[400];
+            size_t size = hd__test_below(&seed, sizeof piece);
+            memset(piece, (int)('a' + n % 26), size);
+            hd_status status = out.write(out.user, piece, size);
+            if (status) {
+                assert_int_equal(status, HD_OUT_OF_MEMORY);
+                refused++;
+            } else {
+                memcpy(expected + n, piece, size);
+                n += size;
+            }
+            assert_int_equal(b.size, n);
+            if (n) assert_memory_equal(b.data, expected, n);
+        }
+        assert_int_equal(refused, f.failed);
+        assert_int_equal(out.write(out.user, expected, SIZE_MAX - 10), HD_OUT_OF_MEMORY);
+        assert_int_equal(out.write(out.user, NULL, 0), HD_OK);
+        assert_int_equal(b.size, n);
+        hd_buffer_free(&b);
+        assert_null(b.data);
+        hd_buffer_free(&b);
+    }
+    assert_true(f.fail_at > 3);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+    hd_buffer_free(NULL);
+}
+
+static void a_buffer_is_used_again(void **state) {
+    hd_buffer b = { 0 };
+    hd_out out = hd_out_memory(&b);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 1000; k++) assert_int_equal(out.write(out.user, "abc", 3), HD_OK);
+        assert_int_equal(b.size, 3000);
+        assert_memory_equal(b.data + 2997, "abc", 3);
+        hd_buffer_free(&b);
+    }
+}
+
+static void stdio_files_are_written(void **state) {
+    const char *path = in_dir("stdio");
+    FILE *f = fopen(path, "w+b");
+    hd_out out = hd_out_file(f);
+    (void)state;
+    assert_int_equal(out.write(out.user, "ab\0c", 4), HD_OK);
+    assert_int_equal(out.write(out.user, "", 0), HD_OK);
+    assert_int_equal(ftell(f), 4);
+    fclose(f);
+    f = fopen(path, "rb"); /* not for writing */
+    out = hd_out_file(f);
+    assert_int_equal(out.write(out.user, "x", 1), HD_IO);
+    fclose(f);
+    f = fopen("/dev/full", "wb");
+    setvbuf(f, NULL, _IONBF, 0);
+    out = hd_out_file(f);
+    assert_int_equal(out.write(out.user, "x", 1), HD_IO);
+    fclose(f);
+}
+
+/* Random pieces through a sink; what it returned. */
+static hd_status through_sink(hd_out out, char *text, size_t size, uint64_t seed) {
+    hd_sink s;
+    hd__sink_begin(&s, out);
+    for (size_t at = 0; at < size;) {
+        size_t n = hd__test_below(&seed, hd__test_below(&seed, 4) ? 300 : 9000);
+        if (n > size - at) n = size - at;
+        hd__sink_put(&s, text + at, n);
+        at += n;
+    }
+    return hd__sink_flush(&s);
+}
+
+static void a_sink_gathers_writes(void **state) {
+    static char text[100000];
+    uint64_t seed = 4;
+    hd__write_faults w = { 0 };
+    hd_sink s;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)hd__test_random(&seed);
+    assert_int_equal(through_sink(hd__faults_out(&w), text, sizeof text, 5), HD_OK);
+    assert_int_equal(w.size, sizeof text);
+    assert_memory_equal(w.data, text, sizeof text);
+    assert_true(w.count < 60);
+    hd__write_faults_free(&w);
+    hd__sink_begin(&s, hd__faults_out(&w));
+    assert_int_equal(hd__sink_flush(&s), HD_OK);
+    assert_int_equal(w.count, 0); /* nothing to write, nothing written */
+    hd__sink_pad(&s, 3);
+    hd__sink_str(&s, hd_cstr("x"));
+    assert_int_equal(hd__sink_flush(&s), HD_OK);
+    assert_int_equal(hd__sink_flush(&s), HD_OK);
+    assert_int_equal(w.count, 1);
+    assert_int_equal(w.size, 4);
+    assert_memory_equal(w.data, "   x", 4);
+    hd__write_faults_free(&w);
+}
+
+static void a_failed_write_sticks(void **state) {
+    static char text[50000];
+    hd_status status = HD_IO;
+    (void)state;
+    for (uint64_t i = 1; status; i++) {
+        hd__write_faults w = { 0 };
+        w.fail_at = i;
+        w.status = i % 2 ? HD_CANCELLED : HD_IO;
+        status = through_sink(hd__faults_out(&w), text, sizeof text, 6);
+        if (w.count >= i) assert_int_equal(status, w.status); /* passed on as it is */
+        else assert_int_equal(status, HD_OK);
+        assert_int_equal(w.after, 0);
+        hd__write_faults_free(&w);
+        assert_true(i < 1000);
+    }
+}
+
+/* Files that appear whole ---------------------------------------------------------------------- */
+
+static hd_status write_to(hd_file *file, const char *text) {
+    hd_out out = hd_file_out(file);
+    return out.write(out.user, text, strlen(text));
+}
+
+static void a_file_appears_when_committed(void **state) {
+    const char *path = in_dir("new");
+    hd_file file;
+    struct stat st;
+    int before = open_files();
+    mode_t mask = umask(027);
+    (void)state;
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    umask(mask);
+    assert_int_equal(write_to(&file, "one "), HD_OK);
+    assert_int_equal(write_to(&file, ""), HD_OK);
+    assert_int_equal(write_to(&file, "two"), HD_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_file(path, "one two");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_INVALID); /* it is closed */
+    hd_file_discard(&file);
+    assert_file(path, "one two");
+    assert_int_equal(entries(dir, false), 1);
+    assert_int_equal(open_files(), before);
+}
+
+static void a_discarded_file_leaves_nothing(void **state) {
+    hd_file file;
+    int before = open_files();
+    (void)state;
+    put(in_dir("old"), "old", 3);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hd_file_create(in_dir(i ? "old" : "new"), &file, NULL), HD_OK);
+        assert_int_equal(write_to(&file, "text"), HD_OK);
+        hd_file_discard(&file);
+        hd_file_discard(&file);
+    }
+    assert_file(in_dir("old"), "old");
+    assert_int_equal(entries(dir, false), 1);
+    assert_int_equal(open_files(), before);
+}
+
+static void a_new_file_replaces_an_old_one(void **state) {
+    const char *path = in_dir("old");
+    hd_file a, b;
+    (void)state;
+    put(path, "a longer old text", 17);
+    assert_int_equal(hd_file_create(path, &a, NULL), HD_OK);
+    assert_int_equal(hd_file_create(path, &b, NULL), HD_OK); /* two at a time do not meet */
+    assert_int_equal(write_to(&b, "second"), HD_OK);
+    assert_int_equal(write_to(&a, "first"), HD_OK);
+    assert_file(path, "a longer old text");
+    assert_int_equal(hd_file_commit(&a, NULL), HD_OK);
+    assert_file(path, "first");
+    assert_int_equal(hd_file_commit(&b, NULL), HD_OK);
+    assert_file(path, "second");
+    assert_int_equal(entries(dir, false), 1);
+}
+
+static void other_peoples_files_are_left_alone(void **state) {
+    const char *path = in_dir("f");
+    hd_file file;
+    char taken[2][4096], *number;
+    (void)state;
+    /* Its next two temporary names, as another process of that id could have left them. */
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    hd_file_discard(&file);
+    *strrchr(file.temporary, '.') = 0;
+    number = strrchr(file.temporary, '.') + 1;
+    unsigned long n = strtoul(number, NULL, 10);
+    *number = 0;
+    for (unsigned long i = 0; i < 2; i++) {
+        snprintf(taken[i], sizeof taken[i], "%.4000s%lu.tmp", file.temporary, n + 1 + i);
+        put(taken[i], "theirs", 6);
+    }
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "ours"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_file(path, "ours");
+    for (int i = 0; i < 2; i++) assert_file(taken[i], "theirs");
+}
+
+static void a_failed_commit_leaves_what_was(void **state) {
+    const char *path = in_dir("taken");
+    hd_file file;
+    hd_error err;
+    int before = open_files();
+    (void)state;
+    assert_int_equal(mkdir(path, 0700), 0); /* which no file can be renamed to */
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, &err), HD_IO);
+    assert_int_equal(err.status, HD_IO);
+    assert_non_null(strstr(err.message, path));
+    assert_int_equal(entries(dir, false), 1);
+    assert_int_equal(entries(path, false), 0);
+    hd_file_discard(&file);
+    assert_int_equal(open_files(), before);
+}
+
+static void paths_that_cannot_be_are_refused(void **state) {
+    char path[5000];
+    hd_file file;
+    hd_error err;
+    int before = open_files();
+    (void)state;
+    assert_int_equal(hd_file_create(NULL, &file, &err), HD_INVALID);
+    assert_int_equal(hd_file_create("", &file, &err), HD_INVALID);
+    hd_file_discard(&file); /* as after any failure */
+    assert_int_equal(hd_file_commit(&file, NULL), HD_INVALID);
+    assert_int_equal(hd_file_create(in_dir("no/such/file"), &file, &err), HD_IO);
+    assert_non_null(strstr(err.message, in_dir("no/such/file")));
+    assert_non_null(strstr(err.message, strerror(ENOENT)));
+    hd_file_discard(&file);
+    /* The longest path that leaves room for the temporary name, and one more. */
+    size_t n = (size_t)snprintf(path, sizeof path, "%s/", dir);
+    while (n < 4046) path[n++] = '.', path[n++] = '/';
+    while (n < 4048) path[n++] = 'f';
+    path[n] = 0;
+    assert_int_equal(hd_file_create(path, &file, &err), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, &err), HD_OK);
+    assert_file(path, "text");
+    path[n++] = 'f';
+    path[n] = 0;
+    assert_int_equal(hd_file_create(path, &file, &err), HD_INVALID);
+    assert_int_equal(err.status, HD_INVALID);
+    assert_string_equal(err.message, "a path of 1 to 4048 bytes expected, 4049 found");
+    assert_int_equal(entries(dir, false), 1);
+    assert_int_equal(open_files(), before);
+}
+
+/* A limit on the size of files fails as a full disk does: a short write, then an error. */
+static void a_full_disk_leaves_the_older_file(void **state) {
+    const char *path = in_dir("old");
+    static char text[20001];
+    struct rlimit unlimited, small;
+    hd_file file;
+    hd_error err;
+    (void)state;
+    memset(text, 't', sizeof text - 1);
+    put(path, "old", 3);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &unlimited);
+    small = unlimited;
+    small.rlim_cur = 10000;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+        setrlimit(RLIMIT_FSIZE, &small);
+        hd_status status = write_to(&file, text);
+        setrlimit(RLIMIT_FSIZE, &unlimited);
+        assert_int_equal(status, HD_IO);
+        if (i == 0) {
+            hd_file_discard(&file);
+        } else { /* there is room again, but what was lost is lost */
+            assert_int_equal(write_to(&file, "more"), HD_IO);
+            assert_int_equal(hd_file_commit(&file, &err), HD_IO);
+            assert_non_null(strstr(err.message, path));
+        }
+        assert_file(path, "old");
+        assert_int_equal(entries(dir, false), 1);
+    }
+}
+
+static void a_written_file_reads_back(void **state) {
+    static char text[100001];
+    uint64_t seed = 7;
+    hd_file file;
+    hd_in in;
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof text; i++) text[i] = (char)('a' + hd__test_below(&seed, 26));
+    assert_int_equal(hd_file_create(in_dir("f"), &file, NULL), HD_OK);
+    assert_int_equal(through_sink(hd_file_out(&file), text, sizeof text - 1, 8), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_int_equal(hd_in_open(in_dir("f"), &in, NULL), HD_OK);
+    assert_reads(in, text);
+    hd_in_close(&in);
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test_teardown(name, empty_dir)
+    const struct CMUnitTest tests[] = {
+        T(memory_and_callbacks_read_alike), T(the_window_knows_offset_and_line),
+        T(a_failing_read_ends_the_input), T(a_read_past_the_buffer_is_a_failure),
+        T(a_window_without_memory_does_not_open), T(files_open),
+        T(pipes_and_devices_are_read_as_they_come), T(what_does_not_open_is_named),
+        T(a_buffer_grows_and_stays_whole), T(a_buffer_is_used_again), T(stdio_files_are_written),
+        T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
+        T(a_discarded_file_leaves_nothing), T(a_new_file_replaces_an_old_one),
+        T(other_peoples_files_are_left_alone), T(a_failed_commit_leaves_what_was),
+        T(paths_that_cannot_be_are_refused), T(a_full_disk_leaves_the_older_file),
+        T(a_written_file_reads_back),
+    };
+    return cmocka_run_group_tests_name("io", tests, make_dir, remove_dir);
+}
