@@ -83,8 +83,9 @@ static int usage(const char *format, ...) {
 static void complain(const char *file, const hd_error *err, const char *kind) {
     fprintf(stderr, "heapdump: %s: ", file);
     if (err->offset != HD_UNKNOWN) fprintf(stderr, "offset %llu: ", (unsigned long long)err->offset);
-    if (err->line > 1) fprintf(stderr, "line %llu: ", (unsigned long long)err->line);
-    fprintf(stderr, "%s%s\n", kind, err->message);
+    fprintf(stderr, "%s%s", kind, err->message);
+    if (err->line > 1) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
+    fputc('\n', stderr);
 }
 
 /* Reading: warnings and, on a terminal, progress go to stderr. --------------------------------- */

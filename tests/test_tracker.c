@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 
 /* What contexts take from the OS, and which request fails. */
@@ -72,7 +73,7 @@ static int setup(void **state) {
     (void)state;
     hd_tracker_stop();
     test_map_calls = test_map_fail_at = test_mapped = 0;
-    test_locks.n = test_locks.deadlocks = test_locks.raise = 0;
+    memset(&test_locks, 0, sizeof test_locks);
     contexts = hd_contexts_create(NULL);
     return contexts ? 0 : -1;
 }
@@ -92,6 +93,7 @@ static void start(hd_capture capture, const char *categories, uint32_t max_frame
 /* The way from the root to a context: "a/b/0x10/<truncated>/:Type". */
 static const char *path_of(uint32_t context, char *end) {
     hd_frame frame = hd_contexts_frame(contexts, context);
+    const char *name = frame.kind == HD_FRAME_TRUNCATED ? "<truncated>" : (const char *)frame.value;
     char text[32];
     if (frame.kind == HD_FRAME_ROOT) {
         assert_int_equal(context, 0);
@@ -100,8 +102,8 @@ static const char *path_of(uint32_t context, char *end) {
         return end;
     }
     if (frame.kind == HD_FRAME_TRUNCATED) assert_null(frame.value);
-    snprintf(text, sizeof text, frame.kind == HD_FRAME_PC ? "/%p" : frame.kind == HD_FRAME_TYPE ? "/:%s" : "/%s",
-             frame.kind == HD_FRAME_TRUNCATED ? "<truncated>" : frame.value);
+    if (frame.kind == HD_FRAME_PC) snprintf(text, sizeof text, "/%p", frame.value);
+    else snprintf(text, sizeof text, frame.kind == HD_FRAME_TYPE ? "/:%s" : "/%s", name);
     end -= strlen(text);
     memcpy(end, text, strlen(text));
     return path_of(frame.parent, end);
@@ -688,18 +690,24 @@ static void threads_have_stacks_of_their_own_while_settings_change(void **state)
     assert_in_range(hd_contexts_count(contexts), 2, 1 + 2 * THREADS + 1);
 }
 
-/* Two threads each turn one condition off and on; both are on whenever they meet. */
+/* Both threads are here; the one that waits spins, so that they go on at the same instant. */
+static void meet(void) {
+    static uint32_t arrived;
+    uint32_t n = __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL);
+    while ((int32_t)(__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) - (n + n % 2)) < 0) {}
+}
+
+/* Two threads each turn one condition on. */
 static void *turn_off_and_on(void *argument) {
     void (*set)(bool) = argument ? hd_tracker_set_recording : hd_tracker_set_heap_profiling;
-    for (int i = 0; i < 3000; i++) {
-        for (int j = 0; j < 10; j++) {
-            set(false);
-            set(true);
-        }
-        pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 20000; i++) {
+        set(false);
+        meet();
+        set(true);
+        meet();
         HD_SCOPE("any", "a");
-        if (hd_tracker_depth() != 1) interned[0][0]++;
-        pthread_barrier_wait(&barrier);
+        if (argument && hd_tracker_depth() != 1) interned[0][0]++;
+        meet();
     }
     return NULL;
 }
@@ -709,11 +717,9 @@ static void conditions_that_two_threads_turn_on_are_both_on(void **state) {
     (void)state;
     start(HD_CAPTURE_DEFAULT, "", 0);
     interned[0][0] = 0;
-    pthread_barrier_init(&barrier, NULL, 2);
     assert_int_equal(pthread_create(&other, NULL, turn_off_and_on, NULL), 0);
     turn_off_and_on(&barrier);
     pthread_join(other, NULL);
-    pthread_barrier_destroy(&barrier);
     assert_int_equal(interned[0][0], 0);
 }
 

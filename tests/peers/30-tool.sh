@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The heapdump command as its help promises: statuses, streams, JSON that a JSON reader reads.
+set -eu
+cd "$(dirname "$0")/../.."
+if ! dpkg -s jq >/dev/null 2>&1; then
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq jq >/dev/null
+fi
+tool=$PWD/build/heapdump
+work=build/peers/tool
+rm -rf $work && mkdir -p $work
+build/examples/record_engine > $work/engine.json
+cd $work
+failed=0
+
+# check NAME WANT GOT
+check() {
+  if [ "$2" = "$3" ]; then echo "PASS $1"; else echo "FAIL $1: '$2' expected, '$3' found"; failed=1; fi
+}
+status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
+
+check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
+check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
+for c in record tree info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
+check "no such command" 2 "$(status "$tool" trees engine.json)"
+check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
+check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
+check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
+check "no file" 2 "$(status "$tool" tree)"
+check "record without a program" 2 "$(status "$tool" record)"
+check "an --at that is none" 2 "$(status "$tool" record --at noon -- true)"
+check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
+
+printf '{"traceEvents":[\n{"pid":1,]}' > bad.json
+check "a bad file, strict" "1 heapdump: bad.json: offset 26: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
+printf 'ELF' > not.json
+check "no heap dump" 1 "$(status "$tool" tree not.json)"
+: > empty.json
+check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(status "$tool" tree empty.json) $(cat err)"
+printf '{"traceEvents":[]}' > none.json
+check "a trace without heaps: info lists none" "0 none.json: chrome, 0 heaps" "$(status "$tool" info none.json) $(cat out)"
+check "a trace without heaps: no tree" 1 "$(status "$tool" tree none.json)"
+
+"$tool" tree --exact engine.json > tree
+check "tree" "4494304  100.0%  5  engine, engine, pid 1, dump 0x1" "$(head -1 tree)"
+check "standard input" "$(cat tree)" "$("$tool" tree --exact - < engine.json)"
+check "a pipe by name" "$(cat tree)" "$("$tool" tree --exact <(cat engine.json))"
+"$tool" tree --exact -o tree.out engine.json
+check "-o" "$(cat tree)" "$(cat tree.out)"
+check "-o into nothing" 1 "$(status "$tool" tree -o no/where engine.json)"
+check "a full device" 1 "$( ("$tool" tree engine.json > /dev/full) 2> err && echo 0 || echo $?)"
+check "--by type" "Texture" "$("$tool" tree --by type engine.json | sed -n '2s/.*: //p')"
+check "--min-bytes" 4 "$("$tool" tree --min-bytes 4M engine.json | grep -c -v other)"
+check "two files, one bad: the good one is shown" "1 $(cat tree)" "$(status "$tool" tree --exact no.json engine.json) $(cat out)"
+check "tree --json" '4494304 null "LoadLevel"' "$("$tool" tree --json engine.json | jq -r '.heaps[0].rows | "\(.[0].bytes) \(.[0].axis) \"\(.[1].name)\""')"
+check "info --json" '[1,"engine","0x1","engine",4494304,5]' "$("$tool" info --json engine.json | jq -c '.files[0].heaps[0] | [.pid, .process, .dump, .allocator, .bytes, .blocks]')"
+check "selecting" 1 "$(status "$tool" tree --pid 7 engine.json)"
+check "selecting an allocator" 0 "$(status "$tool" tree --allocator engine --pid 1 --dump 0x1 engine.json)"
+
+"$tool" convert --to chrome -o again.json engine.json
+check "convert gives back what it reads" "$(cat engine.json)" "$(cat again.json)"
+"$tool" convert --to chrome --top 1 -o top.json engine.json
+check "convert condenses" "$("$tool" tree --exact --top 1 engine.json)" "$("$tool" tree --exact --min-bytes 0 top.json)"
+check "convert to nothing known" 2 "$(status "$tool" convert --to elf engine.json)"
+check "a convert that fails leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
+check "nothing temporary is left" "" "$(ls | grep tmp || true)"
+exit $failed
