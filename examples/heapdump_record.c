@@ -182,11 +182,14 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-static void refresh_modules(void) {
+static void refresh_modules(void) { dl_iterate_phdr(each_module, NULL); }
+
+/* Not in a signal handler, and not in the middle of the program: a dlsym that finds nothing allocates
+   and leaves its message to the program's next dlerror. */
+static void find_transparent(void) {
     static const char *const names[] = {
         "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",
         "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
-    dl_iterate_phdr(each_module, NULL);
     transparent_count = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *p = dlsym(RTLD_DEFAULT, names[i]);
@@ -196,6 +199,7 @@ static void refresh_modules(void) {
         transparent[transparent_count].start = (uintptr_t)p;
         transparent[transparent_count++].end = (uintptr_t)p + symbol->st_size;
     }
+    dlerror();
 }
 
 /* The latest module wins: an address may have been another object's before a dlclose. */
@@ -323,6 +327,10 @@ static void dump(void) {
 }
 
 static void dump_at_end(void) {
+    if (getpid() != own_pid) return;
+    hd_record_suspend();
+    find_transparent();
+    hd_record_resume();
     if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && !dumps)) dump();
     if (at == AT_PEAK && hd_recorder_live_bytes(recorder) >= peak_at) dump();
     if (at == AT_SIGNAL && pending) dump();
@@ -446,6 +454,7 @@ static void start(void) {
     started_us = now_us();
     next_ms = started_us / 1000 + at_every_ms;
     refresh_modules();
+    find_transparent();
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     recorder = hd_recorder_create(&desc, NULL);

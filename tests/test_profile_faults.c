@@ -94,13 +94,12 @@ static hd_status run_tree(const fixture *f, const hd_options *o, char **text, hd
 }
 
 static hd_status run_print(const fixture *f, const hd_options *o, char **text, hd_error *err) {
-    hd_write_fn write = hd__faults_write;
     hd__write_faults w = { 0 };
     hd_status status = hd_print_tree(&(hd_heap){ .breakdown = f->breakdown }, &(hd_tree_options){ .options = *o },
-                                     hd_out_callback(write, &w));
+                                     hd__faults_out(&w));
     err->status = status; /* the call has no error of its own */
     if (!status) {
-        assert_int_equal(write(&w, "", 1), HD_OK);
+        assert_int_equal(hd__faults_write(&w, "", 1), HD_OK);
         *text = strdup((const char *)w.data);
     }
     hd__write_faults_free(&w);

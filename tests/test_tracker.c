@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -693,14 +694,15 @@ static void threads_have_stacks_of_their_own_while_settings_change(void **state)
 /* Both threads are here; the one that waits spins, so that they go on at the same instant. */
 static void meet(void) {
     static uint32_t arrived;
-    uint32_t n = __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL);
-    while ((int32_t)(__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) - (n + n % 2)) < 0) {}
+    uint32_t n = __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL), spins = 0;
+    while ((int32_t)(__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) - (n + n % 2)) < 0)
+        if (++spins > 2000) sched_yield();
 }
 
 /* Two threads each turn one condition on. */
 static void *turn_off_and_on(void *argument) {
     void (*set)(bool) = argument ? hd_tracker_set_recording : hd_tracker_set_heap_profiling;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 10000; i++) {
         set(false);
         meet();
         set(true);
