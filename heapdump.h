@@ -4760,18 +4760,27 @@ static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
     return hd_str_compare(hd_cstr(x->dump), hd_cstr(y->dump)) < 0;
 }
 
-/* Ids for the nodes of a heap, appended to `ids`. */
+static hd_rows hd__heap_rows(const hd_heap *heap) {
+    return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
+}
+
+/* Ids for the nodes that a heap uses, appended to `ids`. */
 static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
-    for (uint32_t a = 0; a < hd__heap_axes(heap); a++) {
+    hd_rows rows = hd__heap_rows(heap);
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
         hd__tree *tree = &o->dictionary->tree[a];
         uint32_t *ids;
         if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
         ids = o->ids + hd__len(o->ids);
+        memset(ids, 0, axis.node_count * sizeof *ids);
+        for (uint32_t i = 0; i < rows.count; i++) ids[rows.node[(size_t)i * rows.axis_count + a]] = 1;
+        for (uint32_t i = axis.node_count; i-- > 1;) ids[axis.parent[i]] |= ids[i];
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
-            HD__TRY(hd__tree_child(&o->dictionary->mem, &o->dictionary->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                   axis.node_name[i], false, &ids[i], err));
+            if (ids[i])
+                HD__TRY(hd__tree_child(&o->dictionary->mem, &o->dictionary->arena, tree, HD_NONE - 1,
+                                       ids[axis.parent[i]], axis.node_name[i], false, &ids[i], err));
         hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
     }
     return HD_OK;

@@ -4,9 +4,9 @@
 //     make bench BENCH_ARGS=--benchmark_filter=export   a part of it
 //
 // A benchmark is called "comparison|who"; those that share the comparison are set beside each other in
-// the table at the end, "ours" being what the ratio refers to. What is shown is the median of the
-// repetitions, in CPU time, and the repetitions of all benchmarks are run in random order, so that
-// whatever else the machine is doing falls on all of them alike.
+// the table at the end, "ours" being what the ratio refers to. What is shown is the fastest of the
+// repetitions, in CPU time, and the repetitions of all benchmarks are run in random order: what else the
+// machine is doing only ever adds, and falls on all of them alike.
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -90,50 +90,45 @@ benchmark::internal::Benchmark *compare(const std::string &what, const char *who
     return benchmark::RegisterBenchmark((what + "|" + who).c_str(), run);
 }
 
-// Shows the medians as they come, and at the end one line per pair.
-class Table : public benchmark::ConsoleReporter {
+// A line on stderr when a benchmark is done, and at the end one line per pair.
+class Table : public benchmark::BenchmarkReporter {
   public:
-    Table() : ConsoleReporter(OO_Tabular) {}
+    bool ReportContext(const Context &) override { return true; }
 
     void ReportRuns(const std::vector<Run> &runs) override {
         std::vector<double> values;
-        std::vector<Run> shown;
         for (const Run &run : runs) {
             if (run.error_occurred) die(run.error_message.c_str());
             if (run.run_type == Run::RT_Iteration) values.push_back(value(run));
-            if (run.run_type != Run::RT_Iteration ? run.aggregate_name == "median" : run.repetitions <= 1)
-                shown.push_back(run);
         }
-        ConsoleReporter::ReportRuns(shown);
-        if (values.empty()) return;
-        std::sort(values.begin(), values.end());
         const Run &run = runs.front();
         const std::string name = run.run_name.function_name;
         const size_t bar = name.rfind('|');
         Line line;
         line.who = name.substr(bar + 1);
-        line.value = values[values.size() / 2];
-        line.spread = (values.back() - values.front()) / line.value;
-        line.input = run.counters.count("MB") ? static_cast<double>(run.counters.at("MB")) : 0;
+        line.value = *std::min_element(values.begin(), values.end());
+        line.spread = *std::max_element(values.begin(), values.end()) / line.value - 1;
+        line.input = run.counters.count("MB") ? run.counters.at("MB").value : 0;
         line.bytes = run.counters.count("bytes") != 0;
         results[name.substr(0, bar)].push_back(line);
+        std::fprintf(stderr, "%3d  %-44s %-24s %11s\n", ++done, name.substr(0, bar).c_str(), line.who.c_str(),
+                     line.text().c_str());
     }
 
     void Finalize() override {
-        std::printf("\n%-44s %11s   %-22s %11s %9s  %s\n", "", "ours", "peer", "peer's", "ratio", "spread");
+        std::printf("\n%-44s %11s   %-22s %11s %9s   %s\n", "", "ours", "peer", "peer's", "ratio", "spread");
         for (const std::string &what : comparisons) {
-            const Line *ours = nullptr;
-            for (const Line &line : results[what])
-                if (line.who == "ours") ours = &line;
-            if (!ours) continue;
-            for (const Line &line : results[what])
-                if (&line != ours)
-                    std::printf("%-44s %11s   %-22s %11s %9.2f  %2.0f%% %2.0f%%\n", what.c_str(), ours->text().c_str(),
-                                line.who.c_str(), line.text().c_str(), line.value / ours->value, 100 * ours->spread,
-                                100 * line.spread);
+            std::vector<Line> &lines = results[what];
+            std::sort(lines.begin(), lines.end(), [](const Line &a, const Line &b) { return a.who < b.who; });
+            for (const Line &ours : lines)
+                for (const Line &peer : lines)
+                    if (ours.who == "ours" && peer.who != "ours")
+                        std::printf("%-44s %11s   %-22s %11s %9.*f   %2.0f%% %2.0f%%\n", what.c_str(), ours.text().c_str(),
+                                    peer.who.c_str(), peer.text().c_str(), peer.value < 0.1 * ours.value ? 4 : 2,
+                                    peer.value / ours.value, 100 * ours.spread, 100 * peer.spread);
         }
-        std::printf("\nratio: peer's time (or bytes) over ours; above 1, ours is the better.\n"
-                    "spread: of the repetitions, slowest minus fastest over the median; ours, peer's.\n");
+        std::printf("\nratio: the peer's time (or bytes) over ours; above 1, ours is the better.\n"
+                    "spread: how much longer the slowest repetition took than the fastest; ours, peer's.\n");
         std::fflush(stdout);
     }
 
@@ -155,6 +150,7 @@ class Table : public benchmark::ConsoleReporter {
         }
     };
     std::map<std::string, std::vector<Line>> results;
+    int done = 0;
 
     static double value(const Run &run) {
         if (run.counters.count("bytes")) return run.counters.at("bytes");
@@ -177,7 +173,8 @@ struct Step {  // a random live block is freed, another is allocated
     Block block;
 };
 
-constexpr size_t kSteps = 1000000, kLookups = 1000000;
+constexpr size_t kSteps = 900000, kLookups = 500000;
+constexpr int kRepetitions = 3;
 
 // A program with n live blocks, as its malloc saw it.
 struct Program {
@@ -362,6 +359,27 @@ void fill(Map &map, const Program &p) {
     for (size_t i = 0; i < p.n; i++) map.insert(p.live[i], static_cast<uint32_t>(i));
 }
 
+// A register with all live blocks in it, kept from one benchmark to the next: filling one takes longer
+// than what is measured on it. There is one that stays as it is, and one that ages, step by step.
+template <class Map>
+struct Filled {
+    Map map;
+    double bytes_each;
+    const Step *step;
+
+    explicit Filled(const Program &p) : step(p.steps) {
+        malloc_trim(0);
+        const size_t before = map.bytes();
+        fill(map, p);
+        bytes_each = static_cast<double>(map.bytes() - before) / static_cast<double>(p.n);
+    }
+};
+template <class Map>
+Filled<Map> &filled(const Program &p, bool ages) {
+    static std::map<std::pair<size_t, bool>, Filled<Map>> all;
+    return all.try_emplace({p.n, ages}, p).first->second;
+}
+
 // All live blocks into an empty register, in the order in which they were allocated.
 template <class Map>
 void register_fill(benchmark::State &state, const Program &p) {
@@ -374,28 +392,25 @@ void register_fill(benchmark::State &state, const Program &p) {
 // A random block is freed, another allocated, mostly where one was freed before.
 template <class Map>
 void register_churn(benchmark::State &state, const Program &p) {
-    Map map;
-    malloc_trim(0);
-    fill(map, p);
-    const Step *step = p.steps;
+    Filled<Map> &aging = filled<Map>(p, true);
+    const Step *step = aging.step;
     uint32_t time = 0;
     size_t missing = 0;
     for (auto _ : state) {
         Value freed;
-        missing += !map.remove(step->freed, &freed);
+        missing += !aging.map.remove(step->freed, &freed);
         benchmark::DoNotOptimize(freed);
-        map.insert(step->block, time++);
+        aging.map.insert(step->block, time++);
         step++;
     }
-    must(!missing && map.count() == p.n, "the register lost blocks");
+    must(!missing && aging.map.count() == p.n && step <= p.steps + kSteps, "the register lost blocks");
+    aging.step = step;
 }
 
-// Is this address live, and what is there? As often yes (hit) or no (miss) as all.
+// Is this address live, and what is there? Always yes (a hit) or always no (a miss).
 template <class Map>
 void register_find(benchmark::State &state, const Program &p, const std::vector<uint64_t> &addresses, bool hit) {
-    Map map;
-    malloc_trim(0);
-    fill(map, p);
+    Map &map = filled<Map>(p, false).map;
     const uint64_t *address = addresses.data();
     size_t found = 0;
     for (auto _ : state) {
@@ -406,14 +421,14 @@ void register_find(benchmark::State &state, const Program &p, const std::vector<
     must(found == (hit ? addresses.size() : 0), "a look-up went wrong");
 }
 
-// The longest that one allocation has to wait, while growing from empty. Of several runs, which do the
+// The longest that one allocation has to wait, while growing from empty. Of two runs, which do the
 // same, the shortest time counts for each insertion: what else the machine did is left out.
 template <class Map>
 void register_slowest(benchmark::State &state, const Program &p) {
     using Clock = std::chrono::steady_clock;
     for (auto _ : state) {
         std::vector<int64_t> shortest(p.n, INT64_MAX);
-        for (int run = 0; run < 3; run++) {
+        for (int run = 0; run < 2; run++) {
             Map map;
             malloc_trim(0);
             for (size_t i = 0; i < p.n; i++) {
@@ -429,10 +444,7 @@ void register_slowest(benchmark::State &state, const Program &p) {
 // Bytes per live block, by the structure's own account (of the allocator, for the peers).
 template <class Map>
 void register_account(benchmark::State &state, const Program &p) {
-    Map map;
-    fill(map, p);
-    for (auto _ : state) benchmark::DoNotOptimize(map.bytes());
-    state.counters["bytes"] = static_cast<double>(map.bytes()) / static_cast<double>(p.n);
+    for (auto _ : state) state.counters["bytes"] = filled<Map>(p, false).bytes_each;
 }
 
 // Bytes per live block that the OS says are in memory because of it: measured in a child process, so
@@ -453,8 +465,10 @@ void register_resident(benchmark::State &state, const Program &p) {
     const pid_t child = fork();
     if (!child) {
         Map map;
+        uint64_t sum = 0;
+        for (size_t i = 0; i < p.n; i++) sum += p.live[i].address;  // the pages of the list count from here on
+        benchmark::DoNotOptimize(sum);
         malloc_trim(0);
-        for (size_t i = 0; i < p.n; i++) benchmark::DoNotOptimize(p.live[i].address);  // map the pages of the list
         const size_t before = resident();
         fill(map, p);
         each = static_cast<double>(resident() - before) / static_cast<double>(p.n);
@@ -475,13 +489,13 @@ void add_register(const char *who, size_t n) {
     const std::string size = n >= 1000000 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k";
     const std::string in = "register, " + size + " live: ";
     compare(in + "free + alloc", who, [=](State &s) { register_churn<Map>(s, program(n)); })
-        ->Iterations(kSteps)->Repetitions(3);
+        ->Iterations(kSteps / kRepetitions)->Repetitions(kRepetitions);
     compare(in + "look-up, hit", who, [=](State &s) { register_find<Map>(s, program(n), program(n).hits, true); })
-        ->Iterations(kLookups)->Repetitions(3);
+        ->Iterations(kLookups)->Repetitions(kRepetitions);
     compare(in + "look-up, miss", who, [=](State &s) { register_find<Map>(s, program(n), program(n).misses, false); })
-        ->Iterations(kLookups)->Repetitions(3);
+        ->Iterations(kLookups)->Repetitions(kRepetitions);
     compare(in + "insert, from empty", who, [=](State &s) { register_fill<Map>(s, program(n)); })
-        ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(3);
+        ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(kRepetitions);
     if (n >= 1000000)
         compare(in + "slowest insert", who, [=](State &s) { register_slowest<Map>(s, program(n)); })
             ->Iterations(1)->UseManualTime();
@@ -839,31 +853,31 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
             benchmark::DoNotOptimize(breakdown->entries.count);
             hd_breakdown_free(breakdown);
         }
-    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(3);
+    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
     compare(full, "the document, plainly", [=](benchmark::State &state) {
         for (auto _ : state) {
             const Document document(heap(), cutoff);
             benchmark::DoNotOptimize(document.count());
         }
-    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(kRepetitions);
 }
 
 // -------------------------------------------------------------------------------------- reading
-// A trace as we write it, read back. Peer, for scale: finding every newline in the same bytes, which is
+// A trace as we write it, two processes with two dumps of that heap each, read back. Peer, for scale: finding every newline in the same bytes, which is
 // about the least that anyone who looks at all of them can do.
 
 std::string written(const hd_profile *self, const hd_breakdown *cumulative) {
-    hd_heap heaps[8] = {};
+    hd_heap heaps[4] = {};
     hd_buffer buffer = {};
-    for (size_t i = 0; i < 8; i++) {
-        heaps[i].pid = 1 + i / 4;
+    for (size_t i = 0; i < 4; i++) {
+        heaps[i].pid = 1 + i / 2;
         heaps[i].dump = i % 2 ? "0x2" : "0x1";
         heaps[i].time_us = 1000 * (1 + i % 2);
-        heaps[i].allocator = i / 2 % 2 ? "malloc" : "partition_alloc";
+        heaps[i].allocator = "malloc";
         heaps[i].profile = self;
         heaps[i].breakdown = cumulative;
     }
-    must(hd_chrome_write(heaps, 8, nullptr, hd_out_memory(&buffer), nullptr) == HD_OK, "hd_chrome_write failed");
+    must(hd_chrome_write(heaps, 4, nullptr, hd_out_memory(&buffer), nullptr) == HD_OK, "hd_chrome_write failed");
     std::string text(reinterpret_cast<char *>(buffer.data), buffer.size);
     hd_buffer_free(&buffer);
     return text;
@@ -887,11 +901,11 @@ void add_reading(const char *what, bool cumulative) {
         for (auto _ : state) {
             hd_dump *dump = nullptr;
             must(hd_read_memory(text.data(), text.size(), nullptr, &dump, nullptr) == HD_OK, "hd_read_memory failed");
-            must(hd_dump_heap_count(dump) == 8, "heaps are missing");
+            must(hd_dump_heap_count(dump) == 4, "heaps are missing");
             hd_dump_free(dump);
         }
         state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
-    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(3);
+    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
     compare(full, "memchr for newlines", [=](benchmark::State &state) {
         const std::string &text = trace(cumulative);
         for (auto _ : state) {
@@ -901,7 +915,7 @@ void add_reading(const char *what, bool cumulative) {
             benchmark::DoNotOptimize(lines);
         }
         state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
-    })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(3);
+    })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
 }  // namespace
@@ -923,7 +937,6 @@ int main(int argc, char **argv) {
     add_export("at least 0.1% of the total", {0, 0.001, 0, 0});
     add_export("at least 64 KiB", {64 * 1024, 0, 0, 0});
     add_export("the top 10 of each", {0, 0, 0, 10});
-    add_export("everything", {0, 0, 0, 0});
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
     Table table;

@@ -1,0 +1,501 @@
+/* Writing traces: reading gives back what was written, equal heaps give equal bytes, and nothing that
+   fails goes unnoticed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "heaps.h"
+#include "traces.h"
+
+/* Writes; the bytes end in a NUL that is not counted. */
+static hd_buffer written(const hd_heap *heaps, size_t count) {
+    hd_buffer bytes = { 0 };
+    hd_error err = { 0 };
+    hd_status status = hd_chrome_write(heaps, count, NULL, hd_out_memory(&bytes), &err);
+    if (status) print_error("%s\n", err.message);
+    assert_int_equal(status, HD_OK);
+    assert_int_equal(hd_out_memory(&bytes).write(&bytes, "", 1), HD_OK);
+    bytes.size--;
+    return bytes;
+}
+
+static hd_dump *reread(const hd_buffer *bytes) {
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    hd_status status = hd_read_memory(bytes->data, bytes->size, NULL, &d, &err);
+    if (status) print_error("%s\n%s\n", err.message, (const char *)bytes->data);
+    assert_int_equal(status, HD_OK);
+    assert_int_equal(hd_dump_warning_count(d), 0);
+    return d;
+}
+
+/* Whether the bytes are one JSON value and nothing else. */
+static void assert_json(const hd_buffer *bytes) {
+    hd__mem mem = hd__mem_options(NULL);
+    hd_error err;
+    hd__pull p;
+    hd_str s;
+    hd__token token;
+    assert_int_equal(hd__pull_open(&p, &mem, hd_in_memory(bytes->data, bytes->size), 0, &err), HD_OK);
+    while ((token = hd__pull_next(&p)) != HD__T_END) {
+        if (token == HD__T_KEY || token == HD__T_STRING) assert_true(hd__pull_string(&p, &s));
+        assert_int_not_equal(token, HD__T_ERROR);
+        assert_int_not_equal(token, HD__T_CUT);
+    }
+    hd__pull_close(&p);
+    for (size_t i = 0; i < bytes->size; i++) assert_true(bytes->data[i] >= ' ' || bytes->data[i] == '\n');
+}
+
+static bool same_text(const char *a, const char *b) { return a ? b && !strcmp(a, b) : !b; }
+
+/* The heap with the same labels and of the same kind, whose rows are the same. */
+static void assert_among(const hd_dump *d, const hd_heap *heap) {
+    for (size_t i = 0; i < hd_dump_heap_count(d); i++) {
+        const hd_heap *found = hd_dump_heap(d, i);
+        hd_breakdown *a, *b;
+        if (found->pid != heap->pid || !same_text(found->dump, heap->dump) ||
+            !same_text(found->allocator, heap->allocator) || !found->profile != !heap->profile)
+            continue;
+        assert_int_equal(found->time_us, heap->time_us);
+        assert_true(same_text(found->process, heap->process));
+        /* The axes of what was read also hold the nodes of other heaps; cutting leaves the used. */
+        assert_int_equal(hd_heap_break_down(found, NULL, NULL, &a, NULL), HD_OK);
+        assert_int_equal(hd_heap_break_down(heap, NULL, NULL, &b, NULL), HD_OK);
+        assert_true(breakdowns_equal(a, b));
+        hd_breakdown_free(a);
+        hd_breakdown_free(b);
+        if (heap->profile) assert_int_equal(found->profile->total_blocks, heap->profile->total_blocks);
+        return;
+    }
+    fail_msg("the heap of %s of pid %d is not among those read", heap->allocator, (int)heap->pid);
+}
+
+/* Names with all that JSON escapes, several kinds of UTF-8, lone surrogates; no bytes that are no
+   UTF-8 at all, which come out as U+FFFD. */
+static hd_str random_name(uint64_t *r, char buffer[64], bool zero) {
+    static const char *const pieces[] = { "a", "f(int)", "\"", "\\", "\n", "\x01", "\x1f", "\x7f", "/", " ", "{}[],:",
+                                          "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "<self>", "\xc2\x80" };
+    hd_str name = { buffer, 0 };
+    for (uint64_t n = hd__test_below(r, 4); n; n--) {
+        uint64_t k = hd__test_below(r, sizeof pieces / sizeof *pieces + zero);
+        size_t length = k < sizeof pieces / sizeof *pieces ? strlen(pieces[k]) : 1;
+        memcpy(buffer + name.len, k < sizeof pieces / sizeof *pieces ? pieces[k] : "", length);
+        name.len += length;
+    }
+    return name;
+}
+
+static char *random_label(uint64_t *r, int number) {
+    char buffer[64], *label;
+    hd_str name = random_name(r, buffer, false);
+    label = (char *)malloc(name.len + 16);
+    snprintf(label, name.len + 16, "%.*s%d", (int)name.len, name.data, number);
+    return label;
+}
+
+static hd_profile *random_profile(uint64_t *r, bool flat_types) {
+    hd_profile *p = profile_new(hd__test_below(r, 8) ? 2 : 1);
+    uint32_t axes = hd_profile_axis_count(p), nodes = 1 + (uint32_t)hd__test_below(r, 20);
+    for (uint32_t a = 0; a < axes; a++)
+        for (uint32_t i = 1; i < nodes; i++) {
+            char buffer[64];
+            uint32_t parent = (uint32_t)hd__test_below(r, hd_profile_axis(p, a).node_count), node;
+            assert_int_equal(hd_profile_node(p, a, a && flat_types ? 0 : parent, random_name(r, buffer, true), &node), HD_OK);
+        }
+    for (uint64_t n = hd__test_below(r, 25); n; n--) {
+        uint32_t at[2] = { 0, 0 };
+        for (uint32_t a = 0; a < axes; a++) at[a] = (uint32_t)hd__test_below(r, hd_profile_axis(p, a).node_count);
+        assert_int_equal(hd_profile_add(p, at, hd__test_random(r) >> (8 + hd__test_below(r, 56)), hd__test_below(r, 1000)), HD_OK);
+    }
+    return p;
+}
+
+/* Heaps of several processes, dumps and allocators, of either kind. */
+typedef struct heap_list {
+    size_t count;
+    hd_heap heaps[16];
+    hd_profile *profiles[16];
+    hd_breakdown *breakdowns[16];
+    char *labels[64];
+    size_t label_count;
+} heap_list;
+
+static char *keep_label(heap_list *l, char *label) { return l->labels[l->label_count++] = label; }
+
+static void random_heaps(uint64_t *r, heap_list *l) {
+    memset(l, 0, sizeof *l);
+    for (int pid = 1, most = 1 + (int)hd__test_below(r, 2); pid <= most; pid++) {
+        char *process = hd__test_below(r, 2) ? keep_label(l, random_label(r, pid)) : NULL;
+        for (int time = 0, dumps = 1 + (int)hd__test_below(r, 2); time < dumps; time++) {
+            char *dump = keep_label(l, random_label(r, time));
+            for (int k = 0, allocators = 1 + (int)hd__test_below(r, 3); k < allocators; k++) {
+                size_t i = l->count++;
+                hd_heap *heap = &l->heaps[i];
+                bool breakdown = hd__test_below(r, 2);
+                l->profiles[i] = random_profile(r, breakdown);
+                if (!breakdown) heap->profile = l->profiles[i];
+                else heap->breakdown = l->breakdowns[i] = exported(l->profiles[i], (hd_cutoff){ .min_bytes = hd__test_below(r, 100) });
+                heap->pid = (uint64_t)pid * 1000;
+                heap->process = process;
+                heap->dump = dump;
+                heap->time_us = (uint64_t)time * 50;
+                heap->allocator = keep_label(l, random_label(r, k));
+            }
+        }
+    }
+}
+
+static void free_heaps(heap_list *l) {
+    for (size_t i = 0; i < l->count; i++) {
+        hd_profile_free(l->profiles[i]);
+        hd_breakdown_free(l->breakdowns[i]);
+    }
+    for (size_t i = 0; i < l->label_count; i++) free(l->labels[i]);
+}
+
+/* What was read has two axes. */
+static void with_two_axes(hd_heap *heap) {
+    uint32_t axes = heap->profile ? hd_profile_axis_count(heap->profile) : heap->breakdown->entries.axis_count;
+    if (axes == 2) return;
+    hd_profile *p = profile_new(2);
+    hd_axis axis = heap->profile ? hd_profile_axis(heap->profile, 0) : heap->breakdown->axis[0];
+    hd_rows rows = heap->profile ? hd_profile_cells(heap->profile) : heap->breakdown->entries;
+    for (uint32_t i = 1; i < axis.node_count; i++) {
+        uint32_t node;
+        assert_int_equal(hd_profile_node(p, 0, axis.parent[i], axis.node_name[i], &node), HD_OK);
+    }
+    for (uint32_t i = 0; i < rows.count; i++) {
+        uint32_t at[2] = { rows.node[i], 0 };
+        p->total_bytes = 0; /* cumulative rows may add up to more than a total may be */
+        assert_int_equal(hd_profile_add(p, at, rows.bytes[i], rows.blocks[i]), HD_OK);
+    }
+    if (heap->profile) {
+        heap->profile = p;
+        p->total_blocks = 0;
+        for (uint32_t i = 0; i < rows.count; i++) p->total_blocks += rows.blocks[i];
+    } else {
+        hd_breakdown *b;
+        assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
+        heap->breakdown = b;
+        hd_profile_free(p);
+    }
+}
+
+static void reading_gives_back_the_heaps_that_were_written(void **state) {
+    (void)state;
+    uint64_t r = 21;
+    for (int round = 0; round < 1500; round++) {
+        heap_list l;
+        random_heaps(&r, &l);
+        hd_buffer bytes = written(l.heaps, l.count);
+        assert_json(&bytes);
+        hd_dump *d = reread(&bytes);
+        assert_int_equal(hd_dump_heap_count(d), l.count);
+        for (size_t i = 0; i < l.count; i++) {
+            hd_heap heap = l.heaps[i];
+            with_two_axes(&heap);
+            assert_among(d, &heap);
+            if (heap.profile != l.heaps[i].profile) hd_profile_free((hd_profile *)(uintptr_t)heap.profile);
+            if (heap.breakdown != l.heaps[i].breakdown) hd_breakdown_free((hd_breakdown *)(uintptr_t)heap.breakdown);
+        }
+        /* and what was read is written as the same bytes again */
+        hd_heap again[16];
+        for (size_t i = 0; i < l.count; i++) again[i] = *hd_dump_heap(d, i);
+        hd_buffer first = written(again, l.count);
+        hd_dump *e = reread(&first);
+        for (size_t i = 0; i < l.count; i++) again[i] = *hd_dump_heap(e, i);
+        hd_buffer second = written(again, l.count);
+        assert_string_equal((const char *)first.data, (const char *)second.data);
+        hd_dump_free(d);
+        hd_dump_free(e);
+        hd_buffer_free(&first);
+        hd_buffer_free(&second);
+        hd_buffer_free(&bytes);
+        free_heaps(&l);
+    }
+}
+
+static void equal_heaps_give_equal_bytes_whatever_order_their_dumps_come_in(void **state) {
+    (void)state;
+    uint64_t r = 22;
+    for (int round = 0; round < 300; round++) {
+        heap_list l;
+        random_heaps(&r, &l);
+        hd_buffer a = written(l.heaps, l.count);
+        hd_heap shuffled[16];
+        size_t n = 0;
+        bool taken[16] = { false };
+        while (n < l.count) { /* dumps in random order, the heaps of each as they were */
+            size_t first = (size_t)hd__test_below(&r, l.count);
+            for (size_t i = 0; i < l.count; i++)
+                if (!taken[i] && l.heaps[i].dump == l.heaps[first].dump) {
+                    taken[i] = true;
+                    shuffled[n++] = l.heaps[i];
+                }
+        }
+        hd_buffer b = written(shuffled, n);
+        assert_string_equal((const char *)a.data, (const char *)b.data);
+        hd_buffer_free(&a);
+        hd_buffer_free(&b);
+        free_heaps(&l);
+    }
+}
+
+static void breakdowns_from_any_order_of_cells_give_equal_bytes(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2), *q = profile_new(2);
+    add_cell(p, "/a/b", "/T", 1, 1);
+    add_cell(p, "/a/c", "/U", 2, 1);
+    add_cell(p, "/d", "/T", 3, 1);
+    add_cell(q, "/d", "/T", 3, 1);
+    add_cell(q, "/a/c", "/U", 2, 1);
+    add_cell(q, "/a/b", "/T", 1, 1);
+    hd_breakdown *x = exported(p, (hd_cutoff){ 0 }), *y = exported(q, (hd_cutoff){ 0 });
+    hd_buffer a = written(&(hd_heap){ .breakdown = x }, 1), b = written(&(hd_heap){ .breakdown = y }, 1);
+    assert_string_equal((const char *)a.data, (const char *)b.data);
+    hd_buffer_free(&a);
+    hd_buffer_free(&b);
+    hd_breakdown_free(x);
+    hd_breakdown_free(y);
+    hd_profile_free(p);
+    hd_profile_free(q);
+}
+
+/* The form of the document and of AS-SHIPPED. */
+static void entries_are_written_as_the_document_says(void **state) {
+    (void)state;
+    hd_profile *p = document_profile();
+    hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 300 });
+    hd_heap heap = { .pid = 1, .process = "Browser", .dump = "0x1", .time_us = 10, .allocator = "malloc", .breakdown = b };
+    hd_buffer bytes = written(&heap, 1);
+    static const char *const parts[] = {
+        "{\"traceEvents\":[",
+        "\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"process_name\",\"args\":{\"name\":\"Browser\"}}",
+        "\"name\":\"stackFrames\",\"args\":{\"stackFrames\":{\"0\":{\"name\":\"BrMain\"},\"1\":{\"name\":\"MsgLp\",\"parent\":\"0\"}",
+        "\"name\":\"typeNames\",\"args\":{\"typeNames\":{\"0\":\"[unknown]\",\"1\":\"T\",\"2\":\"V\",\"3\":\"W\"}",
+        "\"ts\":10,\"ph\":\"v\",\"cat\":\"disabled-by-default-memory-infra\",\"name\":\"explicitly_triggered\",\"id\":\"0x1\"",
+        "\"level_of_detail\":\"detailed\"",
+        "\"heaps\":{\"malloc\":{\"entries\":[",
+        "{\"size\":\"602\",\"bt\":\"\"}",
+        "{\"size\":\"2ba\",\"bt\":\"\",\"type\":\"1\"}",
+        "{\"size\":\"36c\",\"bt\":\"0\"}",
+        "{\"size\":\"259\",\"bt\":\"1\"}",
+    };
+    const char *at = (const char *)bytes.data;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        at = strstr(at, parts[i]);
+        if (!at) fail_msg("%s is not written, or not in its place", parts[i]);
+    }
+    hd_buffer_free(&bytes);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static void counts_that_are_not_told_stay_so(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2);
+    add_cell(p, "/f", "/T", 5, HD_UNKNOWN);
+    add_cell(p, "/g", "/T", 6, HD_UNKNOWN);
+    hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 6 });
+    hd_heap heaps[] = { { .pid = 1, .dump = "1", .allocator = "a", .breakdown = b },
+                        { .pid = 1, .dump = "1", .allocator = "b", .profile = p } };
+    hd_buffer bytes = written(heaps, 2);
+    hd_dump *d = reread(&bytes);
+    assert_text(dump_text(d),
+                "1 1 a / / 11 -\n1 1 a / /T 11 -\n1 1 a /g / 6 -\n1 1 a /g /T 6 -\n"
+                "1 1 b self /f /T 5 -\n1 1 b self /g /T 6 -\n");
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static void nothing_is_a_trace_too(void **state) {
+    (void)state;
+    hd_buffer bytes = written(NULL, 0);
+    assert_json(&bytes);
+    hd_dump *d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 0);
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_profile *p = profile_new(2);
+    bytes = written(&(hd_heap){ .profile = p }, 1);
+    d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 1);
+    assert_int_equal(hd_profile_cells(hd_dump_heap(d, 0)->profile).count, 0);
+    assert_string_equal(hd_dump_heap(d, 0)->allocator, "malloc");
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_profile_free(p);
+}
+
+/* Heaps whose labels do not tell them apart are refused, or written so that they can be read. */
+static void what_is_written_can_be_read(void **state) {
+    (void)state;
+    hd_profile *p = document_profile();
+    hd_breakdown *b = exported(p, (hd_cutoff){ 0 });
+    const struct {
+        const char *name;
+        hd_heap heaps[2];
+    } cases[] = {
+        { "two heaps of one name", { { .allocator = "m", .breakdown = b }, { .allocator = "m", .breakdown = b } } },
+        { "two profiles of one name", { { .allocator = "m", .profile = p }, { .allocator = "m", .profile = p } } },
+        { "a name and no name", { { .allocator = "malloc", .breakdown = b }, { .breakdown = b } } },
+        { "an id and no id", { { .time_us = 1, .breakdown = b }, { .time_us = 2, .dump = "0x1", .breakdown = b } } },
+        { "one id at two times", { { .time_us = 1, .dump = "7", .breakdown = b }, { .time_us = 2, .dump = "7", .breakdown = b } } },
+        { "profile and breakdown", { { .allocator = "m", .breakdown = b }, { .allocator = "m", .profile = p } } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_buffer bytes = { 0 };
+        hd_status status = hd_chrome_write(cases[i].heaps, 2, NULL, hd_out_memory(&bytes), NULL);
+        print_message("           %s: %s\n", cases[i].name, hd_status_text(status));
+        if (status == HD_OK) {
+            hd_dump *d = reread(&bytes);
+            assert_int_equal(hd_dump_heap_count(d), 2);
+            hd_dump_free(d);
+        } else {
+            assert_int_equal(status, HD_INVALID);
+        }
+        hd_buffer_free(&bytes);
+    }
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static void heaps_that_a_trace_cannot_hold_are_refused(void **state) {
+    (void)state;
+    hd_profile *three = profile_new(3), *two = profile_new(2);
+    hd_breakdown *b = exported(three, (hd_cutoff){ 0 });
+    const struct {
+        hd_heap heap;
+        hd_status status;
+    } cases[] = {
+        { { .profile = three }, HD_UNSUPPORTED },
+        { { .breakdown = b }, HD_UNSUPPORTED },
+        { { .allocator = "neither" }, HD_INVALID },
+        { { .profile = two, .breakdown = b }, HD_INVALID },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_heap heaps[2] = { { .profile = two }, cases[i].heap };
+        hd__write_faults w = { 0 };
+        hd_error err = { 0 };
+        assert_int_equal(hd_chrome_write(heaps, 2, NULL, hd__faults_out(&w), &err), cases[i].status);
+        assert_int_equal(err.status, cases[i].status);
+        assert_non_null(strstr(err.message, "heap 1"));
+        assert_int_equal(w.count, 0);
+    }
+    hd_breakdown_free(b);
+    hd_profile_free(three);
+    hd_profile_free(two);
+}
+
+/* Heaps of both kinds, of two processes; some 60 KB. */
+static void big_heaps(heap_list *l) {
+    memset(l, 0, sizeof *l);
+    for (size_t i = 0; i < 4; i++) {
+        hd_profile *p = l->profiles[i] = profile_new(2);
+        for (uint64_t k = 0; k < 250; k++) {
+            char path[64], type[16];
+            snprintf(path, sizeof path, "/main/function %d/another \"%d\"", (int)(k % 25), (int)k);
+            snprintf(type, sizeof type, "/type %d", (int)(k % 7));
+            add_cell(p, path, type, k * k, k);
+        }
+        if (i % 2) l->heaps[i].profile = p;
+        else l->heaps[i].breakdown = l->breakdowns[i] = exported(p, (hd_cutoff){ .min_bytes = 100 });
+        l->heaps[i].pid = i / 2;
+        l->heaps[i].process = "a process";
+        l->heaps[i].allocator = i % 2 ? "malloc" : "partition_alloc";
+    }
+    l->count = 4;
+}
+
+static void each_failing_write_comes_back_and_is_the_last(void **state) {
+    (void)state;
+    heap_list l;
+    hd__write_faults whole = { 0 };
+    big_heaps(&l);
+    assert_int_equal(hd_chrome_write(l.heaps, l.count, NULL, hd__faults_out(&whole), NULL), HD_OK);
+    assert_true(whole.count > 10);
+    for (uint64_t i = 1; i <= whole.count; i++) {
+        hd__write_faults w = { .fail_at = i, .status = i % 2 ? HD_IO : HD_CANCELLED };
+        hd_error err = { 0 };
+        assert_int_equal(hd_chrome_write(l.heaps, l.count, NULL, hd__faults_out(&w), &err), w.status);
+        assert_int_equal(err.status, w.status);
+        assert_int_equal(w.after, 0);
+        hd__write_faults_free(&w);
+    }
+    hd__write_faults_free(&whole);
+    free_heaps(&l);
+}
+
+static void each_failing_allocation_comes_back(void **state) {
+    (void)state;
+    uint64_t r = 23;
+    heap_list l;
+    do random_heaps(&r, &l);
+    while (l.count < 8 && (free_heaps(&l), true));
+    hd_buffer expected = written(l.heaps, l.count);
+    hd__faults faults = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&faults) };
+    HD__EACH_FAULT(faults) {
+        hd__write_faults w = { 0 };
+        hd_error err = { 0 };
+        hd_status status = hd_chrome_write(l.heaps, l.count, &options, hd__faults_out(&w), &err);
+        assert_int_equal(status, faults.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        assert_int_equal(faults.live, 0);
+        assert_null(faults.misuse);
+        if (!status) {
+            assert_int_equal(w.size, expected.size);
+            assert_memory_equal(w.data, expected.data, w.size);
+        }
+        hd__write_faults_free(&w);
+    }
+    assert_true(faults.fail_at > 20);
+    hd_buffer_free(&expected);
+    free_heaps(&l);
+}
+
+static void memory_stays_within_its_limit(void **state) {
+    (void)state;
+    heap_list l;
+    hd__faults faults = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&faults) };
+    hd_status status = HD_LIMIT;
+    uint64_t refused = 0;
+    big_heaps(&l);
+    for (uint64_t limit = 64; status == HD_LIMIT; limit += limit / 8) {
+        hd__write_faults w = { 0 };
+        options.limits.max_memory = limit;
+        faults.peak = 0;
+        status = hd_chrome_write(l.heaps, l.count, &options, hd__faults_out(&w), NULL);
+        if (status) assert_int_equal(status, HD_LIMIT);
+        assert_true(faults.peak <= limit);
+        assert_int_equal(faults.live, 0);
+        refused += status == HD_LIMIT;
+        hd__write_faults_free(&w);
+    }
+    assert_true(refused > 10);
+    free_heaps(&l);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_gives_back_the_heaps_that_were_written),
+        cmocka_unit_test(equal_heaps_give_equal_bytes_whatever_order_their_dumps_come_in),
+        cmocka_unit_test(breakdowns_from_any_order_of_cells_give_equal_bytes),
+        cmocka_unit_test(entries_are_written_as_the_document_says),
+        cmocka_unit_test(counts_that_are_not_told_stay_so),
+        cmocka_unit_test(nothing_is_a_trace_too),
+        cmocka_unit_test(what_is_written_can_be_read),
+        cmocka_unit_test(heaps_that_a_trace_cannot_hold_are_refused),
+        cmocka_unit_test(each_failing_write_comes_back_and_is_the_last),
+        cmocka_unit_test(each_failing_allocation_comes_back),
+        cmocka_unit_test(memory_stays_within_its_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

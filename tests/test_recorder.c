@@ -1,0 +1,517 @@
+/* threads. The recorder: its figures and snapshots are compared with models, its locks watched for
+   waits that would never end. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the recorder takes from the OS, and which request fails. */
+static uint64_t test_mapped, test_map_calls, test_map_fail_at;
+
+static void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    void *p;
+    if (__atomic_add_fetch(&test_map_calls, 1, __ATOMIC_RELAXED) == test_map_fail_at) return MAP_FAILED;
+    p = mmap(at, size, protection, flags, fd, offset);
+    if (p != MAP_FAILED && !(flags & MAP_FIXED)) __atomic_add_fetch(&test_mapped, size, __ATOMIC_RELAXED);
+    return p;
+}
+
+static int test_munmap(void *at, size_t size) {
+    __atomic_sub_fetch(&test_mapped, size, __ATOMIC_RELAXED);
+    return munmap(at, size);
+}
+
+/* Locks that notice when a thread would wait for itself, in which a signal can arrive, and behind
+   which a thread can be held. */
+static __thread struct {
+    pthread_mutex_t *held[64];
+    unsigned n, deadlocks;
+    unsigned raise_at;           /* this lock from now; 0: none */
+    bool pause;                  /* after the next unlock */
+} test_locks;
+static sem_t test_paused, test_go_on;
+
+static int test_lock(pthread_mutex_t *mutex) {
+    bool again = false;
+    for (unsigned i = 0; i < test_locks.n; i++) again |= test_locks.held[i] == mutex;
+    if (again) test_locks.deadlocks++;
+    else pthread_mutex_lock(mutex);
+    test_locks.held[test_locks.n++] = again ? NULL : mutex;
+    if (test_locks.raise_at && !--test_locks.raise_at) raise(SIGUSR1);
+    return 0;
+}
+
+static int test_unlock(pthread_mutex_t *mutex) {
+    if (test_locks.held[--test_locks.n]) pthread_mutex_unlock(mutex);
+    if (test_locks.pause) {
+        test_locks.pause = false;
+        sem_post(&test_paused);
+        sem_wait(&test_go_on);
+    }
+    return 0;
+}
+
+#define mmap test_mmap
+#define munmap test_munmap
+#define pthread_mutex_lock test_lock
+#define pthread_mutex_unlock test_unlock
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#undef mmap
+#undef munmap
+#undef pthread_mutex_lock
+#undef pthread_mutex_unlock
+#include "faults.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static hd_category any = { "any", 0 };
+static hd_recorder *rec;
+
+static int setup(void **state) {
+    (void)state;
+    hd_tracker_stop();
+    memset(&test_locks, 0, sizeof test_locks);
+    test_map_calls = test_map_fail_at = test_mapped = 0;
+    rec = NULL;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    hd_recorder_free(rec);
+    if (hd_tracker_running()) return -1;
+    return test_mapped || test_locks.n || test_locks.deadlocks ? -1 : 0;
+}
+
+static void create(const hd_recorder_desc *desc) {
+    hd_error err;
+    rec = hd_recorder_create(desc, &err);
+    if (!rec) fail_msg("%s", err.message);
+}
+
+/* The address of block i; NULL for 0. */
+static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
+
+static void assert_stats(hd_recorder_stats expected) {
+    hd_recorder_stats stats;
+    hd_recorder_get_stats(rec, &stats);
+    assert_int_equal(stats.live_bytes, expected.live_bytes);
+    assert_int_equal(stats.live_blocks, expected.live_blocks);
+    assert_int_equal(stats.peak_bytes, expected.peak_bytes);
+    assert_int_equal(stats.total_bytes, expected.total_bytes);
+    assert_int_equal(stats.total_blocks, expected.total_blocks);
+    assert_int_equal(stats.replaced, expected.replaced);
+    assert_int_equal(stats.unknown_frees, expected.unknown_frees);
+    assert_int_equal(stats.ignored, expected.ignored);
+    assert_int_equal(stats.lost, expected.lost);
+    assert_int_equal(hd_recorder_live_bytes(rec), expected.live_bytes);
+    assert_int_equal(hd_recorder_peak_bytes(rec), expected.peak_bytes);
+    assert_in_range(stats.memory.resident, 1, stats.memory.reserved);
+}
+
+/* Live blocks by "/outer/inner Type". */
+typedef struct row { char name[96]; uint64_t bytes, blocks; } row;
+
+static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
+
+/* Rows sorted, equal names added up, as text. Frees rows. */
+static char *text_of(row *rows, size_t n) {
+    char *text = calloc(n + 1, 160), *end = text;
+    qsort(rows, n, sizeof *rows, by_name);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes = rows[i].bytes, blocks = rows[i].blocks;
+        while (i + 1 < n && !by_name(&rows[i], &rows[i + 1])) bytes += rows[++i].bytes, blocks += rows[i].blocks;
+        end += sprintf(end, "%s %llu %llu\n", rows[i].name, (unsigned long long)bytes, (unsigned long long)blocks);
+    }
+    free(rows);
+    return text;
+}
+
+static void put(char *path, hd_str name) {
+    memmove(path + name.len + 1, path, strlen(path) + 1);
+    memcpy(path + 1, name.data, name.len);
+    *path = '/';
+}
+
+static char *text_of_profile(const hd_profile *profile) {
+    hd_rows cells = hd_profile_cells(profile);
+    hd_axis backtrace = hd_profile_axis(profile, HD_AXIS_BACKTRACE), types = hd_profile_axis(profile, HD_AXIS_TYPE);
+    row *rows = calloc(cells.count + 1, sizeof *rows);
+    assert_int_equal(hd_profile_axis_count(profile), 2);
+    for (uint32_t i = 0; i < cells.count; i++) {
+        char path[64] = "";
+        hd_str type = types.node_name[cells.node[2 * i + 1]];
+        for (uint32_t node = cells.node[2 * i]; node; node = backtrace.parent[node]) put(path, backtrace.node_name[node]);
+        assert_int_equal(types.parent[cells.node[2 * i + 1]], 0);
+        snprintf(rows[i].name, sizeof rows[i].name, "%s %.*s", path, (int)type.len, type.data);
+        rows[i].bytes = cells.bytes[i];
+        rows[i].blocks = cells.blocks[i];
+        for (uint32_t j = 0; j < i; j++) /* cells are complete: no two of the same nodes */
+            if (!memcmp(&cells.node[2 * i], &cells.node[2 * j], 8)) fail_msg("cells %u and %u are one", i, j);
+    }
+    return text_of(rows, cells.count);
+}
+
+static void assert_snapshot(const hd_snapshot_options *options, const char *expected) {
+    hd_profile *profile;
+    char *text;
+    assert_int_equal(hd_recorder_snapshot(rec, options, &profile, NULL), HD_OK);
+    text = text_of_profile(profile);
+    assert_string_equal(text, expected);
+    free(text);
+    hd_profile_free(profile);
+}
+
+/* ---- one thread */
+
+static void recording_follows_the_documents_flow(void **state) {
+    (void)state;
+    create(NULL);
+    assert_true(hd_tracker_running());
+    assert_snapshot(NULL, "");
+    {
+        HD_SCOPE("any", "BrMain");
+        assert_true(hd_record_alloc(rec, at(1), 100, "T"));
+        {
+            HD_SCOPE("any", "Init");
+            assert_true(hd_record_alloc(rec, at(2), 20, "T"));
+            assert_true(hd_record_alloc(rec, at(3), 5, "T"));
+            assert_true(hd_record_alloc(rec, at(4), 7, "V"));
+            assert_true(hd_record_alloc(rec, at(5), 64, NULL));
+        }
+    }
+    assert_true(hd_record_alloc(rec, at(6), 8, NULL));
+    assert_snapshot(NULL, " [unknown] 8 1\n/BrMain T 100 1\n/BrMain/Init T 25 2\n/BrMain/Init V 7 1\n"
+                          "/BrMain/Init [unknown] 64 1\n");
+    assert_true(hd_record_set_type(rec, at(5), "V"));
+    assert_true(hd_record_set_type(rec, at(4), NULL));
+    assert_true(hd_record_free(rec, at(1)));
+    assert_true(hd_record_free(rec, at(6)));
+    assert_snapshot(NULL, "/BrMain/Init T 25 2\n/BrMain/Init V 64 1\n/BrMain/Init [unknown] 7 1\n");
+    assert_stats((hd_recorder_stats){ .live_bytes = 96, .live_blocks = 4, .peak_bytes = 204, .total_bytes = 204,
+                                      .total_blocks = 6 });
+}
+
+static void odd_calls_are_counted_and_harmless(void **state) {
+    hd_allocation taken = { 1, 2, 3, 4 };
+    (void)state;
+    create(NULL);
+    assert_false(hd_record_alloc(rec, NULL, 8, NULL));
+    assert_false(hd_record_free(rec, NULL));
+    assert_false(hd_record_take(rec, NULL, &taken));
+    assert_false(hd_record_set_type(rec, NULL, "T"));
+    assert_stats((hd_recorder_stats){ .live_bytes = 0 });
+    assert_false(hd_record_free(rec, at(1)));
+    assert_false(hd_record_take(rec, at(1), &taken));
+    assert_false(hd_record_set_type(rec, at(1), "T"));
+    assert_true(taken.address == 1 && taken.size == 2 && taken.context == 3 && taken.time == 4);
+    assert_stats((hd_recorder_stats){ .unknown_frees = 2 });
+    assert_true(hd_record_alloc(rec, at(1), 0, "T"));
+    assert_snapshot(NULL, " T 0 1\n");
+    assert_true(hd_record_alloc(rec, at(1), 10, "U"));
+    assert_true(hd_record_alloc(rec, at(1), 4, NULL));
+    assert_snapshot(NULL, " [unknown] 4 1\n");
+    assert_stats((hd_recorder_stats){ .live_bytes = 4, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 14,
+                                      .total_blocks = 3, .replaced = 2, .unknown_frees = 2 });
+    hd_recorder_free(NULL);
+}
+
+static void a_taken_block_can_be_put_back_as_it_was(void **state) {
+    hd_allocation taken;
+    (void)state;
+    create(NULL);
+    {
+        HD_SCOPE("any", "a");
+        hd_record_alloc(rec, at(1), 10, "T");
+    }
+    assert_true(hd_record_take(rec, at(1), &taken));
+    assert_int_equal(taken.address, (uintptr_t)at(1));
+    assert_int_equal(taken.size, 10);
+    assert_stats((hd_recorder_stats){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1 });
+    assert_false(hd_record_free(rec, at(1)));
+    hd_record_restore(rec, &taken);
+    assert_snapshot(NULL, "/a T 10 1\n");
+    assert_stats((hd_recorder_stats){ .live_bytes = 10, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 10,
+                                      .total_blocks = 1, .unknown_frees = 1 });
+}
+
+static void a_suspended_thread_records_nothing(void **state) {
+    hd_allocation taken = { 32, 1, 0, 0 };
+    (void)state;
+    create(NULL);
+    hd_record_alloc(rec, at(1), 10, NULL);
+    assert_true(hd_record_suspend());
+    assert_false(hd_record_suspend());
+    for (int i = 0; i < 2; i++) {
+        assert_false(hd_record_alloc(rec, at(2), 10, NULL));
+        assert_false(hd_record_free(rec, at(1)));
+        assert_false(hd_record_take(rec, at(1), &taken));
+        assert_false(hd_record_set_type(rec, at(1), "T"));
+        hd_record_restore(rec, &taken);
+        hd_record_resume();
+    }
+    assert_true(hd_record_alloc(rec, at(3), 1, NULL));
+    assert_snapshot(NULL, " [unknown] 11 2\n");
+    assert_stats((hd_recorder_stats){ .live_bytes = 11, .live_blocks = 2, .peak_bytes = 11, .total_bytes = 11,
+                                      .total_blocks = 2, .ignored = 10 });
+}
+
+/* Callbacks that use the recorder, as one that calls malloc does. */
+typedef struct callbacks {
+    unsigned unwound, freed;
+    uint32_t now, lifetime;
+    hd_allocation last;
+} callbacks;
+
+static void use_recorder(void) {
+    hd_allocation a = { 320, 1, 0, 0 };
+    assert_int_equal(test_locks.n, 0);
+    assert_false(hd_record_alloc(rec, at(10), 1, "inner"));
+    assert_false(hd_record_free(rec, at(1)));
+    assert_false(hd_record_set_type(rec, at(1), "inner"));
+    hd_record_restore(rec, &a);
+}
+
+static size_t unwind(void *user, const void **pcs, size_t capacity) {
+    callbacks *c = user;
+    if (c) c->unwound++;
+    if (c) use_recorder();
+    assert_true(capacity >= 2);
+    pcs[0] = (const void *)0x1f;
+    pcs[1] = (const void *)0x20;
+    return 2;
+}
+
+static uint32_t clock_now(void *user) {
+    use_recorder();
+    return ((callbacks *)user)->now;
+}
+
+static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
+    callbacks *c = user;
+    use_recorder();
+    c->freed++;
+    c->last = *freed;
+    c->lifetime = lifetime;
+}
+
+static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state) {
+    callbacks c = { 0, 0, UINT32_MAX - 1, 0, { 0, 0, 0, 0 } };
+    hd_recorder_desc desc = { { NULL, HD_CAPTURE_NATIVE_STACK, NULL, 0, unwind, &c }, 0, on_free, clock_now, &c };
+    hd_frame frame;
+    (void)state;
+    create(&desc);
+    assert_true(hd_record_alloc(rec, at(1), 10, "T"));
+    c.now = 5; /* the clock has wrapped */
+    assert_true(hd_record_free(rec, at(1)));
+    assert_int_equal(c.freed, 1);
+    assert_int_equal(c.lifetime, 7);
+    assert_int_equal(c.last.address, (uintptr_t)at(1));
+    assert_int_equal(c.last.size, 10);
+    assert_int_equal(c.last.time, UINT32_MAX - 1);
+    frame = hd_contexts_frame(hd_recorder_contexts(rec), c.last.context);
+    assert_int_equal(frame.kind, HD_FRAME_TYPE);
+    assert_string_equal(frame.value, "T");
+    frame = hd_contexts_frame(hd_recorder_contexts(rec), frame.parent);
+    assert_int_equal(frame.kind, HD_FRAME_PC);
+    assert_int_equal((uintptr_t)frame.value, 0x1f);
+    assert_true(hd_record_alloc(rec, at(2), 20, NULL));
+    c.now = 9;
+    assert_true(hd_record_alloc(rec, at(2), 30, NULL));
+    assert_int_equal(c.freed, 2);
+    assert_int_equal(c.lifetime, 4);
+    assert_int_equal(c.last.size, 20);
+    assert_int_equal(c.unwound, 3);
+    assert_false(hd_record_free(rec, at(7)));
+    assert_int_equal(c.freed, 2);
+    /* three snapshots, three times of allocation, two frees with a clock and a callback each */
+    assert_stats((hd_recorder_stats){ .live_bytes = 30, .live_blocks = 1, .peak_bytes = 30, .total_bytes = 60,
+                                      .total_blocks = 3, .replaced = 1, .unknown_frees = 1,
+                                      .ignored = 4 * (3 + 3 + 2 + 2) });
+}
+
+/* Random calls against a model, for few shards and many. */
+typedef struct block { bool live; char path[64]; const char *type; uint64_t size; } block;
+
+static void random_recordings_give_exact_figures_and_snapshots(void **state) {
+    static const uint32_t shards[] = { 1, 0, 256 };
+    static const char twin[] = "Same"; /* the same name at another address is the same type */
+    static const char *const types[] = { "T", "U", "Same", twin, NULL }, *const names[] = { "a", "b", "c" };
+    enum { BLOCKS = 1000, DEEP = 6 };
+    (void)state;
+    for (size_t s = 0; s < COUNT(shards); s++) {
+        hd_recorder_desc desc = { .shards = shards[s] };
+        hd_recorder_stats sum = { .live_bytes = 0 };
+        block *blocks = calloc(BLOCKS, sizeof *blocks);
+        hd_scope open[DEEP];
+        char path[64] = "";
+        unsigned depth = 0;
+        uint64_t random = s;
+        create(&desc);
+        for (uint32_t step = 1; step <= 30000; step++) {
+            uint64_t i = hd__test_below(&random, BLOCKS), size = hd__test_below(&random, 1000);
+            block *b = &blocks[i];
+            const char *type = types[hd__test_below(&random, COUNT(types))];
+            switch (hd__test_below(&random, 8)) {
+            case 0:
+                if (depth == DEEP) break;
+                open[depth++] = hd_scope_begin(&any, names[i % 3]);
+                strcat(strcat(path, "/"), names[i % 3]);
+                break;
+            case 1:
+                if (!depth) break;
+                hd_scope_end(&open[--depth]);
+                *strrchr(path, '/') = 0;
+                break;
+            case 2:
+                assert_int_equal(hd_record_set_type(rec, at(i + 1), type), b->live);
+                b->type = type;
+                break;
+            case 3: case 4: case 5: /* at times over a block whose free was missed */
+                if (b->live && i % 8) break;
+                assert_true(hd_record_alloc(rec, at(i + 1), size, type));
+                sum.live_bytes += size - (b->live ? b->size : 0);
+                sum.live_blocks += !b->live;
+                sum.replaced += b->live;
+                sum.total_bytes += size;
+                sum.total_blocks++;
+                b->live = true;
+                b->type = type;
+                b->size = size;
+                strcpy(b->path, path);
+                break;
+            default:
+                assert_int_equal(hd_record_free(rec, at(i + 1)), b->live);
+                sum.unknown_frees += !b->live;
+                sum.live_bytes -= b->live ? b->size : 0;
+                sum.live_blocks -= b->live;
+                b->live = false;
+            }
+            if (sum.live_bytes > sum.peak_bytes) sum.peak_bytes = sum.live_bytes;
+            assert_int_equal(hd_recorder_live_bytes(rec), sum.live_bytes);
+            assert_int_equal(hd_recorder_peak_bytes(rec), sum.peak_bytes);
+            if (step % 10000 == 0) {
+                hd_recorder_stats stats;
+                row *rows = calloc(BLOCKS, sizeof *rows);
+                char *text;
+                size_t n = 0;
+                for (block *l = blocks; l < blocks + BLOCKS; l++) {
+                    if (!l->live) continue;
+                    snprintf(rows[n].name, sizeof rows[n].name, "%s %s", l->path, l->type ? l->type : "[unknown]");
+                    rows[n].bytes = l->size;
+                    rows[n++].blocks = 1;
+                }
+                text = text_of(rows, n);
+                assert_snapshot(NULL, text);
+                free(text);
+                assert_stats(sum);
+                hd_recorder_get_stats(rec, &stats);
+                assert_int_equal(stats.memory.reserved, test_mapped);
+            }
+        }
+        free(blocks);
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
+/* ---- creating, sharing, running out */
+
+static void recorders_join_a_running_tracker_and_share_its_contexts(void **state) {
+    hd_contexts *contexts = hd_contexts_create(NULL), *others = hd_contexts_create(NULL);
+    hd_tracker_desc tracker = { .contexts = contexts };
+    hd_recorder_desc same = { .tracker = tracker }, other = { .tracker = { .contexts = others } };
+    hd_recorder *second;
+    hd_allocation a, b;
+    hd_error err;
+    (void)state;
+    assert_int_equal(hd_tracker_start(&tracker, NULL), HD_OK);
+    create(NULL);
+    second = hd_recorder_create(&same, NULL);
+    assert_non_null(second);
+    assert_null(hd_recorder_create(&other, &err));
+    assert_int_equal(err.status, HD_INVALID);
+    assert_ptr_equal(hd_recorder_contexts(rec), contexts);
+    assert_ptr_equal(hd_recorder_contexts(second), contexts);
+    {
+        HD_SCOPE("any", "a");
+        hd_record_alloc(rec, at(1), 1, "T");
+        hd_record_alloc(second, at(1), 2, "T");
+    }
+    hd_record_take(rec, at(1), &a);
+    hd_record_take(second, at(1), &b);
+    assert_true(a.context != 0 && a.context == b.context && a.size == 1 && b.size == 2);
+    hd_recorder_free(second);
+    hd_recorder_free(rec);
+    assert_true(hd_tracker_running());
+    hd_tracker_stop();
+    create(&other); /* starts the tracker with contexts that it does not own */
+    assert_true(hd_tracker_running());
+    hd_recorder_free(rec);
+    rec = NULL;
+    assert_false(hd_tracker_running());
+    assert_int_equal(hd_contexts_count(others), 1);
+    hd_contexts_free(contexts);
+    hd_contexts_free(others);
+}
+
+static void creating_says_what_is_wrong_and_leaves_nothing(void **state) {
+    static const uint32_t wrong[] = { 3, 255, 257, 512, UINT32_MAX }, right[] = { 1, 2, 256 };
+    (void)state;
+    for (size_t i = 0; i < COUNT(wrong) + 2; i++) {
+        hd_recorder_desc desc = { .shards = i < COUNT(wrong) ? wrong[i] : 0 };
+        hd_error err;
+        memset(&err, 0, sizeof err);
+        if (i == COUNT(wrong)) desc.tracker.capture = HD_CAPTURE_NATIVE_STACK; /* without an unwinder */
+        if (i == COUNT(wrong) + 1) desc.tracker.max_frames = HD_MAX_FRAMES + 1;
+        assert_null(hd_recorder_create(&desc, &err));
+        assert_int_equal(err.status, HD_INVALID);
+        assert_false(hd_tracker_running());
+        assert_int_equal(test_mapped, 0);
+    }
+    for (size_t i = 0; i < COUNT(right); i++) {
+        hd_recorder_desc desc = { .shards = right[i] };
+        create(&desc);
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
+static void creating_fails_whole_when_the_os_gives_no_memory(void **state) {
+    (void)state;
+    for (test_map_fail_at = 1; !rec; test_map_fail_at++) {
+        hd_error err;
+        memset(&err, 0, sizeof err);
+        test_map_calls = 0;
+        rec = hd_recorder_create(NULL, &err);
+        assert_int_equal(err.status, rec ? HD_OK : HD_OUT_OF_MEMORY);
+        assert_int_equal(hd_tracker_running(), rec != NULL);
+        if (!rec) assert_int_equal(test_mapped, 0);
+    }
+    assert_int_equal(test_map_calls, 1 + 16 + 3); /* itself, shards, contexts */
+}
+
+static void allocations_without_memory_to_record_them_are_counted_as_lost(void **state) {
+    hd_recorder_desc desc = { .shards = 1 };
+    uint64_t lost = 0;
+    (void)state;
+    create(&desc);
+    for (uint64_t i = 1; i <= 100000; i++) {
+        test_map_fail_at = test_map_calls + 1; /* a request that fails succeeds when repeated */
+        if (hd_record_alloc(rec, at(i), 1, "T")) continue;
+        lost++;
+        assert_true(hd_record_alloc(rec, at(i), 1, "T"));
+    }
+    assert_in_range(lost, 1, 20);
+    assert_stats((hd_recorder_stats){ .live_bytes = 100000, .live_blocks = 100000, .peak_bytes = 100000,
+                                      .total_bytes = 100000, .total_blocks = 100000, .lost = lost });
+}
