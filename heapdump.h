@@ -229,6 +229,7 @@ typedef struct hd_sink {
    temporary name, then renamed. Async-signal-safe on POSIX, and free of malloc. */
 typedef struct hd_file {
     int fd;
+    hd_status status;            /* of the writes so far: a file with a gap is not committed */
     char path[4096], temporary[4096];
 } hd_file;
 
@@ -528,11 +529,12 @@ typedef struct hd_scope {
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
 HEAPDUMP_API void hd_scope_end(hd_scope *scope);
 
-/* Private: nonzero while scopes push. Lets a scope that is off cost one load. */
+/* Private: a bit for each condition that does not hold; scopes push while it is 0. Lets a scope that
+   is off cost one load. */
 #ifdef HEAPDUMP_STATIC
-HD_UNUSED static uint32_t hd__scopes_on;
+HD_UNUSED static uint32_t hd__scopes_off = 1;
 #else
-extern uint32_t hd__scopes_on;
+extern uint32_t hd__scopes_off;
 #endif
 
 /* HD_SCOPE(category, name): both string literals; a pseudo-stack frame to the end of the block,
@@ -540,9 +542,9 @@ extern uint32_t hd__scopes_on;
 #define HD__JOIN2(a, b) a##b
 #define HD__JOIN(a, b) HD__JOIN2(a, b)
 #if defined(__GNUC__)
-#define HD__SCOPES_ON() __atomic_load_n(&hd__scopes_on, __ATOMIC_RELAXED)
+#define HD__SCOPES_ON() (!__atomic_load_n(&hd__scopes_off, __ATOMIC_RELAXED))
 #else
-#define HD__SCOPES_ON() (*(volatile uint32_t *)&hd__scopes_on)
+#define HD__SCOPES_ON() (!*(volatile uint32_t *)&hd__scopes_off)
 #endif
 #if defined(__cplusplus)
 } /* extern "C" */
@@ -915,6 +917,8 @@ extern "C" {
 #define HD__LOAD_RELAXED(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define HD__STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define HD__ADD(p, v) __atomic_add_fetch((p), (v), __ATOMIC_RELAXED)
+#define HD__OR(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
+#define HD__AND(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
 #define HD__CAS(p, expected, v) \
     __atomic_compare_exchange_n((p), (expected), (v), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #elif defined(HEAPDUMP_NO_THREADS)
@@ -922,6 +926,8 @@ extern "C" {
 #define HD__LOAD_RELAXED(p) (*(p))
 #define HD__STORE(p, v) (*(p) = (v))
 #define HD__ADD(p, v) (*(p) += (v))
+#define HD__OR(p, v) (*(p) |= (v))
+#define HD__AND(p, v) (*(p) &= (v))
 #define HD__CAS(p, expected, v) ((void)(expected), *(p) = (v), true)
 #else
 #error "heapdump.h: no atomics known for this compiler; define HEAPDUMP_NO_THREADS"
@@ -1118,6 +1124,14 @@ static hd__mem hd__mem_options(const hd_options *options) {
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
     return hd__mem_make(options->allocator, options->limits.max_memory);
+}
+
+/* The memory of another object made by the same call: what is left of the limit. */
+static hd__mem hd__mem_rest(const hd__mem *m) {
+    hd__mem rest = *m;
+    rest.limit = m->limit - m->used;
+    rest.used = 0;
+    return rest;
 }
 
 static void *hd__realloc(hd__mem *m, void *block, size_t old_size, size_t size) {
@@ -1557,21 +1571,26 @@ HEAPDUMP_API hd_out hd_out_file(FILE *file) { return hd_out_callback(hd__stdio_w
 #endif
 
 static hd_status hd__file_write(void *user, const void *data, size_t size) {
+    hd_file *file = (hd_file *)user;
     const char *p = (const char *)data;
-    while (size) {
-        int64_t n = (int64_t)hd__os_write(((hd_file *)user)->fd, p, size);
+    while (size && !file->status) {
+        int64_t n = (int64_t)hd__os_write(file->fd, p, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return HD_IO;
+        if (n <= 0) {
+            file->status = HD_IO;
+            break;
+        }
         p += n;
         size -= (size_t)n;
     }
-    return HD_OK;
+    return file->status;
 }
 
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
     static uint64_t counter;
     size_t n = path ? strlen(path) : 0;
     file->fd = -1;
+    file->status = HD_OK;
     if (n == 0 || n + 48 > sizeof file->path)
         return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found",
                         (uint64_t)(sizeof file->path - 48), (uint64_t)n);
@@ -1599,15 +1618,15 @@ HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error 
 HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file_write, file); }
 
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
-    int fd = file->fd, failed;
+    int fd = file->fd;
+    hd_status status = file->status;
     if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
+    if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
     file->fd = -1;
-    failed = hd__os_close(fd);
-    if (!failed) failed = hd__os_rename(file->temporary, file->path);
-    if (!failed) return HD_OK;
-    hd__fail_os(err, "write", file->path);
-    hd__os_unlink(file->temporary);
-    return HD_IO;
+    if (hd__os_close(fd) && !status) status = hd__fail_os(err, "write", file->path);
+    if (!status && hd__os_rename(file->temporary, file->path)) status = hd__fail_os(err, "write", file->path);
+    if (status) hd__os_unlink(file->temporary);
+    return status;
 }
 
 HEAPDUMP_API void hd_file_discard(hd_file *file) {
@@ -2370,11 +2389,11 @@ static hd_axis hd__tree_axis(const hd__tree *t) {
 }
 
 /* A profile without axes yet, the object in its own memory. */
-static hd_profile *hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max_records) {
-    hd_profile *p = (hd_profile *)hd__realloc(&mem, NULL, 0, sizeof *p);
+static hd_profile *hd__profile_make(hd__mem *mem, uint32_t axis_count, uint64_t max_records) {
+    hd_profile *p = (hd_profile *)hd__realloc(mem, NULL, 0, sizeof *p);
     if (!p) return NULL;
     memset(p, 0, sizeof *p);
-    p->mem = mem;
+    p->mem = *mem;
     p->max_records = max_records;
     p->cells.axis_count = axis_count;
     p->cells.seed = hd__seed();
@@ -2395,7 +2414,7 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
         return hd__fail(err, HD_INVALID, "1 to %u axes expected, %u found", (uint64_t)HD_MAX_AXES,
                         (uint64_t)axes), (hd_profile *)NULL;
     mem = hd__mem_make(desc->allocator, desc->limits.max_memory);
-    p = hd__profile_make(mem, axes, hd__records(&desc->limits));
+    p = hd__profile_make(&mem, axes, hd__records(&desc->limits));
     if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
     for (uint32_t a = 0; a < axes; a++) {
         uint32_t root;
@@ -2469,7 +2488,7 @@ HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) 
 
 /* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
 typedef struct hd__rename {
-    hd__mem mem;
+    hd__mem *mem;                /* the new profile's */
     hd__arena arena;
     hd__strings names;
     hd_str *paths;               /* stb_ds arrays: all paths end to end */
@@ -2480,16 +2499,16 @@ static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename
                                  uint32_t *number, hd_error *err) {
     hd_str path[HD_RENAME_MAX];
     uint32_t n;
-    *number = hd__strings_add(&r->mem, &r->arena, &r->names, name);
-    if (*number == HD_NONE) return hd__no_memory(&r->mem, err);
+    *number = hd__strings_add(r->mem, &r->arena, &r->names, name);
+    if (*number == HD_NONE) return hd__no_memory(r->mem, err);
     if (*number < hd__len(r->path_end)) return HD_OK;
     n = rename_fn(user, name, path);
     if (n > HD_RENAME_MAX) n = HD_RENAME_MAX;
-    if (!hd__room(&r->mem, r->paths, n ? n : 1) || !hd__room(&r->mem, r->path_end, 1))
-        return hd__no_memory(&r->mem, err);
+    if (!hd__room(r->mem, r->paths, n ? n : 1) || !hd__room(r->mem, r->path_end, 1))
+        return hd__no_memory(r->mem, err);
     for (uint32_t i = 0; i < n; i++) {
-        path[i].data = hd__arena_str(&r->mem, &r->arena, path[i]);
-        if (!path[i].data) return hd__no_memory(&r->mem, err);
+        path[i].data = hd__arena_str(r->mem, &r->arena, path[i]);
+        if (!path[i].data) return hd__no_memory(r->mem, err);
         stbds_arrput(r->paths, path[i]);
     }
     stbds_arrput(r->path_end, hd__len(r->paths));
@@ -2531,6 +2550,8 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
     uint32_t *map;
     size_t nodes = 0;
     hd_status status = HD_OK;
+    hd_error ignored;
+    if (!err) err = &ignored;
     if (axis >= cells.axis_count)
         return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
     memset(&desc, 0, sizeof desc);
@@ -2544,12 +2565,12 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
         nodes += hd_profile_axis(profile, a).node_count;
     }
     p = hd_profile_create(&desc, err);
-    if (!p) return err ? err->status : HD_OUT_OF_MEMORY;
+    if (!p) return err->status;
     memset(&r, 0, sizeof r);
-    r.mem = hd__mem_options(options);
+    r.mem = &p->mem;
     r.names.seed = p->cells.seed;
-    map = (uint32_t *)hd__calloc(&r.mem, nodes, sizeof *map);
-    if (!map) status = hd__no_memory(&r.mem, err);
+    map = (uint32_t *)hd__calloc(r.mem, nodes, sizeof *map);
+    if (!map) status = hd__no_memory(r.mem, err);
     else status = hd__rename_run(&r, profile, axis, rename_fn, user, p, map, err);
     for (uint32_t i = 0; i < cells.count && !status; i++) {
         uint32_t at[HD_MAX_AXES];
@@ -2561,11 +2582,11 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
         status = hd_profile_add(p, at, cells.bytes[i], cells.blocks[i]);
         if (status) hd__fail(err, status, "%s while renaming", hd_status_text(status));
     }
-    hd__strings_free(&r.mem, &r.names);
-    hd__arr_free(&r.mem, r.paths);
-    hd__arr_free(&r.mem, r.path_end);
-    hd__arena_free(&r.mem, &r.arena);
-    if (map) hd__cfree(&r.mem, map, nodes, sizeof *map);
+    hd__strings_free(r.mem, &r.names);
+    hd__arr_free(r.mem, r.paths);
+    hd__arr_free(r.mem, r.path_end);
+    hd__arena_free(r.mem, &r.arena);
+    if (map) hd__cfree(r.mem, map, nodes, sizeof *map);
     if (status) hd_profile_free(p);
     else *out = p;
     return status;
@@ -2779,7 +2800,7 @@ static uint64_t hd__topmost(const hd_breakdown *b, const hd__children *children,
             hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
             hd__sum_known(&count, b->entries.blocks[children[a].child[k]]);
         }
-        if (sum >= best) {
+        if (sum > best || (sum == best && *blocks == HD_UNKNOWN)) {
             best = sum;
             *blocks = count;
         }
@@ -3177,7 +3198,7 @@ HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cut
         axes[a] = x.axis[a].named;
     }
     if (!status) status = hd__export_run(&x, err);
-    if (!status) status = hd__seal(hd__mem_options(options), axes, hd__table_rows(&x.out), out, err);
+    if (!status) status = hd__seal(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), out, err);
     hd__table_free(&x.mem, &x.out);
     hd__arr_free(&x.mem, x.candidates);
     hd__arr_free(&x.mem, x.sorted);
@@ -3270,7 +3291,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
         status = hd__no_memory(&m, err);
     }
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
-    if (!status) status = hd__seal(hd__mem_options(options), b->axis, rows, out, err);
+    if (!status) status = hd__seal(hd__mem_rest(&m), b->axis, rows, out, err);
     hd__arena_free(&m, &arena);
     return status;
 }
@@ -3414,7 +3435,7 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
     if (!options) options = &none;
     HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
     memset(&w, 0, sizeof w);
-    w.mem = hd__mem_options(&options->options);
+    w.mem = hd__mem_rest(&((hd__breakdown *)b)->mem);
     w.breakdown = b;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
@@ -3454,24 +3475,23 @@ typedef struct hd__tree_print {
     bool units, joins;
 } hd__tree_print;
 
-/* A size in four significant digits or in full; returns its length. */
+/* A size to the nearest tenth of the unit that suits it, or in full; returns its length. */
 static size_t hd__size_text(char text[24], uint64_t bytes, bool units) {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
     char digits[20], *p;
     unsigned u = 0;
-    uint64_t tenths = 0, whole = bytes;
+    uint64_t tenths = 0;
     size_t n;
-    if (units)
-        for (; whole >= 1024 && u < 6; u++) {
-            tenths = (whole % 1024) * 10 / 1024;
-            whole /= 1024;
-        }
-    p = hd__digits(digits, whole, 10);
+    while (units && u < 5 && bytes >> (10 * u) >= 1u << 20) u++;
+    if (units && bytes >= 1024)
+        do tenths = ((bytes >> (10 * u++)) * 10 + 512) / 1024;
+        while (tenths >= 10240 && u < 6);
+    p = hd__digits(digits, u ? tenths / 10 : bytes, 10);
     n = (size_t)(digits + 20 - p);
     memcpy(text, p, n);
     if (u) {
         text[n++] = '.';
-        text[n++] = (char)('0' + tenths);
+        text[n++] = (char)('0' + tenths % 10);
     }
     if (units) {
         text[n++] = ' ';
@@ -3488,7 +3508,8 @@ static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width)
 
 static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole) {
     char text[20], *p;
-    uint64_t tenths = whole ? (uint64_t)((double)part / (double)whole * 1000 + 0.5) : 0;
+    double share = whole ? (double)part / (double)whole : 0;
+    uint64_t tenths = (uint64_t)((share < 1e6 ? share : 1e6) * 1000 + 0.5);
     p = hd__digits(text, tenths % 10, 10);
     *--p = '.';
     do *--p = (char)('0' + (tenths / 10) % 10), tenths /= 10;
@@ -3593,7 +3614,7 @@ typedef struct hd__node_table {
 struct hd_contexts {
     hd__node_table *table;
     uint32_t count;
-    uint64_t memory;
+    uintptr_t memory;
     hd__node *segments[HD__SEGMENTS];
     hd__mutex lock;
 };
@@ -3651,7 +3672,7 @@ static bool hd__contexts_grow(hd_contexts *c, size_t capacity) {
     size_t size = offsetof(hd__node_table, slots) + capacity * sizeof(uint32_t);
     hd__node_table *t = (hd__node_table *)hd__pages_take(size);
     if (!t) return false;
-    c->memory += hd__page_round(size);
+    HD__ADD(&c->memory, hd__page_round(size));
     t->capacity = capacity;
     t->older = c->table;
     for (uint32_t i = 1; i < c->count; i++) hd__contexts_place(c, t, i);
@@ -3669,7 +3690,7 @@ static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind k
         size_t size = sizeof *n << (segment + HD__SEGMENT_BITS);
         c->segments[segment] = (hd__node *)hd__pages_take(size);
         if (!c->segments[segment]) return false;
-        c->memory += hd__page_round(size);
+        HD__ADD(&c->memory, hd__page_round(size));
     }
     n = hd__contexts_node(c, c->count);
     n->parent = parent;
@@ -3748,12 +3769,7 @@ HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) 
 HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return HD__LOAD(&c->count); }
 
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
-    hd_contexts *unlocked = (hd_contexts *)(uintptr_t)c;
-    uint64_t memory;
-    hd__lock(&unlocked->lock);
-    memory = c->memory;
-    hd__unlock(&unlocked->lock);
-    return memory;
+    return HD__LOAD_RELAXED(&c->memory);
 }
 
 /* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
@@ -3765,13 +3781,12 @@ static struct hd__tracker {
     hd_capture capture;
     uint32_t max_frames;
     uint32_t session;            /* counts starts */
-    uint32_t recording, profiling;
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
     char filter[1024];
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__mutex lock;
 #endif
-} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 0, 0, 0, 1, "",
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 0, 1, "",
 #if defined(HEAPDUMP_NO_THREADS)
 #elif defined(_WIN32)
     SRWLOCK_INIT
@@ -3780,14 +3795,16 @@ static struct hd__tracker {
 #endif
 };
 
+/* The bits of hd__scopes_off. */
+enum { HD__NOT_RUNNING = 1, HD__NOT_RECORDING = 2, HD__NOT_PROFILING = 4 };
+
 #ifndef HEAPDUMP_STATIC
-uint32_t hd__scopes_on;
+uint32_t hd__scopes_off = HD__NOT_RUNNING;
 #endif
 
-static void hd__tracker_update(void) {
-    bool stacks = hd__tracker.capture == HD_CAPTURE_PSEUDO_STACK || hd__tracker.capture == HD_CAPTURE_MIXED_STACK;
-    HD__STORE(&hd__scopes_on, (uint32_t)(hd__tracker.contexts && stacks && HD__LOAD(&hd__tracker.recording) &&
-                                         HD__LOAD(&hd__tracker.profiling)));
+static void hd__scopes_set(uint32_t bit, bool holds) {
+    if (holds) HD__AND(&hd__scopes_off, ~bit);
+    else HD__OR(&hd__scopes_off, bit);
 }
 
 static void hd__tracker_lock(void) {
@@ -3819,28 +3836,26 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
     hd__tracker.unwind = desc->unwind;
     hd__tracker.user = desc->user;
     if (!++hd__tracker.session) ++hd__tracker.session;
-    HD__STORE(&hd__tracker.recording, 1);
-    HD__STORE(&hd__tracker.profiling, 1);
     HD__STORE(&hd__tracker.contexts, desc->contexts);
-    hd__tracker_update();
+    hd_tracker_set_recording(true);
+    hd_tracker_set_heap_profiling(true);
+    hd__scopes_set(HD__NOT_RUNNING, capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK);
     return HD_OK;
 }
 
 HEAPDUMP_API void hd_tracker_stop(void) {
+    hd__scopes_set(HD__NOT_RUNNING, false);
     HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
-    hd__tracker_update();
 }
 
 HEAPDUMP_API bool hd_tracker_running(void) { return HD__LOAD(&hd__tracker.contexts) != NULL; }
 
 HEAPDUMP_API void hd_tracker_set_recording(bool recording) {
-    HD__STORE(&hd__tracker.recording, (uint32_t)recording);
-    hd__tracker_update();
+    hd__scopes_set(HD__NOT_RECORDING, recording);
 }
 
 HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled) {
-    HD__STORE(&hd__tracker.profiling, (uint32_t)enabled);
-    hd__tracker_update();
+    hd__scopes_set(HD__NOT_PROFILING, enabled);
 }
 
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter) {
@@ -3949,7 +3964,7 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     hd__thread *t;
     hd_scope scope;
     scope.session = scope.depth = 0;
-    if (!contexts || !HD__LOAD_RELAXED(&hd__scopes_on)) return scope;
+    if (!contexts || !HD__SCOPES_ON()) return scope;
     if (!(state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) ? state & 1 : hd__category_find(category)))
         return scope;
     t = hd__thread_stack();
@@ -4595,7 +4610,7 @@ HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *sta
 
 /* Live bytes and blocks by context, and the nodes of the profile that contexts become. */
 typedef struct hd__snapshot {
-    hd__mem mem;
+    hd__mem *mem;                /* the profile's */
     const hd_contexts *contexts;
     const hd_snapshot_options *options;
     hd_profile *profile;
@@ -4607,12 +4622,12 @@ typedef struct hd__snapshot {
 /* Room for contexts below n and for those that come while the snapshot is taken. */
 static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
     size_t n = (size_t)count + count / 4 + 64;
-    uint64_t *sums = (uint64_t *)hd__calloc(&s->mem, n, 2 * sizeof *sums);
+    uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
     if (!sums) return false;
     if (s->n) {
         memcpy(sums, s->bytes, s->n * sizeof *sums);
         memcpy(sums + n, s->blocks, s->n * sizeof *sums);
-        hd__cfree(&s->mem, s->bytes, s->n, 2 * sizeof *sums);
+        hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *sums);
     }
     s->bytes = sums;
     s->blocks = sums + n;
@@ -4628,7 +4643,7 @@ static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error 
     hd__lock(&shard->lock);
     while ((count = hd_contexts_count(s->contexts)) > s->n) {
         hd__unlock(&shard->lock);
-        if (!hd__snapshot_room(s, count)) return hd__no_memory(&s->mem, err);
+        if (!hd__snapshot_room(s, count)) return hd__no_memory(s->mem, err);
         hd__lock(&shard->lock);
     }
     while (hd_register_next(shard->reg, &cursor, &a)) {
@@ -4688,10 +4703,10 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
 
 static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
     const hd_options *o = &s->options->options;
-    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(&s->mem, err);
+    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
     for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
-    s->node = (uint32_t *)hd__calloc(&s->mem, s->n, 2 * sizeof *s->node);
-    if (!s->node) return hd__no_memory(&s->mem, err);
+    s->node = (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node);
+    if (!s->node) return hd__no_memory(s->mem, err);
     s->stack = s->node + s->n;
     for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
     for (size_t i = 0; i < s->n; i++) {
@@ -4708,19 +4723,21 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     hd_profile_desc desc;
     hd__snapshot s;
     hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
     memset(&none, 0, sizeof none);
     memset(&desc, 0, sizeof desc);
     memset(&s, 0, sizeof s);
     s.options = options ? options : &none;
-    s.mem = hd__mem_options(&s.options->options);
     s.contexts = rec->contexts;
     desc.allocator = s.options->options.allocator;
     desc.limits = s.options->options.limits;
     hd_record_suspend();
     s.profile = hd_profile_create(&desc, err);
-    status = s.profile ? hd__snapshot_run(&s, rec, err) : HD_OUT_OF_MEMORY;
-    if (s.bytes) hd__cfree(&s.mem, s.bytes, s.n, 2 * sizeof *s.bytes);
-    if (s.node) hd__cfree(&s.mem, s.node, s.n, 2 * sizeof *s.node);
+    if (s.profile) s.mem = &s.profile->mem;
+    status = s.profile ? hd__snapshot_run(&s, rec, err) : err->status;
+    if (s.bytes) hd__cfree(s.mem, s.bytes, s.n, 2 * sizeof *s.bytes);
+    if (s.node) hd__cfree(s.mem, s.node, s.n, 2 * sizeof *s.node);
     if (status) hd_profile_free(s.profile);
     else *out = s.profile;
     hd_record_resume();
@@ -4728,8 +4745,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 }
 
 /* ================================================================================= >>chrome
-   Writing: a profile over the two axes serves as the dictionary of a process; its node numbers are
-   the ids. Reading: one pass over the events keeps what heap dumps need, ids as numbered strings,
+   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps what heap dumps need, ids as numbered strings,
    because dictionaries may follow their use; then each process gets one tree of frames and one of
    types, which all its heaps share, so that memory follows the bytes of the input however its heaps
    and frames multiply. */
@@ -4739,7 +4755,7 @@ typedef struct hd__chrome_out {
     hd__arena arena;
     hd_json json;
     const hd_heap *heaps;
-    hd_profile *dictionary;      /* of the current process */
+    hd__tree tree[2];            /* the dictionaries of the current process; node numbers are the ids */
     uint32_t *ids;               /* of the nodes of all heaps of the process, heap by heap, axis by axis */
     hd__strings strings;         /* heaps_v2: names by id */
     size_t nodes_done, types_done, strings_done;
@@ -4769,7 +4785,7 @@ static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_er
     hd_rows rows = hd__heap_rows(heap);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &o->dictionary->tree[a];
+        hd__tree *tree = &o->tree[a];
         uint32_t *ids;
         if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
         ids = o->ids + hd__len(o->ids);
@@ -4779,8 +4795,8 @@ static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_er
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&o->dictionary->mem, &o->dictionary->arena, tree, HD_NONE - 1,
-                                       ids[axis.parent[i]], axis.node_name[i], false, &ids[i], err));
+                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]], axis.node_name[i],
+                                       false, &ids[i], err));
         hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
     }
     return HD_OK;
@@ -4846,8 +4862,8 @@ static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool fra
         hd__chrome_event(j, &start, "M", "__metadata", name);
         hd_json_key(j, "args"), hd_json_object(j);
         hd_json_key(j, name);
-        if (types) hd__chrome_types(j, &o->dictionary->tree[HD_AXIS_TYPE]);
-        else hd__chrome_frames(j, &o->dictionary->tree[HD_AXIS_BACKTRACE]);
+        if (types) hd__chrome_types(j, &o->tree[HD_AXIS_TYPE]);
+        else hd__chrome_frames(j, &o->tree[HD_AXIS_BACKTRACE]);
         hd_json_end(j), hd_json_end(j);
     }
 }
@@ -4910,7 +4926,7 @@ static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *t
 static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
     static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     hd_json *j = &o->json;
-    const hd__tree *frames = &o->dictionary->tree[0], *types = &o->dictionary->tree[1];
+    const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
     hd_json_key(j, "heaps_v2"), hd_json_object(j);
     hd_json_key(j, "version"), hd_json_u64(j, 1);
     hd_json_key(j, "allocators"), hd_json_object(j);
@@ -4989,23 +5005,26 @@ static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_
     return HD_OK;
 }
 
-/* All heaps of one process. */
-static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    hd_profile_desc desc;
-    size_t *starts;
-    uint32_t type;
-    bool v1 = false;
-    hd_status status = HD_OK;
-    memset(&desc, 0, sizeof desc);
-    desc.allocator = o->mem.allocator;
-    hd_profile_free(o->dictionary);
-    o->dictionary = hd_profile_create(&desc, err);
-    if (!o->dictionary) return HD_OUT_OF_MEMORY;
+/* Empty dictionaries but for the roots, and the type that the viewer expects to be there. */
+static hd_status hd__chrome_clear(hd__chrome_out *o, hd_error *err) {
+    uint32_t node;
+    for (int a = 0; a < 2; a++) {
+        hd__tree_free(&o->mem, &o->tree[a]);
+        HD__TRY(hd__tree_child(&o->mem, NULL, &o->tree[a], 1, HD_NONE, hd_cstr(""), false, &node, err));
+    }
     hd__set_len(o->ids, 0);
     hd__strings_free(&o->mem, &o->strings);
     o->nodes_done = o->types_done = 1;
     o->strings_done = 0;
-    if (hd_profile_node(o->dictionary, HD_AXIS_TYPE, 0, hd_cstr("[unknown]"), &type)) return hd__no_memory(&o->mem, err);
+    return hd__tree_child(&o->mem, NULL, &o->tree[1], 2, 0, hd_cstr("[unknown]"), false, &node, err);
+}
+
+/* All heaps of one process. */
+static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
+    size_t *starts;
+    bool v1 = false;
+    hd_status status = hd__chrome_clear(o, err);
+    HD__TRY(status);
     starts = (size_t *)hd__calloc(&o->mem, n, sizeof *starts);
     if (!starts) return hd__no_memory(&o->mem, err);
     for (size_t i = 0; i < n && !status; i++) {
@@ -5063,7 +5082,7 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
         if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
     }
     hd__cfree(&o.mem, order, count, 2 * sizeof *order);
-    hd_profile_free(o.dictionary);
+    for (int a = 0; a < 2; a++) hd__tree_free(&o.mem, &o.tree[a]);
     hd__arr_free(&o.mem, o.ids);
     hd__strings_free(&o.mem, &o.strings);
     hd__arena_free(&o.mem, &o.arena);
@@ -5850,12 +5869,9 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
                                     hd_heap *heap) {
-    hd__mem mem = x->dump->mem;
-    hd_profile *p;
-    mem.limit -= mem.used;
-    mem.used = 0;
-    p = hd__profile_make(mem, 2, HD_NONE - 1);
-    if (!p) return hd__in_no_memory(x);
+    hd__mem mem = hd__mem_rest(&x->dump->mem);
+    hd_profile *p = hd__profile_make(&mem, 2, HD_NONE - 1);
+    if (!p) return hd__no_memory(&mem, x->err);
     heap->profile = p;
     p->is_fixed = true;
     p->fixed[0] = axes[0];

@@ -33,7 +33,7 @@ static int test_munmap(void *at, size_t size) {
    which a thread can be held. */
 static __thread struct {
     pthread_mutex_t *held[64];
-    unsigned n, deadlocks;
+    unsigned n, most, deadlocks;
     unsigned raise_at;           /* this lock from now; 0: none */
     bool pause;                  /* after the next unlock */
 } test_locks;
@@ -45,6 +45,7 @@ static int test_lock(pthread_mutex_t *mutex) {
     if (again) test_locks.deadlocks++;
     else pthread_mutex_lock(mutex);
     test_locks.held[test_locks.n++] = again ? NULL : mutex;
+    if (test_locks.n > test_locks.most) test_locks.most = test_locks.n;
     if (test_locks.raise_at && !--test_locks.raise_at) raise(SIGUSR1);
     return 0;
 }
@@ -514,4 +515,523 @@ static void allocations_without_memory_to_record_them_are_counted_as_lost(void *
     assert_in_range(lost, 1, 20);
     assert_stats((hd_recorder_stats){ .live_bytes = 100000, .live_blocks = 100000, .peak_bytes = 100000,
                                       .total_bytes = 100000, .total_blocks = 100000, .lost = lost });
+}
+
+/* ---- snapshots */
+
+/* Some of everything: n blocks under 27 paths and four types. */
+static void record_some(uint64_t n) {
+    static const char *const names[] = { "a", "b", "c" }, *const types[] = { "T", "U", "V", NULL };
+    for (uint64_t i = 0; i < n; i++) {
+        hd_scope outer = hd_scope_begin(&any, names[i % 3]), middle = hd_scope_begin(&any, names[i / 3 % 3]);
+        hd_scope inner = hd_scope_begin(&any, names[i / 9 % 3]);
+        hd_record_alloc(rec, at(i + 1), i, types[i % 4]);
+        hd_scope_end(&inner);
+        hd_scope_end(&middle);
+        hd_scope_end(&outer);
+    }
+}
+
+static hd_str pc_name(void *user, const void *pc, char *buffer, size_t capacity) {
+    ++*(unsigned *)user;
+    assert_true(capacity >= 64);
+    strcpy(buffer, (uintptr_t)pc == 0x20 ? "main" : "work");
+    return hd_cstr(buffer);
+}
+
+static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t context, char *buffer, size_t capacity) {
+    ++*(unsigned *)user;
+    assert_ptr_equal(contexts, hd_recorder_contexts(rec));
+    assert_int_equal((uintptr_t)hd_contexts_frame(contexts, context).value, 0x1f);
+    assert_true(capacity >= 64);
+    (void)buffer;
+    return hd_cstr("guessed");
+}
+
+static void frames_and_types_are_named_by_the_callbacks(void **state) {
+    hd_recorder_desc desc = { .tracker = { .capture = HD_CAPTURE_MIXED_STACK, .unwind = unwind } };
+    hd_snapshot_options options;
+    unsigned asked = 0;
+    (void)state;
+    create(&desc);
+    hd_record_alloc(rec, at(1), 1, NULL);
+    hd_record_alloc(rec, at(2), 2, "T");
+    {
+        HD_SCOPE("any", "a");
+        hd_record_alloc(rec, at(3), 4, "T");
+    }
+    assert_snapshot(NULL, "/0x20/0x1f T 2 1\n/0x20/0x1f [unknown] 1 1\n/a/0x20/0x1f T 4 1\n");
+    memset(&options, 0, sizeof options);
+    options.user = &asked;
+    options.pc_name = pc_name;
+    assert_snapshot(&options, "/a/main/work T 4 1\n/main/work T 2 1\n/main/work [unknown] 1 1\n");
+    assert_int_equal(asked, 4);
+    options.pc_name = NULL;
+    options.type_name = type_name;
+    assert_snapshot(&options, "/0x20/0x1f T 2 1\n/0x20/0x1f guessed 1 1\n/a/0x20/0x1f T 4 1\n");
+    assert_int_equal(asked, 5);
+}
+
+static void a_cut_stack_is_named_so(void **state) {
+    hd_recorder_desc desc = { .tracker = { .max_frames = 1 } };
+    (void)state;
+    create(&desc);
+    HD_SCOPE("any", "a");
+    HD_SCOPE("any", "b");
+    hd_record_alloc(rec, at(1), 1, "T");
+    assert_snapshot(NULL, "/a/<truncated> T 1 1\n");
+}
+
+static void a_snapshot_without_memory_fails_whole(void **state) {
+    hd_snapshot_options options;
+    hd__faults f;
+    uint64_t rounds = 0;
+    (void)state;
+    create(NULL);
+    record_some(300);
+    memset(&options, 0, sizeof options);
+    memset(&f, 0, sizeof f);
+    options.options.allocator = hd__faults_allocator(&f);
+    HD__EACH_FAULT(f) {
+        hd_profile *profile = (hd_profile *)&f;
+        hd_error err;
+        hd_status status;
+        memset(&err, 0, sizeof err);
+        status = hd_recorder_snapshot(rec, &options, &profile, &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        if (status) assert_ptr_equal(profile, &f);
+        else hd_profile_free(profile);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+        rounds++;
+    }
+    assert_true(rounds > 20);
+    assert_int_equal(hd_recorder_live_bytes(rec), 300 * 299 / 2);
+}
+
+static void a_snapshot_stays_within_its_limits(void **state) {
+    hd_snapshot_options options;
+    hd__faults f;
+    uint64_t refused = 0;
+    (void)state;
+    create(NULL);
+    record_some(300);
+    for (uint64_t limit = 64;; limit += limit / 16) {
+        hd_profile *profile;
+        hd_error err;
+        hd_status status;
+        memset(&f, 0, sizeof f);
+        memset(&err, 0, sizeof err);
+        memset(&options, 0, sizeof options);
+        options.options.allocator = hd__faults_allocator(&f);
+        options.options.limits.max_memory = limit;
+        status = hd_recorder_snapshot(rec, &options, &profile, &err);
+        assert_int_equal(status, err.status);
+        assert_true(f.peak <= limit);
+        if (status == HD_OK) {
+            hd_profile_free(profile);
+            break;
+        }
+        assert_int_equal(status, HD_LIMIT);
+        assert_int_equal(f.live, 0);
+        refused++;
+    }
+    assert_true(refused > 20);
+    memset(&options, 0, sizeof options);
+    for (uint64_t records = 1; records < 110; records++) { /* 27 paths of 4 types, 39 nodes */
+        hd_profile *profile;
+        hd_status status;
+        options.options.limits.max_records = records;
+        status = hd_recorder_snapshot(rec, &options, &profile, NULL);
+        assert_int_equal(status, records < 108 ? HD_LIMIT : HD_OK);
+        if (!status) hd_profile_free(profile);
+    }
+}
+
+/* user: how many calls are left before it says stop, in front of what was done at the last. */
+static bool progress(void *user, uint64_t done, uint64_t total) {
+    uint64_t *left = user;
+    assert_true(done <= total && done >= left[1]);
+    left[1] = done;
+    return left[0]-- > 0;
+}
+
+static void a_snapshot_stops_when_progress_says_so(void **state) {
+    hd_snapshot_options options;
+    hd__faults f;
+    (void)state;
+    create(NULL);
+    record_some(10);
+    for (uint32_t i = 1, child; i <= 10000; i++)
+        hd_contexts_child(hd_recorder_contexts(rec), 0, HD_FRAME_PC, (void *)(uintptr_t)i, &child);
+    memset(&f, 0, sizeof f);
+    memset(&options, 0, sizeof options);
+    options.options.allocator = hd__faults_allocator(&f);
+    options.options.progress = progress;
+    for (uint64_t calls = 0;; calls++) {
+        uint64_t left[2] = { calls, 0 };
+        hd_profile *profile = NULL;
+        hd_error err;
+        hd_status status;
+        options.options.user = left;
+        status = hd_recorder_snapshot(rec, &options, &profile, &err);
+        if (!status) {
+            assert_true(calls >= 3);
+            hd_profile_free(profile);
+            break;
+        }
+        assert_int_equal(status, HD_CANCELLED);
+        assert_int_equal(err.status, HD_CANCELLED);
+        assert_null(profile);
+        assert_int_equal(f.live, 0);
+    }
+    assert_int_equal(f.live, 0);
+}
+
+static void sums_that_pass_64_bits_are_an_overflow(void **state) {
+    hd_profile *profile;
+    (void)state;
+    create(NULL);
+    hd_record_alloc(rec, at(1), SIZE_MAX / 2, "T");
+    hd_record_alloc(rec, at(2), SIZE_MAX / 2, "T");
+    assert_snapshot(NULL, " T 18446744073709551614 2\n");
+    for (int i = 0; i < 2; i++) { /* in another cell, then in the same */
+        hd_record_alloc(rec, at(3), 100, i ? "T" : "U");
+        assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OVERFLOW);
+    }
+}
+
+/* ---- signals, forks, threads */
+
+static void handler(int signal_number) {
+    hd_scope scope = hd_scope_begin(&any, "handler");
+    (void)signal_number;
+    hd_record_alloc(rec, at(1000), 1, "handled");
+    hd_record_free(rec, at(1000));
+    hd_scope_end(&scope);
+}
+
+/* A handler that allocates arrives in each lock of each call in turn. */
+static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
+    (void)state;
+    signal(SIGUSR1, handler);
+    for (int call = 0; call < 6; call++)
+        for (unsigned lock = 1;; lock++) {
+            hd_recorder_stats stats;
+            hd_profile *profile;
+            create(NULL); /* no context is known yet */
+            test_locks.raise_at = lock;
+            hd_record_alloc(rec, at(1), 1, "T");
+            if (call == 1) hd_record_free(rec, at(1));
+            if (call == 2) hd_record_set_type(rec, at(1), "U");
+            if (call == 3) hd_recorder_get_stats(rec, &stats);
+            if (call == 4 && !hd_recorder_snapshot(rec, NULL, &profile, NULL)) hd_profile_free(profile);
+            if (call == 5) hd_recorder_fork_prepare(rec);
+            if (call == 5) hd_recorder_fork_parent(rec);
+            if (test_locks.deadlocks) fail_msg("call %d, lock %u: a signal handler waits for ever", call, lock);
+            assert_int_equal(test_locks.n, 0);
+            assert_int_equal(hd_recorder_live_bytes(rec), call != 1);
+            hd_recorder_free(rec);
+            rec = NULL;
+            if (test_locks.raise_at) {
+                assert_true(lock > 1);
+                test_locks.raise_at = 0;
+                break;
+            }
+        }
+}
+
+/* A fork takes the locks of one recorder, then those of the next. So that no thread waits the other
+   way round, none holds two otherwise. */
+static void two_recorders_can_fork_together(void **state) {
+    hd_recorder *second;
+    hd_recorder_stats stats;
+    hd_profile *profile;
+    (void)state;
+    create(NULL);
+    second = hd_recorder_create(NULL, NULL);
+    record_some(30);
+    assert_true(hd_record_set_type(rec, at(1), "late"));
+    hd_record_alloc(rec, at(1), 1, "again");
+    hd_record_free(rec, at(1));
+    hd_recorder_get_stats(rec, &stats);
+    assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OK);
+    hd_profile_free(profile);
+    assert_int_equal(test_locks.most, 1);
+    hd_recorder_fork_prepare(second); /* pthread_atfork: last registered, first prepared */
+    hd_recorder_fork_prepare(rec);
+    hd_recorder_fork_parent(rec);
+    hd_recorder_fork_parent(second);
+    assert_true(hd_record_alloc(rec, at(1), 1, "T"));
+    assert_true(hd_record_alloc(second, at(1), 1, "U"));
+    hd_recorder_free(second);
+}
+
+/* In a child: 0 when the recorder's figures agree with each other and with what it does next. */
+static int check_child(void) {
+    hd_recorder_stats before, stats;
+    hd_profile *profile;
+    hd_rows cells;
+    hd_recorder_get_stats(rec, &before);
+    {
+        HD_SCOPE("any", "child");
+        for (uint64_t i = 1; i <= 100; i++)
+            if (!hd_record_alloc(rec, at(1000000 + i), i, "child")) return 1;
+    }
+    for (uint64_t i = 1; i <= 50; i++)
+        if (!hd_record_free(rec, at(1000000 + i))) return 2;
+    hd_recorder_get_stats(rec, &stats);
+    if (stats.live_blocks != before.live_blocks + 50 || stats.ignored != before.ignored) return 3;
+    if (hd_recorder_snapshot(rec, NULL, &profile, NULL)) return 4;
+    cells = hd_profile_cells(profile);
+    for (uint32_t i = 0; i < cells.count; i++) stats.live_bytes -= cells.bytes[i], stats.live_blocks -= cells.blocks[i];
+    hd_profile_free(profile);
+    return stats.live_bytes ? 5 : stats.live_blocks ? 6 : 0;
+}
+
+/* What check_child said in a child; -1 when it did not come to that. */
+static int fork_and_check(void) {
+    int status;
+    pid_t child;
+    hd_recorder_fork_prepare(rec);
+    child = fork();
+    if (!child) {
+        hd_recorder_fork_child(rec);
+        _exit(check_child());
+    }
+    hd_recorder_fork_parent(rec);
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static uint32_t stop;
+static void *record_until_stopped(void *argument) {
+    uint64_t n = 0;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        HD_SCOPE("any", "other");
+        hd_record_alloc(rec, at(1 + n % 64), 8, "other");
+        if (n++ % 2) hd_record_free(rec, at(1 + n * 7 % 64));
+    }
+    return argument;
+}
+
+#ifdef __SANITIZE_THREAD__
+#define SKIP_UNDER_TSAN skip() /* which does not follow a process of several threads into its child */
+#else
+#define SKIP_UNDER_TSAN
+#endif
+
+static void child_and_parent_go_on_while_another_thread_records(void **state) {
+    pthread_t other;
+    uint64_t live = 0;
+    int result = 0;
+    (void)state;
+    SKIP_UNDER_TSAN;
+    create(NULL);
+    stop = 0;
+    assert_int_equal(pthread_create(&other, NULL, record_until_stopped, NULL), 0);
+    for (uint64_t i = 1; i <= 100 && !result; i++) {
+        hd_record_alloc(rec, at(1000 + i), i, "mine");
+        if (i % 3 == 0) hd_record_free(rec, at(1000 + i));
+        result = fork_and_check();
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    pthread_join(other, NULL);
+    assert_int_equal(result, 0);
+    for (uint64_t i = 1; i <= 64; i++) hd_record_free(rec, at(i));
+    for (uint64_t i = 1; i <= 100; i++) live += i % 3 ? i : 0;
+    assert_int_equal(hd_recorder_live_bytes(rec), live);
+}
+
+static void *record_and_pause(void *free_it) {
+    test_locks.pause = !free_it;
+    hd_record_alloc(rec, at(1), 8, NULL);
+    test_locks.pause = free_it != NULL;
+    if (free_it) hd_record_free(rec, at(1));
+    return NULL;
+}
+
+/* A thread stands just behind a lock when the process forks; in the child it never goes on. */
+static void a_child_is_whole_wherever_other_threads_are(void **state) {
+    static int free_it;
+    (void)state;
+    SKIP_UNDER_TSAN;
+    sem_init(&test_paused, 0, 0);
+    sem_init(&test_go_on, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        pthread_t other;
+        int result;
+        create(NULL);
+        assert_int_equal(pthread_create(&other, NULL, record_and_pause, i ? &free_it : NULL), 0);
+        sem_wait(&test_paused);
+        result = fork_and_check();
+        sem_post(&test_go_on);
+        pthread_join(other, NULL);
+        assert_int_equal(result, 0);
+        assert_int_equal(hd_recorder_live_bytes(rec), i ? 0 : 8);
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
+/* Blocks lie in slots from which any thread takes and frees them. Thread 0 also looks on. */
+enum { THREADS = 8, SLOTS = 512 };
+typedef struct shared_block { uint64_t size; } shared_block;
+static shared_block *slots[SLOTS];
+static uint64_t allocated, failures;
+
+static void *record_at_random(void *argument) {
+    static const char *const types[] = { "T", "U", "V", NULL };
+    uint64_t random = (uintptr_t)argument, made = 0, bad = 0;
+    for (int i = 0; i < 20000; i++) {
+        hd_scope scope = hd_scope_begin(&any, types[i % 3]), inner = hd_scope_begin(&any, types[i / 3 % 3]);
+        shared_block *fresh = NULL, *old;
+        if (hd__test_below(&random, 2)) {
+            uint64_t size = sizeof *fresh + hd__test_below(&random, 100);
+            fresh = malloc(size);
+            fresh->size = size;
+            bad += !hd_record_alloc(rec, fresh, size, types[i % 4]);
+            if (i % 16 == 0) bad += !hd_record_set_type(rec, fresh, "late");
+            made++;
+        }
+        old = __atomic_exchange_n(&slots[hd__test_below(&random, SLOTS)], fresh, __ATOMIC_ACQ_REL);
+        if (old) bad += !hd_record_free(rec, old);
+        free(old);
+        hd_scope_end(&inner);
+        hd_scope_end(&scope);
+        if (!argument && i % 200 == 0) {
+            hd_recorder_stats stats;
+            hd_profile *profile;
+            hd_recorder_get_stats(rec, &stats);
+            bad += stats.peak_bytes > (uint64_t)108 * (SLOTS + THREADS) || stats.ignored || stats.lost;
+            bad += hd_recorder_snapshot(rec, NULL, &profile, NULL) != HD_OK;
+            hd_profile_free(profile);
+        }
+    }
+    __atomic_add_fetch(&allocated, made, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&failures, bad + hd_tracker_depth(), __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void eight_threads_leave_exact_figures(void **state) {
+    pthread_t threads[THREADS];
+    hd_recorder_stats expected, stats;
+    hd_profile *profile;
+    hd_rows cells;
+    uint64_t bytes = 0, blocks = 0;
+    (void)state;
+    create(NULL);
+    memset(&expected, 0, sizeof expected);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, record_at_random, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    for (int i = 0; i < SLOTS; i++)
+        if (slots[i]) expected.live_bytes += slots[i]->size, expected.live_blocks++;
+    hd_recorder_get_stats(rec, &stats);
+    expected.total_blocks = allocated;
+    expected.total_bytes = stats.total_bytes; /* of these two the threads kept no account */
+    expected.peak_bytes = stats.peak_bytes;
+    assert_stats(expected);
+    assert_in_range(stats.peak_bytes, stats.live_bytes, stats.total_bytes);
+    assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OK);
+    cells = hd_profile_cells(profile);
+    for (uint32_t i = 0; i < cells.count; i++) bytes += cells.bytes[i], blocks += cells.blocks[i];
+    hd_profile_free(profile);
+    assert_int_equal(bytes, expected.live_bytes);
+    assert_int_equal(blocks, expected.live_blocks);
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i]) assert_true(hd_record_free(rec, slots[i]));
+        free(slots[i]);
+        slots[i] = NULL;
+    }
+    assert_int_equal(hd_recorder_live_bytes(rec), 0);
+}
+
+/* Threads end with scopes open, and record in the destructors of their keys. */
+static pthread_key_t key;
+static void record_at_exit(void *depth) {
+    hd_record_alloc(rec, at(2), 2, "exit");
+    hd_record_free(rec, at(1));
+    *(uint32_t *)depth = hd_tracker_depth();
+}
+
+static void *end_in_a_scope(void *depth) {
+    if (hd_tracker_depth()) return &key;
+    hd_scope_begin(&any, "left");
+    hd_record_alloc(rec, at(1), 1, "T");
+    pthread_setspecific(key, depth);
+    return NULL;
+}
+
+static void threads_may_end_anywhere(void **state) {
+    (void)state;
+    create(NULL);
+    assert_int_equal(pthread_key_create(&key, record_at_exit), 0);
+    for (int i = 0; i < 3; i++) { /* each may be given the stack of the one before */
+        pthread_t thread;
+        uint32_t depth = 0;
+        void *failed;
+        assert_int_equal(pthread_create(&thread, NULL, end_in_a_scope, &depth), 0);
+        pthread_join(thread, &failed);
+        assert_null(failed);
+        assert_int_equal(depth, 1);
+        assert_snapshot(NULL, "/left exit 2 1\n");
+        assert_true(hd_record_free(rec, at(2)));
+    }
+    pthread_key_delete(key);
+    assert_stats((hd_recorder_stats){ .peak_bytes = 3, .total_bytes = 9, .total_blocks = 6 });
+}
+
+/* A recorder's numbers are those of its own contexts, whatever the tracker goes on to do. */
+static void a_tracker_restarted_with_other_contexts_does_no_harm(void **state) {
+    hd_contexts *first = hd_contexts_create(NULL), *second = hd_contexts_create(NULL);
+    hd_tracker_desc tracker = { .contexts = first };
+    (void)state;
+    assert_int_equal(hd_tracker_start(&tracker, NULL), HD_OK);
+    create(NULL);
+    hd_tracker_stop();
+    tracker.contexts = second;
+    for (uint32_t i = 1, child; i <= 100; i++) hd_contexts_child(second, 0, HD_FRAME_PC, (void *)(uintptr_t)i, &child);
+    assert_int_equal(hd_tracker_start(&tracker, NULL), HD_OK);
+    {
+        HD_SCOPE("any", "a");
+        assert_true(hd_record_alloc(rec, at(1), 1, NULL));
+    }
+    hd_tracker_stop();
+    assert_true(hd_record_alloc(rec, at(2), 2, NULL));
+    assert_snapshot(NULL, " [unknown] 3 2\n");
+    hd_contexts_free(first);
+    hd_contexts_free(second);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(recording_follows_the_documents_flow),
+        TEST(odd_calls_are_counted_and_harmless),
+        TEST(a_taken_block_can_be_put_back_as_it_was),
+        TEST(a_suspended_thread_records_nothing),
+        TEST(callbacks_get_what_they_should_and_may_use_the_recorder),
+        TEST(random_recordings_give_exact_figures_and_snapshots),
+        TEST(recorders_join_a_running_tracker_and_share_its_contexts),
+        TEST(creating_says_what_is_wrong_and_leaves_nothing),
+        TEST(creating_fails_whole_when_the_os_gives_no_memory),
+        TEST(allocations_without_memory_to_record_them_are_counted_as_lost),
+        TEST(frames_and_types_are_named_by_the_callbacks),
+        TEST(a_cut_stack_is_named_so),
+        TEST(a_snapshot_without_memory_fails_whole),
+        TEST(a_snapshot_stays_within_its_limits),
+        TEST(a_snapshot_stops_when_progress_says_so),
+        TEST(sums_that_pass_64_bits_are_an_overflow),
+        TEST(a_signal_inside_a_lock_waits_for_nothing),
+        TEST(two_recorders_can_fork_together),
+        TEST(child_and_parent_go_on_while_another_thread_records),
+        TEST(a_child_is_whole_wherever_other_threads_are),
+        TEST(eight_threads_leave_exact_figures),
+        TEST(threads_may_end_anywhere),
+        TEST(a_tracker_restarted_with_other_contexts_does_no_harm),
+    };
+    return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }

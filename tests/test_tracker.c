@@ -27,23 +27,27 @@ static int test_munmap(void *at, size_t size) {
     return munmap(at, size);
 }
 
-/* Locks that a signal can arrive in, and that notice when a thread would wait for itself. */
+/* Locks that a signal can arrive in, that threads can meet in front of, and that notice when a thread
+   would wait for itself. */
 static __thread struct {
     pthread_mutex_t *held[8];
     unsigned n, deadlocks;
-    bool raise;
+    unsigned raise_at;           /* this lock from now; 0: none */
+    bool meet;
 } test_locks;
+static pthread_barrier_t barrier;
 
 static int test_lock(pthread_mutex_t *mutex) {
     bool again = false;
+    if (test_locks.meet) {
+        test_locks.meet = false;
+        pthread_barrier_wait(&barrier);
+    }
     for (unsigned i = 0; i < test_locks.n; i++) again |= test_locks.held[i] == mutex;
     if (again) test_locks.deadlocks++;
     else pthread_mutex_lock(mutex);
     test_locks.held[test_locks.n++] = again ? NULL : mutex;
-    if (test_locks.raise) {
-        test_locks.raise = false;
-        raise(SIGUSR1);
-    }
+    if (test_locks.raise_at && !--test_locks.raise_at) raise(SIGUSR1);
     return 0;
 }
 
@@ -173,7 +177,10 @@ static void a_new_session_starts_with_empty_stacks(void **state) {
     hd_scope_end(&older);
     assert_stack("/c");
     hd_scope_end(&fresh);
+    old = hd_scope_begin(&any, "d");
     hd_scope_end(&fresh); /* ending twice is ending once */
+    assert_stack("/d");
+    hd_scope_end(&old);
     assert_int_equal(hd_tracker_depth(), 0);
 }
 
@@ -622,13 +629,13 @@ static void a_scope_without_memory_for_its_context_stays_balanced(void **state) 
 /* ---- threads and signals */
 
 static uint32_t interned[THREADS][10000];
-static pthread_barrier_t barrier;
 
-/* All paths of four letters, each thread in an order of its own. */
+/* All paths of four letters, each thread in an order of its own. All begin with the same one, and all
+   find it missing. */
 static void *intern(void *argument) {
     static const uint32_t factor[THREADS] = { 1, 3, 7, 9, 11, 13, 9999, 9997 };
     uint32_t thread = (uint32_t)(uintptr_t)argument;
-    pthread_barrier_wait(&barrier);
+    test_locks.meet = true;
     for (uint32_t i = 0; i < 10000; i++) {
         uint32_t number = i * factor[thread] % 10000, digits = number, context = 0;
         for (int d = 0; d < 4; d++, digits /= 10)
@@ -762,24 +769,31 @@ static void a_signal_inside_an_unwinder_may_open_scopes(void **state) {
 static void a_signal_inside_a_lock_neither_waits_nor_unbalances(void **state) {
     (void)state;
     signal(SIGUSR1, handler);
-    start(HD_CAPTURE_DEFAULT, "", 0);
-    for (int where = 0; where < 4; where++) {
-        hd_scope scope = { 0, 0 };
-        hd_category fresh = { "fresh", 0 };
-        test_locks.raise = true;
-        if (where == 0) scope = hd_scope_begin(&any, letters[0]);   /* making a context */
-        if (where == 1) scope = hd_scope_begin(&fresh, letters[0]); /* looking a category up */
-        if (where == 2) hd_tracker_set_categories("");
-        if (where == 3) hd_contexts_memory(contexts);
-        if (test_locks.raise || test_locks.deadlocks) fail_msg("lock %d: a signal handler waits for ever", where);
-        hd_scope_end(&scope);
-        assert_int_equal(hd_tracker_depth(), 0);
-        {
-            HD_SCOPE("any", "after");
-            assert_stack("/after");
+    for (int call = 0; call < 3; call++)
+        for (unsigned lock = 1;; lock++) {
+            hd_scope scope = { 0, 0 };
+            setup(NULL);
+            start(HD_CAPTURE_DEFAULT, "", 0);
+            test_locks.raise_at = lock;
+            if (call == 0) scope = hd_scope_begin(&any, letters[0]); /* looks a category up, makes a context */
+            if (call == 1) hd_tracker_set_categories("");
+            if (call == 2) hd_contexts_memory(contexts);
+            if (test_locks.deadlocks) fail_msg("call %d, lock %u: a signal handler waits for ever", call, lock);
+            if (call == 0) assert_stack("/a");
+            hd_scope_end(&scope);
+            assert_int_equal(hd_tracker_depth(), 0);
+            {
+                HD_SCOPE("any", "after");
+                assert_stack("/after");
+            }
+            hd_tracker_stop();
+            if (test_locks.raise_at) {
+                assert_int_equal(lock, call == 0 ? 3 : 2);
+                break;
+            }
+            hd_contexts_free(contexts);
         }
-        hd_tracker_set_categories("");
-    }
+    test_locks.raise_at = 0;
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

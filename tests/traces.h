@@ -1,6 +1,6 @@
 /* Traces from text and what was read as text, for the tests of Chromium traces. Include after heaps.h.
 
-   Traces are written with ' for ", and @ where an error is expected to point. */
+   Traces are written with ' for "; @ and # enclose the piece that an error is expected to point into. */
 #ifndef TRACES_H
 #define TRACES_H
 
@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text with its quotes; *mark (may be NULL) is where the @ was, HD_UNKNOWN without one. */
-HD_UNUSED static char *trace_of(const char *quoted, uint64_t *mark) {
+/* The text with its quotes. Where piece is not NULL, it gets the offsets of the @ and # that were there. */
+HD_UNUSED static char *trace_of(const char *quoted, uint64_t piece[2]) {
     char *text = (char *)malloc(strlen(quoted) + 1), *p = text;
-    if (mark) *mark = HD_UNKNOWN;
     for (; *quoted; quoted++) {
-        if (*quoted == '@' && mark) *mark = (uint64_t)(p - text);
+        if (piece && (*quoted == '@' || *quoted == '#')) piece[*quoted == '#'] = (uint64_t)(p - text);
         else *p++ = *quoted == '\'' ? '"' : *quoted;
     }
     *p = 0;

@@ -37,11 +37,56 @@ rm -rf "$work" && mkdir -p "$work/raw"
 # Rows enough that the heap grows over several dumps.
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
               insert into t select n, hex(randomblob(20)) from c; select count(*) from t;"; }
-build/heapdump record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)"
-build/heapdump record --at every=0.2 -o "$work/every.json" -- sqlite3 :memory: "$(sql 200000)"
-build/heapdump convert --to chrome --top 5 -o "$work/condensed.json" "$work/every.json"
-HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)"
+build/heapdump record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
+build/heapdump record --at every=0.15 -o "$work/every.json" -- sqlite3 :memory: "$(sql 100000)" > /dev/null
+build/heapdump convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
+HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
 mv "$work"/raw/heapdump.sqlite3.*.json "$work/raw.json"
+
+# By the library: two processes with dumps that grow (in heaps_v2 a later dump
+# leaves out what an earlier one said), two allocators, awkward names and sizes; as profiles and as breakdowns.
+cat > "$work/write.c" <<'C'
+#include <string.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "heapdump.h"
+static hd_recorder *rec;
+static uintptr_t next = 4096;
+static void add(size_t size, const char *type) { hd_record_alloc(rec, (void *)(next += 16), size, type); }
+static void deep(int n) {
+    HD_SCOPE("test", "recursive <T> & \"quoted\" \\ \n \xe2\x82\xac </script>");
+    add((size_t)n, n % 2 ? "odd" : "std::map<K, \"V\">");
+    if (n) deep(n - 1);
+}
+static hd_heap snapshot(uint64_t pid, const char *dump, uint64_t time_us, const char *allocator, bool condense) {
+    hd_heap heap = { .pid = pid, .process = "proc \"1\"", .dump = dump, .time_us = time_us, .allocator = allocator };
+    hd_profile *profile = NULL;
+    hd_breakdown *breakdown = NULL;
+    hd_recorder_snapshot(rec, NULL, &profile, NULL);
+    if (condense) hd_export(profile, NULL, NULL, &breakdown, NULL);
+    heap.profile = condense ? NULL : profile;
+    heap.breakdown = breakdown;
+    return heap;
+}
+int main(int argc, char **argv) {
+    bool condense = argc > 1 && !strcmp(argv[1], "heaps");
+    hd_heap heaps[5];
+    hd_error err;
+    rec = hd_recorder_create(NULL, NULL);
+    add(7, "outside of every scope");
+    deep(5);
+    heaps[0] = snapshot(1, "0x1", 1000000, "malloc", condense);
+    heaps[1] = snapshot(2, "0x1", 1000000, "malloc", condense);
+    { HD_SCOPE("test", "Later"); add((size_t)5 << 40, "huge"); add(0, "empty"); }
+    heaps[2] = snapshot(1, "0x2", 2000000, "malloc", condense);
+    deep(9);
+    heaps[3] = snapshot(1, "0x2", 2000000, "engine/textures", condense);
+    heaps[4] = snapshot(2, "0x3", 3000000, "malloc", condense);
+    return hd_chrome_write(heaps, 5, NULL, hd_out_file(stdout), &err) != HD_OK;
+}
+C
+${CC:-cc} -std=gnu11 -w -I. $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) "$work/write.c" -o "$work/write" -lpthread
+"$work/write" heaps > "$work/library.json"
+"$work/write" heaps_v2 > "$work/library_v2.json"
 
 # node ends by itself in time; this is for the case that it does not.
 timeout -k 5 100 node tests/peers/trace-viewer.mjs "$work"

@@ -1,0 +1,712 @@
+/* Traces that break the rules. Every malformed piece fails a strict reading with its place, and costs a
+   lenient one that piece and one warning; whatever the bytes are, memory stays in proportion to them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "heaps.h"
+#include "traces.h"
+
+/* Pieces. ------------------------------------------------------------------------------------- */
+
+typedef struct piece {
+    const char *name;
+    const char *trace;
+    const char *rest;      /* what is read leniently; NULL: GOOD */
+    hd_status status;      /* HD_OK: HD_MALFORMED */
+} piece;
+
+#define GOOD "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n"
+#define GOOD_HEAP "'malloc':\n{'entries':[\n{'size':'10','bt':''},\n{'size':'1','bt':'3'}\n]}"
+
+#define EXPECT(condition, ...) \
+    do                         \
+        if (!(condition)) {    \
+            print_error("           %s, chunks of %d: ", c->name, (int)chunk), print_error(__VA_ARGS__), print_error("\n"); \
+            good = false;      \
+        }                      \
+    while (0)
+
+/* Reads from memory, then from a callback in the smallest chunks. False, and told, when wrong. */
+static bool is_one_piece(const piece *c) {
+    hd_status status = c->status ? c->status : HD_MALFORMED;
+    uint64_t at[2] = { HD_UNKNOWN, HD_UNKNOWN };
+    char *text = trace_of(c->trace, at);
+    size_t size = strlen(text);
+    bool good = true;
+    assert_true(at[0] < at[1] && at[1] <= size);
+    for (size_t chunk = 0; chunk < 2; chunk++) {
+        hd__reads reads = { .data = text, .size = size, .chunk = chunk };
+        hd_in in = chunk ? hd__faults_in(&reads) : hd_in_memory(text, size);
+        warnings seen = { 0 };
+        hd_options lenient = { .lenient = true, .warning = keep_warning, .user = &seen };
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        hd_status found = hd_read(in, NULL, &d, &err);
+        EXPECT(found == status, "a strict reading ends with: %s", found ? err.message : "success");
+        if (found) {
+            EXPECT(err.status == found && !d && strlen(err.message) > 10, "the error is not filled");
+            bool inside = err.offset >= at[0] && err.offset <= at[1];
+            EXPECT(inside, "offset %d is not in %d to %d", (int)err.offset, (int)at[0], (int)at[1]);
+            /* a callback's bytes are gone when the piece has ended: its last line will do */
+            if (inside)
+                EXPECT(err.line >= line_of(text, err.offset) && err.line <= line_of(text, chunk ? at[1] : err.offset),
+                       "line %d is not the offset's", (int)err.line);
+        }
+        hd_dump_free(d);
+        d = NULL;
+        reads.at = 0;
+        assert_int_equal(hd_read(in, &lenient, &d, NULL), HD_OK);
+        EXPECT(seen.count == 1, "%d warnings, the last: %s", (int)seen.count, seen.last.message);
+        EXPECT(seen.count == hd_dump_warning_count(d), "the dump counts %d warnings", (int)hd_dump_warning_count(d));
+        if (found && seen.count == 1)
+            EXPECT(seen.last.status == found && seen.last.offset == err.offset && seen.last.line == err.line &&
+                   !strcmp(seen.last.message, err.message), "the warning is not the error");
+        char *rest = dump_text(d);
+        EXPECT(!strcmp(rest, c->rest ? c->rest : GOOD), "what is read:\n%s", rest);
+        free(rest);
+        hd_dump_free(d);
+    }
+    free(text);
+    return good;
+}
+
+static void assert_pieces(const piece *cases, size_t count) {
+    size_t bad = 0;
+    for (size_t i = 0; i < count; i++) bad += !is_one_piece(&cases[i]);
+    assert_int_equal(bad, 0);
+}
+#define ASSERT_PIECES(cases) assert_pieces(cases, sizeof(cases) / sizeof *(cases))
+
+/* An entry between two good ones, each on its line. The place of one whose ids lead nowhere is known
+   no better than its heap. */
+#define AMONG(before, entry, after) \
+    TRACE("{'malloc':\n" before "{'entries':[\n{'size':'10','bt':''},\n" entry ",\n" after "{'size':'1','bt':'3'}\n]}}")
+#define ENTRY(entry) AMONG("", "@" entry "#", "")
+#define ENTRY_OF_HEAP(entry) AMONG("@", entry "#", "")
+
+static void entries_that_are_malformed(void **state) {
+    (void)state;
+    static const piece cases[] = {
+        { "unknown frame", ENTRY_OF_HEAP("{'size':'2','bt':'9'}"), NULL, HD_OK },
+        { "unknown type", ENTRY_OF_HEAP("{'size':'2','bt':'0',\n'type':'9'}"), NULL, HD_OK },
+        { "frame and type unknown", ENTRY_OF_HEAP("{'size':'2','bt':'9','type':'9'}"), NULL, HD_OK },
+        { "same entry twice", AMONG("@", "{'size':'7','bt':'3'}", "#"),
+          "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 7 -\n", HD_OK },
+        { "size of no digits", ENTRY("{'size':'','bt':'0'}"), NULL, HD_OK },
+        { "size of other letters", ENTRY("{'size':'zz','bt':'0'}"), NULL, HD_OK },
+        { "size below zero", ENTRY("{'size':'-1','bt':'0'}"), NULL, HD_OK },
+        { "size below zero, a number", ENTRY("{'size':-1,'bt':'0'}"), NULL, HD_OK },
+        { "size of 2^64", ENTRY("{'size':'10000000000000000','bt':'0'}"), NULL, HD_OK },
+        { "size of very many digits", ENTRY("{'size':'111111111111111111111111111111111111111111111111111111111111"
+                                            "1111111111111111111111111111111111111111111111','bt':'0'}"), NULL, HD_OK },
+        { "size of 0x", ENTRY("{'size':'0x','bt':'0'}"), NULL, HD_OK },
+        { "size with a blank", ENTRY("{'size':' 1','bt':'0'}"), NULL, HD_OK },
+        { "size null", ENTRY("{'size':null,'bt':'0'}"), NULL, HD_OK },
+        { "size true", ENTRY("{'bt':'0',\n'size':true}"), NULL, HD_OK },
+        { "size an array", ENTRY("{'size':['1',\n'2'],'bt':'0'}"), NULL, HD_OK },
+        { "size an object", ENTRY("{'size':{'size':\n'1'},'bt':'0'}"), NULL, HD_OK },
+        { "size missing", ENTRY("{'bt':'0'}"), NULL, HD_OK },
+        { "size misspelt", ENTRY("{'Size':'5',\n'bt':'0'}"), NULL, HD_OK },
+        { "bt missing", ENTRY("{'size':'5'}"), NULL, HD_OK },
+        { "bt missing, a type there", ENTRY("{'size':'5',\n'type':'1'}"), NULL, HD_OK },
+        { "bt null", ENTRY("{'size':'5','bt':null}"), NULL, HD_OK },
+        { "bt an object", ENTRY("{'size':'5','bt':{'id':\n'0'}}"), NULL, HD_OK },
+        { "type an object", ENTRY("{'size':'5','bt':'0','type':{'id':\n'1'}}"), NULL, HD_OK },
+        { "type true", ENTRY("{'size':'5','bt':'0','type':true}"), NULL, HD_OK },
+        { "count of other letters", ENTRY("{'size':'5','bt':'0','count':'many'}"), NULL, HD_OK },
+        { "count below zero", ENTRY("{'size':'5','bt':'0','count':-3}"), NULL, HD_OK },
+        { "size and count of other letters", ENTRY("{'size':'x','bt':'0','count':'y'}"), NULL, HD_OK },
+        { "empty", ENTRY("{}"), NULL, HD_OK },
+        { "null", ENTRY("null"), NULL, HD_OK },
+        { "a number", ENTRY("5"), NULL, HD_OK },
+        { "a string", ENTRY("'size'"), NULL, HD_OK },
+        { "an array", ENTRY("[{'size':'2',\n'bt':'0'}]"), NULL, HD_OK },
+    };
+    ASSERT_PIECES(cases);
+}
+
+#define HEAP(heap) TRACE("{'bad':\n@" heap "#,\n" GOOD_HEAP "}")
+
+static void heaps_that_are_malformed(void **state) {
+    (void)state;
+    static const piece cases[] = {
+        { "null", HEAP("null"), NULL, HD_OK },
+        { "an array", HEAP("[{'entries':[]}]"), NULL, HD_OK },
+        { "a string", HEAP("'entries'"), NULL, HD_OK },
+        { "without entries", HEAP("{'entry':[]}"), NULL, HD_OK },
+        { "no entries", HEAP("{'entries':[\n]}"), NULL, HD_OK },
+        { "entries null", HEAP("{'entries':\nnull}"), NULL, HD_OK },
+        { "entries an object", HEAP("{'entries':\n{'size':'1','bt':''}}"), NULL, HD_OK },
+        { "entries a string", HEAP("{'entries':'x'}"), NULL, HD_OK },
+        { "of the old format", HEAP("{'entries':[{'size':'5'},\n{'size':'5','bt':'0'}]}"), NULL, HD_UNSUPPORTED },
+        { "twice in one dump", TRACE("{" GOOD_HEAP ",\n'malloc':@{'entries':[{'size':'5','bt':''}]}#}"), NULL, HD_OK },
+        { "twice in two events of a dump",
+          "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n" HEAPS("{'malloc':\n@{'entries':[{'size':'5','bt':''}]}#}") "]", NULL, HD_OK },
+    };
+    ASSERT_PIECES(cases);
+}
+
+/* A dictionary that defines some more, and entries that use it after two good ones. */
+#define DICTIONARY(name, body, entries)                                                                              \
+    "[" FRAMES "," TYPES ",\n{'pid':1,'ph':'M','name':'" name "','args':{'" name "':\n" body "}},\n"                   \
+    HEAPS("{'malloc':\n{'entries':[{'size':'10','bt':''},{'size':'1','bt':'3'}" entries "]}}") "]"
+/* The same with the error where the dictionary is used. */
+#define USED(name, body, entry)                                                                                      \
+    "[" FRAMES "," TYPES ",\n{'pid':1,'ph':'M','name':'" name "','args':{'" name "':\n" body "}},\n"                   \
+    HEAPS("{'malloc':\n@{'entries':[{'size':'10','bt':''},{'size':'1','bt':'3'},\n" entry "#]}}") "]"
+
+static void dictionaries_that_are_malformed(void **state) {
+    (void)state;
+    static const piece cases[] = {
+        { "frames null", DICTIONARY("stackFrames", "@null#", ""), NULL, HD_OK },
+        { "frames an array", DICTIONARY("stackFrames", "@[{'name':\n'f'}]#", ""), NULL, HD_OK },
+        { "a frame null", DICTIONARY("stackFrames", "{@'7':null#,'8':{'name':'f'}}", ""), NULL, HD_OK },
+        { "a frame a string", DICTIONARY("stackFrames", "{@'7':'f'#,'8':{'name':'f'}}", ""), NULL, HD_OK },
+        { "a frame without a name", DICTIONARY("stackFrames", "{@'7':{'parent':\n'0'}#,'8':{'name':'f'}}", ""), NULL, HD_OK },
+        { "a frame with a name null", DICTIONARY("stackFrames", "{@'7':{'name':null}#}", ""), NULL, HD_OK },
+        { "a frame with a parent true", DICTIONARY("stackFrames", "{@'7':{'name':'f','parent':true}#}", ""), NULL, HD_OK },
+        { "a frame defined twice", DICTIONARY("stackFrames", "{'7':{'name':'f'},\n@'7':{'name':'g'}#}", ",{'size':'2','bt':'7'}"),
+          "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n1 0x1 malloc /f / 2 -\n", HD_OK },
+        { "a frame defined twice, other parents",
+          DICTIONARY("stackFrames", "{'7':{'name':'f'},\n@'7':{'name':'f','parent':'3'}#}", ",{'size':'2','bt':'7'}"),
+          "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n1 0x1 malloc /f / 2 -\n", HD_OK },
+        { "types null", DICTIONARY("typeNames", "@null#", ""), NULL, HD_OK },
+        { "types an array", DICTIONARY("typeNames", "@['T',\n'U']#", ""), NULL, HD_OK },
+        { "a type null", DICTIONARY("typeNames", "{@'7':null#}", ""), NULL, HD_OK },
+        { "a type an object", DICTIONARY("typeNames", "{@'7':{'name':\n'T'}#}", ""), NULL, HD_OK },
+        { "a type defined twice", DICTIONARY("typeNames", "{'7':'T',@'7':'U'#}", ""), NULL, HD_OK },
+        { "unknown parent", USED("stackFrames", "{'7':{'name':'f','parent':'99'}}", "{'size':'2','bt':'7'}"), NULL, HD_OK },
+        { "parent of itself", USED("stackFrames", "{'7':{'name':'f','parent':'7'}}", "{'size':'2','bt':'7'}"), NULL, HD_OK },
+        { "two parents of each other",
+          USED("stackFrames", "{'7':{'name':'f','parent':'8'},'8':{'name':'g','parent':'7'}}", "{'size':'2','bt':'8'}"), NULL, HD_OK },
+        { "below a cycle",
+          USED("stackFrames", "{'7':{'name':'f','parent':'8'},'8':{'name':'g','parent':'8'}}", "{'size':'2','bt':'7'}"), NULL, HD_OK },
+    };
+    ASSERT_PIECES(cases);
+}
+
+/* An unused definition may lead nowhere: real dictionaries are cut off, too. */
+static void definitions_that_nothing_uses_need_not_lead_anywhere(void **state) {
+    (void)state;
+    assert_reads(DICTIONARY("stackFrames", "{'7':{'name':'f','parent':'7'},'8':{'name':'g','parent':'99'}}", ""), GOOD);
+}
+
+static void events_that_are_malformed(void **state) {
+    (void)state;
+    static const piece cases[] = {
+        { "null", "[" FRAMES ",\n@null#,\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "a number", "[" FRAMES ",\n@5#,\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "a string", "[" FRAMES ",\n@'event'#,\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "an array", "[" FRAMES ",\n@[{}\n,{}]#,\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "heaps null", "[" FRAMES "," HEAPS("@null#") ",\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "heaps an array", "[" FRAMES "," HEAPS("@[{'malloc':\n{}}]#") ",\n" HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "dumps null", "[{'ph':'v','pid':1,'id':'0x1','args':{'dumps':@null#}},\n" FRAMES "," HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
+        { "a pid that is none",
+          "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n{'ph':'v',\n'pid':@'x'#,'id':'1','args':{'dumps':{'heaps':{'m':{'entries':["
+          "{'size':'1','bt':''}]}}}}}]", NULL, HD_OK },
+        { "a pid below zero",
+          "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n{'ph':'v','args':{'dumps':{'heaps':{'m':{'entries':["
+          "{'size':'1','bt':''}]}}}},\n'pid':@-1#,'id':'1'}]", NULL, HD_OK },
+        { "a time that is none",
+          "[" FRAMES ",\n{'pid':1,'ts':@null#,'ph':'v','id':'0x1','args':{'dumps':{'heaps':{" GOOD_HEAP "}}}}]", NULL, HD_OK },
+        { "no array of events", "{'traceEvents':@null#}", "", HD_OK },
+        { "an object of events", "{'traceEvents':\n@{}#}", "", HD_OK },
+    };
+    ASSERT_PIECES(cases);
+}
+
+/* heaps_v2 whose good part is a cell of 3 bytes at /f. */
+#define V2_MAPS "'nodes':[{'id':1,'name_sid':1}],'types':[{'id':1,'name_sid':1}],'strings':[{'id':1,'string':'f'}]"
+#define V2_GOOD "1 1 m self /f / 3 -\n"
+#define V2_TRACE(allocators, maps)                                                                                   \
+    "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':" allocators ",\n'maps':" maps "}}}}]"
+#define V2_HEAP(heap) V2_TRACE("{'bad':\n" heap ",\n'm':{'nodes':[1],'sizes':[3]}}", "{" V2_MAPS "}")
+#define V2_CELLS(mark, columns, end) V2_TRACE("{'m':\n" mark "{" columns "}" end "}", "{" V2_MAPS "}")
+#define V2_MORE(more) V2_TRACE("{'m':{'nodes':[1],'sizes':[3]}}", "{" V2_MAPS "," more "}")
+
+static void v2_heaps_that_are_malformed(void **state) {
+    (void)state;
+    static const piece cases[] = {
+        { "heap null", V2_HEAP("@null#"), V2_GOOD, HD_OK },
+        { "heap an array", V2_HEAP("@[]#"), V2_GOOD, HD_OK },
+        { "heap empty", V2_HEAP("@{}#"), V2_GOOD, HD_OK },
+        { "column null", V2_HEAP("@{'nodes':[1],\n'sizes':null}#"), V2_GOOD, HD_OK },
+        { "column an object", V2_HEAP("@{'nodes':{},\n'sizes':[1]}#"), V2_GOOD, HD_OK },
+        { "columns of other lengths", V2_HEAP("@{'nodes':[1],\n'sizes':[1,2]}#"), V2_GOOD, HD_OK },
+        { "fewer counts", V2_HEAP("@{'nodes':[1,1],\n'sizes':[1,2],'counts':[1]}#"), V2_GOOD, HD_OK },
+        { "column twice, the second shorter", V2_HEAP("@{'nodes':[1,1,1],'sizes':[1,2,3],\n'nodes':[1],'sizes':[2]}#"), V2_GOOD, HD_OK },
+        { "unknown node", V2_CELLS("@", "'nodes':[1,9],'sizes':[3,5]", "#"), V2_GOOD, HD_OK },
+        { "unknown type", V2_CELLS("@", "'nodes':[1,1],'sizes':[3,5],'types':[0,9]", "#"), V2_GOOD, HD_OK },
+        { "node null", V2_CELLS("@", "'nodes':[1,null],'sizes':[3,5]", "#"), V2_GOOD, HD_OK },
+        { "node an array", V2_CELLS("@", "'nodes':[1,[1]],'sizes':[3,5]", "#"), V2_GOOD, HD_OK },
+        { "size that is no number", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,'x']", "#"), V2_GOOD, HD_OK },
+        { "size below zero", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,-5]", "#"), V2_GOOD, HD_OK },
+        { "size null", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,null]", "#"), V2_GOOD, HD_OK },
+        { "size of 2^64", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,18446744073709551616]", "#"), V2_GOOD, HD_OK },
+        { "sizes that pass 2^64", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,18446744073709551613]", "#"), V2_GOOD, HD_OVERFLOW },
+        { "count that is no number", V2_CELLS("@", "'nodes':[1,1],'sizes':[3,5],'counts':[2,'x']", "#"),
+          "1 1 m self /f / 3 2\n", HD_OK },
+        { "allocators null", V2_TRACE("@null#", "{" V2_MAPS "}"), "", HD_OK },
+        { "maps null", "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':{'m':{'nodes':[0],'sizes':[3]}},"
+          "\n'maps':@null#}}}}]", "1 1 m self / / 3 -\n", HD_OK },
+        { "heaps_v2 null", "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':@null#}}}]",
+          NULL, HD_OK },
+        { "map null", V2_MORE("'nodes':@null#"), V2_GOOD, HD_OK },
+        { "map an object", V2_MORE("'types':@{}#"), V2_GOOD, HD_OK },
+        { "item null", V2_MORE("'nodes':[@null#]"), V2_GOOD, HD_OK },
+        { "item without id", V2_MORE("'nodes':[@{'name_sid':1}#]"), V2_GOOD, HD_OK },
+        { "item without name", V2_MORE("'strings':[@{'id':\n1}#]"), V2_GOOD, HD_OK },
+        { "item defined twice", V2_MORE("'strings':[@{'id':1,'string':'g'}#]"), V2_GOOD, HD_OK },
+        { "node whose string is unknown",
+          V2_TRACE("{'m':\n@{'nodes':[1,2],'sizes':[3,5]}#}", "{" V2_MAPS ",'nodes':[{'id':2,'name_sid':7}]}"), V2_GOOD, HD_OK },
+        { "node whose parent is unknown",
+          V2_TRACE("{'m':\n@{'nodes':[1,2],'sizes':[3,5]}#}", "{" V2_MAPS ",'nodes':[{'id':2,'name_sid':1,'parent':8}]}"), V2_GOOD, HD_OK },
+        { "node that is its parent",
+          V2_TRACE("{'m':\n@{'nodes':[1,2],'sizes':[3,5]}#}", "{" V2_MAPS ",'nodes':[{'id':2,'name_sid':1,'parent':2}]}"), V2_GOOD, HD_OK },
+    };
+    ASSERT_PIECES(cases);
+}
+
+/* Text that is no JSON ends the reading; leniently, the events before it count. An event that is not
+   whole brings nothing, not even frames to those of other processes. */
+static void syntax_errors_cost_the_rest(void **state) {
+    (void)state;
+    static const char good[] = "[" FRAMES ",\n" HEAPS("{" GOOD_HEAP "}") ",\n";
+    static const char *const bad[] = {
+        "@}#", "@x#", "@nul#", "{@x#", "{'pid'@}#", "{'pid':@}#", "{'pid':1,@}#", "{'pid':1@]#", "{'a':'\\@u12g4'#", "{'a':'\\@q'#",
+        "{'pid':1}@5#", "{}]@]#", "{'a':[1,@]#", "{'args':{'dumps':{'heaps':{'m':{'entries':[{'size':'1','bt':''}]}}@]#",
+    };
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s%s", good, bad[i]);
+        wrong += !is_one_piece(&(piece){ bad[i], text, NULL, HD_OK });
+    }
+    assert_int_equal(wrong, 0);
+    static const piece cut = {
+        "cut in a dictionary",
+        "[" HEAPS("{'m':@{'entries':[{'size':'10','bt':''},{'size':'1','bt':'7'}]}}") ",\n"
+        "{'ph':'M','pid':2,'name':'stackFrames','args':{'stackFrames':{'7':{'name':'of another process'}",
+        "1 0x1 m / / 16 -\n", HD_OK };
+    char *text = trace_of(cut.trace, (uint64_t[2]){ 0 });
+    warnings seen = { 0 };
+    hd_options lenient = { .lenient = true, .warning = keep_warning, .user = &seen };
+    hd_dump *d;
+    assert_int_equal(hd_read_memory(text, strlen(text), &lenient, &d, NULL), HD_OK);
+    assert_text(dump_text(d), cut.rest);
+    assert_int_equal(seen.count, 2);
+    hd_dump_free(d);
+    free(text);
+}
+
+static void what_is_no_trace_is_an_unknown_format(void **state) {
+    (void)state;
+    static const char *const texts[] = { "", "x", "5", "'traceEvents'", "\xef\xbb\xbf", "   ", "\xef\xbb", "<html>", "null" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int lenient = 0; lenient < 2; lenient++) {
+            char *text = trace_of(texts[i], NULL);
+            hd_options options = { .lenient = lenient != 0 };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, &err), HD_UNKNOWN_FORMAT);
+            assert_int_equal(err.status, HD_UNKNOWN_FORMAT);
+            assert_null(d);
+            free(text);
+        }
+    hd_error err = { 0 };
+    hd_dump *d = NULL;
+    assert_int_equal(hd_read_file("tests/data/no such file", NULL, &d, &err), HD_IO);
+    assert_int_equal(err.status, HD_IO);
+}
+
+/* Bytes. -------------------------------------------------------------------------------------- */
+
+static const char *const files[] = {
+    "bare-array", "dump-in-two-events", "empty-entries", "heaps-in-two-events", "metadata-after-use", "new-basic",
+    "new-without-typeNames", "old-no-types", "old-with-types", "size-formats", "top-level-stackFrames", "two-dumps",
+    "two-processes-same-ids", "unterminated-array", "v2-basic", "v2-incremental",
+};
+enum { FILES = sizeof files / sizeof *files };
+
+static char *viewer_file(size_t i, size_t *size) {
+    char path[256];
+    snprintf(path, sizeof path, "tests/data/trace-viewer/%s.json", files[i]);
+    return file_text(path, size);
+}
+
+/* Reads whatever it is: no crash (the sanitizers look), no leak, memory within the bound, and an error
+   that says where. */
+static void read_anything(const void *data, size_t size, bool lenient, size_t factor, size_t base) {
+    hd__faults faults = { .cap = factor * size + base };
+    hd_options options = { .allocator = hd__faults_allocator(&faults), .lenient = lenient };
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    hd_status status = hd_read_memory(data, size, &options, &d, &err);
+    assert_int_equal(err.status, status);
+    if (status) {
+        assert_null(d);
+        assert_int_not_equal(status, HD_OUT_OF_MEMORY); /* the cap */
+        if (status == HD_MALFORMED && err.offset != HD_UNKNOWN) assert_true(err.offset <= size);
+    } else {
+        assert_true(lenient || !hd_dump_warning_count(d));
+        free(dump_text(d));
+        hd_dump_free(d);
+    }
+    assert_int_equal(faults.live, 0);
+    assert_null(faults.misuse);
+}
+
+static void truncation_at_every_byte(void **state) {
+    (void)state;
+    for (size_t i = 0; i < FILES; i++) {
+        size_t size;
+        char *text = viewer_file(i, &size);
+        for (size_t cut = 0; cut <= size; cut++) {
+            char *exact = (char *)malloc(cut ? cut : 1); /* so that reading past the end is seen */
+            memcpy(exact, text, cut);
+            read_anything(exact, cut, false, 20, 8192);
+            read_anything(exact, cut, true, 20, 8192);
+            free(exact);
+        }
+        free(text);
+    }
+}
+
+static void every_byte_changed(void **state) {
+    (void)state;
+    static const unsigned char flips[] = { 0x01, 0x02, 0x04, 0x20, 0x5b ^ 0x2c, 0x80, 0xff };
+    for (size_t i = 0; i < FILES; i++) {
+        size_t size;
+        char *text = viewer_file(i, &size);
+        for (size_t at = 0; at < size; at++)
+            for (size_t k = 0; k < sizeof flips; k++) {
+                text[at] = (char)((unsigned char)text[at] ^ flips[k]);
+                read_anything(text, size, k % 2, 20, 8192);
+                text[at] = (char)((unsigned char)text[at] ^ flips[k]);
+            }
+        free(text);
+    }
+}
+
+static void each_failing_allocation_comes_back(void **state) {
+    (void)state;
+    for (size_t i = 0; i < FILES; i++) {
+        size_t size;
+        char *text = viewer_file(i, &size);
+        for (int lenient = 0; lenient < 2; lenient++) {
+            hd__faults faults = { 0 };
+            hd_options options = { .allocator = hd__faults_allocator(&faults), .lenient = lenient != 0 };
+            HD__EACH_FAULT(faults) {
+                hd__reads reads = { .data = text, .size = size };
+                hd_dump *d = NULL;
+                hd_error err = { 0 };
+                hd_status status = hd_read(hd__faults_in(&reads), &options, &d, &err);
+                assert_int_equal(err.status, status);
+                if (faults.failed) {
+                    assert_int_equal(status, HD_OUT_OF_MEMORY);
+                    assert_null(d);
+                }
+                hd_dump_free(d);
+                assert_int_equal(faults.live, 0);
+                assert_null(faults.misuse);
+            }
+            assert_true(faults.fail_at > 10);
+        }
+        free(text);
+    }
+}
+
+/* Sizes. -------------------------------------------------------------------------------------- */
+
+typedef struct input {
+    char *data;
+    size_t size;
+    FILE *file;
+} input;
+
+static FILE *text_begin(input *t) {
+    return t->file = open_memstream(&t->data, &t->size);
+}
+
+/* What is read, closing the text; its memory may be factor times its size, plus base. */
+static hd_dump *read_within(input *t, hd__faults *faults, bool lenient, size_t factor, size_t base) {
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    fclose(t->file);
+    faults->cap = factor * t->size + base;
+    hd_options options = { .allocator = hd__faults_allocator(faults), .lenient = lenient };
+    hd_status status = hd_read_memory(t->data, t->size, &options, &d, &err);
+    if (status) print_error("%s\n", err.message);
+    assert_int_equal(status, HD_OK);
+    print_message("           %.1f bytes of memory for a byte of input\n", (double)faults->peak / (double)t->size);
+    return d;
+}
+
+static void assert_freed(hd_dump *d, hd__faults *faults, input *t) {
+    hd_dump_free(d);
+    assert_int_equal(faults->live, 0);
+    free(t->data);
+}
+
+static void put_chain(FILE *f, int length) {
+    fputs("{\"0\":{\"name\":\"f\"}", f);
+    for (int i = 1; i < length; i++) fprintf(f, ",\"%d\":{\"name\":\"f\",\"parent\":\"%d\"}", i, i - 1);
+    fputs("}", f);
+}
+
+static void many_heaps_at_the_end_of_a_long_chain(void **state) {
+    (void)state;
+    enum { CHAIN = 20000, HEAP_COUNT = 2000 };
+    input t;
+    hd__faults faults = { 0 };
+    FILE *f = text_begin(&t);
+    fputs("[{\"pid\":1,\"ph\":\"M\",\"name\":\"stackFrames\",\"args\":{\"stackFrames\":", f);
+    put_chain(f, CHAIN);
+    fputs("}},{\"pid\":1,\"ph\":\"v\",\"id\":\"1\",\"args\":{\"dumps\":{\"heaps\":{", f);
+    for (int i = 0; i < HEAP_COUNT; i++)
+        fprintf(f, "%s\"%d\":{\"entries\":[{\"size\":\"1\",\"bt\":\"%d\"}]}", i ? "," : "", i, CHAIN - 1);
+    fputs("}}}}]", f);
+    hd_dump *d = read_within(&t, &faults, false, 20, 0);
+    assert_int_equal(hd_dump_heap_count(d), HEAP_COUNT);
+    for (size_t i = 0; i < HEAP_COUNT; i += 500) {
+        const hd_breakdown *b = hd_dump_heap(d, i)->breakdown;
+        assert_int_equal(b->entries.count, 2);
+        assert_int_equal(b->entries.node[2], CHAIN);
+        assert_int_equal(b->entries.bytes[0], 1);
+    }
+    assert_freed(d, &faults, &t);
+}
+
+/* The frames of a trace as a whole are known to every process: they must not be had once for each. */
+static void many_processes_at_the_end_of_a_long_chain(void **state) {
+    (void)state;
+    enum { CHAIN = 10000, PROCESSES = 1000 };
+    input t;
+    hd__faults faults = { 0 };
+    FILE *f = text_begin(&t);
+    fputs("{\"stackFrames\":", f);
+    put_chain(f, CHAIN);
+    fputs(",\"traceEvents\":[", f);
+    for (int i = 0; i < PROCESSES; i++)
+        fprintf(f, "%s{\"pid\":%d,\"ph\":\"v\",\"id\":\"1\",\"args\":{\"dumps\":{\"heaps\":{\"m\":{\"entries\":["
+                   "{\"size\":\"1\",\"bt\":\"%d\"}]}}}}}", i ? "," : "", i, CHAIN - 1);
+    fputs("]}", f);
+    hd_dump *d = read_within(&t, &faults, false, 20, 0);
+    assert_int_equal(hd_dump_heap_count(d), PROCESSES);
+    assert_int_equal(hd_dump_heap(d, PROCESSES - 1)->breakdown->entries.node[2], CHAIN);
+    assert_freed(d, &faults, &t);
+}
+
+/* `before`, then `each` many times with a number for %, commas between, then `after`. */
+static void put_many(FILE *f, const char *before, const char *each, const char *after, unsigned many) {
+    char *parts[3] = { trace_of(before, NULL), trace_of(each, NULL), trace_of(after, NULL) };
+    fputs(parts[0], f);
+    for (unsigned k = 0; k < many; k++) {
+        if (k) fputc(',', f);
+        for (const char *p = parts[1]; *p; p++)
+            if (*p == '%') fprintf(f, "%u", k);
+            else fputc(*p, f);
+    }
+    fputs(parts[2], f);
+    for (int i = 0; i < 3; i++) free(parts[i]);
+}
+
+/* What takes the most memory for its bytes, each kind by itself. */
+static void memory_is_in_proportion_to_the_input(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *before, *each, *after;
+        size_t factor;
+    } kinds[] = {
+        { "heaps", "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps':{", "'%':{'entries':[{'size':1,'bt':''}]}", "}}}}]", 40 },
+        { "heaps without total", "[{'pid':1,'ph':'M','args':{'stackFrames':{'1':{'name':''}}}},{'pid':1,'ph':'v','id':'1','args':"
+          "{'dumps':{'heaps':{", "'%':{'entries':[{'size':1,'bt':1}]}", "}}}}]", 40 },
+        { "heaps of v2", "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':{",
+          "'%':{'nodes':[0],'sizes':[1]}", "}}}}}]", 60 },
+        { "heaps of v2 without cells", "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':{",
+          "'%':{'nodes':[],'sizes':[]}", "}}}}}]", 60 },
+        { "dumps", "[", "{'ph':'v','id':%,'args':{'dumps':{'heaps':{'':{'entries':[{'size':1,'bt':''}]}}}}}", "]", 20 },
+        { "processes", "[", "{'ph':'v','pid':%,'args':{'dumps':{'heaps':{'':{'entries':[{'size':1,'bt':''}]}}}}}", "]", 40 },
+        { "frames", "[{'ph':'M','args':{'stackFrames':{", "'%':{'name':'%'}", "}}}]", 20 },
+        { "types", "[{'ph':'M','args':{'typeNames':{", "'%':''", "}}}]", 30 },
+        { "equal types", "[{'ph':'M','args':{'typeNames':{", "'':''", "}}}]", 20 },
+        { "strings of v2", "[{'ph':'v','args':{'dumps':{'heaps_v2':{'maps':{'strings':[", "{'id':%,'string':%}", "]}}}}}]", 20 },
+        { "cells of v2", "[{'ph':'v','args':{'dumps':{'heaps_v2':{'allocators':{'m':{'sizes':[0],'nodes':[0],'nodes':[", "0",
+          "],'sizes':[0],'nodes':[0]}}}}}}]", 40 },
+        { "entries", "[{'ph':'M','args':{'stackFrames':{'0':{'name':''}}}},{'ph':'v','args':{'dumps':{'heaps':{'m':{'entries':[",
+          "{'size':1,'bt':'0'}", "]}}}}}]", 20 },
+        { "events", "[", "{}", "]", 8 },
+        { "events that are none", "[", "5", "]", 8 },
+        { "names of events", "[", "{'args':{'name':'%'}}", "]", 20 },
+        { "ids of events", "[", "{'id':%}", "]", 30 },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        input t;
+        hd__faults faults = { 0 };
+        print_message("           %s\n", kinds[i].name);
+        put_many(text_begin(&t), kinds[i].before, kinds[i].each, kinds[i].after, 30000);
+        assert_freed(read_within(&t, &faults, true, kinds[i].factor, 16384), &faults, &t);
+    }
+}
+
+static void memory_stays_within_its_limit(void **state) {
+    (void)state;
+    static const char *const kinds[][3] = {
+        { "{'stackFrames':{'0':{'name':'f'}},'traceEvents':[",
+          "{'pid':%,'ph':'v','args':{'dumps':{'heaps':{'malloc':{'entries':[{'size':'1','bt':'0'}]}}}}}", "]}" },
+        { "[{'pid':1,'ph':'v','args':{'dumps':{'heaps_v2':{'allocators':{", "'%':{'nodes':[0],'sizes':[1]}", "}}}}}]" },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        input t;
+        hd__faults faults = { 0 };
+        hd_options options = { .allocator = hd__faults_allocator(&faults) };
+        hd_status status = HD_LIMIT;
+        uint64_t refused = 0;
+        put_many(text_begin(&t), kinds[i][0], kinds[i][1], kinds[i][2], 300);
+        fclose(t.file);
+        for (uint64_t limit = 64; status == HD_LIMIT; limit += limit / 16) {
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            options.limits.max_memory = limit;
+            faults.peak = 0;
+            status = hd_read_memory(t.data, t.size, &options, &d, &err);
+            assert_int_equal(err.status, status);
+            if (status) assert_int_equal(status, HD_LIMIT);
+            assert_true(faults.peak <= limit);
+            hd_dump_free(d);
+            assert_int_equal(faults.live, 0);
+            refused++;
+        }
+        assert_true(refused > 20);
+        free(t.data);
+    }
+}
+
+static void records_stay_within_their_limit(void **state) {
+    (void)state;
+    static const struct {
+        const char *trace;
+        uint64_t records;
+    } cases[] = {
+        { ENTRIES("{'size':'1','bt':''},{'size':'1','bt':'0'},{'size':'1','bt':'1'},{'size':'1','bt':'2'},{'size':'1','bt':'3'},"
+                  "{'size':'1','bt':'','type':'1'},{'size':'1','bt':'','type':'2'},{'size':'1','bt':'0','type':'2'}"), 8 },
+        { "[" FRAMES "," TYPES "]", 7 },
+        { V2_CELLS("", "'nodes':[1,1,1,1,1],'sizes':[1,2,3,4,5]", ""), 5 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = trace_of(cases[i].trace, NULL);
+        hd_options options = { .limits.max_records = cases[i].records };
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, &err), HD_OK);
+        hd_dump_free(d);
+        d = NULL;
+        options.limits.max_records--;
+        options.lenient = true;
+        assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, &err), HD_LIMIT);
+        assert_int_equal(err.status, HD_LIMIT);
+        assert_null(d);
+        free(text);
+    }
+}
+
+static void nesting_stays_within_its_limit(void **state) {
+    (void)state;
+    static const uint32_t limits[] = { 0, 16, 1024, 5000 }, deepest[] = { 512, 16, 1024, 1024 };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (uint32_t depth = 3; depth <= 100000; depth = depth < deepest[i] ? deepest[i] : depth == deepest[i] ? depth + 1 : depth < 100000 ? 100000 : depth + 1)
+            for (int kind = 0; kind < 2; kind++) {
+                input t;
+                hd_options options = { .limits.max_depth = limits[i], .lenient = kind };
+                hd_dump *d = NULL;
+                hd_error err = { 0 };
+                FILE *f = text_begin(&t);
+                fputs("{\"other\":", f);
+                for (uint32_t k = 1; k < depth; k++) fputs(kind ? "{\"a\":" : "[", f);
+                fputs(kind ? "1" : "", f);
+                for (uint32_t k = 1; k < depth; k++) fputc(kind ? '}' : ']', f);
+                fputs("}", f);
+                fclose(f);
+                hd_status status = hd_read_memory(t.data, t.size, &options, &d, &err);
+                assert_int_equal(status, depth <= deepest[i] ? HD_OK : HD_LIMIT);
+                assert_int_equal(err.status, status);
+                if (status) assert_int_equal(err.offset, strlen("{\"other\":") + (deepest[i] - 1) * (kind ? 5 : 1));
+                hd_dump_free(d);
+                free(t.data);
+            }
+}
+
+typedef struct progress_seen {
+    uint64_t calls, stop_at, last, total;
+} progress_seen;
+
+static bool progress(void *user, uint64_t done, uint64_t total) {
+    progress_seen *seen = (progress_seen *)user;
+    assert_true(done >= seen->last);
+    assert_int_equal(total, seen->total);
+    seen->last = done;
+    return ++seen->calls != seen->stop_at;
+}
+
+static void reading_tells_progress_and_can_be_cancelled(void **state) {
+    (void)state;
+    input t;
+    FILE *f = text_begin(&t);
+    fputs("[{}", f);
+    for (int i = 0; i < 10000; i++) fputs(",{\"pid\":1}", f);
+    fputs("]", f);
+    fclose(f);
+    for (int callback = 0; callback < 2; callback++) {
+        uint64_t calls = 1;
+        for (uint64_t stop = 0; stop <= calls; stop++) {
+            progress_seen seen = { .stop_at = stop, .total = callback ? HD_UNKNOWN : t.size };
+            hd__faults faults = { 0 };
+            hd__reads reads = { .data = t.data, .size = t.size };
+            hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = progress, .user = &seen };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            hd_in in = callback ? hd__faults_in(&reads) : hd_in_memory(t.data, t.size);
+            assert_int_equal(hd_read(in, &options, &d, &err), stop ? HD_CANCELLED : HD_OK);
+            if (stop) {
+                assert_int_equal(err.status, HD_CANCELLED);
+                assert_null(d);
+                assert_int_equal(seen.calls, stop);
+            } else {
+                calls = seen.calls;
+                assert_true(calls > 5);
+            }
+            hd_dump_free(d);
+            assert_int_equal(faults.live, 0);
+        }
+    }
+    free(t.data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_that_are_malformed),
+        cmocka_unit_test(heaps_that_are_malformed),
+        cmocka_unit_test(dictionaries_that_are_malformed),
+        cmocka_unit_test(definitions_that_nothing_uses_need_not_lead_anywhere),
+        cmocka_unit_test(events_that_are_malformed),
+        cmocka_unit_test(v2_heaps_that_are_malformed),
+        cmocka_unit_test(syntax_errors_cost_the_rest),
+        cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
+        cmocka_unit_test(truncation_at_every_byte),
+        cmocka_unit_test(every_byte_changed),
+        cmocka_unit_test(each_failing_allocation_comes_back),
+        cmocka_unit_test(many_heaps_at_the_end_of_a_long_chain),
+        cmocka_unit_test(many_processes_at_the_end_of_a_long_chain),
+        cmocka_unit_test(memory_is_in_proportion_to_the_input),
+        cmocka_unit_test(memory_stays_within_its_limit),
+        cmocka_unit_test(records_stay_within_their_limit),
+        cmocka_unit_test(nesting_stays_within_its_limit),
+        cmocka_unit_test(reading_tells_progress_and_can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
