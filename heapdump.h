@@ -702,9 +702,10 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
    arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
 
-/* A trace of these heaps, ordered by pid, time and dump, else as given; those alike in all three
+/* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
-   Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes). */
+   Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
+   of one pid, dump and allocator). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
@@ -4126,13 +4127,15 @@ static void hd__slots_grow(hd__slots *t, uint32_t length) {
     t->homes = homes;
 }
 
+/* To the given length, or the next longer one that has a place for all. */
 static void hd__slots_shrink(hd__slots *t, uint32_t length) {
-    uint32_t homes = hd__homes_for(length);
-    uint32_t end = hd__spread(t->slots, t->length, t->slots, homes, t->depth);
     size_t old = hd__page_round(t->length * sizeof *t->slots), kept;
-    if (end >= length) length = hd__length_for((uint64_t)end + 1);
-    t->homes = homes;
+    while (hd__spread_end(t->slots, t->length, hd__homes_for(length), t->depth) >= length)
+        length = hd__length_for((uint64_t)length + length / 4 + 1);
+    if (length >= t->length) return;
     t->length = length;
+    t->homes = hd__homes_for(length);
+    hd__spread(t->slots, (uint32_t)(old / sizeof *t->slots), t->slots, t->homes, t->depth);
     kept = hd__page_round(length * sizeof *t->slots);
     if (kept < old) hd__pages_discard((char *)t->slots + kept, old - kept);
 }
@@ -4273,7 +4276,6 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     hd__slots *t;
     if (!key) return HD_INVALID;
     if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
-    if (replaced) replaced->address = 0;
     for (bool more = true;;) {
         t = hd__table_of(reg, key);
         s = hd__search(t, key);
@@ -4287,6 +4289,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
             memmove((void *)(s + 1), (void *)s, (size_t)((char *)e - (char *)s));
             t->count++;
             reg->count++;
+            if (replaced) replaced->address = 0;
             break;
         }
         if (!more) return HD_OUT_OF_MEMORY;
@@ -4474,7 +4477,6 @@ static bool hd__recorder_enter(hd_recorder *rec) {
 static void hd__recorder_leave(void) { hd__this.suspended--; }
 
 static void hd__recorder_freed(hd_recorder *rec, const hd_allocation *freed) {
-    HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)freed->size);
     if (rec->on_free) rec->on_free(rec->user, freed, rec->clock ? rec->clock(rec->user) - freed->time : 0);
 }
 
@@ -4494,13 +4496,22 @@ static bool hd__recorder_insert(hd_recorder *rec, const hd_allocation *allocatio
         shard->total_blocks++;
     }
     shard->replaced += replaced.address != 0;
+    /* under the lock, so that a fork finds it in step with the registers */
+    live = status ? 0 : HD__ADD(&rec->live_bytes, (uintptr_t)(allocation->size - (replaced.address ? replaced.size : 0)));
     hd__unlock(&shard->lock);
     if (status) return false;
-    live = HD__ADD(&rec->live_bytes, (uintptr_t)allocation->size);
+    peak = HD__LOAD_RELAXED(&rec->peak_bytes);
+    while (live > peak && !HD__CAS(&rec->peak_bytes, &peak, live)) {}
     if (replaced.address) hd__recorder_freed(rec, &replaced);
-    else
-        for (peak = HD__LOAD_RELAXED(&rec->peak_bytes); live > peak && !HD__CAS(&rec->peak_bytes, &peak, live);) {}
     return true;
+}
+
+/* The context now; without a backtrace when the tracker was stopped, or started with other contexts. */
+static uint32_t hd__recorder_context(hd_recorder *rec, const char *type) {
+    uint32_t context = 0;
+    if (HD__LIKELY(HD__LOAD(&hd__tracker.contexts) == rec->contexts)) return hd_tracker_snapshot(type);
+    if (type) hd_contexts_child(rec->contexts, 0, HD_FRAME_TYPE, type, &context);
+    return context;
 }
 
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type) {
@@ -4509,7 +4520,7 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     if (!address || !hd__recorder_enter(rec)) return false;
     allocation.address = (uint64_t)(uintptr_t)address;
     allocation.size = size;
-    allocation.context = hd_tracker_snapshot(type);
+    allocation.context = hd__recorder_context(rec, type);
     allocation.time = rec->clock ? rec->clock(rec->user) : 0;
     recorded = hd__recorder_insert(rec, &allocation, true);
     hd__recorder_leave();
@@ -4524,6 +4535,7 @@ HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_alloc
     hd__lock(&shard->lock);
     found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
     shard->unknown_frees += !found;
+    if (found) HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)removed.size);
     hd__unlock(&shard->lock);
     if (found) {
         hd__recorder_freed(rec, &removed);
@@ -4546,32 +4558,46 @@ HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *alloc
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type) {
     uint64_t at = (uint64_t)(uintptr_t)address;
     hd__shard *shard = hd__shard_of(rec, at);
-    hd_allocation allocation;
-    bool done = false;
+    hd_allocation was, is;
+    uint32_t context;
+    bool found;
     if (!address || !hd__recorder_enter(rec)) return false;
     hd__lock(&shard->lock);
-    if (hd_register_find(shard->reg, at, &allocation)) {
-        uint32_t context = allocation.context;
-        hd_frame frame = hd_contexts_frame(rec->contexts, context);
-        if (frame.kind == HD_FRAME_TYPE) context = frame.parent;
-        done = !type || hd_contexts_child(rec->contexts, context, HD_FRAME_TYPE, type, &context) == HD_OK;
-        if (done) hd_register_set_context(shard->reg, at, context);
-    }
+    found = hd_register_find(shard->reg, at, &was);
     hd__unlock(&shard->lock);
+    if (found) {
+        hd_frame frame = hd_contexts_frame(rec->contexts, was.context);
+        context = frame.kind == HD_FRAME_TYPE ? frame.parent : was.context;
+        if (type) found = hd_contexts_child(rec->contexts, context, HD_FRAME_TYPE, type, &context) == HD_OK;
+    }
+    if (found) {                 /* no two locks at once: it may have gone, or be another by now */
+        hd__lock(&shard->lock);
+        found = hd_register_find(shard->reg, at, &is) && is.context == was.context && is.time == was.time;
+        if (found) hd_register_set_context(shard->reg, at, context);
+        hd__unlock(&shard->lock);
+    }
     hd__recorder_leave();
-    return done;
+    return found;
 }
+
+/* The locks that recorders share are taken once per fork, by the first that prepares. */
+static HD__THREAD_LOCAL uint32_t hd__forking;
 
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
+    if (hd__forking++) return;
+    hd__this.adding++;
     hd__lock(&rec->contexts->lock);
     hd__tracker_lock();
 }
 
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
-    hd__tracker_unlock();
-    hd__unlock(&rec->contexts->lock);
+    if (!--hd__forking) {
+        hd__tracker_unlock();
+        hd__unlock(&rec->contexts->lock);
+        hd__this.adding--;
+    }
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
     hd_record_resume();
 }
@@ -4640,6 +4666,7 @@ static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error 
     hd_cursor cursor = { 0, 0 };
     hd_allocation a;
     uint32_t count;
+    bool whole = true;
     hd__lock(&shard->lock);
     while ((count = hd_contexts_count(s->contexts)) > s->n) {
         hd__unlock(&shard->lock);
@@ -4647,11 +4674,11 @@ static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error 
         hd__lock(&shard->lock);
     }
     while (hd_register_next(shard->reg, &cursor, &a)) {
-        s->bytes[a.context] += a.size;
+        whole &= hd__sum(&s->bytes[a.context], a.size);
         s->blocks[a.context]++;
     }
     hd__unlock(&shard->lock);
-    return HD_OK;
+    return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
 }
 
 static hd_str hd__frame_name(const hd__snapshot *s, hd_frame frame, char *buffer, size_t capacity) {
@@ -4746,9 +4773,8 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 
 /* ================================================================================= >>chrome
    Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps what heap dumps need, ids as numbered strings,
-   because dictionaries may follow their use; then each process gets one tree of frames and one of
-   types, which all its heaps share, so that memory follows the bytes of the input however its heaps
-   and frames multiply. */
+   because dictionaries may follow their use; then all heaps share one tree of frames and one of types,
+   so that memory follows the bytes of the input however heaps and frames multiply. */
 
 typedef struct hd__chrome_out {
     hd__mem mem;
@@ -4769,15 +4795,35 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
+static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
+static const char *hd__heap_allocator(const hd_heap *heap) { return heap->allocator ? heap->allocator : "malloc"; }
+
+static bool hd__same_dump(const hd_heap *x, const hd_heap *y) {
+    return x->pid == y->pid && x->time_us == y->time_us && !strcmp(hd__heap_dump(x), hd__heap_dump(y));
+}
+
 static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
     if (x->pid != y->pid) return x->pid < y->pid;
     if (x->time_us != y->time_us) return x->time_us < y->time_us;
-    return hd_str_compare(hd_cstr(x->dump), hd_cstr(y->dump)) < 0;
+    if (!hd__same_dump(x, y)) return strcmp(hd__heap_dump(x), hd__heap_dump(y)) < 0;
+    return strcmp(hd__heap_allocator(x), hd__heap_allocator(y)) < 0;
 }
 
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
+}
+
+/* By what a reader tells heaps apart by. */
+static int hd__heap_compare(const hd_heap *x, const hd_heap *y) {
+    int order = strcmp(hd__heap_dump(x), hd__heap_dump(y));
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return order ? order : strcmp(hd__heap_allocator(x), hd__heap_allocator(y));
+}
+
+static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
+    const hd_heap *heaps = (const hd_heap *)owner;
+    return hd__heap_compare(&heaps[a], &heaps[b]) < 0;
 }
 
 /* Ids for the nodes that a heap uses, appended to `ids`. */
@@ -4899,7 +4945,7 @@ static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const uint
         switch (*name) {
         case 'n': hd_json_u64(j, ids[node[0]]); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
-        case 'c': hd_json_u64(j, rows.blocks[i] == HD_UNKNOWN ? 0 : rows.blocks[i]); break;
+        case 'c': hd_json_u64(j, rows.blocks[i]); break;
         default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
         }
     }
@@ -4923,6 +4969,13 @@ static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *t
     return true;
 }
 
+static bool hd__counts_known(const hd_profile *p) {
+    hd_rows rows = hd_profile_cells(p);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (rows.blocks[i] == HD_UNKNOWN) return false;
+    return true;
+}
+
 static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
     static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     hd_json *j = &o->json;
@@ -4933,8 +4986,10 @@ static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t 
     for (size_t i = 0; i < n; i++) {
         const hd_heap *heap = &o->heaps[order[i]];
         if (!heap->profile) continue;
-        hd_json_key(j, heap->allocator ? heap->allocator : "malloc"), hd_json_object(j);
-        for (int c = 0; c < 4; c++) hd__chrome_column(o, heap, o->ids + ids[i], columns[c]);
+        hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
+        for (int c = 0; c < 4; c++)
+            if (*columns[c] != 'c' || hd__counts_known(heap->profile))
+                hd__chrome_column(o, heap, o->ids + ids[i], columns[c]);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -4961,7 +5016,7 @@ static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0; i < n; i++) {
         const hd_heap *heap = &o->heaps[order[i]];
-        const char *name = heap->allocator ? heap->allocator : "malloc";
+        const char *name = hd__heap_allocator(heap);
         hd_json_key(j, name), hd_json_object(j);
         hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(heap->pid, name, strlen(name)));
         hd_json_key(j, "attrs"), hd_json_object(j);
@@ -4981,7 +5036,7 @@ static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_
     hd_json *j = &o->json;
     bool v2 = false, v1 = false;
     hd__chrome_event(j, first, "v", "disabled-by-default-memory-infra", "explicitly_triggered");
-    hd_json_key(j, "id"), hd_json_cstr(j, first->dump ? first->dump : "0x1");
+    hd_json_key(j, "id"), hd_json_cstr(j, hd__heap_dump(first));
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
     hd_json_key(j, "level_of_detail"), hd_json_cstr(j, "detailed");
@@ -4995,7 +5050,7 @@ static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_
         for (size_t i = 0; i < n; i++) {
             const hd_heap *heap = &o->heaps[order[i]];
             if (!heap->breakdown) continue;
-            hd_json_key(j, heap->allocator ? heap->allocator : "malloc");
+            hd_json_key(j, hd__heap_allocator(heap));
             hd__chrome_entries(o, heap, o->ids + ids[i]);
         }
         hd_json_end(j);
@@ -5034,7 +5089,7 @@ static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, si
     }
     if (!status) hd__chrome_metadata(o, &o->heaps[order[0]], v1);
     for (size_t i = 0, k; i < n && !status; i = k) {
-        for (k = i + 1; k < n && !hd__heap_before(o->heaps, order[i], order[k]); k++) {}
+        for (k = i + 1; k < n && hd__same_dump(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
         status = hd__chrome_dump(o, order + i, k - i, starts + i, err);
     }
     hd__cfree(&o->mem, starts, n, sizeof *starts);
@@ -5059,7 +5114,7 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
                                        hd_out out, hd_error *err) {
     hd__chrome_out o;
     uint32_t *order;
-    hd_status status;
+    hd_status status = HD_OK;
     if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
     for (size_t i = 0; i < count; i++) {
         if (!heaps[i].breakdown == !heaps[i].profile)
@@ -5075,8 +5130,13 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     order = (uint32_t *)hd__calloc(&o.mem, count, 2 * sizeof *order);
     if (!order) return hd__no_memory(&o.mem, err);
     for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + count, count, hd__heap_by_name, heaps);
+    for (size_t i = 1; i < count && !status; i++)
+        if (!hd__heap_compare(&heaps[order[i - 1]], &heaps[order[i]]))
+            status = hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(&heaps[order[i]]),
+                              hd__heap_dump(&heaps[order[i]]), heaps[order[i]].pid);
     hd__sort(order, order + count, count, hd__heap_before, heaps);
-    status = hd__chrome_processes(&o, order, count, err);
+    if (!status) status = hd__chrome_processes(&o, order, count, err);
     if (!status) {
         status = hd_json_finish(&o.json);
         if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
@@ -5108,8 +5168,9 @@ typedef enum hd__dictionary {
 /* One definition in a dictionary. Ids and names are numbers of strings; in heaps_v2 a name is the id
    of a string defined elsewhere. */
 typedef struct hd__item {
+    uint64_t offset, line;       /* of the definition in the input */
     uint32_t process, dictionary, id, name, parent;
-    uint32_t node;               /* in the tree of the process being built: unknown, or bad */
+    uint32_t node;               /* in the tree of its axis */
 } hd__item;
 
 #define HD__NODE_UNKNOWN HD_NONE
@@ -5119,6 +5180,7 @@ typedef struct hd__item {
 typedef struct hd__entry {
     uint64_t size, count;
     uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    bool bad;                    /* complained of already */
 } hd__entry;
 
 typedef struct hd__chrome_heap {
@@ -5161,7 +5223,6 @@ typedef struct hd__chrome_in {
     hd__entry *entries;
     hd__chrome_process_info *processes;
     hd__chrome_dump_info *dumps;
-    uint32_t *touched;           /* items whose node is known, in the process being built */
     uint32_t *chain;
     hd__tree tree[2];
     hd__table seen;              /* entries of one heap by (bt, type) ids */
@@ -5188,7 +5249,7 @@ static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t of
     return HD_OK;
 }
 
-/* The same of what is being read, and of what a heap turned out to hold. */
+/* The same of what is being read, and of a heap or an item read before. */
 #define hd__complain(x, status, offset, ...) \
     hd__complain_at((x), (status), (offset), hd__reader_line(&(x)->pull.r, (offset)), __VA_ARGS__)
 #define hd__complain_of(x, status, heap, ...) \
@@ -5196,12 +5257,17 @@ static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t of
 
 static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
 
-/* The text of a string, or the digits of a number, as a numbered string; HD_NONE for other values,
-   which are passed over. */
-static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, uint32_t *string) {
+static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+/* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
+   and *ok is false for them. */
+static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char *what, uint32_t *string, bool *ok) {
+    uint64_t offset = x->pull.token_offset;
     hd__number number;
     hd_str s;
-    *string = HD_NONE;
+    *ok = token == HD__T_STRING || token == HD__T_NUMBER;
     if (token == HD__T_STRING) {
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
     } else if (token == HD__T_NUMBER) {
@@ -5209,14 +5275,11 @@ static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, uint32_t *
         s.data = number.text;
         s.len = number.len;
     } else {
-        return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
+        if (!hd__pull_skip(&x->pull, token)) return x->pull.status;
+        return hd__complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
     }
     *string = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
     return *string == HD_NONE ? hd__in_no_memory(x) : HD_OK;
-}
-
-static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
-    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
 }
 
 /* Digits to a number; false when there are none, others, or too many. */
@@ -5231,6 +5294,48 @@ static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
         if (digit >= base || v > (UINT64_MAX - digit) / base) return false;
         v = v * base + digit;
     }
+    *value = v;
+    return true;
+}
+
+/* A JSON number without its fraction; false when it is negative, no number, or too large. */
+static bool hd__parse_decimal(hd_str s, uint64_t *value) {
+    uint64_t v = 0, exponent = 0;
+    size_t i = 0, places = 0, digits = 0;
+    bool point = false, down = false;
+    hd_str rest;
+    for (; i < s.len && (s.data[i] == '.' || (s.data[i] >= '0' && s.data[i] <= '9')); i++) {
+        if (s.data[i] == '.') {
+            if (point) return false;
+            point = true;
+            continue;
+        }
+        digits++;
+        if (point && v > UINT64_MAX / 16) continue; /* places too small to matter */
+        if (v > (UINT64_MAX - (uint64_t)(s.data[i] - '0')) / 10) return false;
+        v = v * 10 + (uint64_t)(s.data[i] - '0');
+        places += point;
+    }
+    if (!digits) return false;
+    if (i < s.len) {
+        if ((s.data[i] | 32) != 'e') return false;
+        i++;
+        down = i < s.len && s.data[i] == '-';
+        if (i < s.len && (s.data[i] == '-' || s.data[i] == '+')) i++;
+        rest.data = s.data + i;
+        rest.len = s.len - i;
+        if (!hd__parse_u64(rest, 10, &exponent)) return false;
+    }
+    if (down) {
+        for (; exponent && v; exponent--) v /= 10;
+    } else {
+        for (; exponent && places; exponent--) places--;
+        for (; exponent && v; exponent--) {
+            if (v > UINT64_MAX / 10) return false;
+            v *= 10;
+        }
+    }
+    for (; places && v; places--) v /= 10;
     *value = v;
     return true;
 }
@@ -5252,13 +5357,10 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
     } else if (token == HD__T_NUMBER) {
         hd__pull_number(&x->pull, &number);
         s.len = number.len;
-        if (base == 10)
-            for (size_t i = 0; i < s.len; i++)
-                if (s.data[i] == '.') s.len = i;
     } else if (!hd__pull_skip(&x->pull, token)) {
         return x->pull.status;
     }
-    *ok = hd__parse_u64(s, base, value);
+    *ok = base == 10 && token == HD__T_NUMBER ? hd__parse_decimal(s, value) : hd__parse_u64(s, base, value);
     if (*ok) return HD_OK;
     return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found", what,
                         base == 16 ? "hexadecimal" : "decimal", s);
@@ -5296,8 +5398,11 @@ static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token 
                         wanted == HD__T_OBJECT ? "an object" : wanted == HD__T_ARRAY ? "an array" : "a string");
 }
 
-static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint32_t id, uint32_t name, uint32_t parent) {
+static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id, uint32_t name,
+                                 uint32_t parent) {
     hd__item item;
+    item.offset = offset;
+    item.line = hd__reader_line(&x->pull.r, offset);
     item.process = HD_NONE;
     item.dictionary = (uint32_t)dictionary;
     item.id = id;
@@ -5322,19 +5427,21 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
         if (id == HD_NONE) return hd__in_no_memory(x);
         token = hd__pull_next(&x->pull);
+        ok = true;
         if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
             HD__MEMBERS(x, key, value) {
-                if (hd__is(key, "name")) HD__TRY(hd__chrome_string(x, value, &name));
-                else if (hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, &parent));
+                if (ok && hd__is(key, "name")) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
+                else if (ok && hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
-            HD__TRY(hd__chrome_string(x, token, &name));
+            HD__TRY(hd__chrome_string(x, token, "a type", &name, &ok));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
         }
-        if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, id, name, parent));
+        if (!ok) continue;
+        if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
         else
             HD__TRY(hd__complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
                                  dictionary == HD__D_FRAMES ? "frame" : "type", hd__chrome_text(x, id)));
@@ -5353,14 +5460,14 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
         HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
         if (!ok) continue;
         HD__MEMBERS(x, key, value) {
-            if (hd__is(key, "id")) HD__TRY(hd__chrome_string(x, value, &id));
-            else if (hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid"))
-                HD__TRY(hd__chrome_string(x, value, &name));
-            else if (hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, &parent));
+            uint32_t *to = hd__is(key, "id") ? &id : hd__is(key, "parent") ? &parent
+                         : hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
+            if (ok && to) HD__TRY(hd__chrome_string(x, value, "an item of a heaps_v2 map", to, &ok));
             else HD__TRY(hd__chrome_skip(x, value));
         }
         if (value == HD__T_ERROR) return x->pull.status;
-        if (id != HD_NONE && name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, id, name, parent));
+        if (!ok) continue;
+        if (id != HD_NONE && name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
         else HD__TRY(hd__complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
@@ -5387,29 +5494,32 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
 
 /* {"size":"1f","bt":"3","type":"1","count":"2"} */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, HD_NONE, HD_NONE };
+    hd__entry entry = { 0, HD_UNKNOWN, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
-    bool has_size = false, good = true, ok;
+    bool has_size = false, has_bt = false, good = true, ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
     HD__MEMBERS(x, key, value) {
         ok = true;
-        if (hd__is(key, "size")) {
+        has_bt |= hd__is(key, "bt");
+        if (!good) {             /* one complaint is enough */
+            HD__TRY(hd__chrome_skip(x, value));
+        } else if (hd__is(key, "size")) {
             HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
             has_size = true;
         } else if (hd__is(key, "count")) {
             HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
         } else if (hd__is(key, "bt")) {
-            HD__TRY(hd__chrome_string(x, value, &entry.bt));
+            HD__TRY(hd__chrome_string(x, value, "bt", &entry.bt, &ok));
         } else if (hd__is(key, "type")) {
-            HD__TRY(hd__chrome_string(x, value, &entry.type));
+            HD__TRY(hd__chrome_string(x, value, "type", &entry.type, &ok));
         } else {
             HD__TRY(hd__chrome_skip(x, value));
         }
         good &= ok;
     }
     if (value == HD__T_ERROR) return x->pull.status;
-    if (first && entry.bt == HD_NONE) *old_format = true;
+    if (first && !has_bt) *old_format = true;
     if (!good || *old_format) return HD_OK;
     if (!has_size || entry.bt == HD_NONE)
         return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
@@ -5420,7 +5530,7 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
 static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
     uint64_t offset = x->pull.token_offset;
     size_t entries = hd__len(x->entries);
-    bool ok, old_format = false, first = true;
+    bool ok, old_format = false, first = true, told = false;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
     if (!ok) return HD_OK;
     HD__TRY(hd__chrome_new_heap(x, allocator, offset, false));
@@ -5430,6 +5540,7 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
             continue;
         }
         HD__TRY(hd__chrome_expect(x, value, HD__T_ARRAY, "entries", &ok));
+        told |= !ok;
         if (!ok) continue;
         while ((value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR) {
             HD__TRY(hd__chrome_entry(x, value, first, &old_format));
@@ -5442,32 +5553,46 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     if (!first && !old_format) return HD_OK;
     hd__set_len(x->entries, entries);
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+    if (told) return HD_OK;
     if (old_format)
         return hd__complain(x, HD_UNSUPPORTED, offset, "the heap of %S is in the old format: its first entry has no bt",
                             hd__chrome_text(x, allocator));
     return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries", hd__chrome_text(x, allocator));
 }
 
-/* One column of heaps_v2: numbers, put into the entries from `first` on. */
-static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column, size_t *length) {
-    bool ok;
+/* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
+   complaint that costs the heap. */
+static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column, size_t *length, bool *whole) {
+    uint64_t offset = x->pull.token_offset;
+    bool ok, twice = *length != SIZE_MAX;
     *length = 0;
+    if (twice) {
+        *whole = false;
+        HD__TRY(hd__chrome_skip(x, token));
+        return hd__complain(x, HD_MALFORMED, offset, "a column of heaps_v2 comes twice");
+    }
     HD__TRY(hd__chrome_expect(x, token, HD__T_ARRAY, "a column of heaps_v2", &ok));
+    *whole &= ok;
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
         hd__entry *e;
+        uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, HD_NONE, HD_NONE };
+            hd__entry none = { 0, HD_UNKNOWN, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
+        id = HD_NONE;
         switch (column) {
-        case 'n': HD__TRY(hd__chrome_string(x, token, &e->bt)); break;
-        case 't': HD__TRY(hd__chrome_string(x, token, &e->type)); break;
+        case 'n': HD__TRY(hd__chrome_string(x, token, "nodes", &id, &ok)); break;
+        case 't': HD__TRY(hd__chrome_string(x, token, "types", &id, &ok)); break;
         case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
         default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
         }
+        x->entries[i].bad |= !ok;
+        if (column == 'n') x->entries[i].bt = id;
+        if (column == 't') x->entries[i].type = id;
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -5475,24 +5600,28 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
 static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
     static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     uint64_t offset = x->pull.token_offset;
-    size_t first = hd__len(x->entries), length[4] = { 0, 0, 0, 0 };
-    bool ok;
+    size_t first = hd__len(x->entries), length[4] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    bool ok, whole = true;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
     if (!ok) return HD_OK;
     HD__TRY(hd__chrome_new_heap(x, allocator, offset, true));
     HD__MEMBERS(x, key, value) {
         int c = 0;
         while (c < 4 && !hd__is(key, columns[c])) c++;
-        if (c == 4) HD__TRY(hd__chrome_skip(x, value));
-        else HD__TRY(hd__chrome_column_in(x, value, first, *columns[c], &length[c]));
+        if (c == 4 || !whole) HD__TRY(hd__chrome_skip(x, value));
+        else HD__TRY(hd__chrome_column_in(x, value, first, *columns[c], &length[c], &whole));
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
-    if (length[0] == length[1] && (!length[2] || length[2] == length[0]) && (!length[3] || length[3] == length[0]))
-        return HD_OK;
+    for (int c = 2; c < 4; c++)
+        if (length[c] == SIZE_MAX) length[c] = length[0];
+    ok = length[0] != SIZE_MAX && length[0] == length[1] && length[0] == length[2] && length[0] == length[3];
+    if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S differ in length", hd__chrome_text(x, allocator));
+    if (!whole) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S are missing, or differ in length",
+                        hd__chrome_text(x, allocator));
 }
 
 /* An object of heaps by allocator. */
@@ -5520,7 +5649,9 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
     HD__MEMBERS(x, key, value) {
         if (hd__is(key, "allocators")) {
             HD__TRY(hd__chrome_heaps(x, value, true));
-        } else if (hd__is(key, "maps") && value == HD__T_OBJECT) {
+        } else if (hd__is(key, "maps")) {
+            HD__TRY(hd__chrome_expect(x, value, HD__T_OBJECT, "maps of heaps_v2", &ok));
+            if (!ok) continue;
             HD__MEMBERS(x, map, list) {
                 if (hd__is(map, "nodes")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_NODES));
                 else if (hd__is(map, "types")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_TYPES));
@@ -5536,14 +5667,17 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
 }
 
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
+    bool ok;
     HD__MEMBERS(x, key, token) {
         if (hd__is(key, "stackFrames")) {
             HD__TRY(hd__chrome_dictionary(x, token, HD__D_FRAMES));
         } else if (hd__is(key, "typeNames")) {
             HD__TRY(hd__chrome_dictionary(x, token, HD__D_TYPES));
         } else if (hd__is(key, "name") && token == HD__T_STRING) {
-            HD__TRY(hd__chrome_string(x, token, &event->process_name));
-        } else if (hd__is(key, "dumps") && token == HD__T_OBJECT) {
+            HD__TRY(hd__chrome_string(x, token, "name", &event->process_name, &ok));
+        } else if (hd__is(key, "dumps")) {
+            HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "dumps", &ok));
+            if (!ok) continue;
             HD__MEMBERS(x, part, value) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
@@ -5622,13 +5756,14 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
 }
 
 static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
-    HD__MEMBERS(x, key, token) HD__TRY(hd__chrome_string(x, token, id));
+    bool ok;
+    HD__MEMBERS(x, key, token) HD__TRY(hd__chrome_string(x, token, "id2", id, &ok));
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
 static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     hd__event *e = &x->event;
-    bool is_process_name = false, ok;
+    bool is_process_name = false, bad = false, ok;
     memset(e, 0, sizeof *e);
     e->id = e->process_name = HD_NONE;
     e->items = hd__len(x->items);
@@ -5646,10 +5781,12 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
             is_process_name = hd__is(s, "process_name");
         } else if (hd__is(key, "pid")) {
             HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e->pid, &ok));
+            bad |= !ok;
         } else if (hd__is(key, "ts")) {
             HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e->time_us, &ok));
         } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
-            HD__TRY(hd__chrome_string(x, token, &e->id));
+            HD__TRY(hd__chrome_string(x, token, "id", &e->id, &ok));
+            bad |= !ok;
         } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v')) {
             HD__TRY(hd__chrome_id2(x, &e->id));
         } else if (hd__is(key, "args") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v' || e->phase == 'M')) {
@@ -5660,6 +5797,7 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     }
     if (token == HD__T_ERROR) return x->pull.status;
     x->in_event = false;
+    if (bad) e->phase = '?';     /* whose it is cannot be told */
     return hd__chrome_event_end(x, e, is_process_name);
 }
 
@@ -5699,8 +5837,10 @@ static hd_status hd__chrome_root(hd__chrome_in *x) {
         if (!ok) return x->pull.status;
         {
             HD__MEMBERS(x, key, value) {
-                if (hd__is(key, "traceEvents") && value == HD__T_ARRAY) HD__TRY(hd__chrome_events(x));
-                else if (hd__is(key, "stackFrames")) HD__TRY(hd__chrome_dictionary(x, value, HD__D_FRAMES));
+                if (hd__is(key, "traceEvents")) {
+                    HD__TRY(hd__chrome_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
+                    if (ok) HD__TRY(hd__chrome_events(x));
+                } else if (hd__is(key, "stackFrames")) HD__TRY(hd__chrome_dictionary(x, value, HD__D_FRAMES));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -5742,7 +5882,7 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
                                hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash, x))
                 return hd__in_no_memory(x);
         } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
-            HD__TRY(hd__complain_at(x, HD_MALFORMED, HD_UNKNOWN, 0, "id '%S' is defined twice, as '%S' and as '%S'",
+            HD__TRY(hd__complain_of(x, HD_MALFORMED, item, "id '%S' is defined twice, as '%S' and as '%S'",
                                  hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
                                  hd__chrome_text(x, item->name)));
         }
@@ -5757,9 +5897,10 @@ static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd_
     return i;
 }
 
-/* The node of an id in the trees of the process being built, HD__NODE_BAD when its definition, or
-   that of a frame above it, is missing or circular. */
+/* The node of an id, HD__NODE_BAD when its definition, or that of a frame above it, is missing or
+   circular. */
 static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id, uint32_t *node) {
+    /* what an item refers to is looked for where the item stands, so that it is one node to all */
     hd__tree *tree = &x->tree[dictionary == HD__D_TYPES || dictionary == HD__D_V2_TYPES];
     uint32_t at = 0;
     hd__set_len(x->chain, 0);
@@ -5769,9 +5910,10 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
         else if (x->items[i].node == HD__NODE_OPEN) at = HD__NODE_BAD;
         else if (x->items[i].node != HD__NODE_UNKNOWN) at = x->items[i].node;
         else {
-            if (!hd__push(&x->dump->mem, x->chain, i) || !hd__push(&x->dump->mem, x->touched, i)) return hd__in_no_memory(x);
+            if (!hd__push(&x->dump->mem, x->chain, i)) return hd__in_no_memory(x);
             x->items[i].node = HD__NODE_OPEN;
             id = x->items[i].parent;
+            process = x->items[i].process;
             continue;
         }
         break;
@@ -5780,7 +5922,7 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
         hd__item *item = &x->items[stbds_arrpop(x->chain)];
         uint32_t name = item->name;
         if (at != HD__NODE_BAD && (dictionary == HD__D_V2_NODES || dictionary == HD__D_V2_TYPES)) {
-            uint32_t string = hd__chrome_find(x, process, HD__D_V2_STRINGS, name);
+            uint32_t string = hd__chrome_find(x, item->process, HD__D_V2_STRINGS, name);
             if (string == HD_NONE) at = HD__NODE_BAD;
             else name = x->items[string].name;
         }
@@ -5823,6 +5965,10 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
         bool ok;
         ids[0] = e->bt;
         ids[1] = e->type;
+        if (e->bad) {
+            e->bt = HD__NODE_BAD;
+            continue;
+        }
         HD__TRY(hd__chrome_entry_nodes(x, heap, i, nodes, &ok));
         if (ok && !heap->v2) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
@@ -5895,8 +6041,23 @@ static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], h
     return hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), x->err);
 }
 
-/* The trees of the process in preorder, every heap a pair of columns over them. */
-static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps, hd_heap *heaps) {
+/* What a heap is called. */
+static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *from) {
+    const hd__chrome_process_info *process = &x->processes[from->process];
+    const hd__chrome_dump_info *dump = &x->dumps[from->dump];
+    hd_heap heap;
+    memset(&heap, 0, sizeof heap);
+    heap.pid = process->pid;
+    heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
+    heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
+    heap.time_us = dump->time_us;
+    heap.allocator = hd__chrome_text(x, from->allocator).data;
+    return heap;
+}
+
+/* The trees in preorder, every heap a set of columns over them. `maps` has room for four numbers per
+   node. */
+static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
     uint32_t *map[2];
@@ -5909,44 +6070,34 @@ static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes, blocks;
         const hd__chrome_heap *from = &x->heaps[order[i]];
+        hd_heap *heap = &d->heaps[i];
         HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
-        if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, &heaps[i]));
-        else HD__TRY(hd__chrome_breakdown(x, axes, &heaps[i]));
+        if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
+        else HD__TRY(hd__chrome_breakdown(x, axes, heap));
     }
     return HD_OK;
 }
 
-/* All heaps of one process. */
-static hd_status hd__chrome_build_process(hd__chrome_in *x, const uint32_t *order, size_t n) {
+static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_t n) {
     static const char *const axis_names[] = { "backtrace", "type" };
     hd_dump *d = x->dump;
-    const hd__chrome_process_info *process = &x->processes[x->heaps[order[0]].process];
-    size_t first = hd__len(d->heaps), size;
+    size_t size;
     uint32_t *maps, root;
     hd_status status;
     for (int a = 0; a < 2; a++) {
-        hd__tree_free(&d->mem, &x->tree[a]);
         x->tree[a].name = axis_names[a];
         HD__TRY(hd__tree_child(&d->mem, NULL, &x->tree[a], 1, HD_NONE, hd_cstr(""), false, &root, x->err));
     }
-    while (hd__len(x->touched)) x->items[stbds_arrpop(x->touched)].node = HD__NODE_UNKNOWN;
-    if (!hd__room(&d->mem, d->heaps, n)) return hd__in_no_memory(x);
+    if (n && !hd__room(&d->mem, d->heaps, n)) return hd__in_no_memory(x);
     for (size_t i = 0; i < n; i++) {
-        const hd__chrome_heap *from = &x->heaps[order[i]];
-        hd_heap heap;
-        memset(&heap, 0, sizeof heap);
-        heap.pid = process->pid;
-        heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
-        heap.dump = x->dumps[from->dump].id == HD_NONE ? NULL : hd__chrome_text(x, x->dumps[from->dump].id).data;
-        heap.time_us = x->dumps[from->dump].time_us;
-        heap.allocator = hd__chrome_text(x, from->allocator).data;
+        hd_heap heap = hd__chrome_label(x, &x->heaps[order[i]]);
         stbds_arrput(d->heaps, heap);
-        HD__TRY(hd__chrome_resolve(x, from));
+        HD__TRY(hd__chrome_resolve(x, &x->heaps[order[i]]));
     }
     size = hd__len(x->tree[0].parent) + hd__len(x->tree[1].parent);
     maps = (uint32_t *)hd__calloc(&d->mem, size, 4 * sizeof *maps);
     if (!maps) return hd__in_no_memory(x);
-    status = hd__chrome_build(x, order, n, maps, d->heaps + first);
+    status = hd__chrome_columns(x, order, n, maps);
     hd__cfree(&d->mem, maps, size, 4 * sizeof *maps);
     return status;
 }
@@ -5982,10 +6133,7 @@ static hd_status hd__chrome_build_all(hd__chrome_in *x) {
                                   hd__chrome_text(x, x->dumps[heap->dump].id));
         else order[kept++] = order[i];
     }
-    for (size_t i = 0, k; i < kept && !status; i = k) {
-        for (k = i + 1; k < kept && x->heaps[order[k]].process == x->heaps[order[i]].process; k++) {}
-        status = hd__chrome_build_process(x, order + i, k - i);
-    }
+    if (!status) status = hd__chrome_build(x, order, kept);
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
@@ -6029,7 +6177,6 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, const hd_options *options
     hd__arr_free(m, x.entries);
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
-    hd__arr_free(m, x.touched);
     hd__arr_free(m, x.chain);
     hd__index_free(m, &x.item_index);
     hd__index_free(m, &x.process_index);
@@ -6048,9 +6195,10 @@ HEAPDUMP_API const char *hd_format_name(hd_format format) {
 }
 
 /* An input whose first bytes were looked at already. */
+#define HD__PEEK 64u
 typedef struct hd__peeked {
     hd_in in;
-    uint8_t bytes[64];
+    uint8_t bytes[HD__PEEK];
     size_t size, at;
 } hd__peeked;
 
@@ -6088,7 +6236,8 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
     *skip = i;
     while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
-    if (i < size && (p[i] == '{' || p[i] == '[')) return HD_FORMAT_CHROME;
+    /* white space as far as one sees: what may begin so is JSON */
+    if (i == size ? size == HD__PEEK : p[i] == '{' || p[i] == '[') return HD_FORMAT_CHROME;
     return (hd_format)0;
 }
 

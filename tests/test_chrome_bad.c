@@ -216,6 +216,7 @@ static void events_that_are_malformed(void **state) {
           "[" FRAMES ",\n{'pid':1,'ts':@null#,'ph':'v','id':'0x1','args':{'dumps':{'heaps':{" GOOD_HEAP "}}}}]", NULL, HD_OK },
         { "no array of events", "{'traceEvents':@null#}", "", HD_OK },
         { "an object of events", "{'traceEvents':\n@{}#}", "", HD_OK },
+        { "behind a byte order mark", "\xef\xbb\xbf[\n@5#,\n" FRAMES "," HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
     };
     ASSERT_PIECES(cases);
 }

@@ -483,6 +483,36 @@ static void memory_stays_within_its_limit(void **state) {
     free_heaps(&l);
 }
 
+/* Heaps of a process share their dictionary, in the trace and in memory. */
+static void memory_is_in_proportion_to_the_output(void **state) {
+    (void)state;
+    enum { CHAIN = 20000, HEAP_COUNT = 1000 };
+    static char names[HEAP_COUNT][8];
+    static hd_heap heaps[HEAP_COUNT];
+    hd_profile *p = profile_new(2);
+    hd_breakdown *b;
+    uint32_t at[2] = { 0, 0 };
+    for (int i = 0; i < CHAIN; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
+    assert_int_equal(hd_profile_add(p, at, 1, 1), HD_OK);
+    assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
+    for (int i = 0; i < HEAP_COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i);
+        heaps[i] = (hd_heap){ .allocator = names[i] };
+        if (i % 2) heaps[i].profile = p;
+        else heaps[i].breakdown = b;
+    }
+    hd__faults faults = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&faults) };
+    hd__write_faults w = { 0 };
+    assert_int_equal(hd_chrome_write(heaps, HEAP_COUNT, &options, hd__faults_out(&w), NULL), HD_OK);
+    print_message("           %.1f bytes of memory for a byte of output\n", (double)faults.peak / (double)w.size);
+    assert_true(faults.peak < 8 * w.size);
+    assert_int_equal(faults.live, 0);
+    hd__write_faults_free(&w);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_gives_back_the_heaps_that_were_written),
@@ -496,6 +526,7 @@ int main(void) {
         cmocka_unit_test(each_failing_write_comes_back_and_is_the_last),
         cmocka_unit_test(each_failing_allocation_comes_back),
         cmocka_unit_test(memory_stays_within_its_limit),
+        cmocka_unit_test(memory_is_in_proportion_to_the_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

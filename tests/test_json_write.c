@@ -13,7 +13,6 @@
 
 typedef hd__write_faults text;   /* grows as it is written to */
 
-
 static void assert_text(const text *t, const char *expected, size_t size) {
     if (t->size != size || memcmp(t->size ? (char *)t->data : "", expected, size))
         fail_msg("expected\n%.*s\nfound\n%.*s", (int)size, expected, (int)t->size, t->size ? (char *)t->data : "");
