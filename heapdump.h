@@ -4782,7 +4782,7 @@ typedef struct hd__chrome_out {
     hd_json json;
     const hd_heap *heaps;
     hd__tree tree[2];            /* the dictionaries of the current process; node numbers are the ids */
-    uint32_t *ids;               /* of the nodes of all heaps of the process, heap by heap, axis by axis */
+    uint32_t *ids;               /* by node of the heap at hand, axis after axis */
     hd__strings strings;         /* heaps_v2: names by id */
     size_t nodes_done, types_done, strings_done;
 } hd__chrome_out;
@@ -4826,9 +4826,10 @@ static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
     return hd__heap_compare(&heaps[a], &heaps[b]) < 0;
 }
 
-/* Ids for the nodes that a heap uses, appended to `ids`. */
+/* Ids for the nodes that a heap uses; heaps may share axes much larger than that. */
 static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
     hd_rows rows = hd__heap_rows(heap);
+    hd__set_len(o->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
         hd__tree *tree = &o->tree[a];
@@ -4914,8 +4915,9 @@ static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool fra
     }
 }
 
-static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap, const uint32_t *ids) {
+static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
     hd_json *j = &o->json;
+    const uint32_t *ids = o->ids;
     const hd_rows *rows = &heap->breakdown->entries;
     const uint32_t *types = ids + heap->breakdown->axis[0].node_count;
     hd_json_object(j);
@@ -4935,8 +4937,9 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap, const uin
     hd_json_end(j), hd_json_end(j);
 }
 
-static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const uint32_t *ids, const char *name) {
+static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char *name) {
     hd_json *j = &o->json;
+    const uint32_t *ids = o->ids;
     hd_rows rows = hd_profile_cells(heap->profile);
     const uint32_t *types = ids + hd_profile_axis(heap->profile, 0).node_count;
     hd_json_key(j, name), hd_json_array(j);
@@ -4976,7 +4979,7 @@ static bool hd__counts_known(const hd_profile *p) {
     return true;
 }
 
-static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
+static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
     static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     hd_json *j = &o->json;
     const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
@@ -4986,10 +4989,11 @@ static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t 
     for (size_t i = 0; i < n; i++) {
         const hd_heap *heap = &o->heaps[order[i]];
         if (!heap->profile) continue;
+        HD__TRY(hd__chrome_intern(o, heap, err));
         hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
         for (int c = 0; c < 4; c++)
             if (*columns[c] != 'c' || hd__counts_known(heap->profile))
-                hd__chrome_column(o, heap, o->ids + ids[i], columns[c]);
+                hd__chrome_column(o, heap, columns[c]);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -5030,8 +5034,8 @@ static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size
     hd_json_end(j);
 }
 
-/* One dump of one process. ids[i] is where the ids of heap i start. */
-static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, const size_t *ids, hd_error *err) {
+/* One dump of one process. */
+static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
     const hd_heap *first = &o->heaps[order[0]];
     hd_json *j = &o->json;
     bool v2 = false, v1 = false;
@@ -5050,12 +5054,13 @@ static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_
         for (size_t i = 0; i < n; i++) {
             const hd_heap *heap = &o->heaps[order[i]];
             if (!heap->breakdown) continue;
+            HD__TRY(hd__chrome_intern(o, heap, err));
             hd_json_key(j, hd__heap_allocator(heap));
-            hd__chrome_entries(o, heap, o->ids + ids[i]);
+            hd__chrome_entries(o, heap);
         }
         hd_json_end(j);
     }
-    if (v2) HD__TRY(hd__chrome_v2(o, order, n, ids, err));
+    if (v2) HD__TRY(hd__chrome_v2(o, order, n, err));
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
@@ -5076,24 +5081,18 @@ static hd_status hd__chrome_clear(hd__chrome_out *o, hd_error *err) {
 
 /* All heaps of one process. */
 static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    size_t *starts;
     bool v1 = false;
-    hd_status status = hd__chrome_clear(o, err);
-    HD__TRY(status);
-    starts = (size_t *)hd__calloc(&o->mem, n, sizeof *starts);
-    if (!starts) return hd__no_memory(&o->mem, err);
-    for (size_t i = 0; i < n && !status; i++) {
-        starts[i] = hd__len(o->ids);
+    HD__TRY(hd__chrome_clear(o, err));
+    for (size_t i = 0; i < n; i++) {
         v1 |= o->heaps[order[i]].breakdown != NULL;
-        status = hd__chrome_intern(o, &o->heaps[order[i]], err);
+        HD__TRY(hd__chrome_intern(o, &o->heaps[order[i]], err));
     }
-    if (!status) hd__chrome_metadata(o, &o->heaps[order[0]], v1);
-    for (size_t i = 0, k; i < n && !status; i = k) {
+    hd__chrome_metadata(o, &o->heaps[order[0]], v1);
+    for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && hd__same_dump(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
-        status = hd__chrome_dump(o, order + i, k - i, starts + i, err);
+        HD__TRY(hd__chrome_dump(o, order + i, k - i, err));
     }
-    hd__cfree(&o->mem, starts, n, sizeof *starts);
-    return status;
+    return HD_OK;
 }
 
 static hd_status hd__chrome_processes(hd__chrome_out *o, const uint32_t *order, size_t count, hd_error *err) {
@@ -6027,6 +6026,7 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++)
         HD__TRY(hd__table_add(&p->mem, &p->cells, HD_NONE - 1, x->rows.node + 2 * (size_t)i, x->rows.bytes[i],
                               x->rows.blocks[i], x->err));
+    x->dump->mem.used += p->mem.used; /* what is left for the rest of the dump */
     return HD_OK;
 }
 
@@ -6157,7 +6157,8 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
     return status;
 }
 
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+/* `skipped` bytes of the input were passed over already. */
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options, hd_error *err) {
     hd__mem *m = &d->mem;
     hd__chrome_in x;
     hd_status status;
@@ -6169,6 +6170,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, const hd_options *options
     x.seen.axis_count = x.rows.axis_count = 2;
     x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
+    x.pull.r.base = skipped;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     hd__pull_close(&x.pull);
@@ -6265,7 +6267,7 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
     d->mem = mem;
     d->format = HD_FORMAT_CHROME;
     d->strings.seed = hd__seed();
-    status = hd__chrome_read(d, in, options, err);
+    status = hd__chrome_read(d, in, skip, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
