@@ -4039,6 +4039,9 @@ typedef struct hd__table_of_slots {
     uint32_t depth;              /* leading bits that all keys here share */
 } hd__slots;
 
+/* What a table has that is empty from the start; never written to. */
+static hd__slot hd__no_slots[1];
+
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
 #define HD__SLOTS_MAX ((uint32_t)(HD__SLOTS_BYTES / sizeof(hd__slot)))
 #define HD__DIRECTORY_BITS 24u
@@ -4151,9 +4154,8 @@ static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
     return true;
 }
 
-static bool hd__tables_room(hd_register *reg) {
+static bool hd__tables_grow(hd_register *reg) {
     uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
-    if (reg->tables < reg->capacity) return true;
     if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
         return false;
     reg->capacity = capacity;
@@ -4187,11 +4189,54 @@ static bool hd__slots_from(hd__slots *t, const hd__slot *from, uint32_t n, uint3
     return t->slots != NULL;
 }
 
+/* The bits that all keys of a table share, two keys at least. */
+static uint32_t hd__shared_bits(const hd__slots *t) {
+    uint32_t low = 0, high = t->length - 1, bits = 0;
+    uint64_t differ;
+    while (!t->slots[low].key) low++;
+    while (!t->slots[high].key) high--;
+    for (differ = t->slots[low].key ^ t->slots[high].key; bits < 64 && !(differ >> (63 - bits) & 1);) bits++;
+    return bits;
+}
+
+/* The directory entries of the keys that begin with the first `depth` bits of this one. */
+static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, uint32_t number) {
+    size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
+    for (size_t i = at; i < at + span; i++) reg->directory[i] = number;
+}
+
+/* Keys that share more bits than the table's depth stand too close together: the table takes that
+   depth, and tables that are empty yet take the other sides of the bits between. */
+static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
+    hd__slots *t = hd__table_of(reg, key), deeper, none;
+    uint32_t more = depth - t->depth;
+    while (reg->capacity - reg->tables < more)
+        if (!hd__tables_grow(reg)) return false;
+    while (reg->bits < depth)
+        if (!hd__directory_double(reg)) return false;
+    t = hd__table_of(reg, key);
+    if (!hd__slots_from(&deeper, t->slots, t->length, t->count, depth)) return false;
+    hd__spread(t->slots, t->length, deeper.slots, deeper.homes, depth);
+    hd__pages_give(t->slots, HD__SLOTS_BYTES);
+    none.slots = hd__no_slots;
+    none.length = 1;             /* the empty slot that ends a search */
+    none.homes = none.count = 0;
+    for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, reg->tables);
+        reg->table[reg->tables++] = none;
+    }
+    *t = deeper;
+    return true;
+}
+
 static bool hd__slots_split(hd_register *reg, uint64_t key) {
     hd__slots *t, high, low;
-    uint32_t number, old_count, bit, first = 0, n = 0;
-    if (!hd__tables_room(reg)) return false;
+    uint32_t number, old_number, bit, first = 0, n = 0;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     t = hd__table_of(reg, key);
+    n = hd__shared_bits(t);
+    if (n > t->depth) return n <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, n);
+    n = 0;
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = 63 - t->depth;
     while (first < t->length && (!t->slots[first].key || t->slots[first].key >> bit & 1)) n += t->slots[first++].key != 0;
@@ -4204,21 +4249,28 @@ static bool hd__slots_split(hd_register *reg, uint64_t key) {
     hd__spread(t->slots + first, t->length - first, low.slots, low.homes, low.depth);
     hd__pages_give(t->slots, HD__SLOTS_BYTES);
     number = reg->tables++;
-    old_count = (uint32_t)(t - reg->table);
+    old_number = (uint32_t)(t - reg->table);
     *t = low;
     reg->table[number] = high;
-    {   /* the upper half of the directory entries that led to the old table */
-        size_t span = (size_t)1 << (reg->bits - low.depth);
-        size_t at = (size_t)(reg->bits ? key >> (64 - reg->bits) : 0) & ~(2 * span - 1);
-        for (size_t i = at; i < at + span; i++) reg->directory[i] = old_count;
-        for (size_t i = at + span; i < at + 2 * span; i++) reg->directory[i] = number;
-    }
+    hd__directory_point(reg, key & ~((uint64_t)1 << bit), low.depth, old_number);
+    hd__directory_point(reg, key | (uint64_t)1 << bit, low.depth, number);
+    return true;
+}
+
+/* Slots for a table that has none yet. */
+static bool hd__slots_first(hd__slots *t) {
+    hd__slot *slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!slots) return false;
+    t->slots = slots;
+    t->length = hd__length_for(1);
+    t->homes = hd__homes_for(t->length);
     return true;
 }
 
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__slots *t = hd__table_of(reg, key);
+    if (t->slots == hd__no_slots) return hd__slots_first(t);
     if (t->length < HD__SLOTS_MAX) {
         hd__slots_grow(t, hd__length_for(t->length + t->length / 8 + 1));
         return true;
@@ -4230,13 +4282,10 @@ HD__NOINLINE static bool hd__register_first(hd_register *reg) {
     uint32_t *directory = (uint32_t *)hd__pages_take(sizeof *directory);
     hd__slots t;
     memset(&t, 0, sizeof t);
-    if (directory && hd__tables_room(reg)) t.slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
-    if (!t.slots) {
+    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(&t)) {
         hd__pages_give(directory, sizeof *directory);
         return false;
     }
-    t.length = hd__length_for(1);
-    t.homes = hd__homes_for(t.length);
     reg->directory = directory;
     reg->table[reg->tables++] = t;
     return true;
@@ -4249,7 +4298,8 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
-    for (uint32_t i = 0; i < reg->tables; i++) hd__pages_give(reg->table[i].slots, HD__SLOTS_BYTES);
+    for (uint32_t i = 0; i < reg->tables; i++)
+        if (reg->table[i].slots != hd__no_slots) hd__pages_give(reg->table[i].slots, HD__SLOTS_BYTES);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -4361,9 +4411,12 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
     if (reg->directory) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
     memory.resident = fixed;
-    memory.reserved = fixed + (uint64_t)reg->tables * HD__SLOTS_BYTES;
-    for (uint32_t i = 0; i < reg->tables; i++)
+    memory.reserved = fixed;
+    for (uint32_t i = 0; i < reg->tables; i++) {
+        if (reg->table[i].slots == hd__no_slots) continue;
+        memory.reserved += HD__SLOTS_BYTES;
         memory.resident += hd__page_round(reg->table[i].length * sizeof(hd__slot));
+    }
     return memory;
 }
 

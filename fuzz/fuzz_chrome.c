@@ -64,6 +64,17 @@ static bool same_heaps(const hd_dump *x, const hd_dump *y) {
     return found == n && n == hd_dump_heap_count(y);
 }
 
+/* Whether two heaps would be written under the same labels: ids and names that are absent have a default,
+   and end at a NUL. */
+static bool labels_collide(const hd_heap *heaps, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (heaps[i].pid == heaps[k].pid && same_name(heaps[i].allocator, heaps[k].allocator) &&
+                !strcmp(heaps[i].dump ? heaps[i].dump : "0x1", heaps[k].dump ? heaps[k].dump : "0x1"))
+                return true;
+    return false;
+}
+
 static void print_and_rewrite(const hd_dump *d, bool ascii) {
     size_t n = hd_dump_heap_count(d);
     hd_heap *heaps = (hd_heap *)calloc(n + 1, sizeof *heaps);
@@ -77,8 +88,8 @@ static void print_and_rewrite(const hd_dump *d, bool ascii) {
     }
     /* Bytes that are no UTF-8 are written as U+FFFD, and labels may become equal by that. */
     hd_status status = hd_chrome_write(heaps, n, NULL, hd_out_memory(&bytes), NULL);
-    CHECK(!status || !ascii);
-    if (ascii) {
+    CHECK(!status || (status == HD_INVALID && labels_collide(heaps, n)));
+    if (!status && ascii) {
         CHECK(!hd_read_memory(bytes.data, bytes.size, NULL, &again, NULL));
         CHECK(same_heaps(d, again));
     }

@@ -689,6 +689,56 @@ static void a_snapshot_stops_when_progress_says_so(void **state) {
     assert_int_equal(f.live, 0);
 }
 
+/* An allocator at whose n-th request another thread records types that no one has seen yet. */
+static char new_types[500][8];
+static void *record_new_types(void *argument) {
+    for (uint64_t i = 0; i < COUNT(new_types); i++) {
+        sprintf(new_types[i], "%u", (unsigned)i);
+        hd_record_alloc(rec, at(1000 + i), 1, new_types[i]);
+    }
+    return argument;
+}
+
+static void *allocate_meanwhile(void *user, void *memory, size_t old_size, size_t size) {
+    unsigned *left = user;
+    pthread_t other;
+    (void)old_size;
+    if (size && *left && !--*left) {
+        assert_int_equal(pthread_create(&other, NULL, record_new_types, NULL), 0);
+        pthread_join(other, NULL);
+    }
+    if (size) return realloc(memory, size);
+    free(memory);
+    return NULL;
+}
+
+static void contexts_made_during_a_snapshot_do_not_disturb_it(void **state) {
+    uint64_t whole = 0;
+    (void)state;
+    for (unsigned n = 1;; n++) {
+        hd_snapshot_options options;
+        hd_profile *profile;
+        hd_rows cells;
+        unsigned left = n;
+        uint64_t blocks = 0;
+        create(NULL);
+        record_some(10);
+        memset(&options, 0, sizeof options);
+        options.options.allocator.allocate = allocate_meanwhile;
+        options.options.allocator.user = &left;
+        assert_int_equal(hd_recorder_snapshot(rec, &options, &profile, NULL), HD_OK);
+        cells = hd_profile_cells(profile);
+        for (uint32_t i = 0; i < cells.count; i++) blocks += cells.blocks[i];
+        hd_profile_free(profile);
+        hd_recorder_free(rec);
+        rec = NULL;
+        if (left) break;
+        whole += blocks == 10 + COUNT(new_types);
+        if (blocks != 10 && blocks != 10 + COUNT(new_types)) fail_msg("request %u: part of it", n);
+    }
+    assert_true(whole > 3);
+}
+
 static void sums_that_pass_64_bits_are_an_overflow(void **state) {
     hd_profile *profile;
     (void)state;
@@ -1024,6 +1074,7 @@ int main(void) {
         TEST(a_snapshot_without_memory_fails_whole),
         TEST(a_snapshot_stays_within_its_limits),
         TEST(a_snapshot_stops_when_progress_says_so),
+        TEST(contexts_made_during_a_snapshot_do_not_disturb_it),
         TEST(sums_that_pass_64_bits_are_an_overflow),
         TEST(a_signal_inside_a_lock_waits_for_nothing),
         TEST(two_recorders_can_fork_together),
