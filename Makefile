@@ -66,7 +66,7 @@ demo: all ## record a real program and show where its memory is
 	$(B)/heapdump info $(B)/demo/python3.json
 	$(B)/heapdump tree --min-share 0.05 $(B)/demo/python3.json
 	$(B)/heapdump tree --by type --top 5 --min-share 0.6 $(B)/demo/python3.json
-	@echo; echo "$(B)/demo/python3.json opens in chrome://tracing (Load, then the M of the dump)."
+	@echo; echo "$(B)/demo/python3.json opens in the trace viewer (catapult): load it, then click the M of the dump."
 
 # Tests --------------------------------------------------------------------------------------
 # Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where

@@ -24,7 +24,7 @@
        hd_record_alloc(rec, p, n, "Texture");      // after allocating
        hd_record_free(rec, p);                     // before freeing
 
-       // condense the recording and write it for chrome://tracing or Perfetto's old viewer
+       // condense the recording and write it for the trace viewer (catapult)
        hd_profile *profile; hd_breakdown *breakdown;
        hd_recorder_snapshot(rec, NULL, &profile, &err);
        hd_export(profile, &(hd_cutoff){ .min_bytes = 4096 }, NULL, &breakdown, &err);

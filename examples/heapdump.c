@@ -752,7 +752,7 @@ typedef struct command {
 static const command commands[] = {
     { "record", record, "o at depth", "record [OPTIONS] -- PROGRAM ARGS...",
       "Runs the program and writes what is live on its heap, by call stack and by object that asked,\n"
-      "as a trace for chrome://tracing. Its children are recorded too, each into its own file.\n\n"
+      "as a trace for the trace viewer. Its children are recorded too, each into its own file.\n\n"
       "  -o, --output FILE      [heapdump.PROGRAM.PID.json]\n"
       "  --at exit              when the program ends, on its own accord [default]\n"
       "  --at peak              when the most bytes were live, to within 2 percent\n"
@@ -769,7 +769,7 @@ static const command commands[] = {
     { "info", info, "o json", "info [OPTIONS] FILE...",
       "Lists processes, dumps and allocators.\n\n  --json                 one JSON value\n", false, true },
     { "convert", convert, "o to", "convert --to FORMAT [OPTIONS] FILE",
-      "Writes another format: chrome, a trace for chrome://tracing. Frames given as OBJECT+0xOFFSET are\n"
+      "Writes another format: chrome, a trace for the trace viewer. Frames given as OBJECT+0xOFFSET are\n"
       "resolved to functions where the object is at hand.\n", true, true },
 };
 
