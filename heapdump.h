@@ -2233,8 +2233,11 @@ static void hd__pull_number(hd__pull *p, hd__number *number) {
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
     if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
-    while (p->depth >= depth)
-        if (hd__pull_next(p) == HD__T_ERROR) return false;
+    while (p->depth >= depth) {
+        hd__token next = hd__pull_next(p);
+        if (next == HD__T_CUT) hd__pull_fail(p, HD_MALFORMED, "']'");
+        if (next == HD__T_CUT || next == HD__T_ERROR) return false;
+    }
     return true;
 }
 

@@ -64,13 +64,14 @@ static bool same_heaps(const hd_dump *x, const hd_dump *y) {
     return found == n && n == hd_dump_heap_count(y);
 }
 
-/* Whether two heaps would be written under the same labels: ids and names that are absent have a default,
-   and end at a NUL. */
+/* Whether two heaps would be written under the same labels, or one dump at two times: ids and names that
+   are absent have a default, and end at a NUL. */
 static bool labels_collide(const hd_heap *heaps, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
-            if (heaps[i].pid == heaps[k].pid && same_name(heaps[i].allocator, heaps[k].allocator) &&
-                !strcmp(heaps[i].dump ? heaps[i].dump : "0x1", heaps[k].dump ? heaps[k].dump : "0x1"))
+            if (heaps[i].pid == heaps[k].pid &&
+                !strcmp(heaps[i].dump ? heaps[i].dump : "0x1", heaps[k].dump ? heaps[k].dump : "0x1") &&
+                (heaps[i].time_us != heaps[k].time_us || same_name(heaps[i].allocator, heaps[k].allocator)))
                 return true;
     return false;
 }

@@ -347,6 +347,11 @@ static void what_is_written_can_be_read(void **state) {
         { "a name and no name", { { .allocator = "malloc", .breakdown = b }, { .breakdown = b } } },
         { "an id and no id", { { .time_us = 1, .breakdown = b }, { .time_us = 2, .dump = "0x1", .breakdown = b } } },
         { "one id at two times", { { .time_us = 1, .dump = "7", .breakdown = b }, { .time_us = 2, .dump = "7", .breakdown = b } } },
+        { "one id at two times, other names",
+          { { .time_us = 1, .dump = "7", .allocator = "a", .breakdown = b }, { .time_us = 2, .dump = "7", .allocator = "b", .breakdown = b } } },
+        { "an id and no id, other names",
+          { { .time_us = 1, .dump = "0x1", .allocator = "a", .breakdown = b }, { .time_us = 2, .allocator = "b", .breakdown = b } } },
+        { "no ids", { { .time_us = 1, .allocator = "a", .breakdown = b }, { .time_us = 2, .allocator = "b", .breakdown = b } } },
         { "profile and breakdown", { { .allocator = "m", .breakdown = b }, { .allocator = "m", .profile = p } } },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -356,6 +361,8 @@ static void what_is_written_can_be_read(void **state) {
         if (status == HD_OK) {
             hd_dump *d = reread(&bytes);
             assert_int_equal(hd_dump_heap_count(d), 2);
+            assert_int_equal(hd_dump_heap(d, 0)->time_us, cases[i].heaps[0].time_us);
+            assert_int_equal(hd_dump_heap(d, 1)->time_us, cases[i].heaps[1].time_us);
             hd_dump_free(d);
         } else {
             assert_int_equal(status, HD_INVALID);

@@ -703,23 +703,24 @@ static void threads_have_stacks_of_their_own_while_settings_change(void **state)
 }
 
 /* Both threads are here; the one that waits spins, so that they go on at the same instant. */
+static uint32_t arrived, yields, enough;
 static void meet(void) {
-    static uint32_t arrived;
     uint32_t n = __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL), spins = 0;
     while ((int32_t)(__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) - (n + n % 2)) < 0)
-        if (++spins > 2000) sched_yield();
+        if (++spins > 2000 && __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED)) sched_yield();
 }
 
-/* Two threads each turn one condition on. */
+/* Two threads each turn one condition on: 10,000 times, fewer where they have to wait for a processor. */
 static void *turn_off_and_on(void *argument) {
     void (*set)(bool) = argument ? hd_tracker_set_recording : hd_tracker_set_heap_profiling;
-    for (int i = 0; i < 10000 / SLOWER; i++) {
+    for (int i = 0; !enough; i++) {
         set(false);
         meet();
         set(true);
         meet();
         HD_SCOPE("any", "a");
         if (argument && hd_tracker_depth() != 1) interned[0][0]++;
+        if (argument) enough = i >= 10000 / SLOWER || __atomic_load_n(&yields, __ATOMIC_RELAXED) > 3000;
         meet();
     }
     return NULL;
@@ -729,7 +730,7 @@ static void conditions_that_two_threads_turn_on_are_both_on(void **state) {
     pthread_t other;
     (void)state;
     start(HD_CAPTURE_DEFAULT, "", 0);
-    interned[0][0] = 0;
+    interned[0][0] = arrived = yields = enough = 0;
     assert_int_equal(pthread_create(&other, NULL, turn_off_and_on, NULL), 0);
     turn_off_and_on(&barrier);
     pthread_join(other, NULL);
