@@ -534,7 +534,7 @@ HEAPDUMP_API void hd_scope_end(hd_scope *scope);
 #ifdef HEAPDUMP_STATIC
 HD_UNUSED static uint32_t hd__scopes_off = 1;
 #else
-extern uint32_t hd__scopes_off;
+HEAPDUMP_API uint32_t hd__scopes_off;
 #endif
 
 /* HD_SCOPE(category, name): both string literals; a pseudo-stack frame to the end of the block,
@@ -548,6 +548,7 @@ extern uint32_t hd__scopes_off;
 #endif
 #if defined(__cplusplus)
 } /* extern "C" */
+namespace {
 struct hd__auto_scope {
     hd_scope scope;
     hd__auto_scope(hd_category *category, const char *name) {
@@ -558,6 +559,7 @@ struct hd__auto_scope {
     hd__auto_scope(const hd__auto_scope &) = delete;
     hd__auto_scope &operator=(const hd__auto_scope &) = delete;
 };
+}
 extern "C" {
 #define HD_SCOPE(category, name)                                                    \
     static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0 };       \
@@ -1470,6 +1472,12 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read_fn, void *user) {
 #define hd__os_write(fd, p, n) write((fd), (p), (n))
 #define hd__os_close(fd) close(fd)
 #define hd__os_unlink(path) unlink(path)
+#ifdef HEAPDUMP_NO_STDIO
+#ifdef __cplusplus
+extern "C"
+#endif
+int rename(const char *from, const char *to); /* stdio.h has it */
+#endif
 #define hd__os_rename(from, to) rename((from), (to))
 #define hd__os_pid() ((uint64_t)getpid())
 #endif

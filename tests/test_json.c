@@ -113,10 +113,11 @@ static void escapes_are_decoded(void **state) {
     static const struct { const char *json, *trace; size_t n; } cases[] = {
 #define C(json, trace) { json, trace, sizeof trace - 1 }
         C("\"\\u0041\\u00Ff\\u20AC\"", "S(A\xc3\xbf\xe2\x82\xac)E"), C("\"\\u0000\"", "S(\0)E"),
+        C("\"\\u007f\\u0080\\u07ff\\u0800\\uffff\"", "S(\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf)E"),
         C("\"\\ud800\\udc00\\uDBFF\\uDFFF\"", "S(\xf0\x90\x80\x80\xf4\x8f\xbf\xbf)E"),
         /* lone surrogates stay, as three bytes each */
         C("\"\\ud800\"", "S(\xed\xa0\x80)E"), C("\"\\udfff\"", "S(\xed\xbf\xbf)E"),
-        C("\"\\udc00\\ud800\"", "S(\xed\xb0\x80\xed\xa0\x80)E"), C("\"\\ud83d-\"", "S(\xed\xa0\xbd-)E"),
+        C("\"\\udc00\\udc00\"", "S(\xed\xb0\x80\xed\xb0\x80)E"), C("\"\\udc00\\ud800\"", "S(\xed\xb0\x80\xed\xa0\x80)E"), C("\"\\ud83d-\"", "S(\xed\xa0\xbd-)E"),
         C("\"\\ud83d\\n\"", "S(\xed\xa0\xbd\n)E"), C("\"\\ud83d\\u0041\"", "S(\xed\xa0\xbd" "A)E"),
         C("\"\\ud83d\\ud83d\\ude00\"", "S(\xed\xa0\xbd\xf0\x9f\x98\x80)E"),
         /* let through as found: control characters, bytes that are not UTF-8 */
@@ -182,6 +183,9 @@ static void errors_say_what_and_where(void **state) {
             hd__write_faults_free(&trace);
         }
     }
+    text trace = { 0 };
+    assert_int_equal(pull_all(hd_in_memory("\"\\\0\"", 4), &m, 0, NULL, &trace, NULL), HD_MALFORMED);
+    hd__write_faults_free(&trace);
     assert_int_equal(m.used, 0);
 }
 

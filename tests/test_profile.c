@@ -397,10 +397,10 @@ static void min_share_is_of_the_total_and_includes_its_bound(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     add_cell(p, "/a/x", NULL, 50, 1);
-    add_cell(p, "/a/y", NULL, 25, 1);
-    add_cell(p, "/b", NULL, 24, 1);
-    add_cell(p, "/c", NULL, 1, 1);
-    assert_cut(p, (hd_cutoff){ .min_share = 0.25 }, "/ 100 4\n/a 75 2\n/a/x 50 1\n/a/y 25 1\n");
+    add_cell(p, "/a/y", NULL, 20, 1); /* a quarter of /a, but not of all */
+    add_cell(p, "/b", NULL, 25, 1);
+    add_cell(p, "/c", NULL, 5, 1);
+    assert_cut(p, (hd_cutoff){ .min_share = 0.25 }, "/ 100 4\n/a 70 2\n/a/x 50 1\n/b 25 1\n");
     assert_cut(p, (hd_cutoff){ .min_share = 1 }, "/ 100 4\n");
     hd_profile_free(p);
 }
