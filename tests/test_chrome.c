@@ -1,6 +1,6 @@
 /* Reading heap dumps from Chromium traces: what the trace viewer's importer makes of the traces in
    tests/data/trace-viewer, and every form a well-formed trace may take. test_chrome_write.c writes them,
-   test_chrome_bad.c breaks them. */
+   test_chrome_bad.c and test_chrome_hostile.c break them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
