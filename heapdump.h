@@ -707,7 +707,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
-   of one pid, dump and allocator). */
+   of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
@@ -4862,32 +4862,44 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
 static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
 static const char *hd__heap_allocator(const hd_heap *heap) { return heap->allocator ? heap->allocator : "malloc"; }
 
-static bool hd__same_dump(const hd_heap *x, const hd_heap *y) {
-    return x->pid == y->pid && x->time_us == y->time_us && !strcmp(hd__heap_dump(x), hd__heap_dump(y));
-}
-
-static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
-    if (x->pid != y->pid) return x->pid < y->pid;
-    if (x->time_us != y->time_us) return x->time_us < y->time_us;
-    if (!hd__same_dump(x, y)) return strcmp(hd__heap_dump(x), hd__heap_dump(y)) < 0;
-    return strcmp(hd__heap_allocator(x), hd__heap_allocator(y)) < 0;
-}
-
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
-/* By what a reader tells heaps apart by. */
-static int hd__heap_compare(const hd_heap *x, const hd_heap *y) {
-    int order = strcmp(hd__heap_dump(x), hd__heap_dump(y));
+/* By what a reader tells dumps and heaps apart. */
+static int hd__compare_dumps(const hd_heap *x, const hd_heap *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return strcmp(hd__heap_dump(x), hd__heap_dump(y));
+}
+
+static int hd__compare_heaps(const hd_heap *x, const hd_heap *y) {
+    int order = hd__compare_dumps(x, y);
     return order ? order : strcmp(hd__heap_allocator(x), hd__heap_allocator(y));
 }
 
 static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
     const hd_heap *heaps = (const hd_heap *)owner;
-    return hd__heap_compare(&heaps[a], &heaps[b]) < 0;
+    return hd__compare_heaps(&heaps[a], &heaps[b]) < 0;
+}
+
+static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
+    if (x->pid == y->pid && x->time_us != y->time_us) return x->time_us < y->time_us;
+    return hd__compare_heaps(x, y) < 0;
+}
+
+/* Whether a trace can tell these heaps apart; sorted by name. */
+static hd_status hd__check_names(const hd_heap *heaps, const uint32_t *order, size_t count, hd_error *err) {
+    for (size_t i = 1; i < count; i++) {
+        const hd_heap *x = &heaps[order[i - 1]], *y = &heaps[order[i]];
+        if (!hd__compare_heaps(x, y))
+            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(y),
+                            hd__heap_dump(y), y->pid);
+        if (!hd__compare_dumps(x, y) && x->time_us != y->time_us)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", hd__heap_dump(y),
+                            y->pid, x->time_us, y->time_us);
+    }
+    return HD_OK;
 }
 
 /* Ids for the nodes that a heap uses; heaps may share axes much larger than that. */
@@ -5153,7 +5165,7 @@ static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, si
     }
     hd__chrome_metadata(o, &o->heaps[order[0]], v1);
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && hd__same_dump(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
+        for (k = i + 1; k < n && !hd__compare_dumps(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
         HD__TRY(hd__chrome_dump(o, order + i, k - i, err));
     }
     return HD_OK;
@@ -5194,10 +5206,7 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     if (!order) return hd__no_memory(&o.mem, err);
     for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
     hd__sort(order, order + count, count, hd__heap_by_name, heaps);
-    for (size_t i = 1; i < count && !status; i++)
-        if (!hd__heap_compare(&heaps[order[i - 1]], &heaps[order[i]]))
-            status = hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(&heaps[order[i]]),
-                              hd__heap_dump(&heaps[order[i]]), heaps[order[i]].pid);
+    status = hd__check_names(heaps, order, count, err);
     hd__sort(order, order + count, count, hd__heap_before, heaps);
     if (!status) status = hd__chrome_processes(&o, order, count, err);
     if (!status) {
