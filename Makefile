@@ -22,6 +22,8 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+
 .PHONY: all help demo test peers fuzz bench clean tools-deps test-deps
 .DELETE_ON_ERROR:
 

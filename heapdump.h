@@ -2868,7 +2868,7 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
 static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *rows, uint32_t *nodes,
                                hd_error *err) {
     hd__mem *m = &b->mem;
-    memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
+    if (rows->count) memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t n = axes[a].node_count;
         uint32_t *map = (uint32_t *)hd__calloc(m, n, 4 * sizeof *map);

@@ -221,15 +221,6 @@ static void events_that_are_malformed(void **state) {
     ASSERT_PIECES(cases);
 }
 
-/* heaps_v2 whose good part is a cell of 3 bytes at /f. */
-#define V2_MAPS "'nodes':[{'id':1,'name_sid':1}],'types':[{'id':1,'name_sid':1}],'strings':[{'id':1,'string':'f'}]"
-#define V2_GOOD "1 1 m self /f / 3 -\n"
-#define V2_TRACE(allocators, maps)                                                                                   \
-    "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':" allocators ",\n'maps':" maps "}}}}]"
-#define V2_HEAP(heap) V2_TRACE("{'bad':\n" heap ",\n'm':{'nodes':[1],'sizes':[3]}}", "{" V2_MAPS "}")
-#define V2_CELLS(mark, columns, end) V2_TRACE("{'m':\n" mark "{" columns "}" end "}", "{" V2_MAPS "}")
-#define V2_MORE(more) V2_TRACE("{'m':{'nodes':[1],'sizes':[3]}}", "{" V2_MAPS "," more "}")
-
 static void v2_heaps_that_are_malformed(void **state) {
     (void)state;
     static const piece cases[] = {

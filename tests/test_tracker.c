@@ -713,14 +713,15 @@ static void meet(void) {
 /* Two threads each turn one condition on: 10,000 times, fewer where they have to wait for a processor. */
 static void *turn_off_and_on(void *argument) {
     void (*set)(bool) = argument ? hd_tracker_set_recording : hd_tracker_set_heap_profiling;
-    for (int i = 0; !enough; i++) {
+    for (int i = 0; !__atomic_load_n(&enough, __ATOMIC_RELAXED); i++) {
         set(false);
         meet();
         set(true);
         meet();
         HD_SCOPE("any", "a");
         if (argument && hd_tracker_depth() != 1) interned[0][0]++;
-        if (argument) enough = i >= 10000 / SLOWER || __atomic_load_n(&yields, __ATOMIC_RELAXED) > 3000;
+        if (argument && (i >= 10000 / SLOWER || __atomic_load_n(&yields, __ATOMIC_RELAXED) > 3000))
+            __atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
         meet();
     }
     return NULL;
