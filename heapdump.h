@@ -3634,8 +3634,10 @@ struct hd_contexts {
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
     uint32_t depth;              /* of open scopes that pushed */
-    uint32_t adding;             /* inside a lock of the tracker: a signal handler must not wait */
-    uint32_t suspended;          /* recorders ignore this thread */
+    /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
+       declares leaf: compilers take those for unable to come back here. */
+    volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
+    volatile uint32_t suspended; /* recorders ignore this thread */
     uint32_t nodes[HD_MAX_FRAMES + 1];
 } hd__thread;
 
@@ -3820,7 +3822,7 @@ static void hd__scopes_set(uint32_t bit, bool holds) {
 }
 
 static void hd__tracker_lock(void) {
-    hd__this.adding++;
+    hd__this.adding = hd__this.adding + 1;
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__lock(&hd__tracker.lock);
 #endif
@@ -3829,7 +3831,7 @@ static void hd__tracker_unlock(void) {
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__unlock(&hd__tracker.lock);
 #endif
-    hd__this.adding--;
+    hd__this.adding = hd__this.adding - 1;
 }
 
 HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err) {
@@ -4525,8 +4527,12 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
     hd__pages_give(rec, hd__recorder_size(rec->shards));
 }
 
-HEAPDUMP_API bool hd_record_suspend(void) { return hd__this.suspended++ == 0; }
-HEAPDUMP_API void hd_record_resume(void) { hd__this.suspended--; }
+HEAPDUMP_API bool hd_record_suspend(void) {
+    uint32_t before = hd__this.suspended;
+    hd__this.suspended = before + 1;
+    return before == 0;
+}
+HEAPDUMP_API void hd_record_resume(void) { hd__this.suspended = hd__this.suspended - 1; }
 
 /* Enters the recorder, unless the thread is inside already. */
 static bool hd__recorder_enter(hd_recorder *rec) {
@@ -4538,7 +4544,7 @@ static bool hd__recorder_enter(hd_recorder *rec) {
     return true;
 }
 
-static void hd__recorder_leave(void) { hd__this.suspended--; }
+static void hd__recorder_leave(void) { hd_record_resume(); }
 
 static void hd__recorder_freed(hd_recorder *rec, const hd_allocation *freed) {
     if (rec->on_free) rec->on_free(rec->user, freed, rec->clock ? rec->clock(rec->user) - freed->time : 0);
@@ -4651,7 +4657,7 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
     if (hd__forking++) return;
-    hd__this.adding++;
+    hd__this.adding = hd__this.adding + 1;
     hd__lock(&rec->contexts->lock);
     hd__tracker_lock();
 }
@@ -4660,7 +4666,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     if (!--hd__forking) {
         hd__tracker_unlock();
         hd__unlock(&rec->contexts->lock);
-        hd__this.adding--;
+        hd__this.adding = hd__this.adding - 1;
     }
     for (uint32_t i = rec->shards; i--;) hd__unlock(&rec->shard[i].lock);
     hd_record_resume();

@@ -266,6 +266,24 @@ static void a_suspended_thread_records_nothing(void **state) {
                                       .total_blocks = 2, .ignored = 10 });
 }
 
+/* glibc declares calls such as dlerror leaf, and yet they come back through malloc. */
+void comes_back(void);
+void comes_back(void) { hd_record_alloc(rec, at(2), 10, NULL); }
+#ifdef __GNUC__
+void leaf(void) __asm__("comes_back") __attribute__((leaf, nothrow));
+#else
+#define leaf comes_back
+#endif
+
+static void a_suspended_thread_records_nothing_in_leaf_calls(void **state) {
+    (void)state;
+    create(NULL);
+    hd_record_suspend();
+    leaf();
+    hd_record_resume();
+    assert_stats((hd_recorder_stats){ .ignored = 1 });
+}
+
 /* Callbacks that use the recorder, as one that calls malloc does. */
 typedef struct callbacks {
     unsigned unwound, freed;
@@ -1063,6 +1081,7 @@ int main(void) {
         TEST(odd_calls_are_counted_and_harmless),
         TEST(a_taken_block_can_be_put_back_as_it_was),
         TEST(a_suspended_thread_records_nothing),
+        TEST(a_suspended_thread_records_nothing_in_leaf_calls),
         TEST(callbacks_get_what_they_should_and_may_use_the_recorder),
         TEST(random_recordings_give_exact_figures_and_snapshots),
         TEST(recorders_join_a_running_tracker_and_share_its_contexts),
