@@ -24,7 +24,7 @@ endef
 
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all help demo test peers fuzz bench clean tools-deps test-deps
+.PHONY: all help demo test peers fuzz bench clean tools-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
 all: $(B)/heapdump $(B)/libheapdump_record.so $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/heapdump.c examples/heapdump_record.c,$(wildcard examples/*.c))) ## build everything in examples/
@@ -104,8 +104,10 @@ peers: all ## run the real programs of each format against ours
 
 FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 
-$(B)/fuzz/%: fuzz/%.c heapdump.h
+fuzz-deps:
 	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
+
+$(B)/fuzz/%: fuzz/%.c heapdump.h | fuzz-deps
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
 

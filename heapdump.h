@@ -1720,8 +1720,9 @@ static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
 /* The line of an offset, or of the window's start when that is past it. Costs the distance to the
    place last asked for. */
 static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
-    const uint8_t *to = offset <= r->base ? r->start
-                      : offset - r->base > (uint64_t)(r->end - r->start) ? r->end : r->start + (offset - r->base);
+    const uint8_t *to = offset <= r->base                                  ? r->start
+                        : offset - r->base > (uint64_t)(r->end - r->start) ? r->end
+                                                                           : r->start + (offset - r->base);
     if (to >= r->counted) r->lines += hd__newlines(r->counted, to);
     else r->lines -= hd__newlines(to, r->counted);
     r->counted = to;
@@ -2131,7 +2132,8 @@ static bool hd__pull_unit(hd__pull *p, unsigned *unit) {
     *unit = 0;
     for (int i = 0; i < 4; i++, r->at++) {
         uint8_t c;
-        if (r->at == r->end && !hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
+        if (r->at == r->end && !hd__reader_fill(r))
+            return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
         c = *r->at;
         if (c >= '0' && c <= '9') *unit = *unit * 16 + (unsigned)(c - '0');
         else if ((c | 32) >= 'a' && (c | 32) <= 'f') *unit = *unit * 16 + (unsigned)((c | 32) - 'a' + 10);
@@ -2680,7 +2682,8 @@ static bool hd__by_nodes(const void *owner, uint32_t a, uint32_t b) {
 /* Rows in the order of their nodes, in new columns from the arena. The axes are in preorder. */
 static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, hd_rows *to,
                                 hd_error *err) {
-    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
+    uint32_t *node =
+        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
     uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
     uint32_t *order = (uint32_t *)hd__calloc(m, from->count, 2 * sizeof *order);
@@ -2842,7 +2845,8 @@ static hd_status hd__rows_with_total(hd__mem *m, hd__arena *arena, hd_rows *rows
 
 /* Fills the entries of a breakdown whose axes are there, in preorder: rows in order, and a total
    if there is none. */
-static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows, hd_error *err) {
+static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows,
+                                    hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
     hd__children children[HD_MAX_AXES];
     bool total = false;
@@ -3127,7 +3131,8 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         return hd__fail(err, HD_CANCELLED, "cancelled");
     HD__TRY(hd__group(x, &r, a, nodes[a], err));
     n = (uint32_t)hd__len(x->candidates);
-    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates, n, &x->sorted) ||
+    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates, n,
+                    &x->sorted) ||
         !hd__room(&x->mem, x->groups, n ? n : 1))
         return hd__no_memory(&x->mem, err);
     at = r.low;
@@ -3246,7 +3251,8 @@ static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b
                 one.name = b->axis[a].node_name[hd__entry_node(b, child, a)];
                 stbds_arrput(c, one);
             }
-            if (!status && !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
+            if (!status &&
+                !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
                 status = hd__no_memory(m, err);
             for (uint32_t k = 0; k < count && !status; k++)
                 if (c[k].listed && !listed[c[k].id]) {
@@ -3263,7 +3269,8 @@ static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b
 /* The rows marked in `listed`, as new columns. */
 static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
                                  hd_rows *to, hd_error *err) {
-    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
+    uint32_t *node =
+        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
     uint64_t *blocks;
     uint32_t n = 0;
@@ -3579,7 +3586,9 @@ static hd_status hd__print_row(void *user, const hd_tree_row *row) {
     if (!row->depth) hd__print_label(s, t->heap);
     else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
     for (size_t i = 0; i < row->name.len; i++)      /* a name is one line, whatever is in it */
-        hd__sink_put(s, (uint8_t)row->name.data[i] < 32 || row->name.data[i] == 127 ? "?" : row->name.data + i, 1);
+        hd__sink_put(s,
+                     (uint8_t)row->name.data[i] < 32 || row->name.data[i] == 127 ? "?" : row->name.data + i,
+                     1);
     hd__sink_put(s, "\n", 1);
     return s->status;
 }
@@ -3949,7 +3958,8 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
     uint32_t enabled = 0, generation;
     if (hd__this.adding) return false;
     hd__tracker_lock();
-    while (hd__list_next(&list, &piece)) enabled |= (uint32_t)hd__category_enabled(hd_cstr(hd__tracker.filter), piece);
+    while (hd__list_next(&list, &piece))
+        enabled |= (uint32_t)hd__category_enabled(hd_cstr(hd__tracker.filter), piece);
     generation = hd__tracker.generation;
     hd__tracker_unlock();
     HD__STORE(&category->state, generation << 1 | enabled);
@@ -3987,7 +3997,8 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     if (kept <= hd__tracker.max_frames) {
         bool cut = kept == hd__tracker.max_frames;
         uint32_t node = parent;
-        hd_contexts_child(contexts, parent, cut ? HD_FRAME_TRUNCATED : HD_FRAME_NAME, cut ? NULL : name, &node);
+        hd_contexts_child(contexts, parent, cut ? HD_FRAME_TRUNCATED : HD_FRAME_NAME, cut ? NULL : name,
+                          &node);
         t->nodes[kept] = node;
     }
     scope.session = t->session;
@@ -4021,8 +4032,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd_capture capture = hd__tracker.capture;
     uint32_t node = 0;
     if (!contexts) return 0;
-    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(hd__thread_stack());
-    if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__tracker_native(contexts, node);
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK)
+        node = hd__thread_top(hd__thread_stack());
+    if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
+        node = hd__tracker_native(contexts, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
     return node;
 }
@@ -4193,7 +4206,8 @@ static bool hd__directory_double(hd_register *reg) {
 static bool hd__slots_from(hd__slots *t, const hd__slot *from, uint32_t n, uint32_t count, uint32_t depth) {
     t->count = count;
     t->depth = depth;
-    for (t->length = hd__length_for((uint64_t)count * 3 / 2 + 1);; t->length = hd__length_for((uint64_t)t->length * 2)) {
+    for (t->length = hd__length_for((uint64_t)count * 3 / 2 + 1);;
+         t->length = hd__length_for((uint64_t)t->length * 2)) {
         t->homes = hd__homes_for(t->length);
         if (hd__spread_end(from, n, t->homes, depth) < t->length) break;
         if (t->length == HD__SLOTS_MAX) return false;
@@ -4252,7 +4266,8 @@ static bool hd__slots_split(hd_register *reg, uint64_t key) {
     n = 0;
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = 63 - t->depth;
-    while (first < t->length && (!t->slots[first].key || t->slots[first].key >> bit & 1)) n += t->slots[first++].key != 0;
+    while (first < t->length && (!t->slots[first].key || t->slots[first].key >> bit & 1))
+        n += t->slots[first++].key != 0;
     if (!hd__slots_from(&high, t->slots, first, n, t->depth + 1)) return false;
     if (!hd__slots_from(&low, t->slots + first, t->length - first, t->count - n, t->depth + 1)) {
         hd__pages_give(high.slots, HD__SLOTS_BYTES);
@@ -4567,7 +4582,9 @@ static bool hd__recorder_insert(hd_recorder *rec, const hd_allocation *allocatio
     }
     shard->replaced += replaced.address != 0;
     /* under the lock, so that a fork finds it in step with the registers */
-    live = status ? 0 : HD__ADD(&rec->live_bytes, (uintptr_t)(allocation->size - (replaced.address ? replaced.size : 0)));
+    live = status ? 0
+                  : HD__ADD(&rec->live_bytes,
+                            (uintptr_t)(allocation->size - (replaced.address ? replaced.size : 0)));
     hd__unlock(&shard->lock);
     if (status) return false;
     peak = HD__LOAD_RELAXED(&rec->peak_bytes);
@@ -4674,8 +4691,12 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
 
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) { hd_recorder_fork_parent(rec); }
 
-HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) { return HD__LOAD_RELAXED(&rec->peak_bytes); }
-HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) { return HD__LOAD_RELAXED(&rec->live_bytes); }
+HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) {
+    return HD__LOAD_RELAXED(&rec->peak_bytes);
+}
+HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) {
+    return HD__LOAD_RELAXED(&rec->live_bytes);
+}
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) { return rec->contexts; }
 
 HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats) {
@@ -4842,9 +4863,10 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps what heap dumps need, ids as numbered strings,
-   because dictionaries may follow their use; then all heaps share one tree of frames and one of types,
-   so that memory follows the bytes of the input however heaps and frames multiply. */
+   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps
+   what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
+   heaps share one tree of frames and one of types, so that memory follows the bytes of the input
+   however heaps and frames multiply. */
 
 typedef struct hd__chrome_out {
     hd__mem mem;
@@ -4858,7 +4880,9 @@ typedef struct hd__chrome_out {
 } hd__chrome_out;
 
 static uint32_t hd__heap_axes(const hd_heap *heap) {
-    return heap->breakdown ? heap->breakdown->entries.axis_count : heap->profile ? heap->profile->cells.axis_count : 0;
+    return heap->breakdown ? heap->breakdown->entries.axis_count
+           : heap->profile ? heap->profile->cells.axis_count
+                           : 0;
 }
 
 static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
@@ -4866,7 +4890,9 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
 }
 
 static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
-static const char *hd__heap_allocator(const hd_heap *heap) { return heap->allocator ? heap->allocator : "malloc"; }
+static const char *hd__heap_allocator(const hd_heap *heap) {
+    return heap->allocator ? heap->allocator : "malloc";
+}
 
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
@@ -4924,8 +4950,8 @@ static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_er
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]], axis.node_name[i],
-                                       false, &ids[i], err));
+                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]],
+                                       axis.node_name[i], false, &ids[i], err));
         hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
     }
     return HD_OK;
@@ -5038,7 +5064,8 @@ static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char
 }
 
 /* What the maps of heaps_v2 have not said yet of one axis, at least up to node `end`. */
-static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done, size_t end) {
+static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done,
+                           size_t end) {
     hd_json *j = &o->json;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = done; i < end; i++) {
@@ -5199,10 +5226,12 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
     for (size_t i = 0; i < count; i++) {
         if (!heaps[i].breakdown == !heaps[i].profile)
-            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected", (uint64_t)i);
+            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
+                            (uint64_t)i);
         if (hd__heap_axes(&heaps[i]) > 2)
-            return hd__fail(err, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap %u has %u axes",
-                            (uint64_t)i, (uint64_t)hd__heap_axes(&heaps[i]));
+            return hd__fail(err, HD_UNSUPPORTED,
+                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
+                            (uint64_t)hd__heap_axes(&heaps[i]));
     }
     memset(&o, 0, sizeof o);
     o.mem = hd__mem_options(options);
@@ -5309,7 +5338,8 @@ typedef struct hd__chrome_in {
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t offset, uint64_t line, const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t offset, uint64_t line,
+                                 const char *format, ...) {
     hd_error e;
     va_list args;
     e.status = status;
@@ -5341,7 +5371,8 @@ static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
    and *ok is false for them. */
-static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char *what, uint32_t *string, bool *ok) {
+static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char *what, uint32_t *string,
+                                   bool *ok) {
     uint64_t offset = x->pull.token_offset;
     hd__number number;
     hd_str s;
@@ -5440,8 +5471,8 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
     }
     *ok = base == 10 && token == HD__T_NUMBER ? hd__parse_decimal(s, value) : hd__parse_u64(s, base, value);
     if (*ok) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found", what,
-                        base == 16 ? "hexadecimal" : "decimal", s);
+    return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
+                        what, base == 16 ? "hexadecimal" : "decimal", s);
 }
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
@@ -5467,17 +5498,20 @@ static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
 }
 
 /* True for a value of the kind expected; else the value is passed over and complained of. */
-static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token wanted, const char *what, bool *ok) {
+static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token wanted, const char *what,
+                                   bool *ok) {
     uint64_t offset = x->pull.token_offset;
     *ok = token == wanted;
     if (*ok) return HD_OK;
     HD__TRY(hd__chrome_skip(x, token));
     return hd__complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
-                        wanted == HD__T_OBJECT ? "an object" : wanted == HD__T_ARRAY ? "an array" : "a string");
+                        wanted == HD__T_OBJECT  ? "an object"
+                        : wanted == HD__T_ARRAY ? "an array"
+                                                : "a string");
 }
 
-static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id, uint32_t name,
-                                 uint32_t parent) {
+static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id,
+                                 uint32_t name, uint32_t parent) {
     hd__item item;
     item.offset = offset;
     item.line = hd__reader_line(&x->pull.r, offset);
@@ -5495,7 +5529,8 @@ static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, ui
 /* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
 static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, dictionary == HD__D_FRAMES ? "stackFrames" : "typeNames", &ok));
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT,
+                              dictionary == HD__D_FRAMES ? "stackFrames" : "typeNames", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
         uint32_t id, name = HD_NONE, parent = HD_NONE;
@@ -5508,8 +5543,10 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         ok = true;
         if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
             HD__MEMBERS(x, key, value) {
-                if (ok && hd__is(key, "name")) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
-                else if (ok && hd__is(key, "parent")) HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
+                if (ok && hd__is(key, "name"))
+                    HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
+                else if (ok && hd__is(key, "parent"))
+                    HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -5545,7 +5582,8 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (!ok) continue;
-        if (id != HD_NONE && name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
+        if (id != HD_NONE && name != HD_NONE)
+            HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
         else HD__TRY(hd__complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
@@ -5633,14 +5671,17 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
     if (told) return HD_OK;
     if (old_format)
-        return hd__complain(x, HD_UNSUPPORTED, offset, "the heap of %S is in the old format: its first entry has no bt",
+        return hd__complain(x, HD_UNSUPPORTED, offset,
+                            "the heap of %S is in the old format: its first entry has no bt",
                             hd__chrome_text(x, allocator));
-    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries", hd__chrome_text(x, allocator));
+    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
+                        hd__chrome_text(x, allocator));
 }
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
    complaint that costs the heap. */
-static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column, size_t *length, bool *whole) {
+static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column,
+                                      size_t *length, bool *whole) {
     uint64_t offset = x->pull.token_offset;
     bool ok, twice = *length != SIZE_MAX;
     *length = 0;
@@ -5794,7 +5835,8 @@ static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
 }
 
 /* The dump of that id in a process; its time is that of its first event. */
-static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event, uint32_t *number) {
+static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
+                                        uint32_t *number) {
     uint64_t hash = hd__hash_u64(process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
@@ -5867,7 +5909,8 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
             bad |= !ok;
         } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v')) {
             HD__TRY(hd__chrome_id2(x, &e->id));
-        } else if (hd__is(key, "args") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v' || e->phase == 'M')) {
+        } else if (hd__is(key, "args") && token == HD__T_OBJECT &&
+                   (!e->phase || e->phase == 'v' || e->phase == 'M')) {
             HD__TRY(hd__chrome_args(x, e));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
@@ -5939,7 +5982,8 @@ static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
     return hd__item_hash(item->process, item->dictionary, item->id);
 }
 
-static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
+                                uint32_t id) {
     uint64_t hash = hd__item_hash(process, (uint32_t)dictionary, id);
     size_t probe = 0;
     uint32_t i;
@@ -5957,7 +6001,8 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
         uint32_t first = hd__chrome_find(x, item->process, (hd__dictionary)item->dictionary, item->id);
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
-                               hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash, x))
+                               hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash,
+                               x))
                 return hd__in_no_memory(x);
         } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
             HD__TRY(hd__complain_of(x, HD_MALFORMED, item, "id '%S' is defined twice, as '%S' and as '%S'",
@@ -5969,7 +6014,8 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
 }
 
 /* The item of an id: frames may also come from the trace as a whole. */
-static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
+                                   uint32_t id) {
     uint32_t i = hd__chrome_find(x, process, dictionary, id);
     if (i == HD_NONE && dictionary == HD__D_FRAMES) i = hd__chrome_find(x, HD_NONE, dictionary, id);
     return i;
@@ -5977,7 +6023,8 @@ static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd_
 
 /* The node of an id, HD__NODE_BAD when its definition, or that of a frame above it, is missing or
    circular. */
-static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id, uint32_t *node) {
+static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id,
+                                 uint32_t *node) {
     /* what an item refers to is looked for where the item stands, so that it is one node to all */
     hd__tree *tree = &x->tree[dictionary == HD__D_TYPES || dictionary == HD__D_V2_TYPES];
     uint32_t at = 0;
@@ -6005,7 +6052,8 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
             else name = x->items[string].name;
         }
         if (at != HD__NODE_BAD)
-            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__chrome_text(x, name), false, &at, x->err));
+            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__chrome_text(x, name),
+                                   false, &at, x->err));
         item->node = at;
     }
     *node = at;
@@ -6013,22 +6061,31 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
 }
 
 /* The nodes of an entry. False when it has to be left out. */
-static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i, uint32_t nodes[2], bool *ok) {
+static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i,
+                                        uint32_t nodes[2], bool *ok) {
     const hd__entry *e = &x->entries[heap->first + i];
     hd_str bt = hd__chrome_text(x, e->bt), type = hd__chrome_text(x, e->type);
-    bool no_bt = bt.len == 0 || (heap->v2 && hd__is(bt, "0")), no_type = e->type == HD_NONE || (heap->v2 && hd__is(type, "0"));
+    bool no_bt = bt.len == 0 || (heap->v2 && hd__is(bt, "0")),
+         no_type = e->type == HD_NONE || (heap->v2 && hd__is(type, "0"));
     nodes[0] = nodes[1] = 0;
     *ok = true;
     /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
-    if (!no_bt || hd__chrome_item_of(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt) != HD_NONE)
-        HD__TRY(hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt, &nodes[0]));
-    if (!no_type || (e->type != HD_NONE && hd__chrome_item_of(x, heap->process, HD__D_V2_TYPES, e->type) != HD_NONE))
-        HD__TRY(hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_TYPES : HD__D_TYPES, e->type, &nodes[1]));
+    if (!no_bt ||
+        hd__chrome_item_of(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt) != HD_NONE)
+        HD__TRY(
+            hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt, &nodes[0]));
+    if (!no_type ||
+        (e->type != HD_NONE && hd__chrome_item_of(x, heap->process, HD__D_V2_TYPES, e->type) != HD_NONE))
+        HD__TRY(
+            hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_TYPES : HD__D_TYPES, e->type, &nodes[1]));
     if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
         *ok = false;
-        return hd__complain_of(x, HD_MALFORMED, heap, "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
-                            (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
-                            nodes[0] == HD__NODE_BAD ? "stack frame" : "type", nodes[0] == HD__NODE_BAD ? bt : type);
+        return hd__complain_of(x, HD_MALFORMED, heap,
+                               "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
+                               (uint64_t)i, hd__chrome_text(x, heap->allocator),
+                               x->processes[heap->process].pid,
+                               nodes[0] == HD__NODE_BAD ? "stack frame" : "type",
+                               nodes[0] == HD__NODE_BAD ? bt : type);
     }
     return HD_OK;
 }
@@ -6052,8 +6109,10 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
-                HD__TRY(hd__complain_of(x, HD_MALFORMED, heap, "entry %u of the heap of %S of pid %u stands twice",
-                                     (uint64_t)i, hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
+                HD__TRY(hd__complain_of(x, HD_MALFORMED, heap,
+                                        "entry %u of the heap of %S of pid %u stands twice", (uint64_t)i,
+                                        hd__chrome_text(x, heap->allocator),
+                                        x->processes[heap->process].pid));
         }
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
@@ -6063,8 +6122,8 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
 
 /* The entries of a heap as rows of x->rows, nodes by their final numbers. Entries that lead to one
    node by different ids add up. */
-static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2], uint64_t *bytes,
-                                 uint64_t *blocks) {
+static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                                 uint64_t *bytes, uint64_t *blocks) {
     hd__mem *m = &x->dump->mem;
     *bytes = *blocks = 0;
     hd__table_free(m, &x->rows);
@@ -6144,7 +6203,8 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
         for (uint32_t i = 0; i < axis.node_count; i++) map[a][i] = 1;
-        HD__TRY(hd__axis_order(&d->mem, &d->arena, &axis, map[a], map[a] + axis.node_count, false, &axes[a], x->err));
+        HD__TRY(hd__axis_order(&d->mem, &d->arena, &axis, map[a], map[a] + axis.node_count, false, &axes[a],
+                               x->err));
     }
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes, blocks;
@@ -6237,7 +6297,8 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
 }
 
 /* `skipped` bytes of the input were passed over already. */
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options, hd_error *err) {
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options,
+                                 hd_error *err) {
     hd__mem *m = &d->mem;
     hd__chrome_in x;
     hd_status status;
@@ -6370,7 +6431,8 @@ HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options,
 HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd__mem mem;
     if (!d) return;
-    for (size_t i = 0; i < hd__len(d->heaps); i++) hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
+    for (size_t i = 0; i < hd__len(d->heaps); i++)
+        hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd__arr_free(&d->mem, d->heaps);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);

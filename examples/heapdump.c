@@ -108,7 +108,8 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
     if (!isatty(STDERR_FILENO)) return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec - r->began.tv_sec < 1) return true;
-    if (total != HD_UNKNOWN && total) fprintf(stderr, "\rreading %s: %3.0f%%", r->file, 100.0 * (double)done / (double)total);
+    if (total != HD_UNKNOWN && total)
+        fprintf(stderr, "\rreading %s: %3.0f%%", r->file, 100.0 * (double)done / (double)total);
     else fprintf(stderr, "\rreading %s: %llu MiB", r->file, (unsigned long long)(done >> 20));
     r->shown = true;
     return true;
@@ -124,7 +125,9 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
 
 static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
-    hd_options options = { .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r };
+    hd_options options = {
+        .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r
+    };
     hd_error err;
     hd_status status;
     clock_gettime(CLOCK_MONOTONIC, &r.began);
@@ -230,7 +233,9 @@ static int axis_of(const char *name, uint32_t *axis) {
 
 /* One heap as text or JSON. */
 static hd_status tree_heap(const arguments *a, uint32_t axis, const hd_heap *heap, hd_json *j, hd_out out) {
-    hd_tree_options options = { .cutoff = a->cutoff, .first_axis = axis, .every_route = a->every_route, .units = !a->exact };
+    hd_tree_options options = {
+        .cutoff = a->cutoff, .first_axis = axis, .every_route = a->every_route, .units = !a->exact
+    };
     hd_status status;
     if (!a->has_cutoff) options.cutoff.min_share = 0.01;
     if (!a->json) return hd_print_tree(heap, &options, out);
@@ -242,7 +247,8 @@ static hd_status tree_heap(const arguments *a, uint32_t axis, const hd_heap *hea
     return status;
 }
 
-static int tree_file(const arguments *a, uint32_t axis, const char *file, hd_json *j, hd_out out, bool *first) {
+static int tree_file(const arguments *a, uint32_t axis, const char *file, hd_json *j, hd_out out,
+                     bool *first) {
     hd_dump *dump;
     hd_status failed = HD_OK;
     int status = read_dump(file, a, &dump);
@@ -257,7 +263,9 @@ static int tree_file(const arguments *a, uint32_t axis, const char *file, hd_jso
         failed = tree_heap(a, axis, heap, j, out);
     }
     if (failed) fprintf(stderr, "heapdump: %s: %s\n", file, hd_status_text(failed));
-    else if (!any) fprintf(stderr, "heapdump: %s: no heap dump%s\n", file, hd_dump_heap_count(dump) ? " matches" : " in it");
+    else if (!any)
+        fprintf(stderr, "heapdump: %s: no heap dump%s\n", file,
+                hd_dump_heap_count(dump) ? " matches" : " in it");
     hd_dump_free(dump);
     return failed || !any ? BAD_INPUT : DONE;
 }
@@ -285,7 +293,8 @@ static int tree(const arguments *a) {
     }
     free(j);
     /* What was read is shown even when another file was bad. */
-    return first ? output_close(&o, a->output, status) : (output_close(&o, a->output, DONE) ? BAD_INPUT : status);
+    return first ? output_close(&o, a->output, status)
+                 : (output_close(&o, a->output, DONE) ? BAD_INPUT : status);
 }
 
 /* info ----------------------------------------------------------------------------------------- */
@@ -294,8 +303,8 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
     fprintf(out, "%s: %s, %zu heap%s\n", file, hd_format_name(hd_dump_format(dump)), hd_dump_heap_count(dump),
             hd_dump_heap_count(dump) == 1 ? "" : "s");
     if (hd_dump_heap_count(dump))
-        fprintf(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time", "allocator",
-                "bytes", "blocks", "holds");
+        fprintf(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
+                "allocator", "bytes", "blocks", "holds");
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);
         uint64_t bytes, blocks = 0;
@@ -312,9 +321,10 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
             rows = hd_profile_cells(heap->profile).count;
         }
         if (blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)blocks);
-        fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s\n", (unsigned long long)heap->pid,
-                heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
-                heap->allocator, (unsigned long long)bytes, count, rows, heap->breakdown ? "entries" : "contexts");
+        fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s\n",
+                (unsigned long long)heap->pid, heap->process ? heap->process : "-",
+                heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6, heap->allocator,
+                (unsigned long long)bytes, count, rows, heap->breakdown ? "entries" : "contexts");
     }
 }
 
@@ -333,9 +343,11 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
         json_label(j, heap);
         hd_json_key(j, "bytes");
         hd_json_u64(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : hd_profile_bytes(heap->profile));
-        json_known(j, "blocks", heap->breakdown ? heap->breakdown->entries.blocks[0] : hd_profile_blocks(heap->profile));
+        json_known(j, "blocks",
+                   heap->breakdown ? heap->breakdown->entries.blocks[0] : hd_profile_blocks(heap->profile));
         hd_json_key(j, heap->breakdown ? "entries" : "contexts");
-        hd_json_u64(j, heap->breakdown ? heap->breakdown->entries.count : hd_profile_cells(heap->profile).count);
+        hd_json_u64(j,
+                    heap->breakdown ? heap->breakdown->entries.count : hd_profile_cells(heap->profile).count);
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j);
@@ -380,7 +392,8 @@ static int info(const arguments *a) {
 /* convert -------------------------------------------------------------------------------------- */
 
 /* Condenses the chosen heaps of a dump; what comes back is freed with breakdowns_free. */
-static int condense(hd_dump *const *dumps, size_t dump_count, const arguments *a, symbols *names, hd_heap **heaps, size_t *count) {
+static int condense(hd_dump *const *dumps, size_t dump_count, const arguments *a, symbols *names,
+                    hd_heap **heaps, size_t *count) {
     size_t all = 0;
     hd_error err;
     *count = 0;
@@ -395,7 +408,8 @@ static int condense(hd_dump *const *dumps, size_t dump_count, const arguments *a
             hd_status status = HD_OK;
             if (!selected(a, &heap)) continue;
             if (heap.profile && names) {
-                status = hd_profile_rename(heap.profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &named, &err);
+                status = hd_profile_rename(heap.profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL,
+                                           &named, &err);
                 if (named) heap.profile = named;
             }
             if (!status) status = hd_heap_break_down(&heap, &a->cutoff, NULL, &breakdown, &err);
@@ -512,13 +526,14 @@ static char *record_path(const arguments *a, const spooled *f, bool is_main) {
     if (!a->output) failed = asprintf(&path, "heapdump.%.*s.%lu.json", program, f->program, f->pid);
     else if (is_main) failed = asprintf(&path, "%s", a->output);
     else
-        failed = asprintf(&path, "%.*s.%.*s.%lu%s", dot ? (int)(dot - a->output) : (int)strlen(a->output), a->output,
-                          program, f->program, f->pid, dot ? dot : "");
+        failed = asprintf(&path, "%.*s.%.*s.%lu%s", dot ? (int)(dot - a->output) : (int)strlen(a->output),
+                          a->output, program, f->program, f->pid, dot ? dot : "");
     return failed < 0 ? NULL : path;
 }
 
 /* The dumps of one process: read, resolved, condensed, written as one trace. */
-static int record_process(const arguments *a, const char *spool, const spooled *files, size_t n, bool is_main, symbols *names) {
+static int record_process(const arguments *a, const char *spool, const spooled *files, size_t n, bool is_main,
+                          symbols *names) {
     hd_dump **dumps = calloc(n, sizeof *dumps);
     hd_heap *heaps = NULL;
     size_t count = 0, read = 0;
@@ -534,10 +549,12 @@ static int record_process(const arguments *a, const char *spool, const spooled *
     if (!status) status = write_heaps(heaps, count, out);
     if (!status) {
         const hd_rows *last = &heaps[count - 1].breakdown->entries;
-        fprintf(stderr, "heapdump: wrote %s: %llu bytes in %llu blocks live%s\n", out, (unsigned long long)last->bytes[0],
-                (unsigned long long)last->blocks[0], count > 1 ? " in the last of its dumps" : "");
+        fprintf(stderr, "heapdump: wrote %s: %llu bytes in %llu blocks live%s\n", out,
+                (unsigned long long)last->bytes[0], (unsigned long long)last->blocks[0],
+                count > 1 ? " in the last of its dumps" : "");
         if (!last->blocks[0])
-            fprintf(stderr, "heapdump: %s: nothing is live, or the program brings an allocator of its own\n", out);
+            fprintf(stderr, "heapdump: %s: nothing is live, or the program brings an allocator of its own\n",
+                    out);
     }
     breakdowns_free(heaps, count);
     for (size_t i = 0; i < read; i++) hd_dump_free(dumps[i]);
@@ -556,7 +573,8 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid) 
     bool any = false;
     for (size_t i = 0, k; i < n; i = k) {
         bool is_main = files[i].pid == (unsigned long)main_pid && !any;
-        for (k = i + 1; k < n && files[k].pid == files[i].pid && !strcmp(files[k].program, files[i].program); k++) {}
+        for (k = i + 1; k < n && files[k].pid == files[i].pid && !strcmp(files[k].program, files[i].program);
+             k++) {}
         any |= is_main;
         if (record_process(a, spool, files + i, k - i, is_main, &names)) status = BAD_INPUT;
     }
@@ -601,17 +619,20 @@ static int check_at(const char *at, char spelled[64]) {
     if (!strcmp(at, "signal")) at = "signal=USR2";
     if (!strncmp(at, "signal=", 7))
         for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-            if (!strcmp(at + 7, signals[i].name) || (!strncmp(at + 7, "SIG", 3) && !strcmp(at + 10, signals[i].name))) {
+            if (!strcmp(at + 7, signals[i].name) ||
+                (!strncmp(at + 7, "SIG", 3) && !strcmp(at + 10, signals[i].name))) {
                 snprintf(spelled, 64, "signal=%d", signals[i].number);
                 return DONE;
             }
-    return usage("--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
+    return usage(
+        "--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
 }
 
 static void child_run(const arguments *a, const char *library, const char *spool, const char *at) {
     const char *before = getenv("LD_PRELOAD");
     char *preload = NULL, depth[16], cwd[PATH_MAX];
-    if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0) _exit(126);
+    if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
+        _exit(126);
     snprintf(depth, sizeof depth, "%u", a->depth);
     setenv("LD_PRELOAD", preload, 1);
     setenv("HEAPDUMP_SPOOL", spool, 1);
@@ -727,19 +748,43 @@ static bool parse_share(const char *s, double *share) {
     return end != s && !*end && *share >= 0 && *share <= 1;
 }
 
-enum { OPT_MIN_BYTES = 256, OPT_MIN_SHARE, OPT_MIN_PARENT_SHARE, OPT_TOP, OPT_JSON, OPT_STRICT, OPT_TO, OPT_BY, OPT_AT,
-       OPT_PID, OPT_DUMP, OPT_ALLOCATOR, OPT_DEPTH, OPT_ALL, OPT_EXACT };
+enum {
+    OPT_MIN_BYTES = 256,
+    OPT_MIN_SHARE,
+    OPT_MIN_PARENT_SHARE,
+    OPT_TOP,
+    OPT_JSON,
+    OPT_STRICT,
+    OPT_TO,
+    OPT_BY,
+    OPT_AT,
+    OPT_PID,
+    OPT_DUMP,
+    OPT_ALLOCATOR,
+    OPT_DEPTH,
+    OPT_ALL,
+    OPT_EXACT
+};
 
-static const struct option long_options[] = {
-    { "min-bytes", required_argument, NULL, OPT_MIN_BYTES }, { "min-share", required_argument, NULL, OPT_MIN_SHARE },
-    { "min-parent-share", required_argument, NULL, OPT_MIN_PARENT_SHARE }, { "top", required_argument, NULL, OPT_TOP },
-    { "json", no_argument, NULL, OPT_JSON }, { "strict", no_argument, NULL, OPT_STRICT },
-    { "to", required_argument, NULL, OPT_TO }, { "by", required_argument, NULL, OPT_BY },
-    { "at", required_argument, NULL, OPT_AT }, { "pid", required_argument, NULL, OPT_PID },
-    { "dump", required_argument, NULL, OPT_DUMP }, { "allocator", required_argument, NULL, OPT_ALLOCATOR },
-    { "depth", required_argument, NULL, OPT_DEPTH }, { "every-route", no_argument, NULL, OPT_ALL },
-    { "exact", no_argument, NULL, OPT_EXACT }, { "output", required_argument, NULL, 'o' },
-    { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
+                                              { "min-share", required_argument, NULL, OPT_MIN_SHARE },
+                                              { "min-parent-share", required_argument, NULL,
+                                                OPT_MIN_PARENT_SHARE },
+                                              { "top", required_argument, NULL, OPT_TOP },
+                                              { "json", no_argument, NULL, OPT_JSON },
+                                              { "strict", no_argument, NULL, OPT_STRICT },
+                                              { "to", required_argument, NULL, OPT_TO },
+                                              { "by", required_argument, NULL, OPT_BY },
+                                              { "at", required_argument, NULL, OPT_AT },
+                                              { "pid", required_argument, NULL, OPT_PID },
+                                              { "dump", required_argument, NULL, OPT_DUMP },
+                                              { "allocator", required_argument, NULL, OPT_ALLOCATOR },
+                                              { "depth", required_argument, NULL, OPT_DEPTH },
+                                              { "every-route", no_argument, NULL, OPT_ALL },
+                                              { "exact", no_argument, NULL, OPT_EXACT },
+                                              { "output", required_argument, NULL, 'o' },
+                                              { "help", no_argument, NULL, 'h' },
+                                              { NULL, 0, NULL, 0 } };
 
 typedef struct command {
     const char *name;
@@ -777,8 +822,9 @@ static int command_help(const command *c) {
     printf("usage: heapdump %s\n\n%s", c->usage, c->help);
     if (c->cutoff) printf("%s", cutoff_help);
     if (c->cutoff)
-        printf("                         [%s when none is given]\n",
-               c->run == tree ? "--min-share 0.01" : c->run == record ? "--min-share 0.0001" : "all is listed");
+        printf("                         [%s when none is given]\n", c->run == tree     ? "--min-share 0.01"
+                                                                     : c->run == record ? "--min-share 0.0001"
+                                                                                        : "all is listed");
     if (c->select) printf("%s", select_help);
     return fflush(stdout) ? BAD_INPUT : DONE;
 }
@@ -790,7 +836,8 @@ static bool takes(const command *c, const char *option) {
     snprintf(spaced, sizeof spaced, " %s ", option);
     snprintf(listed, sizeof listed, " %s ", c->options);
     if (!strcmp(option, "output")) return strstr(listed, " o ") != NULL;
-    return strstr(listed, spaced) || (c->cutoff && strstr(cutoffs, spaced)) || (c->select && strstr(selects, spaced));
+    return strstr(listed, spaced) || (c->cutoff && strstr(cutoffs, spaced)) ||
+           (c->select && strstr(selects, spaced));
 }
 
 static const char *option_name(int option) {
@@ -848,11 +895,13 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[1], commands[i].name)) c = &commands[i];
     if (!c) return usage("no command '%s'", argv[1]);
     opterr = 0;
-    while ((option = getopt_long(argc - 1, argv + 1, c->run == record ? "+:ho:" : ":ho:", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc - 1, argv + 1, c->run == record ? "+:ho:" : ":ho:", long_options,
+                                 NULL)) != -1) {
         if (option == 'h') return command_help(c);
         if (option == ':') return usage("%s needs a value", argv[optind]);
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind]);
-        if (!takes(c, option_name(option))) return usage("%s does not take --%s", c->name, option_name(option));
+        if (!takes(c, option_name(option)))
+            return usage("%s does not take --%s", c->name, option_name(option));
         if (!take_option(&a, option)) return usage("--%s does not take '%s'", option_name(option), optarg);
     }
     a.files = argv + 1 + optind;

@@ -230,7 +230,8 @@ static bool is_transparent(uintptr_t pc) {
 }
 
 /* The object that asked: that of the innermost frame that is no operator new. */
-static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t context, char *buffer, size_t capacity) {
+static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
+                        size_t capacity) {
     const module *m = NULL;
     const char *slash;
     (void)user, (void)buffer, (void)capacity;
@@ -307,7 +308,8 @@ static void write_dump(void) {
         open = hd_file_create(path, &file, NULL) == HD_OK;
     }
     if (open) {
-        if (hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK) hd_file_commit(&file, NULL);
+        if (hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK)
+            hd_file_commit(&file, NULL);
         else hd_file_discard(&file);
     }
     hd_profile_free(profile);

@@ -72,7 +72,8 @@ static const char *symbols_function_at(const symbols_object *o, Dwarf_Addr addre
         else high = middle;
     }
     if (!low) return NULL;
-    return !o->functions[low - 1].end || address < o->functions[low - 1].end ? o->functions[low - 1].name : NULL;
+    return !o->functions[low - 1].end || address < o->functions[low - 1].end ? o->functions[low - 1].name
+                                                                             : NULL;
 }
 
 static symbols_object *symbols_object_of(symbols *s, hd_str path) {
@@ -196,7 +197,9 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
     *offset = 0;
     for (size_t k = 2; k < digits.len; k++) {
         char c = digits.data[k];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                                                : 16;
         if (digit > 15 || *offset >> 60) return false;
         *offset = *offset * 16 + digit;
     }
