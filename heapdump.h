@@ -1435,6 +1435,125 @@ static void hd__sum_known(uint64_t *sum, uint64_t value) {
     else hd__sum(sum, value);
 }
 
+/* Trees of names, and rows of their nodes: both found by hash. --------------------------------- */
+
+typedef struct hd__tree {
+    const char *name;
+    uint32_t *parent;            /* stb_ds arrays */
+    hd_str *names;
+    hd__index index;
+    uint64_t seed;
+} hd__tree;
+
+static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
+    return hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
+}
+
+static uint64_t hd__tree_rehash(const void *owner, uint32_t node) {
+    const hd__tree *t = (const hd__tree *)owner;
+    return hd__tree_hash(t, t->parent[node], t->names[node]);
+}
+
+/* The child by that name, made when missing; its name is copied only if asked. */
+static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
+                                uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
+    uint64_t hash = hd__tree_hash(t, parent, name);
+    size_t probe = 0, n = hd__len(t->parent);
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
+            *node = i;
+            return HD_OK;
+        }
+    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
+    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
+    if (copy) {
+        name.data = hd__arena_str(m, arena, name);
+        if (!name.data) return hd__no_memory(m, err);
+    }
+    if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
+    stbds_arrput(t->parent, parent);
+    stbds_arrput(t->names, name);
+    *node = (uint32_t)n;
+    return HD_OK;
+}
+
+static void hd__tree_free(hd__mem *m, hd__tree *t) {
+    hd__arr_free(m, t->parent);
+    hd__arr_free(m, t->names);
+    hd__index_free(m, &t->index);
+}
+
+static hd_axis hd__tree_axis(const hd__tree *t) {
+    hd_axis axis;
+    axis.name = t->name;
+    axis.node_count = (uint32_t)hd__len(t->parent);
+    axis.parent = t->parent;
+    axis.end = NULL;
+    axis.node_name = t->names;
+    return axis;
+}
+
+typedef struct hd__table {
+    uint32_t axis_count;
+    uint32_t *node;              /* stb_ds arrays */
+    uint64_t *bytes, *blocks;
+    hd__index index;
+    uint64_t seed;
+} hd__table;
+
+static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = t->seed;
+    for (uint32_t a = 0; a < t->axis_count; a++) hash = hd__hash_u64(hash, nodes[a]);
+    return hash;
+}
+
+static uint64_t hd__table_rehash(const void *owner, uint32_t row) {
+    const hd__table *t = (const hd__table *)owner;
+    return hd__table_hash(t, t->node + (size_t)row * t->axis_count);
+}
+
+static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = hd__table_hash(t, nodes);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (!memcmp(t->node + (size_t)i * t->axis_count, nodes, t->axis_count * sizeof *nodes)) break;
+    return i;
+}
+
+/* Adds a row that is not there yet. */
+static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
+                               uint64_t bytes, uint64_t blocks, hd_error *err) {
+    size_t row = hd__len(t->bytes);
+    if (row >= max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
+    if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
+        !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
+        return hd__no_memory(m, err);
+    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
+    stbds_arrput(t->bytes, bytes);
+    stbds_arrput(t->blocks, blocks);
+    return HD_OK;
+}
+
+static void hd__table_free(hd__mem *m, hd__table *t) {
+    hd__arr_free(m, t->node);
+    hd__arr_free(m, t->bytes);
+    hd__arr_free(m, t->blocks);
+    hd__index_free(m, &t->index);
+}
+
+static hd_rows hd__table_rows(const hd__table *t) {
+    hd_rows rows;
+    rows.count = (uint32_t)hd__len(t->bytes);
+    rows.axis_count = t->axis_count;
+    rows.node = t->node;
+    rows.bytes = t->bytes;
+    rows.blocks = t->blocks;
+    return rows;
+}
+
 /* ===================================================================================== >>io
    hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
    memory the whole input at once, over a callback one buffer after the other. */
@@ -2263,80 +2382,12 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 }
 
 /* ================================================================================ >>profile
-   Rows (hd__table) are tuples of nodes with bytes and blocks, found by hash: a profile's cells while
-   it is filled, the entries listed so far during an export. Exporting numbers each axis in preorder
+   A profile's cells are an hd__table while it is filled, as are the entries listed so far during an
+   export. Exporting numbers each axis in preorder
    with the largest child first, so that the ancestor of a node at a given depth is a few steps away,
    and walks the entries depth first, each holding its cells as a range of one array that it permutes
    in place. What comes out is brought into canonical order (hd__seal). Trees with other names but the
    same shape cost the same; depth costs memory, never stack. */
-
-typedef struct hd__table {
-    uint32_t axis_count;
-    uint32_t *node;              /* stb_ds arrays */
-    uint64_t *bytes, *blocks;
-    hd__index index;
-    uint64_t seed;
-} hd__table;
-
-static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
-    uint64_t hash = t->seed;
-    for (uint32_t a = 0; a < t->axis_count; a++) hash = hd__hash_u64(hash, nodes[a]);
-    return hash;
-}
-
-static uint64_t hd__table_rehash(const void *owner, uint32_t row) {
-    const hd__table *t = (const hd__table *)owner;
-    return hd__table_hash(t, t->node + (size_t)row * t->axis_count);
-}
-
-static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
-    uint64_t hash = hd__table_hash(t, nodes);
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
-        if (!memcmp(t->node + (size_t)i * t->axis_count, nodes, t->axis_count * sizeof *nodes)) break;
-    return i;
-}
-
-/* Adds a row that is not there yet. */
-static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
-                               uint64_t bytes, uint64_t blocks, hd_error *err) {
-    size_t row = hd__len(t->bytes);
-    if (row >= max_records)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
-    if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
-        !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
-        return hd__no_memory(m, err);
-    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
-    stbds_arrput(t->bytes, bytes);
-    stbds_arrput(t->blocks, blocks);
-    return HD_OK;
-}
-
-static void hd__table_free(hd__mem *m, hd__table *t) {
-    hd__arr_free(m, t->node);
-    hd__arr_free(m, t->bytes);
-    hd__arr_free(m, t->blocks);
-    hd__index_free(m, &t->index);
-}
-
-static hd_rows hd__table_rows(const hd__table *t) {
-    hd_rows rows;
-    rows.count = (uint32_t)hd__len(t->bytes);
-    rows.axis_count = t->axis_count;
-    rows.node = t->node;
-    rows.bytes = t->bytes;
-    rows.blocks = t->blocks;
-    return rows;
-}
-
-typedef struct hd__tree {
-    const char *name;
-    uint32_t *parent;            /* stb_ds arrays */
-    hd_str *names;
-    hd__index index;
-    uint64_t seed;
-} hd__tree;
 
 struct hd_profile {
     hd__mem mem;
@@ -2351,55 +2402,6 @@ struct hd_profile {
 static uint64_t hd__records(const hd_limits *limits) {
     uint64_t n = limits ? limits->max_records : 0;
     return n && n < HD_NONE - 1 ? n : HD_NONE - 1;
-}
-
-static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
-    return hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
-}
-
-static uint64_t hd__tree_rehash(const void *owner, uint32_t node) {
-    const hd__tree *t = (const hd__tree *)owner;
-    return hd__tree_hash(t, t->parent[node], t->names[node]);
-}
-
-/* The child by that name, made when missing; its name is copied only if asked. */
-static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
-                                uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
-    uint64_t hash = hd__tree_hash(t, parent, name);
-    size_t probe = 0, n = hd__len(t->parent);
-    uint32_t i;
-    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
-        if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
-            *node = i;
-            return HD_OK;
-        }
-    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
-    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
-    if (copy) {
-        name.data = hd__arena_str(m, arena, name);
-        if (!name.data) return hd__no_memory(m, err);
-    }
-    if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
-    stbds_arrput(t->parent, parent);
-    stbds_arrput(t->names, name);
-    *node = (uint32_t)n;
-    return HD_OK;
-}
-
-static void hd__tree_free(hd__mem *m, hd__tree *t) {
-    hd__arr_free(m, t->parent);
-    hd__arr_free(m, t->names);
-    hd__index_free(m, &t->index);
-}
-
-static hd_axis hd__tree_axis(const hd__tree *t) {
-    hd_axis axis;
-    axis.name = t->name;
-    axis.node_count = (uint32_t)hd__len(t->parent);
-    axis.parent = t->parent;
-    axis.end = NULL;
-    axis.node_name = t->names;
-    return axis;
 }
 
 /* A profile without axes yet, the object in its own memory. */
