@@ -226,7 +226,9 @@ typedef struct hd_sink {
 } hd_sink;
 
 /* A file that appears under its final name only when it is whole: written beside it under a
-   temporary name, then renamed. Async-signal-safe on POSIX, and free of malloc. */
+   temporary name, then renamed, with the permissions of the file it replaces. Symbolic links are
+   followed; devices and pipes are written to as they are. Async-signal-safe on POSIX, and free of
+   malloc. */
 typedef struct hd_file {
     int fd;
     hd_status status;            /* of the writes so far: a file with a gap is not committed */
@@ -629,7 +631,7 @@ typedef struct hd_recorder_desc {
        this, making contexts when none are given, and stops it when freed. */
     hd_tracker_desc tracker;
     uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
-    /* Called after a block was removed or replaced, outside of all locks. */
+    /* Called after a block was freed, dropped or replaced, outside of all locks. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Fills hd_allocation.time. Asked only when set; any unit, may wrap. */
     uint32_t (*clock)(void *user);
@@ -646,11 +648,13 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size,
                                   const char *type);
 /* Call before freeing, so that no other thread can be given the address in between. False when
-   the address is not recorded. `freed` (may be NULL) is what was. */
+   the address is not recorded. */
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
-HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *freed);
-/* Puts a taken block back: for a realloc that failed. */
-HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *allocation);
+/* Around a realloc: take before it; when it fails restore, when it does not drop what was taken and
+   record the new block. Only a dropped block counts as freed for on_free. */
+HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken);
+HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken);
+HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken);
 /* For when the type becomes known after the allocation. False when the address is not recorded. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
@@ -723,8 +727,8 @@ typedef enum hd_format {
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
 /* The format is found from the content. Memory stays within a small multiple of the heap dumps in
-   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_MALFORMED, HD_OVERFLOW,
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
+   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
+   HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
    error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
@@ -1598,6 +1602,10 @@ extern "C"
 int rename(const char *from, const char *to); /* stdio.h has it */
 #endif
 #define hd__os_rename(from, to) rename((from), (to))
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
+ssize_t readlink(const char *path, char *target, size_t size);
+int fchmod(int fd, mode_t mode);
+#endif
 #define hd__os_pid() ((uint64_t)getpid())
 #endif
 
@@ -1714,21 +1722,52 @@ static hd_status hd__file_write(void *user, const void *data, size_t size) {
     return file->status;
 }
 
+/* Replaces a symbolic link by what it leads to, so that the link stays. */
+static void hd__follow_links(char *path, size_t most) {
+#if !defined(_WIN32)
+    char target[sizeof ((hd_file *)0)->path];
+    for (int links = 0; links < 40; links++) {
+        ssize_t n = readlink(path, target, sizeof target);
+        char *slash = strrchr(path, '/');
+        size_t keep = n > 0 && *target != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+        if (n <= 0 || keep + (size_t)n > most) return;
+        memcpy(path + keep, target, (size_t)n);
+        path[keep + (size_t)n] = 0;
+    }
+#else
+    (void)path, (void)most;
+#endif
+}
+
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
     static uint64_t counter;
-    size_t n = path ? strlen(path) : 0;
+    size_t n = path ? strlen(path) : 0, most = sizeof file->path - 48;
+#if !defined(_WIN32)
+    struct stat st;
+    bool exists;
+#endif
     file->fd = -1;
     file->status = HD_OK;
-    if (n == 0 || n + 48 > sizeof file->path)
-        return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found",
-                        (uint64_t)(sizeof file->path - 48), (uint64_t)n);
+    if (n == 0 || n > most)
+        return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found", (uint64_t)most,
+                        (uint64_t)n);
     memcpy(file->path, path, n + 1);
+    hd__follow_links(file->path, most);
+    n = strlen(file->path);
+    *file->temporary = 0;
+#if !defined(_WIN32)
+    exists = !stat(file->path, &st);
+    if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        file->fd = hd__os_open(file->path, O_WRONLY);
+        return file->fd < 0 ? hd__fail_os(err, "open", path) : HD_OK;
+    }
+#endif
     for (int attempt = 0; attempt < 100; attempt++) {
         char digits[20], *end = file->temporary + n, *p;
         uint64_t part[2];
         part[0] = hd__os_pid();
         part[1] = HD__ADD(&counter, 1);
-        memcpy(file->temporary, path, n);
+        memcpy(file->temporary, file->path, n);
         for (int i = 0; i < 2; i++) {
             p = hd__digits(digits, part[i], 10);
             *end++ = '.';
@@ -1737,7 +1776,12 @@ HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error 
         }
         memcpy(end, ".tmp", 5);
         file->fd = hd__os_open(file->temporary, O_WRONLY | O_CREAT | O_EXCL);
-        if (file->fd >= 0) return HD_OK;
+        if (file->fd >= 0) {
+#if !defined(_WIN32)
+            if (exists && fchmod(file->fd, st.st_mode & 07777)) {} /* the new file's own will do */
+#endif
+            return HD_OK;
+        }
         if (errno != EEXIST) break;
     }
     return hd__fail_os(err, "create", path);
@@ -1748,19 +1792,21 @@ HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
     int fd = file->fd;
     hd_status status = file->status;
+    bool beside = *file->temporary != 0;
     if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
     if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
     file->fd = -1;
     if (hd__os_close(fd) && !status) status = hd__fail_os(err, "write", file->path);
-    if (!status && hd__os_rename(file->temporary, file->path)) status = hd__fail_os(err, "write", file->path);
-    if (status) hd__os_unlink(file->temporary);
+    if (!status && beside && hd__os_rename(file->temporary, file->path))
+        status = hd__fail_os(err, "write", file->path);
+    if (status && beside) hd__os_unlink(file->temporary);
     return status;
 }
 
 HEAPDUMP_API void hd_file_discard(hd_file *file) {
     if (file->fd < 0) return;
     hd__os_close(file->fd);
-    hd__os_unlink(file->temporary);
+    if (*file->temporary) hd__os_unlink(file->temporary);
     file->fd = -1;
 }
 
@@ -2807,14 +2853,17 @@ static uint32_t hd__entry_node(const hd_breakdown *b, uint32_t entry, uint32_t a
     return b->entries.node[(size_t)entry * b->entries.axis_count + axis];
 }
 
-/* What the topmost entries add up to: the larger sum of those below the total along one axis. */
-static uint64_t hd__topmost(const hd_breakdown *b, const hd__children *children, uint64_t *blocks) {
+/* What the topmost entries add up to: the larger sum of those below the total along one axis. False
+   when that passes 2^64. */
+static bool hd__topmost(const hd_breakdown *b, const hd__children *children, uint64_t *bytes,
+                        uint64_t *blocks) {
     uint64_t best = 0;
+    bool whole = true;
     *blocks = HD_UNKNOWN;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
         uint64_t sum = 0, count = 0;
         for (uint32_t k = children[a].first[0]; k < children[a].first[1]; k++) {
-            hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
+            whole &= hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
             hd__sum_known(&count, b->entries.blocks[children[a].child[k]]);
         }
         if (sum > best || (sum == best && *blocks == HD_UNKNOWN)) {
@@ -2822,7 +2871,8 @@ static uint64_t hd__topmost(const hd_breakdown *b, const hd__children *children,
             *blocks = count;
         }
     }
-    return best;
+    *bytes = best;
+    return whole;
 }
 
 /* The same rows with one more in front, for the total. */
@@ -2846,7 +2896,7 @@ static hd_status hd__rows_with_total(hd__mem *m, hd__arena *arena, hd_rows *rows
 }
 
 /* Fills the entries of a breakdown whose axes are there, in preorder: rows in order, and a total
-   if there is none. */
+   if there is none. HD_OVERFLOW when that passes 2^64; all is filled then, the total the most there is. */
 static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows,
                                     hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
@@ -2862,7 +2912,9 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
     if (!status && !total && rows.count > 1) {
         status = hd__children_build(m, &scratch, b, children, err);
         if (!status) {
-            uint64_t blocks, bytes = hd__topmost(b, children, &blocks);
+            uint64_t blocks, bytes;
+            if (!hd__topmost(b, children, &bytes, &blocks))
+                status = hd__fail(err, HD_OVERFLOW, "the topmost entries pass 2^64 bytes");
             *(uint64_t *)(uintptr_t)b->entries.bytes = bytes;
             *(uint64_t *)(uintptr_t)b->entries.blocks = blocks;
         }
@@ -3481,6 +3533,10 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 }
 
 /* A row that leads to the current one. */
+/* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
+   proportion to its rows. */
+#define HD__INDENT_MOST 200
+
 typedef struct hd__tree_line {
     uint64_t bytes;
     uint32_t indent;
@@ -3584,7 +3640,11 @@ static hd_status hd__print_row(void *user, const hd_tree_row *row) {
         if (row->blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
         hd__sink_right(s, p, (size_t)(digits + 20 - p), t->blocks_width + 2);
     }
-    hd__sink_pad(s, 2 + (size_t)line.indent);
+    hd__sink_pad(s, 2 + (size_t)(line.indent < HD__INDENT_MOST ? line.indent : HD__INDENT_MOST));
+    if (line.indent > HD__INDENT_MOST) {
+        p = hd__digits(digits, row->depth, 10);
+        hd__sink_put(s, "[", 1), hd__sink_put(s, p, (size_t)(digits + 20 - p)), hd__sink_put(s, "] ", 2);
+    }
     if (!row->depth) hd__print_label(s, t->heap);
     else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
     for (size_t i = 0; i < row->name.len; i++)      /* a name is one line, whatever is in it */
@@ -4616,7 +4676,8 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     return recorded;
 }
 
-HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *freed) {
+/* Takes a block out; on_free hears of it when nobody is to get it back. */
+static bool hd__recorder_remove(hd_recorder *rec, const void *address, hd_allocation *taken) {
     hd__shard *shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
     hd_allocation removed;
     bool found;
@@ -4626,21 +4687,29 @@ HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_alloc
     shard->unknown_frees += !found;
     if (found) HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)removed.size);
     hd__unlock(&shard->lock);
-    if (found) {
-        hd__recorder_freed(rec, &removed);
-        if (freed) *freed = removed;
-    }
+    if (found && taken) *taken = removed;
+    else if (found) hd__recorder_freed(rec, &removed);
     hd__recorder_leave();
     return found;
 }
 
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
-    return hd_record_take(rec, address, NULL);
+    return hd__recorder_remove(rec, address, NULL);
 }
 
-HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *allocation) {
+HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken) {
+    return hd__recorder_remove(rec, address, taken);
+}
+
+HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
     if (!hd__recorder_enter(rec)) return;
-    hd__recorder_insert(rec, allocation, false);
+    hd__recorder_freed(rec, taken);
+    hd__recorder_leave();
+}
+
+HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken) {
+    if (!hd__recorder_enter(rec)) return;
+    hd__recorder_insert(rec, taken, false);
     hd__recorder_leave();
 }
 
@@ -6170,15 +6239,21 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     return HD_OK;
 }
 
-static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], hd_heap *heap) {
+static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], const hd__chrome_heap *from,
+                                      hd_heap *heap) {
     hd_dump *d = x->dump;
+    hd_status status;
     hd_breakdown *b = (hd_breakdown *)hd__arena_take(&d->mem, &d->arena, 1, sizeof *b);
     if (!b) return hd__in_no_memory(x);
     memset(b, 0, sizeof *b);
     b->axis[0] = axes[0];
     b->axis[1] = axes[1];
     heap->breakdown = b;
-    return hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), x->err);
+    status = hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), NULL);
+    if (status == HD_OVERFLOW)
+        return hd__complain_of(x, status, from, "the sizes in the heap of %S of pid %u pass 2^64",
+                               hd__chrome_text(x, from->allocator), heap->pid);
+    return status ? hd__in_no_memory(x) : HD_OK;
 }
 
 /* What a heap is called. */
@@ -6214,7 +6289,7 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
         hd_heap *heap = &d->heaps[i];
         HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
         if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
-        else HD__TRY(hd__chrome_breakdown(x, axes, heap));
+        else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
     return HD_OK;
 }
@@ -6393,6 +6468,8 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
     hd_status status;
     if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
     if (!peeked.size) return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the input is empty");
+    if (peeked.size >= 2 && peeked.bytes[0] == 0x1f && peeked.bytes[1] == 0x8b)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "compressed with gzip: a plain file expected");
     if (!hd__detect(peeked.bytes, peeked.size, &skip))
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON) expected");

@@ -467,19 +467,18 @@ static int convert(const arguments *a) {
 
 /* record --------------------------------------------------------------------------------------- */
 
-/* A file of the spool, PID.NUMBER.PROGRAM.json. */
+/* A file of the spool, PID.STARTED.NUMBER.PROGRAM.json: a process that executes another program starts
+   again. */
 typedef struct spooled {
     char *name;
     const char *program;         /* in name, ".json" after it */
-    unsigned long pid, number;
+    unsigned long pid, started, number;
 } spooled;
 
 static int spooled_order(const void *a, const void *b) {
     const spooled *x = a, *y = b;
-    int order;
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    order = strcmp(x->program, y->program);
-    if (order) return order;
+    if (x->started != y->started) return x->started < y->started ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -494,6 +493,8 @@ static size_t spool_list(const char *spool, spooled **files) {
         char *dot;
         f.pid = strtoul(e->d_name, &dot, 10);
         if (*dot != '.' || length < 5 || strcmp(e->d_name + length - 5, ".json")) continue;
+        f.started = strtoul(dot + 1, &dot, 10);
+        if (*dot != '.') continue;
         f.number = strtoul(dot + 1, &dot, 10);
         if (*dot != '.') continue;
         f.name = strdup(e->d_name);
@@ -516,28 +517,30 @@ static char *spool_path(const char *spool, const spooled *f) {
     return asprintf(&path, "%s/%s", spool, f->name) < 0 ? NULL : path;
 }
 
-/* Where the heap of a process goes: heapdump.PROGRAM.PID.json, or -o FILE for the program itself and
-   FILE with .PROGRAM.PID in front of its ending for its children. */
-static char *record_path(const arguments *a, const spooled *f, bool is_main) {
-    char *path = NULL;
+/* Where a heap goes: heapdump.PROGRAM.PID.json, or -o FILE for the program itself and FILE with
+   .PROGRAM.PID in front of its ending for its children; .IMAGE follows the PID of what a process was
+   before it executed another program. */
+static char *record_path(const arguments *a, const spooled *f, bool is_main, unsigned image) {
+    char *path = NULL, suffix[16] = "";
     int program = (int)strlen(f->program) - 5, failed;
     const char *dot = a->output ? strrchr(a->output, '.') : NULL;
     if (dot && strchr(dot, '/')) dot = NULL;
-    if (!a->output) failed = asprintf(&path, "heapdump.%.*s.%lu.json", program, f->program, f->pid);
+    if (image) snprintf(suffix, sizeof suffix, ".%u", image);
+    if (!a->output) failed = asprintf(&path, "heapdump.%.*s.%lu%s.json", program, f->program, f->pid, suffix);
     else if (is_main) failed = asprintf(&path, "%s", a->output);
     else
-        failed = asprintf(&path, "%.*s.%.*s.%lu%s", dot ? (int)(dot - a->output) : (int)strlen(a->output),
-                          a->output, program, f->program, f->pid, dot ? dot : "");
+        failed = asprintf(&path, "%.*s.%.*s.%lu%s%s", dot ? (int)(dot - a->output) : (int)strlen(a->output),
+                          a->output, program, f->program, f->pid, suffix, dot ? dot : "");
     return failed < 0 ? NULL : path;
 }
 
 /* The dumps of one process: read, resolved, condensed, written as one trace. */
 static int record_process(const arguments *a, const char *spool, const spooled *files, size_t n, bool is_main,
-                          symbols *names) {
+                          unsigned image, symbols *names) {
     hd_dump **dumps = calloc(n, sizeof *dumps);
     hd_heap *heaps = NULL;
     size_t count = 0, read = 0;
-    char *out = record_path(a, files, is_main);
+    char *out = record_path(a, files, is_main, image);
     int status = dumps && out ? DONE : BAD_INPUT;
     for (size_t i = 0; i < n && !status; i++) {
         char *path = spool_path(spool, &files[i]);
@@ -563,32 +566,44 @@ static int record_process(const arguments *a, const char *spool, const spooled *
     return status;
 }
 
-/* Resolves all that was recorded, then takes the spool away; a child that ends later finds it gone
-   and writes where it stands. */
+static void why_no_dump(const arguments *a) {
+    if (a->at && !strncmp(a->at, "signal", 6))
+        fprintf(stderr, "heapdump: the program left no dump: it never got the signal\n");
+    else
+        fprintf(stderr, "heapdump: the program left no dump: was it linked statically, setuid, started with a "
+                        "cleared environment, or killed?\n");
+}
+
+/* Resolves all that was recorded, then takes the spool away, but for what could not be written; a
+   child that ends later finds it gone and writes where it stands. */
 static int record_finish(const arguments *a, const char *spool, pid_t main_pid) {
     symbols names = { 0 };
     spooled *files;
     size_t n = spool_list(spool, &files);
     int status = DONE;
+    unsigned image = 0;
     bool any = false;
     for (size_t i = 0, k; i < n; i = k) {
-        bool is_main = files[i].pid == (unsigned long)main_pid && !any;
-        for (k = i + 1; k < n && files[k].pid == files[i].pid && !strcmp(files[k].program, files[i].program);
-             k++) {}
+        bool is_last, is_main = files[i].pid == (unsigned long)main_pid;
+        for (k = i + 1; k < n && files[k].pid == files[i].pid && files[k].started == files[i].started; k++) {}
+        is_last = k == n || files[k].pid != files[i].pid;
         any |= is_main;
-        if (record_process(a, spool, files + i, k - i, is_main, &names)) status = BAD_INPUT;
+        if (record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : ++image, &names)) {
+            status = BAD_INPUT;
+        } else {
+            for (size_t f = i; f < k; f++) {
+                char *path = spool_path(spool, &files[f]);
+                if (path) unlink(path);
+                free(path);
+            }
+        }
+        if (is_last) image = 0;
     }
-    if (!any)
-        fprintf(stderr, "heapdump: the program left no dump: was it linked statically, setuid, or killed?\n");
-    for (size_t i = 0; i < n; i++) {
-        char *path = spool_path(spool, &files[i]);
-        if (path) unlink(path);
-        free(path);
-        free(files[i].name);
-    }
+    if (!any) why_no_dump(a);
+    for (size_t i = 0; i < n; i++) free(files[i].name);
     free(files);
     symbols_free(&names);
-    if (rmdir(spool)) fprintf(stderr, "heapdump: files are left in %s: %s\n", spool, strerror(errno));
+    if (rmdir(spool)) fprintf(stderr, "heapdump: what was recorded is left in %s\n", spool);
     return status;
 }
 
@@ -628,6 +643,17 @@ static int check_at(const char *at, char spelled[64]) {
         "--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
 }
 
+/* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. */
+static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH_MAX]) {
+    char whole[PATH_MAX];
+    *link = 0;
+    if (!strpbrk(path, " :")) return true;
+    if (strpbrk(spool, " :") || !realpath(path, whole)) return false;
+    snprintf(link, PATH_MAX, "%s.so", spool);
+    snprintf(path, PATH_MAX, "%s", link);
+    return !symlink(whole, link);
+}
+
 static void child_run(const arguments *a, const char *library, const char *spool, const char *at) {
     const char *before = getenv("LD_PRELOAD");
     char *preload = NULL, depth[16], cwd[PATH_MAX];
@@ -665,15 +691,58 @@ static int end_as(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Signals that come to us while the program runs: the terminal's, which reach the program too and are
+   its to decide on, and those that somebody who sees only our pid sends. */
+static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 }, ignored[] = { SIGINT, SIGQUIT };
+enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
+
+/* Runs the program to its end; false when no process could be started. */
+static bool run_recorded(const arguments *a, const char *library, const char *spool, const char *at, pid_t *pid,
+                         int *status) {
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
+    struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &ignore, &old_ignored[i]);
+    *pid = fork();
+    if (*pid == 0) {
+        for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
+        child_run(a, library, spool, at);
+    }
+    recorded_pid = *pid;
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &forward, &old_forwarded[i]);
+    if (*pid > 0 && !strncmp(at, "signal=", 7))
+        fprintf(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
+                (long)*pid);
+    while (*pid > 0 && waitpid(*pid, status, 0) < 0 && errno == EINTR) {}
+    recorded_pid = 0;
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &old_forwarded[i], NULL);
+    return *pid > 0;
+}
+
+/* Whether -o FILE can be created, found out before the program has run for hours. */
+static int check_output(const char *path) {
+    hd_file file;
+    hd_error err;
+    struct stat st;
+    if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return DONE;
+    if (!strcmp(path, "-")) return usage("record cannot write to standard output, which is the program's");
+    if (hd_file_create(path, &file, &err)) {
+        fprintf(stderr, "heapdump: %s\n", err.message);
+        return BAD_INPUT;
+    }
+    hd_file_discard(&file);
+    return DONE;
+}
+
 static int record(const arguments *a) {
-    char library[PATH_MAX], spool[PATH_MAX], at[64];
+    char library[PATH_MAX], link[PATH_MAX], spool[PATH_MAX - 8], at[64];
     const char *tmp = getenv("TMPDIR");
     arguments condensed = *a;
-    struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on }, old[4];
     pid_t pid;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     status = check_at(a->at, at);
+    if (!status) status = check_output(a->output);
     if (status) return status;
     if (!a->has_cutoff) {
         condensed.cutoff.min_share = 0.0001;
@@ -688,34 +757,23 @@ static int record(const arguments *a) {
         fprintf(stderr, "heapdump: cannot create %s: %s\n", spool, strerror(errno));
         return BAD_INPUT;
     }
-    /* The terminal's signals reach the program too; it decides what becomes of them. */
-    sigaction(SIGINT, &ignore, &old[0]);
-    sigaction(SIGQUIT, &ignore, &old[1]);
-    pid = fork();
-    if (pid == 0) {
-        sigaction(SIGINT, &old[0], NULL);
-        sigaction(SIGQUIT, &old[1], NULL);
-        child_run(a, library, spool, at);
+    if (!link_recorder(library, spool, link)) {
+        fprintf(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n");
+        rmdir(spool);
+        return BAD_INPUT;
     }
-    recorded_pid = pid;
-    sigaction(SIGTERM, &forward, &old[2]);
-    sigaction(SIGHUP, &forward, &old[3]);
-    if (pid < 0) {
+    if (!run_recorded(a, library, spool, at, &pid, &status)) {
         fprintf(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
         rmdir(spool);
         return BAD_INPUT;
     }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    recorded_pid = 0;
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126)) {
-        spooled *none;
-        size_t n = spool_list(spool, &none);
-        for (size_t i = 0; i < n; i++) free(none[i].name);
-        free(none);
-        if (!n && !rmdir(spool)) return WEXITSTATUS(status); /* it never ran */
-    }
-    if (record_finish(a, spool, pid) && WIFEXITED(status) && !WEXITSTATUS(status))
+    if (*link) unlink(link);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool))
+        return WEXITSTATUS(status); /* it never ran */
+    if (record_finish(a, spool, pid) && WIFEXITED(status) && !WEXITSTATUS(status)) {
         fprintf(stderr, "heapdump: not all dumps could be written\n");
+        return BAD_INPUT;
+    }
     return end_as(status);
 }
 
@@ -726,7 +784,7 @@ static bool parse_bytes(const char *s, uint64_t *n) {
     int shift = 0;
     errno = 0;
     *n = strtoull(s, &end, 10);
-    if (end == s || *s == '-' || errno) return false;
+    if (*s < '0' || *s > '9' || errno) return false;
     switch (*end) {
     case 'k': case 'K': shift = 10; break;
     case 'M': shift = 20; break;

@@ -269,6 +269,7 @@ static void dump_path(char path[4096], bool spooled) {
     if (spooled) {
         p = text(text(p, end, spool), end, "/");
         p = text(number(p, end, (uint64_t)own_pid, 10), end, ".");
+        p = text(number(p, end, started_us, 10), end, ".");
         p = text(number(p, end, at == AT_PEAK ? 1 : dumps, 10), end, ".");
         text(text(p, end, program), end, ".json");
     } else {
@@ -538,12 +539,13 @@ static void *resized(void *p, size_t n, size_t size, bool array) {
     taken = p && hd_record_take(recorder, p, &old);
     errno = saved;
     q = array ? real.reallocarray(p, n, size) : real.realloc(p, n);
-    if (q) return took(q, array ? n * size : n);
-    if (taken && n && (!array || size)) {
+    if (taken) {
         saved = errno;
-        hd_record_restore(recorder, &old);
+        if (q || !n || (array && !size)) hd_record_drop(recorder, &old);
+        else hd_record_restore(recorder, &old);
         errno = saved;
     }
+    if (q) return took(q, array ? n * size : n);
     return NULL;
 }
 

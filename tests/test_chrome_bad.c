@@ -296,6 +296,30 @@ static void syntax_errors_cost_the_rest(void **state) {
     free(text);
 }
 
+static void sizes_that_pass_64_bits_together_are_told(void **state) {
+    (void)state;
+    char *text = trace_of(ENTRIES("{'size':'ffffffffffffffff','bt':'0'},{'size':'2','bt':'3'}"), NULL);
+    hd_options options = { .lenient = true };
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    assert_int_equal(hd_read_memory(text, strlen(text), NULL, &d, &err), HD_OVERFLOW);
+    assert_null(d);
+    assert_true(err.offset < strlen(text) && err.line > 1);
+    assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, &err), HD_OK);
+    assert_int_equal(hd_dump_warning_count(d), 1);
+    assert_true(hd_dump_heap(d, 0)->breakdown->entries.bytes[0] == UINT64_MAX - 1);
+    hd_dump_free(d);
+    free(text);
+}
+
+static void gzip_is_named(void **state) {
+    (void)state;
+    hd_dump *d;
+    hd_error err = { 0 };
+    assert_int_equal(hd_read_memory("\x1f\x8b\x08", 3, NULL, &d, &err), HD_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "gzip"));
+}
+
 static void what_is_no_trace_is_an_unknown_format(void **state) {
     (void)state;
     static const char *const texts[] = { "", "x", "5", "'traceEvents'", "\xef\xbb\xbf", "   ", "\xef\xbb", "<html>", "null" };
@@ -325,6 +349,8 @@ int main(void) {
         cmocka_unit_test(events_that_are_malformed),
         cmocka_unit_test(v2_heaps_that_are_malformed),
         cmocka_unit_test(syntax_errors_cost_the_rest),
+        cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
+        cmocka_unit_test(gzip_is_named),
         cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

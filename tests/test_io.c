@@ -479,6 +479,55 @@ static void a_new_file_replaces_an_old_one(void **state) {
     assert_int_equal(entries(dir, false), 1);
 }
 
+static void a_link_stays_and_its_file_keeps_its_permissions(void **state) {
+    char link[256];
+    const char *path = in_dir("target");
+    struct stat st;
+    hd_file file;
+    (void)state;
+    snprintf(link, sizeof link, "%s/link", dir);
+    assert_int_equal(symlink("target", link), 0);
+    for (int i = 0; i < 2; i++) {            /* a link to nothing first */
+        assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
+        assert_int_equal(write_to(&file, "text"), HD_OK);
+        assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+        assert_file(path, "text");
+        assert_int_equal(lstat(link, &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        if (i) {
+            assert_int_equal(stat(path, &st), 0);
+            assert_int_equal(st.st_mode & 0777, 0600);
+        }
+        assert_int_equal(chmod(path, 0600), 0);
+    }
+    unlink(link);
+    assert_int_equal(symlink("link", link), 0); /* to itself */
+    assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
+    hd_file_discard(&file);
+}
+
+static void a_pipe_is_written_to(void **state) {
+    const char *path = in_dir("pipe");
+    char text[8] = "";
+    struct stat st;
+    hd_file file;
+    int fd;
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDONLY | O_NONBLOCK);
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_int_equal(read(fd, text, sizeof text), 4);
+    assert_string_equal(text, "text");
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    hd_file_discard(&file);
+    assert_int_equal(access(path, F_OK), 0);
+    close(fd);
+}
+
 static void other_peoples_files_are_left_alone(void **state) {
     const char *path = in_dir("f");
     hd_file file;
@@ -623,6 +672,7 @@ int main(void) {
         T(a_buffer_grows_and_stays_whole), T(a_buffer_is_used_again), T(stdio_files_are_written),
         T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
         T(a_discarded_file_leaves_nothing), T(a_new_file_replaces_an_old_one),
+        T(a_link_stays_and_its_file_keeps_its_permissions), T(a_pipe_is_written_to),
         T(other_peoples_files_are_left_alone), T(a_failed_commit_leaves_what_was),
         T(paths_that_cannot_be_are_refused), T(a_full_disk_is_told),
         T(a_file_with_a_gap_is_not_committed),

@@ -323,6 +323,23 @@ static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
     c->lifetime = lifetime;
 }
 
+static void a_block_put_back_was_not_freed(void **state) {
+    callbacks c = { 0, 0, 0, 0, { 0, 0, 0, 0 } };
+    hd_recorder_desc desc = { .on_free = on_free, .user = &c };
+    hd_allocation taken;
+    (void)state;
+    create(&desc);
+    hd_record_alloc(rec, at(1), 10, NULL);
+    assert_true(hd_record_take(rec, at(1), &taken));
+    hd_record_restore(rec, &taken);
+    assert_int_equal(c.freed, 0);
+    assert_true(hd_record_take(rec, at(1), &taken));
+    hd_record_drop(rec, &taken);
+    assert_int_equal(c.freed, 1);
+    assert_int_equal(c.last.size, 10);
+    assert_stats((hd_recorder_stats){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
+}
+
 static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state) {
     callbacks c = { 0, 0, UINT32_MAX - 1, 0, { 0, 0, 0, 0 } };
     hd_recorder_desc desc = { { NULL, HD_CAPTURE_NATIVE_STACK, NULL, 0, unwind, &c }, 0, on_free, clock_now, &c };
@@ -1082,6 +1099,7 @@ int main(void) {
         TEST(a_taken_block_can_be_put_back_as_it_was),
         TEST(a_suspended_thread_records_nothing),
         TEST(a_suspended_thread_records_nothing_in_leaf_calls),
+        TEST(a_block_put_back_was_not_freed),
         TEST(callbacks_get_what_they_should_and_may_use_the_recorder),
         TEST(random_recordings_give_exact_figures_and_snapshots),
         TEST(recorders_join_a_running_tracker_and_share_its_contexts),
