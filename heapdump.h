@@ -508,7 +508,7 @@ HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled);
 /* "a,b" enables these, "-c" all but c, "*" and "?" match in names. A "disabled-by-default-x" is
    enabled only by a pattern that begins with that prefix. A scope whose category is a list "a,b" is
    enabled when one of them is. Exact names come before exclusions, exclusions before patterns.
-   At most 1023 bytes: HD_INVALID. */
+   "" enables all but those that begin with disabled-by-default-. At most 1023 bytes: HD_INVALID. */
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
 /* The calling thread's context now, with a type (NULL: "[unknown]"). O(1) with a pseudo-stack.
    0 when the tracker is not running. */
