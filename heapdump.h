@@ -370,7 +370,7 @@ HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cut
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
    total may be absent and is then the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+   HD_LIMIT, HD_OVERFLOW (that sum passes 2^64). */
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries,
                                                     const hd_options *options,
                                                     hd_breakdown **out, hd_error *err);

@@ -494,7 +494,7 @@ static void memory_stays_within_its_limit(void **state) {
 static void memory_is_in_proportion_to_the_output(void **state) {
     (void)state;
     enum { CHAIN = 20000, HEAP_COUNT = 1000 };
-    static char names[HEAP_COUNT][8];
+    static char names[HEAP_COUNT][12];
     static hd_heap heaps[HEAP_COUNT];
     hd_profile *p = profile_new(2);
     hd_breakdown *b;

@@ -258,14 +258,19 @@ static void no_entries_are_a_total_of_zero(void **state) {
     assert_from_cumulative(profile_new(3), "/ / / 0 0\n");
 }
 
-static void sum_of_the_topmost_entries_stays_below_unknown(void **state) {
+static void topmost_entries_that_pass_64_bits_together_are_an_error(void **state) {
     (void)state;
     hd_profile_desc desc = { .axis_count = 1 };
     hd_profile *p = hd_profile_create(&desc, NULL);
     add_cell(p, "/a", NULL, 1, 1);
     add_cell(p, "/b", NULL, 1, 1);
     p->cells.bytes[0] = UINT64_MAX; /* as a file may say it: hd_profile_add would refuse the sum */
-    assert_from_cumulative(p, "/ 18446744073709551614 2\n/a 18446744073709551615 1\n/b 1 1\n");
+    hd_breakdown *b = NULL;
+    hd_error err;
+    assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, &err), HD_OVERFLOW);
+    assert_int_equal(err.status, HD_OVERFLOW);
+    assert_null(b);
+    hd_profile_free(p);
 }
 
 /* Where both axes give the same sum, the one that knows its blocks tells more. */
@@ -472,7 +477,7 @@ int main(void) {
         cmocka_unit_test(total_that_is_absent_is_the_larger_sum_of_the_axes),
         cmocka_unit_test(entries_that_nothing_reaches_count_as_children_of_the_total),
         cmocka_unit_test(no_entries_are_a_total_of_zero),
-        cmocka_unit_test(sum_of_the_topmost_entries_stays_below_unknown),
+        cmocka_unit_test(topmost_entries_that_pass_64_bits_together_are_an_error),
         cmocka_unit_test(total_that_is_absent_keeps_blocks_that_are_known),
         cmocka_unit_test(cutting_follows_gaps_to_the_nearest_listed_entry),
         cmocka_unit_test(heap_is_broken_down_from_either_model),
