@@ -3532,11 +3532,11 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
     return status;
 }
 
-/* A row that leads to the current one. */
 /* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
    proportion to its rows. */
 #define HD__INDENT_MOST 200
 
+/* A row that leads to the current one. */
 typedef struct hd__tree_line {
     uint64_t bytes;
     uint32_t indent;

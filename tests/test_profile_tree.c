@@ -377,6 +377,32 @@ static void very_deep_trees(void **state) {
     hd_profile_free(p);
 }
 
+/* Rows indented further than two hundred columns say their depth instead. */
+static void rows_of_deep_trees_are_bounded(void **state) {
+    (void)state;
+    enum { DEPTH = 2000 };
+    hd_profile *p = profile_new(2);
+    uint32_t at[2] = { 0, 0 };
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, 1, 1), HD_OK);
+    }
+    hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
+    hd_buffer printed = { 0 };
+    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = all }, NULL, hd_out_memory(&printed)), HD_OK);
+    char *text = calloc(1, printed.size + 1);
+    memcpy(text, printed.data, printed.size);
+    hd_buffer_free(&printed);
+    assert_non_null(strstr(text, " f\n"));
+    assert_null(strstr(text, "[100] f\n"));
+    assert_non_null(strstr(text, " [101] f\n"));
+    assert_non_null(strstr(text, " [2000] f\n"));
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) assert_true(end - line < 260);
+    free(text);
+    hd_breakdown_free(all);
+    hd_profile_free(p);
+}
+
 static void very_wide_trees(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -419,6 +445,7 @@ int main(void) {
         cmocka_unit_test(tree_stops_at_the_row_that_says_so_and_returns_what_it_said),
         cmocka_unit_test(first_axis_has_to_be_one_of_the_profile),
         cmocka_unit_test(very_deep_trees),
+        cmocka_unit_test(rows_of_deep_trees_are_bounded),
         cmocka_unit_test(very_wide_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

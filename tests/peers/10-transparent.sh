@@ -2,16 +2,10 @@
 # A program recorded gives the same output and status as unrecorded, and leaves a dump that reads.
 set -eu
 cd "$(dirname "$0")/../.."
-missing=
-for p in python3 git gcc libc6-dev sqlite3 dash; do dpkg -s $p >/dev/null 2>&1 || missing="$missing $p"; done
-if [ -n "$missing" ]; then
-  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
-  $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq $missing >/dev/null
-fi
-tool=$PWD/build/heapdump
+. tests/peers/common.sh
+must python3 git gcc libc6-dev sqlite3 dash
 work=$PWD/build/peers/transparent
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
-failed=0
 printf 'int twice(int x) { return 2 * x; }\n' > unit.c
 git init -q repo && (cd repo && for i in 1 2 3; do
   GIT_AUTHOR_DATE="2020-01-0$i 00:00" GIT_COMMITTER_DATE="2020-01-0$i 00:00" \
@@ -24,13 +18,13 @@ try() {
   "$tool" record -o "$name.json" -- "$@" > recorded.out 2> recorded.err || recorded=$?
   grep -v '^heapdump: ' recorded.err > recorded.program.err || true
   if [ $plain != "$want" ] || [ $recorded != "$want" ]; then
-    echo "FAIL $name: status $want expected, $plain unrecorded, $recorded recorded"; failed=1
+    fail "$name: status $want expected, $plain unrecorded, $recorded recorded"
   elif ! cmp -s plain.out recorded.out || ! cmp -s plain.err recorded.program.err; then
-    echo "FAIL $name: output differs"; diff plain.out recorded.out | head -5; diff plain.err recorded.program.err | head -5; failed=1
+    fail "$name: output differs"; diff plain.out recorded.out | head -5; diff plain.err recorded.program.err | head -5
   elif ! "$tool" tree --strict --exact "$name.json" > tree.out || ! grep -q '100.0%' tree.out; then
-    echo "FAIL $name: no dump that reads"; failed=1
+    fail "$name: no dump that reads"
   else
-    echo "PASS $name: $(head -1 tree.out)"
+    pass "$name: $(head -1 tree.out)"
   fi
 }
 
@@ -55,37 +49,35 @@ for s in TERM KILL ABRT; do
   status=0
   ( exec "$tool" record -o "sig$s.json" -- dash -c "kill -$s \$\$" ) > /dev/null 2>&1 || status=$?
   want=$((128 + $(kill -l $s)))
-  if [ $status = $want ]; then echo "PASS killed by $s: status $status"
-  else echo "FAIL killed by $s: status $want expected, $status found"; failed=1; fi
+  check "killed by $s" $want $status
 done
-status=0; "$tool" record -- ./no-such-program 2> /dev/null || status=$?
-if [ $status = 127 ]; then echo "PASS no such program: 127"; else echo "FAIL no such program: $status"; failed=1; fi
+check "no such program" 127 "$(status "$tool" record -- ./no-such-program)"
 
 # Children have files of their own.
-if ls gcc.cc1.*.json > /dev/null 2>&1; then echo "PASS children of gcc: $(ls gcc.*.*.json | tr '\n' ' ')"
-else echo "FAIL children of gcc left no dumps"; failed=1; fi
+if ls gcc.cc1.*.json > /dev/null 2>&1; then pass "children of gcc: $(ls gcc.*.*.json | tr '\n' ' ')"
+else fail "children of gcc left no dumps"; fi
 
 # Moments other than exit.
 "$tool" record -o peak.json --at peak -- /usr/bin/python3 -c 'x = [bytes(1000000) for _ in range(20)]; del x; print()' > /dev/null 2>&1
 bytes=$("$tool" tree --exact peak.json | awk 'NR == 1 { print $1 }')
-if [ "$bytes" -ge 20000000 ]; then echo "PASS peak: $bytes bytes"; else echo "FAIL peak: $bytes bytes"; failed=1; fi
+if [ "$bytes" -ge 20000000 ]; then pass "peak: $bytes bytes"; else fail "peak: $bytes bytes"; fi
 "$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c 'import time
 end = time.monotonic() + 0.6
 keep = []
 while time.monotonic() < end: keep.append(bytes(len(keep)))' 2> /dev/null
 dumps=$("$tool" info every.json | grep -c ' malloc ')
-if [ "$dumps" -ge 3 ]; then echo "PASS every: $dumps dumps in one trace"; else echo "FAIL every: $dumps dumps"; failed=1; fi
+if [ "$dumps" -ge 3 ]; then pass "every: $dumps dumps in one trace"; else fail "every: $dumps dumps"; fi
 "$tool" record -o signal.json --at signal -- /usr/bin/python3 -c 'import os, signal
 keep = bytes(5000000); os.kill(os.getpid(), signal.SIGUSR2); print("lives")' > signal.out 2> /dev/null
 bytes=$("$tool" tree --exact signal.json | awk 'NR == 1 { print $1 }')
-if [ "$(cat signal.out)" = lives ] && [ "$bytes" -ge 5000000 ]; then echo "PASS signal: $bytes bytes"
-else echo "FAIL signal: $bytes bytes, $(cat signal.out)"; failed=1; fi
+if [ "$(cat signal.out)" = lives ] && [ "$bytes" -ge 5000000 ]; then pass "signal: $bytes bytes"
+else fail "signal: $bytes bytes, $(cat signal.out)"; fi
 # What was written before a KILL is whole.
 "$tool" record -o killed.json --at every=0.02 -- /usr/bin/python3 -c 'import os, time
 end = time.monotonic() + 0.3
 keep = []
 while time.monotonic() < end: keep.append(bytes(100))
 os.kill(os.getpid(), 9)' > /dev/null 2>&1 || true
-if "$tool" tree --strict killed.json > /dev/null; then echo "PASS killed while dumping: the trace is whole"
-else echo "FAIL killed while dumping"; failed=1; fi
+if "$tool" tree --strict killed.json > /dev/null; then pass "killed while dumping: the trace is whole"
+else fail "killed while dumping"; fi
 exit $failed

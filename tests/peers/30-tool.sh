@@ -2,22 +2,12 @@
 # The heapdump command as its help promises: statuses, streams, JSON that a JSON reader reads.
 set -eu
 cd "$(dirname "$0")/../.."
-if ! dpkg -s jq >/dev/null 2>&1; then
-  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
-  $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq jq >/dev/null
-fi
-tool=$PWD/build/heapdump
+. tests/peers/common.sh
+must jq
 work=build/peers/tool
 rm -rf $work && mkdir -p $work
 build/examples/record_engine > $work/engine.json
 cd $work
-failed=0
-
-# check NAME WANT GOT
-check() {
-  if [ "$2" = "$3" ]; then echo "PASS $1"; else echo "FAIL $1: '$2' expected, '$3' found"; failed=1; fi
-}
-status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
 
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"

@@ -4,23 +4,13 @@
 # Debian has the viewer in Go's sources, which embed all of it for `go tool trace`.
 set -eu
 cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
 
 find_viewer() { find -L /usr/share/go-* -name trace_viewer_full.html 2>/dev/null | sort -V | tail -n 1; }
 
-missing=
-command -v chromium >/dev/null || missing="$missing chromium"
-command -v node >/dev/null || missing="$missing nodejs"
-command -v sqlite3 >/dev/null || missing="$missing sqlite3"
-[ -n "$(find_viewer)" ] || missing="$missing golang-src"
-if [ -n "$missing" ]; then
-  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
-  if ! { command -v apt-get && $sudo apt-get update -qq &&
-         DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null; then
-    echo "SKIP: the trace viewer needs$missing, which cannot be installed here"; exit 0
-  fi
-fi
+need chromium nodejs sqlite3 golang-src || skip "the trace viewer's chromium, nodejs, sqlite3 or golang-src cannot be installed here"
 viewer=$(find_viewer)
-if [ -z "$viewer" ]; then echo "SKIP: golang-src has no trace_viewer_full.html any more"; exit 0; fi
+[ -n "$viewer" ] || skip "golang-src has no trace_viewer_full.html any more"
 
 work=$PWD/build/peers/trace-viewer
 rm -rf "$work" && mkdir -p "$work/raw"
@@ -37,9 +27,9 @@ rm -rf "$work" && mkdir -p "$work/raw"
 # Rows enough that the heap grows over several dumps.
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
               insert into t select n, hex(randomblob(20)) from c; select count(*) from t;"; }
-build/heapdump record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
-build/heapdump record --at every=0.15 -o "$work/every.json" -- sqlite3 :memory: "$(sql 100000)" > /dev/null
-build/heapdump convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
+"$tool" record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
+"$tool" record --at every=0.15 -o "$work/every.json" -- sqlite3 :memory: "$(sql 100000)" > /dev/null
+"$tool" convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
 HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
 mv "$work"/raw/heapdump.sqlite3.*.json "$work/raw.json"
 

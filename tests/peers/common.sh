@@ -1,0 +1,31 @@
+# What the scripts beside this one share; sourced from the root of the checkout.
+tool=$PWD/build/heapdump
+failed=0
+
+# need PACKAGE...: installs the Debian packages that are missing; false when they cannot be had.
+need() {
+  local p missing= sudo=
+  for p in "$@"; do dpkg -s "$p" >/dev/null 2>&1 || missing="$missing $p"; done
+  [ -n "$missing" ] || return 0
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  { command -v apt-get && $sudo apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null
+}
+
+# must PACKAGE...: what every machine of ours has.
+must() { need "$@" || { echo "FAIL: needs $*"; exit 1; }; }
+
+# skip WHY: what this machine cannot have, said where it is seen.
+skip() { echo "SKIP: $*"; exit 0; }
+
+pass() { echo "PASS $*"; }
+fail() { echo "FAIL $*"; failed=1; }
+
+# check NAME WANT GOT
+check() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: '$2' expected, '$3' found"; fi; }
+
+# status COMMAND...: prints its status; its output goes to out and err.
+status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
+
+# live FILE: bytes and blocks of the first heap of a dump
+live() { "$tool" tree --exact "$1" | awk 'NR == 1 { print $1, $3 }'; }
