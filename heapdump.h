@@ -3710,6 +3710,11 @@ typedef struct hd__thread {
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
     volatile uint32_t suspended; /* recorders ignore this thread */
     uint32_t nodes[HD_MAX_FRAMES + 1];
+    /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
+       one are the same. */
+    uint32_t native_count, native_root; /* native_root: the context it stands on */
+    uint32_t native_nodes[HD_MAX_FRAMES];
+    const void *native_pcs[HD_MAX_FRAMES];
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__this;
@@ -4033,6 +4038,7 @@ static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
         t->depth = 0;
+        t->native_count = 0;
         t->session = hd__tracker.session;
     }
     return t;
@@ -4078,26 +4084,36 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void) {
     return hd_tracker_running() ? hd__thread_stack()->depth : 0;
 }
 
-static uint32_t hd__tracker_native(hd_contexts *contexts, uint32_t node) {
+static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     const void *pcs[HD_MAX_FRAMES + 1];
-    size_t max = hd__tracker.max_frames, n = hd__tracker.unwind(hd__tracker.user, pcs, max + 1);
+    uint32_t max = hd__tracker.max_frames, i = 0;
+    size_t n = hd__tracker.unwind(hd__tracker.user, pcs, (size_t)max + 1);
     if (n > max) {
         hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
         n = max;
     }
-    while (n-- && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n], &node) == HD_OK) {}
+    if (t->native_root != node) t->native_count = 0;
+    t->native_root = node;
+    while (i < n && i < t->native_count && t->native_pcs[i] == pcs[n - 1 - i]) i++;
+    if (i) node = t->native_nodes[i - 1];
+    for (; i < n && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n - 1 - i], &node) == HD_OK; i++) {
+        t->native_pcs[i] = pcs[n - 1 - i];
+        t->native_nodes[i] = node;
+    }
+    t->native_count = i;
     return node;
 }
 
 HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
+    hd__thread *t;
     uint32_t node = 0;
     if (!contexts) return 0;
-    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK)
-        node = hd__thread_top(hd__thread_stack());
+    t = hd__thread_stack();
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(t);
     if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
-        node = hd__tracker_native(contexts, node);
+        node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
     return node;
 }

@@ -9,7 +9,7 @@
      HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
      HEAPDUMP_DEPTH  frames kept per stack [48]
 
-   The malloc family is interposed; stacks come from libunwind; the type of a block is the object
+   The malloc family is interposed; stacks come from unwind.h, and from libunwind where that declines; the type of a block is the object
    that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
    may write one, and nothing is ever printed. */
 
@@ -31,6 +31,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #define HEAPDUMP_STATIC
 #include "../heapdump.h"
+#include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -246,19 +247,34 @@ static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t contex
     return hd_cstr(slash && slash[1] ? slash + 1 : m->path);
 }
 
-/* Return addresses, innermost first, without the frames of this library. */
-static size_t unwind(void *user, const void **pcs, size_t capacity) {
+/* The frame that called the hook. */
+static __thread unwind_frame caller __attribute__((tls_model("initial-exec")));
+#define CALLER()                                                                        \
+    (unwind_frame) {                                                                    \
+        (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16, \
+            *(uintptr_t *)__builtin_frame_address(0)                                    \
+    }
+
+static bool is_own(const void *pc) { return (uintptr_t)pc >= own_start && (uintptr_t)pc < own_end; }
+
+/* Stacks that unwind_from declines. Slow, and from here on outward. */
+static size_t unwind_slowly(const void **pcs, size_t capacity) {
     enum { OWN = 12 };
     void *found[HD_MAX_FRAMES + 1 + OWN];
-    int n, skip = 0;
-    (void)user;
-    n = unw_backtrace(found, (int)capacity + OWN);
+    int n = unw_backtrace(found, (int)capacity + OWN), skip = 0;
     if (n < 0) n = 0;
-    while (skip < n && (uintptr_t)found[skip] >= own_start && (uintptr_t)found[skip] < own_end) skip++;
+    while (skip < n && is_own(found[skip])) skip++;
     n -= skip;
     if ((size_t)n > capacity) n = (int)capacity;
     memcpy(pcs, found + skip, (size_t)n * sizeof *pcs);
     return (size_t)n;
+}
+
+/* Return addresses, innermost first, without the frames of this library. */
+static size_t unwind(void *user, const void **pcs, size_t capacity) {
+    size_t n = unwind_from(caller, pcs, capacity);
+    (void)user;
+    return n ? n : unwind_slowly(pcs, capacity);
 }
 
 /* Dumps. --------------------------------------------------------------------------------------- */
@@ -392,12 +408,15 @@ static void before_free(void) {
 static void fork_prepare(void) {
     pthread_mutex_lock(&dump_lock);
     hd_recorder_fork_prepare(recorder);
+    unwind_fork_prepare();
 }
 static void fork_parent(void) {
+    unwind_fork_done();
     hd_recorder_fork_parent(recorder);
     pthread_mutex_unlock(&dump_lock);
 }
 static void fork_child(void) {
+    unwind_fork_done();
     hd_recorder_fork_child(recorder);
     pthread_mutex_unlock(&dump_lock);
     own_pid = getpid();
@@ -458,6 +477,7 @@ static void start(void) {
     next_ms = started_us / 1000 + at_every_ms;
     refresh_modules();
     find_transparent();
+    unwind_start();
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     recorder = hd_recorder_create(&desc, NULL);
@@ -491,9 +511,10 @@ static bool ready(void) {
     return __builtin_expect(state == READY, 1);
 }
 
-static void *took(void *p, size_t n) {
+static void *took(void *p, size_t n, unwind_frame from) {
     if (p) {
         int saved = errno;
+        caller = from;
         hd_record_alloc(recorder, p, n, NULL);
         if (__builtin_expect(at, 0)) after_call();
         errno = saved;
@@ -512,7 +533,7 @@ static void gave(void *p) {
 EXPORT void *malloc(size_t n) {
     bool on = ready();
     void *p = real.malloc ? real.malloc(n) : bootstrap_take(n);
-    return on ? took(p, n) : p;
+    return on ? took(p, n, CALLER()) : p;
 }
 
 EXPORT void *calloc(size_t n, size_t size) {
@@ -520,7 +541,7 @@ EXPORT void *calloc(size_t n, size_t size) {
     void *p;
     if (!real.calloc) return size && n > sizeof bootstrap / size ? NULL : bootstrap_take(n * size);
     p = real.calloc(n, size);
-    return on ? took(p, n * size) : p;
+    return on ? took(p, n * size, CALLER()) : p;
 }
 
 EXPORT void free(void *p) {
@@ -530,7 +551,7 @@ EXPORT void free(void *p) {
 }
 
 /* The block is taken out before it may move, because another thread can be given its address. */
-static void *resized(void *p, size_t n, size_t size, bool array) {
+static void *resized(void *p, size_t n, size_t size, bool array, unwind_frame from) {
     hd_allocation old;
     bool taken;
     void *q;
@@ -545,7 +566,7 @@ static void *resized(void *p, size_t n, size_t size, bool array) {
         else hd_record_restore(recorder, &old);
         errno = saved;
     }
-    if (q) return took(q, array ? n * size : n);
+    if (q) return took(q, array ? n * size : n, from);
     return NULL;
 }
 
@@ -558,44 +579,44 @@ static void *resized_bootstrap(void *p, size_t n) {
 
 EXPORT void *realloc(void *p, size_t n) {
     if (p && is_bootstrap(p)) return resized_bootstrap(p, n);
-    if (ready()) return resized(p, n, 1, false);
+    if (ready()) return resized(p, n, 1, false, CALLER());
     return real.realloc ? real.realloc(p, n) : bootstrap_take(n);
 }
 
 EXPORT void *reallocarray(void *p, size_t n, size_t size) {
-    if (ready() && !(p && is_bootstrap(p))) return resized(p, n, size, true);
+    if (ready() && !(p && is_bootstrap(p))) return resized(p, n, size, true, CALLER());
     return real.reallocarray ? real.reallocarray(p, n, size) : NULL;
 }
 
 EXPORT int posix_memalign(void **p, size_t alignment, size_t n) {
     bool on = ready();
     int status = real.posix_memalign ? real.posix_memalign(p, alignment, n) : ENOMEM;
-    if (!status && on) took(*p, n);
+    if (!status && on) took(*p, n, CALLER());
     return status;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t n) {
     bool on = ready();
     void *p = real.aligned_alloc ? real.aligned_alloc(alignment, n) : NULL;
-    return on ? took(p, n) : p;
+    return on ? took(p, n, CALLER()) : p;
 }
 
 EXPORT void *memalign(size_t alignment, size_t n) {
     bool on = ready();
     void *p = real.memalign ? real.memalign(alignment, n) : NULL;
-    return on ? took(p, n) : p;
+    return on ? took(p, n, CALLER()) : p;
 }
 
 EXPORT void *valloc(size_t n) {
     bool on = ready();
     void *p = real.valloc ? real.valloc(n) : NULL;
-    return on ? took(p, n) : p;
+    return on ? took(p, n, CALLER()) : p;
 }
 
 EXPORT void *pvalloc(size_t n) {
     bool on = ready();
     void *p = real.pvalloc ? real.pvalloc(n) : NULL;
-    return on ? took(p, n) : p;
+    return on ? took(p, n, CALLER()) : p;
 }
 
 /* Ends that run no exit handlers. */
@@ -609,6 +630,7 @@ EXPORT __attribute__((noreturn)) void _Exit(int status) { _exit(status); }
 
 /* Objects are remembered before they go, for the stacks that lead through them. */
 EXPORT int dlclose(void *handle) {
+    int status;
     if (ready()) {
         hd_record_suspend();
         if (pthread_mutex_trylock(&dump_lock) == 0) {
@@ -617,5 +639,7 @@ EXPORT int dlclose(void *handle) {
         }
         hd_record_resume();
     }
-    return real.dlclose(handle);
+    status = real.dlclose(handle);
+    unwind_forget();
+    return status;
 }
