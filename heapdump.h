@@ -318,6 +318,9 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint3
    HD_OVERFLOW when the profile's totals would pass 2^64 - 2. */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t count);
+/* The same for what a sample says: `variance` of the bytes, in bytes squared. */
+HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *profile, const uint32_t *nodes,
+                                               uint64_t bytes, uint64_t count, double variance);
 
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *profile);
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *profile, uint32_t axis);
@@ -328,7 +331,11 @@ typedef struct hd_rows {
     const uint32_t *node;
     const uint64_t *bytes;
     const uint64_t *blocks;      /* number of allocations, HD_UNKNOWN when not told */
+    const double *variance;      /* of the bytes, when they are estimates; 0: exact */
 } hd_rows;
+
+/* The standard error of an estimate with this variance, in whole bytes. */
+HEAPDUMP_API uint64_t hd_standard_error(double variance);
 
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
 /* What all cells add up to; blocks that were not told count as none. */
@@ -392,6 +399,7 @@ typedef struct hd_heap {
     const char *dump;            /* id of the dump; heaps of one dump were taken together */
     uint64_t time_us;            /* microseconds, on the trace's own clock */
     const char *allocator;       /* "malloc" */
+    uint64_t sample_bytes;       /* allocated bytes per sample, on average; 0: nothing was left out */
     const hd_profile *profile;
     const hd_breakdown *breakdown;
 } hd_heap;
@@ -421,6 +429,7 @@ typedef struct hd_tree_row {
     hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
     uint64_t bytes;
     uint64_t blocks;             /* HD_UNKNOWN when not told */
+    double variance;             /* of the bytes; 0: exact */
     const hd_breakdown *breakdown;
 } hd_tree_row;
 
@@ -429,7 +438,8 @@ typedef struct hd_tree_row {
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
                                hd_error *err);
-/* The tree as text: bytes, share of the total, blocks, indented name. A frame that is its parent's
+/* The tree as text: bytes (with their standard error when they are estimates: two times in three the
+   truth is within it), share of the total, blocks, indented name. A frame that is its parent's
    only content is not indented further, unless every_route is set. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out);
@@ -1502,6 +1512,7 @@ typedef struct hd__table {
     uint32_t axis_count;
     uint32_t *node;              /* stb_ds arrays */
     uint64_t *bytes, *blocks;
+    double *variance;
     hd__index index;
     uint64_t seed;
 } hd__table;
@@ -1533,11 +1544,13 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
     if (row >= max_records)
         return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
     if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
+        !hd__room(m, t->variance, 1) ||
         !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
         return hd__no_memory(m, err);
     for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
     stbds_arrput(t->bytes, bytes);
     stbds_arrput(t->blocks, blocks);
+    stbds_arrput(t->variance, 0.0);
     return HD_OK;
 }
 
@@ -1545,6 +1558,7 @@ static void hd__table_free(hd__mem *m, hd__table *t) {
     hd__arr_free(m, t->node);
     hd__arr_free(m, t->bytes);
     hd__arr_free(m, t->blocks);
+    hd__arr_free(m, t->variance);
     hd__index_free(m, &t->index);
 }
 
@@ -1555,6 +1569,7 @@ static hd_rows hd__table_rows(const hd__table *t) {
     rows.node = t->node;
     rows.bytes = t->bytes;
     rows.blocks = t->blocks;
+    rows.variance = t->variance;
     return rows;
 }
 
@@ -2542,6 +2557,23 @@ HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint
     return HD_OK;
 }
 
+HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
+                                               uint64_t blocks, double variance) {
+    if (!(variance >= 0)) return HD_INVALID;
+    HD__TRY(hd_profile_add(p, nodes, bytes, blocks));
+    if (variance > 0) p->cells.variance[hd__table_find(&p->cells, nodes)] += variance;
+    return HD_OK;
+}
+
+/* Newton's, from above, to the nearest. */
+HEAPDUMP_API uint64_t hd_standard_error(double variance) {
+    double root = variance > 1 ? variance : 1;
+    if (!(variance > 0)) return 0;
+    if (variance >= 3.4e38) return UINT64_MAX - 1;
+    for (double next; (next = (root + variance / root) / 2) < root;) root = next;
+    return (uint64_t)(root + 0.5);
+}
+
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) {
     for (uint32_t i = parent + 1; i < (axis.end ? axis.end[parent] : axis.node_count); i++)
         if (axis.parent[i] == parent && hd_str_equal(axis.node_name[i], name)) return i;
@@ -2641,7 +2673,7 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
             at[a] = m[cells.node[(size_t)i * cells.axis_count + a]];
             m += hd_profile_axis(profile, a).node_count;
         }
-        status = hd_profile_add(p, at, cells.bytes[i], cells.blocks[i]);
+        status = hd_profile_add_estimate(p, at, cells.bytes[i], cells.blocks[i], cells.variance[i]);
         if (status) hd__fail(err, status, "%s while renaming", hd_status_text(status));
     }
     hd__strings_free(r.mem, &r.names);
@@ -2734,8 +2766,9 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
         (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
     uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
+    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
     uint32_t *order = (uint32_t *)hd__calloc(m, from->count, 2 * sizeof *order);
-    if (!node || !bytes || !blocks || !order) {
+    if (!node || !bytes || !blocks || !variance || !order) {
         if (order) hd__cfree(m, order, from->count, 2 * sizeof *order);
         return hd__no_memory(m, err);
     }
@@ -2746,6 +2779,7 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
                from->axis_count * sizeof *node);
         bytes[i] = from->bytes[order[i]];
         blocks[i] = from->blocks[order[i]];
+        variance[i] = from->variance[order[i]];
     }
     hd__cfree(m, order, from->count, 2 * sizeof *order);
     to->count = from->count;
@@ -2753,6 +2787,7 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
     to->node = node;
     to->bytes = bytes;
     to->blocks = blocks;
+    to->variance = variance;
     return HD_OK;
 }
 
@@ -2853,25 +2888,29 @@ static uint32_t hd__entry_node(const hd_breakdown *b, uint32_t entry, uint32_t a
     return b->entries.node[(size_t)entry * b->entries.axis_count + axis];
 }
 
-/* What the topmost entries add up to: the larger sum of those below the total along one axis. False
-   when that passes 2^64. */
-static bool hd__topmost(const hd_breakdown *b, const hd__children *children, uint64_t *bytes,
-                        uint64_t *blocks) {
-    uint64_t best = 0;
+/* Fills entry 0 with what the topmost entries add up to: the larger sum of those below the total along
+   one axis. False when that passes 2^64. */
+static bool hd__topmost(hd_breakdown *b, const hd__children *children) {
+    uint64_t bytes = 0, blocks = HD_UNKNOWN;
+    double variance = 0;
     bool whole = true;
-    *blocks = HD_UNKNOWN;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
         uint64_t sum = 0, count = 0;
+        double error = 0;
         for (uint32_t k = children[a].first[0]; k < children[a].first[1]; k++) {
             whole &= hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
             hd__sum_known(&count, b->entries.blocks[children[a].child[k]]);
+            error += b->entries.variance[children[a].child[k]];
         }
-        if (sum > best || (sum == best && *blocks == HD_UNKNOWN)) {
-            best = sum;
-            *blocks = count;
+        if (sum > bytes || (sum == bytes && blocks == HD_UNKNOWN)) {
+            bytes = sum;
+            blocks = count;
+            variance = error;
         }
     }
-    *bytes = best;
+    *(uint64_t *)(uintptr_t)b->entries.bytes = bytes;
+    *(uint64_t *)(uintptr_t)b->entries.blocks = blocks;
+    *(double *)(uintptr_t)b->entries.variance = variance;
     return whole;
 }
 
@@ -2880,18 +2919,22 @@ static hd_status hd__rows_with_total(hd__mem *m, hd__arena *arena, hd_rows *rows
     uint32_t axes = rows->axis_count, n = rows->count + 1;
     uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)n * axes, sizeof *node);
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *bytes);
-    if (!node || !bytes) return hd__no_memory(m, err);
+    double *variance = (double *)hd__arena_take(m, arena, n, sizeof *variance);
+    if (!node || !bytes || !variance) return hd__no_memory(m, err);
     memset(node, 0, axes * sizeof *node);
     bytes[0] = bytes[n] = 0;
+    variance[0] = 0;
     if (rows->count) {
         memcpy(node + axes, rows->node, (size_t)rows->count * axes * sizeof *node);
         memcpy(bytes + 1, rows->bytes, rows->count * sizeof *bytes);
         memcpy(bytes + n + 1, rows->blocks, rows->count * sizeof *bytes);
+        memcpy(variance + 1, rows->variance, rows->count * sizeof *variance);
     }
     rows->count = n;
     rows->node = node;
     rows->bytes = bytes;
     rows->blocks = bytes + n;
+    rows->variance = variance;
     return HD_OK;
 }
 
@@ -2912,11 +2955,8 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
     if (!status && !total && rows.count > 1) {
         status = hd__children_build(m, &scratch, b, children, err);
         if (!status) {
-            uint64_t blocks, bytes;
-            if (!hd__topmost(b, children, &bytes, &blocks))
+            if (!hd__topmost(b, children))
                 status = hd__fail(err, HD_OVERFLOW, "the topmost entries pass 2^64 bytes");
-            *(uint64_t *)(uintptr_t)b->entries.bytes = bytes;
-            *(uint64_t *)(uintptr_t)b->entries.blocks = blocks;
         }
     }
     hd__arena_free(m, &scratch);
@@ -2990,6 +3030,7 @@ HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uin
 /* A child of an entry that is being broken down. */
 typedef struct hd__candidate {
     uint64_t bytes, blocks;
+    double variance;
     hd_str name;
     uint32_t id;                 /* node or entry */
     uint32_t cells;              /* how many stand below it; export only */
@@ -3169,6 +3210,7 @@ static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32
         x->candidates[k].cells++;
         x->candidates[k].bytes += x->cells.bytes[cell];
         hd__sum_known(&x->candidates[k].blocks, x->cells.blocks[cell]);
+        x->candidates[k].variance += x->cells.variance[cell];
     }
     for (size_t k = 0; k < hd__len(x->candidates); k++) l->slot[x->candidates[k].id] = HD_NONE;
     return status;
@@ -3204,6 +3246,7 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         group.waiting = 0;
         HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
                               c->bytes, c->blocks, err));
+        stbds_arrlast(x->out.variance) = c->variance;
         stbds_arrput(x->groups, group);
         c->id = group.low;       /* from here on: where the next of its cells goes */
     }
@@ -3220,6 +3263,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     hd__mem *m = &x->mem;
     uint32_t n = x->cells.count, root[HD_MAX_AXES] = { 0 };
     uint64_t bytes = 0, blocks = 0;
+    double variance = 0;
     hd__range all;
     x->order = (uint32_t *)hd__arena_take(m, &x->arena, n, 3 * sizeof *x->order);
     if (!x->order) return hd__no_memory(m, err);
@@ -3229,8 +3273,10 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
         x->order[i] = i;
         bytes += x->cells.bytes[i];
         hd__sum_known(&blocks, x->cells.blocks[i]);
+        variance += x->cells.variance[i];
     }
     HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
+    stbds_arrlast(x->out.variance) = variance;
     memset(&all, 0, sizeof all);
     all.high = n;
     if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
@@ -3326,15 +3372,17 @@ static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *fr
     uint32_t *node =
         (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
+    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
     uint64_t *blocks;
     uint32_t n = 0;
-    if (!node || !bytes) return hd__no_memory(m, err);
+    if (!node || !bytes || !variance) return hd__no_memory(m, err);
     blocks = bytes + from->count;
     for (uint32_t i = 0; i < from->count; i++) {
         if (!listed[i]) continue;
         memcpy(node + (size_t)n * from->axis_count, from->node + (size_t)i * from->axis_count,
                from->axis_count * sizeof *node);
         bytes[n] = from->bytes[i];
+        variance[n] = from->variance[i];
         blocks[n++] = from->blocks[i];
     }
     to->count = n;
@@ -3342,6 +3390,7 @@ static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *fr
     to->node = node;
     to->bytes = bytes;
     to->blocks = blocks;
+    to->variance = variance;
     return HD_OK;
 }
 
@@ -3392,6 +3441,7 @@ typedef struct hd__walk_level {
     uint32_t next;               /* index of the child to emit next */
     uint64_t rest;               /* bytes not in children emitted so far along this axis */
     uint64_t rest_blocks;
+    double rest_variance;
 } hd__walk_level;
 
 typedef struct hd__walk {
@@ -3448,13 +3498,19 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
     return true;
 }
 
+/* What an entry holds, before any of its children was emitted. */
+static void hd__walk_whole(const hd_rows *rows, hd__walk_level *l) {
+    l->rest = rows->bytes[l->entry];
+    l->rest_blocks = rows->blocks[l->entry];
+    l->rest_variance = rows->variance[l->entry];
+}
+
 static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
     hd__walk_level level;
     level.entry = entry;
     level.turn = 0;
     level.next = w->children[w->first_axis].first[entry];
-    level.rest = w->breakdown->entries.bytes[entry];
-    level.rest_blocks = w->breakdown->entries.blocks[entry];
+    hd__walk_whole(&w->breakdown->entries, &level);
     return hd__push(&w->mem, w->levels, level);
 }
 
@@ -3473,6 +3529,8 @@ static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
             row->entry = e;
             row->bytes = rows->bytes[e];
             row->blocks = rows->blocks[e];
+            row->variance = rows->variance[e];
+            l->rest_variance -= row->variance;
             l->rest -= row->bytes < l->rest ? row->bytes : l->rest;
             if (l->rest_blocks == HD_UNKNOWN || row->blocks == HD_UNKNOWN) l->rest_blocks = HD_UNKNOWN;
             else l->rest_blocks -= row->blocks < l->rest_blocks ? row->blocks : l->rest_blocks;
@@ -3482,11 +3540,11 @@ static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
         row->entry = HD_NONE;
         row->bytes = l->rest;
         row->blocks = l->rest_blocks;
+        row->variance = l->rest_variance > 0 ? l->rest_variance : 0;
         row->name = hd_cstr("<other>");
         if (++l->turn < rows->axis_count && (w->every_route || !any)) {
             l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
-            l->rest = rows->bytes[l->entry];
-            l->rest_blocks = rows->blocks[l->entry];
+            hd__walk_whole(rows, l);
         } else {
             (void)stbds_arrpop(w->levels);
         }
@@ -3515,6 +3573,7 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
     memset(&row, 0, sizeof row);
     row.bytes = b->entries.bytes[0];
     row.blocks = b->entries.blocks[0];
+    row.variance = b->entries.variance[0];
     row.breakdown = b;
     row.name = hd_cstr("");
     if (w.first_axis >= b->entries.axis_count)
@@ -3549,7 +3608,7 @@ typedef struct hd__tree_print {
     uint64_t total;
     size_t width, blocks_width;  /* of the columns */
     hd__tree_line *above;        /* stb_ds array, by depth */
-    bool units, joins;
+    bool units, joins, estimates;
 } hd__tree_print;
 
 /* A size to the nearest tenth of the unit that suits it, or in full; returns its length. */
@@ -3583,15 +3642,18 @@ static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width)
     hd__sink_put(s, text, n);
 }
 
-static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole) {
-    char text[20], *p;
+/* Behind a sign of `sign` bytes that takes one column. */
+static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const char *sign) {
+    char text[24], *p;
     double share = whole ? (double)part / (double)whole : 0;
     uint64_t tenths = (uint64_t)((share < 1e6 ? share : 1e6) * 1000 + 0.5);
-    p = hd__digits(text, tenths % 10, 10);
+    size_t n = strlen(sign);
+    p = hd__digits(text + 4, tenths % 10, 10);
     *--p = '.';
     do *--p = (char)('0' + (tenths / 10) % 10), tenths /= 10;
     while (tenths >= 10);
-    hd__sink_right(s, p, (size_t)(text + 20 - p), 7);
+    memcpy(p -= n, sign, n);
+    hd__sink_right(s, p, (size_t)(text + 24 - p), 7 + (n > 1 ? n - 1 : 0));
     hd__sink_put(s, "%", 1);
 }
 
@@ -3610,6 +3672,11 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
         hd__sink_str(s, hd_cstr(", dump "));
         hd__sink_str(s, hd_cstr(heap->dump));
     }
+    if (heap->sample_bytes) {
+        char text[24];
+        hd__sink_str(s, hd_cstr(", sampled every "));
+        hd__sink_put(s, text, hd__size_text(text, heap->sample_bytes, true));
+    }
 }
 
 static hd_status hd__print_row(void *user, const hd_tree_row *row) {
@@ -3621,6 +3688,7 @@ static hd_status hd__print_row(void *user, const hd_tree_row *row) {
     line.indent = 0;
     if (!row->depth) {
         t->total = row->bytes;
+        t->estimates = t->heap->sample_bytes || row->variance > 0;
         t->width = hd__size_text(text, row->bytes, t->units);
         if (t->units && t->width < 10) t->width = 10;
         p = hd__digits(digits, row->blocks, 10);
@@ -3634,7 +3702,8 @@ static hd_status hd__print_row(void *user, const hd_tree_row *row) {
     }
     if (!hd__push(&t->mem, t->above, line)) return HD_OUT_OF_MEMORY;
     hd__sink_right(s, text, hd__size_text(text, row->bytes, t->units), t->width);
-    hd__print_share(s, row->bytes, t->total);
+    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
+    hd__print_share(s, row->bytes, t->total, "");
     if (t->blocks_width) {
         p = hd__digits(digits, row->blocks, 10);
         if (row->blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
@@ -4955,6 +5024,11 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
    however heaps and frames multiply. */
 
+/* The columns of a heap in heaps_v2, told apart by their first letters. "errors", standard errors, is
+   ours, as is "error" in the new format and "sample_bytes" in both: the viewer passes them over. */
+enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
+static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
+
 typedef struct hd__chrome_out {
     hd__mem mem;
     hd__arena arena;
@@ -5127,9 +5201,13 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
         else hd_json_cstr(j, "");
         if (rows->axis_count > 1 && node[1]) hd_json_key(j, "type"), hd_json_decimal(j, types[node[1]] - 1);
         if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
+        if (rows->variance[i] > 0)
+            hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->variance[i]));
         hd_json_end(j);
     }
-    hd_json_end(j), hd_json_end(j);
+    hd_json_end(j);
+    if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_hex(j, heap->sample_bytes);
+    hd_json_end(j);
 }
 
 static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char *name) {
@@ -5144,6 +5222,7 @@ static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char
         case 'n': hd_json_u64(j, ids[node[0]]); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
         case 'c': hd_json_u64(j, rows.blocks[i]); break;
+        case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
         default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
         }
     }
@@ -5176,7 +5255,6 @@ static bool hd__counts_known(const hd_profile *p) {
 }
 
 static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     hd_json *j = &o->json;
     const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
     hd_json_key(j, "heaps_v2"), hd_json_object(j);
@@ -5187,9 +5265,12 @@ static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t 
         if (!heap->profile) continue;
         HD__TRY(hd__chrome_intern(o, heap, err));
         hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
-        for (int c = 0; c < 4; c++)
-            if (*columns[c] != 'c' || hd__counts_known(heap->profile))
-                hd__chrome_column(o, heap, columns[c]);
+        for (int c = 0; c < HD__V2_COLUMNS; c++) {
+            char column = *hd__v2_columns[c];
+            if ((column != 'c' || hd__counts_known(heap->profile)) && (column != 'e' || heap->sample_bytes))
+                hd__chrome_column(o, heap, hd__v2_columns[c]);
+        }
+        if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -5372,7 +5453,7 @@ typedef struct hd__item {
 #define HD__NODE_OPEN (HD_NONE - 2)  /* being resolved: meeting it again is a cycle */
 
 typedef struct hd__entry {
-    uint64_t size, count;
+    uint64_t size, count, error;
     uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
     bool bad;                    /* complained of already */
 } hd__entry;
@@ -5380,6 +5461,7 @@ typedef struct hd__entry {
 typedef struct hd__chrome_heap {
     uint32_t process, dump, allocator;
     uint64_t offset, line;       /* of the heap in the input */
+    uint64_t sample_bytes;
     size_t first, count;         /* entries */
     bool v2;
 } hd__chrome_heap;
@@ -5697,7 +5779,7 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
 
 /* {"size":"1f","bt":"3","type":"1","count":"2"} */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, HD_NONE, HD_NONE, false };
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
@@ -5712,6 +5794,8 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
             has_size = true;
         } else if (hd__is(key, "count")) {
             HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
+        } else if (hd__is(key, "error")) {
+            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
         } else if (hd__is(key, "bt")) {
             HD__TRY(hd__chrome_string(x, value, "bt", &entry.bt, &ok));
         } else if (hd__is(key, "type")) {
@@ -5738,6 +5822,10 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     if (!ok) return HD_OK;
     HD__TRY(hd__chrome_new_heap(x, allocator, offset, false));
     HD__MEMBERS(x, key, value) {
+        if (hd__is(key, "sample_bytes")) {
+            HD__TRY(hd__chrome_u64(x, value, 16, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
+            continue;
+        }
         if (!hd__is(key, "entries")) {
             HD__TRY(hd__chrome_skip(x, value));
             continue;
@@ -5785,7 +5873,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, HD_NONE, HD_NONE, false };
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
@@ -5794,6 +5882,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         case 'n': HD__TRY(hd__chrome_string(x, token, "nodes", &id, &ok)); break;
         case 't': HD__TRY(hd__chrome_string(x, token, "types", &id, &ok)); break;
         case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
+        case 'e': HD__TRY(hd__chrome_u64(x, token, 10, "errors", &e->error, &ok)); break;
         default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
         }
         x->entries[i].bad |= !ok;
@@ -5804,24 +5893,26 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
 }
 
 static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
-    static const char *const columns[] = { "nodes", "sizes", "counts", "types" };
     uint64_t offset = x->pull.token_offset;
-    size_t first = hd__len(x->entries), length[4] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    size_t first = hd__len(x->entries), length[HD__V2_COLUMNS];
     bool ok, whole = true;
+    for (int c = 0; c < HD__V2_COLUMNS; c++) length[c] = SIZE_MAX;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
     if (!ok) return HD_OK;
     HD__TRY(hd__chrome_new_heap(x, allocator, offset, true));
     HD__MEMBERS(x, key, value) {
         int c = 0;
-        while (c < 4 && !hd__is(key, columns[c])) c++;
-        if (c == 4 || !whole) HD__TRY(hd__chrome_skip(x, value));
-        else HD__TRY(hd__chrome_column_in(x, value, first, *columns[c], &length[c], &whole));
+        while (c < HD__V2_COLUMNS && !hd__is(key, hd__v2_columns[c])) c++;
+        if (hd__is(key, "sample_bytes"))
+            HD__TRY(hd__chrome_u64(x, value, 10, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
+        else if (c == HD__V2_COLUMNS || !whole) HD__TRY(hd__chrome_skip(x, value));
+        else HD__TRY(hd__chrome_column_in(x, value, first, *hd__v2_columns[c], &length[c], &whole));
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
-    for (int c = 2; c < 4; c++)
-        if (length[c] == SIZE_MAX) length[c] = length[0];
-    ok = length[0] != SIZE_MAX && length[0] == length[1] && length[0] == length[2] && length[0] == length[3];
+    ok = length[0] != SIZE_MAX;
+    for (int c = 1; c < HD__V2_COLUMNS; c++)
+        ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
@@ -6228,11 +6319,13 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         nodes[1] = map[1][e->type];
         row = hd__table_find(&x->rows, nodes);
         if (row == HD_NONE) {
+            row = (uint32_t)hd__len(x->rows.bytes);
             HD__TRY(hd__table_add(m, &x->rows, HD_NONE - 1, nodes, e->size, e->count, x->err));
         } else {
             hd__sum(&x->rows.bytes[row], e->size);
             hd__sum_known(&x->rows.blocks[row], e->count);
         }
+        x->rows.variance[row] += (double)e->error * (double)e->error;
     }
     return HD_OK;
 }
@@ -6248,9 +6341,11 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     p->fixed[1] = axes[1];
     p->total_bytes = bytes;
     p->total_blocks = blocks;
-    for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++)
+    for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++) {
         HD__TRY(hd__table_add(&p->mem, &p->cells, HD_NONE - 1, x->rows.node + 2 * (size_t)i, x->rows.bytes[i],
                               x->rows.blocks[i], x->err));
+        p->cells.variance[i] = x->rows.variance[i];
+    }
     x->dump->mem.used += p->mem.used; /* what is left for the rest of the dump */
     return HD_OK;
 }
@@ -6283,6 +6378,7 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
     heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
     heap.time_us = dump->time_us;
     heap.allocator = hd__chrome_text(x, from->allocator).data;
+    heap.sample_bytes = from->sample_bytes;
     return heap;
 }
 
