@@ -641,6 +641,12 @@ typedef struct hd_recorder_desc {
        this, making contexts when none are given, and stops it when freed. */
     hd_tracker_desc tracker;
     uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
+    /* Record a sample only: on average one block per this many allocated bytes, each byte as likely as
+       any other, so that a block of n bytes is recorded with probability 1 - exp(-n / sample_bytes).
+       A block left out costs a few nanoseconds. Snapshots scale sizes and counts so that they are
+       unbiased estimates, and give their variance. [0: record every block] */
+    uint64_t sample_bytes;
+    uint64_t sample_seed;        /* equal seeds draw equal samples in each thread [drawn at random] */
     /* Called after a block was freed, dropped or replaced, outside of all locks. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Fills hd_allocation.time. Asked only when set; any unit, may wrap. */
@@ -654,7 +660,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
 /* Call after allocating. NULL addresses are ignored, size 0 is a block like any other, an address
    recorded already is replaced. `type` is a name that stays, or NULL. False when the block was not
-   recorded (see hd_recorder_stats). */
+   recorded (see hd_recorder_stats), or is not in the sample. */
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size,
                                   const char *type);
 /* Call before freeing, so that no other thread can be given the address in between. False when
@@ -678,12 +684,13 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
 
+/* Of a sampled recording live_bytes and peak_bytes are estimates; the rest tells of the sample. */
 typedef struct hd_recorder_stats {
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes;         /* the most live_bytes ever was */
     uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
     uint64_t replaced;           /* allocations at an address that was live: a free was missed */
-    uint64_t unknown_frees;      /* frees of addresses never seen */
+    uint64_t unknown_frees;      /* frees of addresses never seen; few of them when sampled */
     uint64_t ignored;            /* calls made while the thread was inside the recorder */
     uint64_t lost;               /* allocations there was no memory to record */
     hd_memory memory;            /* the recorder's own: registers and contexts */
@@ -3778,6 +3785,9 @@ typedef struct hd__thread {
        declares leaf: compilers take those for unable to come back here. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
     volatile uint32_t suspended; /* recorders ignore this thread */
+    uint32_t sampler;            /* number of the recorder that the next two are for */
+    uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
+    uint64_t random;
     uint32_t nodes[HD_MAX_FRAMES + 1];
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
@@ -4598,7 +4608,13 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
 /* =============================================================================== >>recorder
    Addresses are spread over shards, each a register behind a lock held for one operation. A counter
    in the thread says that the thread is inside, so that whatever the recorder's callbacks allocate
-   is passed by. Live bytes are one shared counter, because their peak is. */
+   is passed by. Live bytes are one shared counter, because their peak is.
+
+   Sampling is a Poisson process over allocated bytes: a thread counts down to its next sampled byte,
+   the gap between two being drawn from the exponential distribution. Whether a block is sampled then
+   depends on its size alone, never on other blocks, and dividing by that probability makes sums
+   unbiased (Horvitz and Thompson). A filter of counters tells most blocks that were not sampled from
+   those that were, when they are freed, by one load. */
 
 typedef struct hd__shard {
     hd__mutex lock;
@@ -4614,16 +4630,102 @@ struct hd_recorder {
     uint32_t (*clock)(void *user);
     void *user;
     uintptr_t live_bytes, peak_bytes, ignored;
+    uint64_t sample_bytes, sample_seed;
+    uint8_t *filter;             /* how many sampled blocks have this hash, 255: that or more, once;
+                                    a shard's counters change under its lock. NULL: nothing is sampled */
+    uintptr_t threads;           /* that have drawn samples */
+    uint32_t number;             /* tells recorders apart */
     uint32_t shards;
     hd__shard shard[1];          /* `shards` of them */
 };
+
+static uintptr_t hd__recorders;
+
+#define HD__FILTER_BYTES ((size_t)1 << 16)
 
 static size_t hd__recorder_size(uint32_t shards) {
     return offsetof(hd_recorder, shard) + shards * sizeof(hd__shard);
 }
 
+static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
+    return (uint32_t)(address * 0x9e3779b97f4a7c15u >> 32) & (rec->shards - 1);
+}
+
 static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
-    return &rec->shard[(address * 0x9e3779b97f4a7c15u >> 32) & (rec->shards - 1)];
+    return &rec->shard[hd__shard_number(rec, address)];
+}
+
+/* The natural logarithm of 0 < x <= 1, and 1 - exp(-x) for x >= 0: libm may not be linked. */
+static double hd__log(double x) {
+    double z, sum = 0, power;
+    int halvings = 0;
+    while (x < 0.70710678118654752) x *= 2, halvings++;
+    power = z = (x - 1) / (x + 1);
+    for (int k = 1; k < 24; k += 2, power *= z * z) sum += power / k;
+    return 2 * sum - halvings * 0.69314718055994531;
+}
+
+static double hd__decay(double x) {
+    double term = 1, sum = 0;
+    if (x > 40) return 1;
+    if (x > 0.5) {
+        double half = hd__decay(x / 2);
+        return half * (2 - half);
+    }
+    for (int k = 1; k < 16; k++) sum -= term *= -x / k;
+    return sum;
+}
+
+/* The chance that a block of this size is sampled. Empty blocks count as one byte. */
+static double hd__sample_chance(const hd_recorder *rec, uint64_t size) {
+    return hd__decay((double)(size ? size : 1) / (double)rec->sample_bytes);
+}
+
+/* What a recorded block of this size stands for. */
+static uint64_t hd__recorded_bytes(const hd_recorder *rec, uint64_t size) {
+    return rec->sample_bytes ? (uint64_t)((double)size / hd__sample_chance(rec, size) + 0.5) : size;
+}
+
+/* How many bytes up to and including the next that is sampled. */
+HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
+    double gap;
+    if (t->sampler != rec->number) {
+        t->sampler = rec->number;
+        t->random = hd__hash_u64(rec->sample_seed, HD__ADD(&rec->threads, 1));
+    }
+    t->random += 0x9e3779b97f4a7c15u;
+    gap = -hd__log((double)((hd__key_of(t->random) >> 11) + 1) / 9007199254740992.0) * (double)rec->sample_bytes;
+    return gap < 9e18 ? (uint64_t)gap + 1 : (uint64_t)9e18;
+}
+
+/* Whether a block is sampled. */
+static bool hd__sample(hd_recorder *rec, uint64_t size) {
+    hd__thread *t = &hd__this;
+    if (HD__UNLIKELY(t->sampler != rec->number)) t->until_sample = hd__sample_gap(rec, t);
+    if (!size) size = 1;
+    if (HD__LIKELY(size < t->until_sample)) {
+        t->until_sample -= size;
+        return false;
+    }
+    t->until_sample = hd__sample_gap(rec, t);
+    return true;
+}
+
+static uint8_t *hd__filter_at(const hd_recorder *rec, uint64_t address) {
+    size_t each = HD__FILTER_BYTES / rec->shards;
+    return &rec->filter[hd__shard_number(rec, address) * each +
+                        ((address * 0x9e3779b97f4a7c15u >> 40) & (each - 1))];
+}
+
+/* Under the lock of the block's shard. */
+static void hd__filter_count(const hd_recorder *rec, uint64_t address, int by) {
+    uint8_t *at = rec->filter ? hd__filter_at(rec, address) : NULL;
+    if (at && *at != 255) HD__STORE(at, (uint8_t)(*at + by));
+}
+
+/* False when nothing is recorded at this address, for sure. */
+static bool hd__maybe_recorded(const hd_recorder *rec, const void *address) {
+    return address && (!rec->filter || HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
 }
 
 /* Joins the running tracker, or starts it. */
@@ -4663,6 +4765,13 @@ HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_er
     rec->on_free = desc->on_free;
     rec->clock = desc->clock;
     rec->user = desc->user;
+    rec->number = (uint32_t)HD__ADD(&hd__recorders, 1);
+    rec->sample_bytes = desc->sample_bytes;
+    rec->sample_seed = desc->sample_seed ? desc->sample_seed : hd__seed();
+    if (rec->sample_bytes && !(rec->filter = (uint8_t *)hd__pages_take(HD__FILTER_BYTES))) {
+        hd_recorder_free(rec);
+        return hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a recorder"), (hd_recorder *)NULL;
+    }
     for (uint32_t i = 0; i < shards; i++) {
         hd__mutex_init(&rec->shard[i].lock);
         rec->shard[i].reg = hd_register_create(err);
@@ -4686,6 +4795,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec) {
         hd_register_free(rec->shard[i].reg);
         hd__mutex_free(&rec->shard[i].lock);
     }
+    hd__pages_give(rec->filter, HD__FILTER_BYTES);
     hd__pages_give(rec, hd__recorder_size(rec->shards));
 }
 
@@ -4727,11 +4837,13 @@ static bool hd__recorder_insert(hd_recorder *rec, const hd_allocation *allocatio
         shard->total_bytes += allocation->size;
         shard->total_blocks++;
     }
+    if (!status && !replaced.address) hd__filter_count(rec, allocation->address, 1);
     shard->replaced += replaced.address != 0;
     /* under the lock, so that a fork finds it in step with the registers */
     live = status ? 0
                   : HD__ADD(&rec->live_bytes,
-                            (uintptr_t)(allocation->size - (replaced.address ? replaced.size : 0)));
+                            (uintptr_t)(hd__recorded_bytes(rec, allocation->size) -
+                                        (replaced.address ? hd__recorded_bytes(rec, replaced.size) : 0)));
     hd__unlock(&shard->lock);
     if (status) return false;
     peak = HD__LOAD_RELAXED(&rec->peak_bytes);
@@ -4752,6 +4864,10 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     hd_allocation allocation;
     bool recorded;
     if (!address || !hd__recorder_enter(rec)) return false;
+    if (rec->sample_bytes && !hd__sample(rec, size)) {
+        hd__recorder_leave();
+        return false;
+    }
     allocation.address = (uint64_t)(uintptr_t)address;
     allocation.size = size;
     allocation.context = hd__recorder_context(rec, type);
@@ -4766,11 +4882,14 @@ static bool hd__recorder_remove(hd_recorder *rec, const void *address, hd_alloca
     hd__shard *shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
     hd_allocation removed;
     bool found;
-    if (!address || !hd__recorder_enter(rec)) return false;
+    if (!hd__maybe_recorded(rec, address) || !hd__recorder_enter(rec)) return false;
     hd__lock(&shard->lock);
     found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
     shard->unknown_frees += !found;
-    if (found) HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)removed.size);
+    if (found) {
+        hd__filter_count(rec, removed.address, -1);
+        HD__ADD(&rec->live_bytes, (uintptr_t)0 - (uintptr_t)hd__recorded_bytes(rec, removed.size));
+    }
     hd__unlock(&shard->lock);
     if (found && taken) *taken = removed;
     else if (found) hd__recorder_freed(rec, &removed);
@@ -4804,7 +4923,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
     hd_allocation was, is;
     uint32_t context;
     bool found;
-    if (!address || !hd__recorder_enter(rec)) return false;
+    if (!hd__maybe_recorded(rec, address) || !hd__recorder_enter(rec)) return false;
     hd__lock(&shard->lock);
     found = hd_register_find(shard->reg, at, &was);
     hd__unlock(&shard->lock);
@@ -4881,6 +5000,11 @@ HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *sta
     hd_record_resume();
 }
 
+/* What the sample of a context says. */
+typedef struct hd__estimate {
+    double bytes, blocks, variance;
+} hd__estimate;
+
 /* Live bytes and blocks by context, and the nodes of the profile that contexts become. */
 typedef struct hd__snapshot {
     hd__mem *mem;                /* the profile's */
@@ -4889,19 +5013,34 @@ typedef struct hd__snapshot {
     hd_profile *profile;
     size_t n;
     uint64_t *bytes, *blocks;    /* by context */
+    const hd_recorder *rec;
+    hd__estimate *estimates;     /* by context; NULL: nothing is sampled */
+    hd__estimate rounded;        /* what rounding has taken away so far, so that totals keep it */
     uint32_t *node, *stack;      /* by context: its backtrace node, HD_NONE when not known yet */
 } hd__snapshot;
+
+static void hd__snapshot_drop(hd__snapshot *s) {
+    if (s->bytes) hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *s->bytes);
+    if (s->estimates) hd__cfree(s->mem, s->estimates, s->n, sizeof *s->estimates);
+}
 
 /* Room for contexts below n and for those that come while the snapshot is taken. */
 static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
     size_t n = (size_t)count + count / 4 + 64;
     uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
+    hd__estimate *estimates = NULL;
     if (!sums) return false;
+    if (s->rec->sample_bytes && !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
+        hd__cfree(s->mem, sums, n, 2 * sizeof *sums);
+        return false;
+    }
     if (s->n) {
         memcpy(sums, s->bytes, s->n * sizeof *sums);
         memcpy(sums + n, s->blocks, s->n * sizeof *sums);
-        hd__cfree(s->mem, s->bytes, s->n, 2 * sizeof *sums);
+        if (estimates) memcpy(estimates, s->estimates, s->n * sizeof *estimates);
+        hd__snapshot_drop(s);
     }
+    s->estimates = estimates;
     s->bytes = sums;
     s->blocks = sums + n;
     s->n = n;
@@ -4923,6 +5062,12 @@ static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error 
     while (hd_register_next(shard->reg, &cursor, &a)) {
         whole &= hd__sum(&s->bytes[a.context], a.size);
         s->blocks[a.context]++;
+        if (s->estimates) {
+            double chance = hd__sample_chance(s->rec, a.size), size = (double)a.size;
+            s->estimates[a.context].bytes += size / chance;
+            s->estimates[a.context].blocks += 1 / chance;
+            s->estimates[a.context].variance += size * size * (1 - chance) / (chance * chance);
+        }
     }
     hd__unlock(&shard->lock);
     return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sizes in a context pass 2^64");
@@ -4960,6 +5105,14 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     return HD_OK;
 }
 
+/* To a whole number, and what that took away or added to the next one. */
+static uint64_t hd__round(double value, double *rest) {
+    double with = value + *rest;
+    uint64_t whole = with <= 0 ? 0 : with >= 1.8e19 ? UINT64_MAX - 1 : (uint64_t)(with + 0.5);
+    *rest = with - (double)whole;
+    return whole;
+}
+
 static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *err) {
     hd_frame frame = hd_contexts_frame(s->contexts, context);
     hd_str type = hd_cstr("[unknown]");
@@ -4971,7 +5124,13 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     else if (s->options->type_name)
         type = s->options->type_name(s->options->user, s->contexts, context, buffer, sizeof buffer);
     status = hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1]);
-    if (!status) status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context]);
+    if (!status && s->estimates) {
+        hd__estimate *e = &s->estimates[context];
+        status = hd_profile_add_estimate(s->profile, nodes, hd__round(e->bytes, &s->rounded.bytes),
+                                         hd__round(e->blocks, &s->rounded.blocks), e->variance);
+    } else if (!status) {
+        status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context]);
+    }
     return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
 }
 
@@ -5004,13 +5163,14 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     memset(&s, 0, sizeof s);
     s.options = options ? options : &none;
     s.contexts = rec->contexts;
+    s.rec = rec;
     desc.allocator = s.options->options.allocator;
     desc.limits = s.options->options.limits;
     hd_record_suspend();
     s.profile = hd_profile_create(&desc, err);
     if (s.profile) s.mem = &s.profile->mem;
     status = s.profile ? hd__snapshot_run(&s, rec, err) : err->status;
-    if (s.bytes) hd__cfree(s.mem, s.bytes, s.n, 2 * sizeof *s.bytes);
+    hd__snapshot_drop(&s);
     if (s.node) hd__cfree(s.mem, s.node, s.n, 2 * sizeof *s.node);
     if (status) hd_profile_free(s.profile);
     else *out = s.profile;
