@@ -40,7 +40,7 @@ static const char help[] =
     "  heapdump record -- sqlite3 app.db '.schema'    # writes heapdump.sqlite3.PID.json\n"
     "  heapdump tree --min-share 0.01 heapdump.sqlite3.1234.json\n"
     "  heapdump tree --by type --json trace.json | jq .\n"
-    "  heapdump record --at every=10 -o server.json -- ./server\n"
+    "  heapdump record --at every=10 --sample 512k -o server.json -- ./server\n"
     "  heapdump convert --to chrome --top 20 -o small.json big.json\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
@@ -63,8 +63,9 @@ typedef struct arguments {
     const char *output, *to, *by, *at;
     const char *dump, *allocator;
     uint64_t pid;
-    bool has_pid;
+    bool has_pid, stats;
     uint32_t depth;
+    uint64_t sample_bytes;       /* record: 0 for all */
     char **files;                /* what stands after the options */
     int file_count;
 } arguments;
@@ -209,6 +210,7 @@ static void json_label(hd_json *j, const hd_heap *heap) {
     json_text(j, "dump", heap->dump);
     hd_json_key(j, "time_us"), hd_json_u64(j, heap->time_us);
     json_text(j, "allocator", heap->allocator);
+    hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
 }
 
 static hd_status json_row(void *user, const hd_tree_row *row) {
@@ -220,6 +222,7 @@ static hd_status json_row(void *user, const hd_tree_row *row) {
     hd_json_key(j, "name"), hd_json_str(j, row->name);
     hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
     json_known(j, "blocks", row->blocks);
+    if (row->variance > 0) hd_json_key(j, "error"), hd_json_u64(j, hd_standard_error(row->variance));
     hd_json_end(j);
     return HD_OK;
 }
@@ -309,7 +312,7 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
         const hd_heap *heap = hd_dump_heap(dump, i);
         uint64_t bytes, blocks = 0;
         uint32_t rows;
-        char count[24] = "-";
+        char count[24] = "-", sampled[48] = "";
         if (!selected(a, heap)) continue;
         if (heap->breakdown) {
             bytes = heap->breakdown->entries.bytes[0];
@@ -321,10 +324,12 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
             rows = hd_profile_cells(heap->profile).count;
         }
         if (blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)blocks);
-        fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s\n",
+        if (heap->sample_bytes) snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
+                                         (unsigned long long)heap->sample_bytes);
+        fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n",
                 (unsigned long long)heap->pid, heap->process ? heap->process : "-",
                 heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6, heap->allocator,
-                (unsigned long long)bytes, count, rows, heap->breakdown ? "entries" : "contexts");
+                (unsigned long long)bytes, count, rows, heap->breakdown ? "entries" : "contexts", sampled);
     }
 }
 
@@ -552,9 +557,9 @@ static int record_process(const arguments *a, const char *spool, const spooled *
     if (!status) status = write_heaps(heaps, count, out);
     if (!status) {
         const hd_rows *last = &heaps[count - 1].breakdown->entries;
-        fprintf(stderr, "heapdump: wrote %s: %llu bytes in %llu blocks live%s\n", out,
-                (unsigned long long)last->bytes[0], (unsigned long long)last->blocks[0],
-                count > 1 ? " in the last of its dumps" : "");
+        fprintf(stderr, "heapdump: wrote %s: %s%llu bytes in %llu blocks live%s\n", out,
+                heaps[0].sample_bytes ? "about " : "", (unsigned long long)last->bytes[0],
+                (unsigned long long)last->blocks[0], count > 1 ? " in the last of its dumps" : "");
         if (!last->blocks[0])
             fprintf(stderr, "heapdump: %s: nothing is live, or the program brings an allocator of its own\n",
                     out);
@@ -564,6 +569,24 @@ static int record_process(const arguments *a, const char *spool, const spooled *
     free(dumps);
     free(out);
     return status;
+}
+
+/* --stats: what the recorders left of themselves in the spool, one text a process image. */
+static void show_stats(const char *spool) {
+    DIR *d = opendir(spool);
+    struct dirent *e;
+    char path[PATH_MAX], text[4096];
+    while (d && (e = readdir(d))) {
+        FILE *f;
+        size_t length = strlen(e->d_name), n;
+        if (length < 6 || strcmp(e->d_name + length - 6, ".stats")) continue;
+        snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
+        f = fopen(path, "r");
+        while (f && (n = fread(text, 1, sizeof text, f)) > 0) fwrite(text, 1, n, stderr);
+        if (f) fclose(f);
+        unlink(path);
+    }
+    if (d) closedir(d);
 }
 
 static void why_no_dump(const arguments *a) {
@@ -600,6 +623,7 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid) 
         if (is_last) image = 0;
     }
     if (!any) why_no_dump(a);
+    show_stats(spool);
     for (size_t i = 0; i < n; i++) free(files[i].name);
     free(files);
     symbols_free(&names);
@@ -656,14 +680,18 @@ static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH
 
 static void child_run(const arguments *a, const char *library, const char *spool, const char *at) {
     const char *before = getenv("LD_PRELOAD");
-    char *preload = NULL, depth[16], cwd[PATH_MAX];
+    char *preload = NULL, depth[16], sample[24], cwd[PATH_MAX];
     if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
         _exit(126);
     snprintf(depth, sizeof depth, "%u", a->depth);
     setenv("LD_PRELOAD", preload, 1);
     setenv("HEAPDUMP_SPOOL", spool, 1);
     setenv("HEAPDUMP_AT", at, 1);
+    snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
     setenv("HEAPDUMP_DEPTH", depth, 1);
+    setenv("HEAPDUMP_SAMPLE", sample, 1);
+    if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
+    else unsetenv("HEAPDUMP_STATS");
     if (getcwd(cwd, sizeof cwd)) setenv("HEAPDUMP_DIR", cwd, 1);
     execvp(a->files[0], a->files);
     fprintf(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
@@ -820,6 +848,8 @@ enum {
     OPT_DUMP,
     OPT_ALLOCATOR,
     OPT_DEPTH,
+    OPT_SAMPLE,
+    OPT_STATS,
     OPT_ALL,
     OPT_EXACT
 };
@@ -838,6 +868,8 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "dump", required_argument, NULL, OPT_DUMP },
                                               { "allocator", required_argument, NULL, OPT_ALLOCATOR },
                                               { "depth", required_argument, NULL, OPT_DEPTH },
+                                              { "sample", required_argument, NULL, OPT_SAMPLE },
+                                              { "stats", no_argument, NULL, OPT_STATS },
                                               { "every-route", no_argument, NULL, OPT_ALL },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
@@ -853,7 +885,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "record", record, "o at depth", "record [OPTIONS] -- PROGRAM ARGS...",
+    { "record", record, "o at depth sample stats", "record [OPTIONS] -- PROGRAM ARGS...",
       "Runs the program and writes what is live on its heap, by call stack and by object that asked,\n"
       "as a trace for the trace viewer. Its children are recorded too, each into its own file.\n\n"
       "  -o, --output FILE      [heapdump.PROGRAM.PID.json]\n"
@@ -861,7 +893,10 @@ static const command commands[] = {
       "  --at peak              when the most bytes were live, to within 2 percent\n"
       "  --at every=SECONDS     again and again, and at exit\n"
       "  --at signal[=NAME]     when it gets USR2, or USR1, INT, TERM, HUP\n"
-      "  --depth N              frames kept per stack, up to 128 [48]\n", true, false },
+      "  --depth N              frames kept per stack, up to 128 [48]\n"
+      "  --sample BYTES         record one block per BYTES allocated, on average, and estimate from\n"
+      "                         these: costs next to nothing (512k is usual) [every block, exactly]\n"
+      "  --stats                tell what the recording itself cost\n", true, false },
     { "tree", tree, "o json by every-route exact", "tree [OPTIONS] FILE...",
       "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
       "is not listed, <self> what a frame holds beside its callees, ': name' a type.\n\n"
@@ -921,6 +956,8 @@ static bool take_option(arguments *a, int option) {
         if (!parse_bytes(optarg, &n) || !n || n > HD_MAX_FRAMES) return false;
         a->depth = (uint32_t)n;
         return true;
+    case OPT_SAMPLE: return parse_bytes(optarg, &a->sample_bytes) && a->sample_bytes;
+    case OPT_STATS: a->stats = true; return true;
     case OPT_JSON: a->json = true; return true;
     case OPT_STRICT: a->strict = true; return true;
     case OPT_ALL: a->every_route = true; return true;

@@ -8,6 +8,9 @@
      HEAPDUMP_DIR    directory for heapdump.PROGRAM.PID.json [.]
      HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
      HEAPDUMP_DEPTH  frames kept per stack [48]
+     HEAPDUMP_SAMPLE bytes allocated per block that is sampled, on average; 0: every block [0]
+     HEAPDUMP_STATS  1: leave PID.STARTED.stats in the spool, or heapdump.PROGRAM.PID.stats: a text
+                     that says what the recording cost
 
    The malloc family is interposed; stacks come from unwind.h, and from libunwind where that declines; the type of a block is the object
    that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
@@ -82,6 +85,7 @@ static uint64_t at_every_ms, next_ms, started_us;
 static uint64_t peak_at;         /* live bytes at which the next dump of the peak is due */
 static unsigned dumps;           /* written by this process */
 static uint32_t calls;
+static uint64_t sample_bytes;
 static volatile sig_atomic_t pending;
 static char spool[2048], directory[2048], program[256];
 static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -277,6 +281,101 @@ static size_t unwind(void *user, const void **pcs, size_t capacity) {
     return n ? n : unwind_slowly(pcs, capacity);
 }
 
+/* What recording costs. ------------------------------------------------------------------------ */
+
+/* With HEAPDUMP_STATS, every 64th call of a thread is timed. */
+static bool timing;
+static struct { uint64_t calls, timed, nanoseconds, dumps, dump_nanoseconds; } cost;
+
+static uint64_t now_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Nanoseconds since `began`, less what asking for the time takes. */
+static uint64_t elapsed(uint64_t began) {
+    uint64_t end = now_ns(CLOCK_MONOTONIC), asked = now_ns(CLOCK_MONOTONIC) - end;
+    return end - began > asked ? end - began - asked : 0;
+}
+
+/* When this call is one to time: when it began; else 0. */
+static uint64_t timed_call(void) {
+    static __thread uint32_t n __attribute__((tls_model("initial-exec")));
+    if (++n & 63) return 0;
+    __atomic_add_fetch(&cost.calls, 64, __ATOMIC_RELAXED);
+    return now_ns(CLOCK_MONOTONIC);
+}
+
+static void timed_call_ends(uint64_t began) {
+    if (!began) return;
+    __atomic_add_fetch(&cost.timed, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&cost.nanoseconds, elapsed(began), __ATOMIC_RELAXED);
+}
+
+/* "label: N" and what stands behind it, without stdio. */
+static char *figure(char *to, const char *end, const char *label, uint64_t value, const char *unit) {
+    to = text(to, end, label);
+    to = number(to, end, value, 10);
+    return text(to, end, unit);
+}
+
+static char *percent(char *to, const char *end, uint64_t part, uint64_t whole, const char *unit) {
+    uint64_t tenths = whole ? (part * 1000 + whole / 2) / whole : 0;
+    to = figure(to, end, "", tenths / 10, ".");
+    return figure(to, end, "", tenths % 10, unit);
+}
+
+/* The text of --stats; returns its end. */
+static char *describe_cost(char *p, const char *end) {
+    hd_recorder_stats r;
+    unwind_stats u = { 0 };
+    uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), each, hooks;
+    hd_recorder_get_stats(recorder, &r);
+    unwind_add_stats(&u);
+    each = cost.timed ? cost.nanoseconds / cost.timed : 0;
+    hooks = each * cost.calls;
+    p = text(text(p, end, "heapdump: what recording "), end, program);
+    p = figure(p, end, " (", (uint64_t)own_pid, ") cost:\n");
+    p = figure(p, end, "  hooks    ", hooks / 1000000, " ms of ");
+    p = figure(p, end, "", cpu / 1000000, " ms of processor time (");
+    p = percent(p, end, hooks, cpu, " %): ");
+    p = figure(p, end, "", cost.calls, " calls of ");
+    p = figure(p, end, "", each, " ns, by timing one in 64\n");
+    p = figure(p, end, sample_bytes ? "  sampled  " : "  blocks   ", r.total_blocks, sample_bytes ? " blocks" : " recorded");
+    p = figure(p, end, ", ", r.live_blocks, " live");
+    if (sample_bytes) p = figure(p, end, "; one per ", sample_bytes, " bytes allocated");
+    p = figure(p, end, ", ", r.lost, " lost for want of memory");
+    p = figure(p, end, ", ", r.ignored, " calls from inside the recorder\n");
+    p = figure(p, end, "  stacks   ", u.stacks, " of ");
+    p = percent(p, end, u.frames, u.stacks * 100, " frames each: ");
+    p = percent(p, end, u.shadowed, u.frames, " % of the frames known from the stack before, ");
+    p = figure(p, end, "", u.rules, " unwind rules read, ");
+    p = figure(p, end, "", u.declined, " stacks left to libunwind\n");
+    p = figure(p, end, "  contexts ", hd_contexts_count(hd_recorder_contexts(recorder)), " of them\n");
+    p = figure(p, end, "  memory   ", r.memory.resident >> 10, " KiB for registers and contexts");
+    p = figure(p, end, ", ", u.memory >> 10, " KiB for unwinding\n");
+    p = figure(p, end, "  dumps    ", cost.dumps, " written in ");
+    return figure(p, end, "", cost.dump_nanoseconds / 1000000, " ms\n");
+}
+
+static void write_cost(void) {
+    char path[4096], *p = path, *end = path + 4000, told[2048];
+    hd_file file;
+    if (*spool) {
+        p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
+        p = number(text(p, end, "."), end, started_us, 10);
+    } else {
+        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
+        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
+    }
+    text(p, end, ".stats");
+    p = describe_cost(told, told + sizeof told - 1);
+    if (hd_file_create(path, &file, NULL)) return;
+    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK) hd_file_commit(&file, NULL);
+    else hd_file_discard(&file);
+}
+
 /* Dumps. --------------------------------------------------------------------------------------- */
 
 /* Where the next dump goes: into the spool while that is there. */
@@ -317,6 +416,7 @@ static void write_dump(void) {
     heap.dump = id;
     heap.time_us = now_us() - started_us;
     heap.allocator = "malloc";
+    heap.sample_bytes = sample_bytes;
     heap.profile = profile;
     dump_path(path, true);
     open = *spool && hd_file_create(path, &file, NULL) == HD_OK;
@@ -338,7 +438,10 @@ static void dump(void) {
     if (state != READY || getpid() != own_pid) return;
     hd_record_suspend();
     if (pthread_mutex_trylock(&dump_lock) == 0) {
+        uint64_t began = now_ns(CLOCK_MONOTONIC);
         write_dump();
+        cost.dumps++;
+        cost.dump_nanoseconds += elapsed(began);
         pthread_mutex_unlock(&dump_lock);
     }
     hd_record_resume();
@@ -353,6 +456,11 @@ static void dump_at_end(void) {
     if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && !dumps)) dump();
     if (at == AT_PEAK && hd_recorder_live_bytes(recorder) >= peak_at) dump();
     if (at == AT_SIGNAL && pending) dump();
+    if (timing) {
+        hd_record_suspend();
+        write_cost();
+        hd_record_resume();
+    }
 }
 
 static void on_end(int status, void *user) {
@@ -442,6 +550,7 @@ static void find_real(void) {
 }
 
 static void read_environment(hd_tracker_desc *tracker) {
+    const char *sample = getenv("HEAPDUMP_SAMPLE"), *stats = getenv("HEAPDUMP_STATS");
     const char *s = getenv("HEAPDUMP_AT"), *depth = getenv("HEAPDUMP_DEPTH"), *d = getenv("HEAPDUMP_DIR");
     const char *invoked = program_invocation_short_name;
     long frames = depth ? strtol(depth, NULL, 10) : 0;
@@ -456,6 +565,8 @@ static void read_environment(hd_tracker_desc *tracker) {
         at = AT_SIGNAL;
         at_signal = (int)strtol(s + 7, NULL, 10);
     }
+    sample_bytes = sample ? strtoull(sample, NULL, 10) : 0;
+    timing = stats && *stats == '1';
     s = getenv("HEAPDUMP_SPOOL");
     text(spool, spool + sizeof spool - 1, s ? s : "");
     if (d) text(directory, directory + sizeof directory - 1, d);
@@ -478,6 +589,7 @@ static void start(void) {
     refresh_modules();
     find_transparent();
     unwind_start();
+    desc.sample_bytes = sample_bytes;
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     recorder = hd_recorder_create(&desc, NULL);
@@ -514,9 +626,11 @@ static bool ready(void) {
 static void *took(void *p, size_t n, unwind_frame from) {
     if (p) {
         int saved = errno;
+        uint64_t began = timing ? timed_call() : 0;
         caller = from;
         hd_record_alloc(recorder, p, n, NULL);
         if (__builtin_expect(at, 0)) after_call();
+        if (timing) timed_call_ends(began);
         errno = saved;
     }
     return p;
@@ -524,9 +638,11 @@ static void *took(void *p, size_t n, unwind_frame from) {
 
 static void gave(void *p) {
     int saved = errno;
+    uint64_t began = timing ? timed_call() : 0;
     if (at == AT_PEAK) before_free();
     hd_record_free(recorder, p);
     if (__builtin_expect(at, 0)) after_call();
+    if (timing) timed_call_ends(began);
     errno = saved;
 }
 

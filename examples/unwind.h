@@ -41,6 +41,7 @@ typedef struct unwind_stats {
     uint64_t shadowed;           /* frames found in the shadow */
     uint64_t rules;              /* frames whose call frame information was interpreted */
     uint64_t declined;           /* stacks left to the caller */
+    uint64_t memory;             /* bytes */
 } unwind_stats;
 
 #if defined(__x86_64__) && defined(__ELF__)
@@ -561,6 +562,7 @@ static void unwind_forget(void) {
 }
 
 static void unwind_add_stats(unwind_stats *sum) {
+    if (unwind_sets) sum->memory += UNWIND_SETS * sizeof *unwind_sets;
     pthread_mutex_lock(&unwind_lock);
     for (const unwind_shadow *s = unwind_shadows; s; s = s->next) {
         sum->stacks += s->stats.stacks;
@@ -568,6 +570,7 @@ static void unwind_add_stats(unwind_stats *sum) {
         sum->shadowed += s->stats.shadowed;
         sum->rules += s->stats.rules;
         sum->declined += s->stats.declined;
+        sum->memory += sizeof *s;
     }
     pthread_mutex_unlock(&unwind_lock);
 }
