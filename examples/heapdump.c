@@ -561,8 +561,8 @@ static int record_process(const arguments *a, const char *spool, const spooled *
                 heaps[0].sample_bytes ? "about " : "", (unsigned long long)last->bytes[0],
                 (unsigned long long)last->blocks[0], count > 1 ? " in the last of its dumps" : "");
         if (!last->blocks[0])
-            fprintf(stderr, "heapdump: %s: nothing is live, or the program brings an allocator of its own\n",
-                    out);
+            fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
+                    out, heaps[0].sample_bytes ? " of what was sampled" : "");
     }
     breakdowns_free(heaps, count);
     for (size_t i = 0; i < read; i++) hd_dump_free(dumps[i]);

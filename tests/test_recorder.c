@@ -342,7 +342,10 @@ static void a_block_put_back_was_not_freed(void **state) {
 
 static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state) {
     callbacks c = { 0, 0, UINT32_MAX - 1, 0, { 0, 0, 0, 0 } };
-    hd_recorder_desc desc = { { NULL, HD_CAPTURE_NATIVE_STACK, NULL, 0, unwind, &c }, 0, on_free, clock_now, &c };
+    hd_recorder_desc desc = {
+        .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind, .user = &c },
+        .on_free = on_free, .clock = clock_now, .user = &c
+    };
     hd_frame frame;
     (void)state;
     create(&desc);
