@@ -899,6 +899,11 @@ HD_UNUSED static void *stbds_shmode_func(size_t elemsize, int mode);
 }
 #endif
 
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define HD__SSE2
+#endif
+
 #if defined(HEAPDUMP_NO_THREADS)
 #define HD__THREAD_LOCAL
 #elif defined(_MSC_VER)
@@ -989,10 +994,6 @@ static void hd__pages_give(void *p, size_t size) {
     (void)size;
     if (p) VirtualFree(p, 0, MEM_RELEASE);
 }
-static void hd__pages_discard(void *p, size_t size) {
-    VirtualFree(p, size, MEM_DECOMMIT);
-    VirtualAlloc(p, size, MEM_COMMIT, PAGE_READWRITE);
-}
 #else
 #ifndef MAP_ANONYMOUS
 #if defined(MAP_ANON)
@@ -1011,15 +1012,6 @@ static void *hd__pages_take(size_t size) {
 }
 static void hd__pages_give(void *p, size_t size) {
     if (p) munmap(p, hd__page_round(size));
-}
-/* The pages stay mapped and read as zero; their memory goes back to the OS. */
-static void hd__pages_discard(void *p, size_t size) {
-    int saved = errno;
-    if (size &&
-        mmap(p, size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-        memset(p, 0, size);
-    errno = saved;
 }
 #endif
 
@@ -4198,36 +4190,44 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 }
 
 /* =============================================================================== >>register
-   Each table is one run of slots ordered by key, the key being a bijective hash of the address: an
-   entry stands at its home (its key scaled to the table's size) or just behind, after larger keys.
-   So a look-up walks forward from the home until the keys get smaller, a miss ends as early as a
-   hit, an empty slot is key 0, and a table is resized by one forward pass, in place, because scaling
-   keeps the order. A table lies at the front of 1 MiB of reserved address space and takes an eighth
-   more of it when it is four fifths full. When that is used up it splits in two by the next bit of
-   the key; a directory over the top bits of the keys finds the table. Thus no call moves more than
-   one table. Tables that empty shrink and give their pages back.
-   Cost: 24 bytes a slot, 29 to 34 a live allocation; about one cache line a look-up beyond the
-   directory, which stays in the cache. */
+   Entries stand in groups of 15. A group has 16 bytes of its own: a tag per entry, 8 bits of its key
+   (the key being a bijective hash of the address), and how many entries found the group full and went
+   on to the next. A look-up compares 16 tags at once, touches an entry only where a tag agrees, and
+   stops at a group that nobody went past. The tags of a table lie together: those of 300,000 blocks
+   stay in the second-level cache, so that finding out that an address is unknown misses no cache, and
+   finding it misses one, for its entry.
+
+   The home of a key is its group when keys are scaled to the number of groups. Scaling keeps order, so
+   a table grows in place, by a ninth when it is 13/15 full, in one pass through memory. When it has
+   used up the 1 MiB of address space that is its own it splits in two by the next bit of the key; a
+   directory over the top bits finds the table. Thus no call moves more than one table. Tables that
+   empty shrink and give their pages back.
+   Cost: 25 bytes a slot, 29 to 33 a live allocation. */
 
 typedef struct hd__slot {
-    uint64_t key, size;
+    uint64_t key, size;          /* key 0: empty */
     uint32_t context, time;
 } hd__slot;
 
+enum { HD__GROUP = 15, HD__GROUP_FULL = 13, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
+
 typedef struct hd__table_of_slots {
-    hd__slot *slots;
-    uint32_t homes;              /* keys scale to 0 .. homes - 1 */
-    uint32_t length;             /* slots in use of the reserved ones; the last is always empty */
-    uint32_t count;
+    uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
+                                    went past, 255 and more for good */
+    hd__slot *slots;             /* HD__GROUP a group, behind all tags */
+    uint32_t groups;
+    uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
+    uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
 } hd__slots;
 
-/* What a table has that is empty from the start; never written to. */
-static hd__slot hd__no_slots[1];
-
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
-#define HD__SLOTS_MAX ((uint32_t)(HD__SLOTS_BYTES / sizeof(hd__slot)))
+#define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
+#define HD__GROUPS_MAX ((uint32_t)(HD__SLOTS_BYTES / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
+
+/* What a table has that is empty from the start; never written to. */
+static hd__slot hd__no_slots[HD__GROUP + 1];
 
 struct hd_register {
     uint64_t count;
@@ -4254,76 +4254,148 @@ static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
     return &reg->table[reg->directory[reg->bits ? key >> (64 - reg->bits) : 0]];
 }
 
-/* Larger keys first, so that an empty slot, key 0, ends every search. */
 static uint32_t hd__home(uint64_t key, uint32_t homes, uint32_t depth) {
-    return (uint32_t)(((~key << depth) >> 32) * homes >> 32);
+    return (uint32_t)(((key << depth) >> 32) * homes >> 32);
 }
 
-static hd__slot *hd__search(const hd__slots *t, uint64_t key) {
-    hd__slot *s = t->slots + hd__home(key, t->homes, t->depth);
-    while (s->key > key) s++;
+static uint8_t hd__tag(uint64_t key) {
+    uint8_t tag = (uint8_t)key;
+    return tag ? tag : 1;
+}
+
+/* A bit for each of the group's tags that is equal to this one. */
+static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
+#if defined(HD__SSE2)
+    __m128i found = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)tags), _mm_set1_epi8((char)tag));
+    return (uint32_t)_mm_movemask_epi8(found) & ((1u << HD__GROUP) - 1);
+#else
+    const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
+    uint32_t found = 0;
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t x = 0;
+        for (unsigned i = 0; i < 8; i++) x |= (uint64_t)tags[8 * half + i] << (8 * i);
+        x ^= pattern;
+        x = ~(((x & low7) + low7) | x | low7);          /* 0x80 where a byte was 0 */
+        found |= (uint32_t)((x >> 7) * 0x0102040810204080u >> 56) << (8 * half);
+    }
+    return found & ((1u << HD__GROUP) - 1);
+#endif
+}
+
+static unsigned hd__lowest(uint32_t bits) { return hd__log2(bits & (0 - bits)); }
+
+/* The entry of a key, its group in *at; NULL when there is none. */
+static hd__slot *hd__search(const hd__slots *t, uint64_t key, uint32_t *at) {
+    uint8_t tag = hd__tag(key);
+    for (uint32_t g = hd__home(key, t->homes, t->depth); g < t->groups; g++) {
+        const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
+        for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
+            hd__slot *s = &t->slots[(size_t)g * HD__GROUP + hd__lowest(found)];
+            if (HD__LIKELY(s->key == key)) {
+                *at = g;
+                return s;
+            }
+        }
+        if (HD__LIKELY(!tags[HD__PASSED])) break;
+    }
+    return NULL;
+}
+
+/* An entry for a key that has none; NULL when there is no place for it. */
+static hd__slot *hd__put(hd__slots *t, uint64_t key) {
+    uint32_t home = hd__home(key, t->homes, t->depth), g = home, empty = 0;
+    hd__slot *s;
+    while (g < t->groups && !(empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0))) g++;
+    if (g >= t->groups) return NULL;
+    for (; HD__UNLIKELY(home < g); home++) {
+        uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
+        if (*passed < 255) ++*passed;
+    }
+    t->tags[(size_t)g * HD__TAGS + hd__lowest(empty)] = hd__tag(key);
+    s = &t->slots[(size_t)g * HD__GROUP + hd__lowest(empty)];
+    s->key = key;
     return s;
 }
 
-/* Slots for a length in bytes of whole pages; homes for that many slots: some room at the end takes
-   what the last homes push over. */
-static uint32_t hd__length_for(uint64_t slots) {
-    uint64_t length = hd__page_round((size_t)slots * sizeof(hd__slot)) / sizeof(hd__slot);
-    return length > HD__SLOTS_MAX ? HD__SLOTS_MAX : (uint32_t)length;
-}
-static uint32_t hd__homes_for(uint32_t length) {
-    uint32_t rest = length / 8 < 64 ? length / 8 : 64;
-    return length - rest;
-}
-
-/* Where the last entry would end if these were spread over `homes`. */
-static uint32_t hd__spread_end(const hd__slot *from, uint32_t n, uint32_t homes, uint32_t depth) {
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t home = hd__home(from[i].key, homes, depth);
-        if (from[i].key) next = (home > next ? home : next) + 1;
+/* Moves entries to their places in a table, those whose keys have `bit` as `value` says (bit 0: all).
+   `from` may lie in the table, at its end or in front of the place that it goes to. False when there is no place for one. */
+static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
+    hd__slot group[HD__GROUP];
+    for (uint32_t g = 0; g < groups; g++, from += HD__GROUP) {
+        memcpy(group, from, sizeof group);
+        if (clear) memset((void *)from, 0, sizeof group);
+        for (uint32_t i = 0; i < HD__GROUP; i++) {
+            hd__slot *s;
+            if (!group[i].key || (bit && !(group[i].key & bit) == value)) continue;
+            s = hd__put(to, group[i].key);
+            if (!s) return false;
+            *s = group[i];
+        }
     }
-    return next;
+    return true;
 }
 
-/* Moves entries to their places among `homes`, leaving empty slots behind. `to` may overlap `from`
-   as long as no place lies behind the entry's old one. Returns the end of the last entry. */
-static uint32_t hd__spread(hd__slot *from, uint32_t n, hd__slot *to, uint32_t homes, uint32_t depth) {
-    static const hd__slot none = { 0, 0, 0, 0 };
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        hd__slot s = from[i];
-        uint32_t home;
-        if (!s.key) continue;
-        from[i] = none;
-        home = hd__home(s.key, homes, depth);
-        if (home > next) next = home;
-        to[next++] = s;
+/* Lays a table out over `groups` at its tags. */
+static void hd__slots_lay(hd__slots *t, uint32_t groups) {
+    t->groups = groups;
+    t->homes = groups - 1 - groups / 512;
+    t->limit = t->homes * HD__GROUP_FULL;
+    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
+}
+
+/* At least so many groups, as many as their pages hold. */
+static uint32_t hd__groups_for(uint64_t groups) {
+    uint64_t n = hd__page_round((size_t)(groups < 2 ? 2 : groups) * HD__GROUP_BYTES) / HD__GROUP_BYTES;
+    return n > HD__GROUPS_MAX ? HD__GROUPS_MAX : (uint32_t)n;
+}
+
+static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * HD__GROUP_BYTES); }
+
+/* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
+   yet, since a group moves by no more than the table grows by. */
+static void hd__slots_grow(hd__slots *t, uint32_t groups) {
+    uint32_t old = t->groups;
+    hd__slot *from = t->slots;
+    hd__slots_lay(t, groups);
+    memmove((void *)(t->slots + (size_t)(groups - old) * HD__GROUP), (void *)from, (size_t)old * HD__GROUP * sizeof *from);
+    from = t->slots + (size_t)(groups - old) * HD__GROUP;
+    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)from - t->tags));
+    hd__move(from, old, t, 0, false, true);
+}
+
+static void hd__slots_give(const hd__slots *t) {
+    if (t->slots != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
+}
+
+/* A table of its own for the `count` entries of another that a bit tells. False when there is no
+   memory, or no place for them all. */
+static bool hd__slots_from(hd__slots *t, const hd__slots *from, uint32_t count, uint32_t depth, uint64_t bit,
+                           bool value) {
+    uint32_t groups = hd__groups_for(count / 11 + 2);
+    t->tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
+    t->count = count;
+    t->depth = depth;
+    while (t->tags) {
+        hd__slots_lay(t, groups);
+        if (hd__move(from->slots, from->groups, t, bit, value, false)) return true;
+        if (groups == HD__GROUPS_MAX) break;
+        memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
+        groups = hd__groups_for((uint64_t)groups * 2);
     }
-    return next;
+    hd__pages_give(t->tags, HD__SLOTS_BYTES);
+    return false;
 }
 
-/* In place, within what is reserved: everything goes to the new end first, then forward. */
-static void hd__slots_grow(hd__slots *t, uint32_t length) {
-    uint32_t by = length - t->length, homes = hd__homes_for(length);
-    memmove(t->slots + by, t->slots, t->length * sizeof *t->slots);
-    memset((void *)t->slots, 0, (by < t->length ? by : t->length) * sizeof *t->slots);
-    hd__spread(t->slots + by, t->length, t->slots, homes, t->depth);
-    t->length = length;
-    t->homes = homes;
-}
-
-/* To the given length, or the next longer one that has a place for all. */
-static void hd__slots_shrink(hd__slots *t, uint32_t length) {
-    size_t old = hd__page_round(t->length * sizeof *t->slots), kept;
-    while (hd__spread_end(t->slots, t->length, hd__homes_for(length), t->depth) >= length)
-        length = hd__length_for((uint64_t)length + length / 4 + 1);
-    if (length >= t->length) return;
-    t->length = length;
-    t->homes = hd__homes_for(length);
-    hd__spread(t->slots, (uint32_t)(old / sizeof *t->slots), t->slots, t->homes, t->depth);
-    kept = hd__page_round(length * sizeof *t->slots);
-    if (kept < old) hd__pages_discard((char *)t->slots + kept, old - kept);
+/* Stays as it is when there is no memory, or the entries stand too close together for less. */
+static void hd__slots_shrink(hd__slots *t) {
+    hd__slots smaller;
+    if (!hd__slots_from(&smaller, t, t->count, t->depth, 0, false)) return;
+    if (smaller.groups < t->groups) {
+        hd__slots_give(t);
+        *t = smaller;
+    } else {
+        hd__slots_give(&smaller);
+    }
 }
 
 /* Arrays of the register: pages, doubled by copying. */
@@ -4358,35 +4430,26 @@ static bool hd__directory_double(hd_register *reg) {
     return true;
 }
 
-/* A table of its own for n slots' worth of entries that do not lie in it. False when there is no
-   memory, or no place for them all. */
-static bool hd__slots_from(hd__slots *t, const hd__slot *from, uint32_t n, uint32_t count, uint32_t depth) {
-    t->count = count;
-    t->depth = depth;
-    for (t->length = hd__length_for((uint64_t)count * 3 / 2 + 1);;
-         t->length = hd__length_for((uint64_t)t->length * 2)) {
-        t->homes = hd__homes_for(t->length);
-        if (hd__spread_end(from, n, t->homes, depth) < t->length) break;
-        if (t->length == HD__SLOTS_MAX) return false;
-    }
-    t->slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
-    return t->slots != NULL;
-}
-
-/* The bits that all keys of a table share, two keys at least. */
-static uint32_t hd__shared_bits(const hd__slots *t) {
-    uint32_t low = 0, high = t->length - 1, bits = 0;
-    uint64_t differ;
-    while (!t->slots[low].key) low++;
-    while (!t->slots[high].key) high--;
-    for (differ = t->slots[low].key ^ t->slots[high].key; bits < 64 && !(differ >> (63 - bits) & 1);) bits++;
-    return bits;
-}
-
 /* The directory entries of the keys that begin with the first `depth` bits of this one. */
 static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, uint32_t number) {
     size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
     for (size_t i = at; i < at + span; i++) reg->directory[i] = number;
+}
+
+/* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
+static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
+    uint64_t all = UINT64_MAX, any = 0, differ;
+    uint32_t bits = 0;
+    *with_next = 0;
+    for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
+        uint64_t key = t->slots[i].key;
+        if (!key) continue;
+        all &= key;
+        any |= key;
+        *with_next += (uint32_t)(key >> (63 - t->depth) & 1);
+    }
+    for (differ = all ^ any; bits < 63 && !(differ >> (63 - bits) & 1);) bits++;
+    return bits;
 }
 
 /* Keys that share more bits than the table's depth stand too close together: the table takes that
@@ -4399,12 +4462,12 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     while (reg->bits < depth)
         if (!hd__directory_double(reg)) return false;
     t = hd__table_of(reg, key);
-    if (!hd__slots_from(&deeper, t->slots, t->length, t->count, depth)) return false;
-    hd__spread(t->slots, t->length, deeper.slots, deeper.homes, depth);
-    hd__pages_give(t->slots, HD__SLOTS_BYTES);
+    if (!hd__slots_from(&deeper, t, t->count, depth, 0, false)) return false;
+    hd__slots_give(t);
+    memset(&none, 0, sizeof none);
     none.slots = hd__no_slots;
-    none.length = 1;             /* the empty slot that ends a search */
-    none.homes = none.count = 0;
+    none.tags = (uint8_t *)(void *)hd__no_slots;
+    none.groups = 1;
     for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
         hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, reg->tables);
         reg->table[reg->tables++] = none;
@@ -4415,40 +4478,36 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
 
 static bool hd__slots_split(hd_register *reg, uint64_t key) {
     hd__slots *t, high, low;
-    uint32_t number, old_number, bit, first = 0, n = 0;
+    uint32_t number, old_number, n, shared;
+    uint64_t bit;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     t = hd__table_of(reg, key);
-    n = hd__shared_bits(t);
-    if (n > t->depth) return n <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, n);
-    n = 0;
+    if (t->depth >= 63) return false;
+    shared = hd__shared_bits(t, &n);
+    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
-    bit = 63 - t->depth;
-    while (first < t->length && (!t->slots[first].key || t->slots[first].key >> bit & 1))
-        n += t->slots[first++].key != 0;
-    if (!hd__slots_from(&high, t->slots, first, n, t->depth + 1)) return false;
-    if (!hd__slots_from(&low, t->slots + first, t->length - first, t->count - n, t->depth + 1)) {
-        hd__pages_give(high.slots, HD__SLOTS_BYTES);
+    bit = (uint64_t)1 << (63 - t->depth);
+    if (!hd__slots_from(&high, t, n, t->depth + 1, bit, true)) return false;
+    if (!hd__slots_from(&low, t, t->count - n, t->depth + 1, bit, false)) {
+        hd__slots_give(&high);
         return false;
     }
-    hd__spread(t->slots, first, high.slots, high.homes, high.depth);
-    hd__spread(t->slots + first, t->length - first, low.slots, low.homes, low.depth);
-    hd__pages_give(t->slots, HD__SLOTS_BYTES);
+    hd__slots_give(t);
     number = reg->tables++;
     old_number = (uint32_t)(t - reg->table);
     *t = low;
     reg->table[number] = high;
-    hd__directory_point(reg, key & ~((uint64_t)1 << bit), low.depth, old_number);
-    hd__directory_point(reg, key | (uint64_t)1 << bit, low.depth, number);
+    hd__directory_point(reg, key & ~bit, low.depth, old_number);
+    hd__directory_point(reg, key | bit, low.depth, number);
     return true;
 }
 
 /* Slots for a table that has none yet. */
 static bool hd__slots_first(hd__slots *t) {
-    hd__slot *slots = (hd__slot *)hd__pages_take(HD__SLOTS_BYTES);
-    if (!slots) return false;
-    t->slots = slots;
-    t->length = hd__length_for(1);
-    t->homes = hd__homes_for(t->length);
+    uint8_t *tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!tags) return false;
+    t->tags = tags;
+    hd__slots_lay(t, hd__groups_for(1));
     return true;
 }
 
@@ -4456,8 +4515,8 @@ static bool hd__slots_first(hd__slots *t) {
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__slots *t = hd__table_of(reg, key);
     if (t->slots == hd__no_slots) return hd__slots_first(t);
-    if (t->length < HD__SLOTS_MAX) {
-        hd__slots_grow(t, hd__length_for(t->length + t->length / 8 + 1));
+    if (t->groups < HD__GROUPS_MAX) {
+        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 9 + 1));
         return true;
     }
     return hd__slots_split(reg, key);
@@ -4483,8 +4542,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
-    for (uint32_t i = 0; i < reg->tables; i++)
-        if (reg->table[i].slots != hd__no_slots) hd__pages_give(reg->table[i].slots, HD__SLOTS_BYTES);
+    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(&reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -4507,21 +4565,18 @@ static void hd__slot_show(const hd__slot *s, hd_allocation *allocation) {
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
-    hd__slot *s, *e;
-    hd__slots *t;
+    uint32_t at;
+    hd__slot *s;
     if (!key) return HD_INVALID;
     if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
     for (bool more = true;;) {
-        t = hd__table_of(reg, key);
-        s = hd__search(t, key);
-        if (s->key == key) {
+        hd__slots *t = hd__table_of(reg, key);
+        s = hd__search(t, key, &at);
+        if (s) {
             hd__slot_show(s, replaced);
             break;
         }
-        for (e = s; e->key; e++) {}
-        if (HD__LIKELY(t->count < t->homes / 16 * 13 && e + 1 < t->slots + t->length) ||
-            (!more && e + 1 < t->slots + t->length)) {
-            memmove((void *)(s + 1), (void *)s, (size_t)((char *)e - (char *)s));
+        if ((HD__LIKELY(t->count < t->limit) || !more) && t->slots != hd__no_slots && (s = hd__put(t, key))) {
             t->count++;
             reg->count++;
             if (replaced) replaced->address = 0;
@@ -4530,7 +4585,6 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
         if (!more) return HD_OUT_OF_MEMORY;
         more = hd__register_room(reg, key);
     }
-    s->key = key;
     s->size = allocation->size;
     s->context = allocation->context;
     s->time = allocation->time;
@@ -4539,10 +4593,8 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 
 static hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    hd__slot *s;
-    if (!reg->directory || !key) return NULL;
-    s = hd__search(hd__table_of(reg, key), key);
-    return s->key == key ? s : NULL;
+    uint32_t at;
+    return reg->directory && key ? hd__search(hd__table_of(reg, key), key, &at) : NULL;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -4558,21 +4610,24 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
-    hd__slot *s = hd__register_at(reg, address), *e;
+    uint64_t key = hd__key_of(address);
     hd__slots *t;
+    hd__slot *s;
+    uint32_t at;
+    if (!reg->directory || !key) return false;
+    t = hd__table_of(reg, key);
+    s = hd__search(t, key, &at);
     if (!s) return false;
-    t = hd__table_of(reg, s->key);
     hd__slot_show(s, removed);
-    /* Close the gap: move up all that follow and are not at home. */
-    for (e = s + 1; e->key && hd__home(e->key, t->homes, t->depth) < (uint32_t)(e - t->slots); e++) {}
-    memmove((void *)s, (void *)(s + 1), (size_t)((char *)e - (char *)(s + 1)));
-    memset((void *)(e - 1), 0, sizeof *e);
+    t->tags[(size_t)at * HD__TAGS + (size_t)(s - t->slots) - (size_t)at * HD__GROUP] = 0;
+    s->key = 0;
+    for (uint32_t g = hd__home(key, t->homes, t->depth); HD__UNLIKELY(g < at); g++) {
+        uint8_t *passed = &t->tags[(size_t)g * HD__TAGS + HD__PASSED];
+        if (*passed < 255) --*passed;
+    }
     t->count--;
     reg->count--;
-    if (HD__UNLIKELY(t->count < t->homes / 16 * 5)) {
-        uint32_t length = hd__length_for((uint64_t)t->count * 3 / 2 + 1);
-        if (length < t->length) hd__slots_shrink(t, length);
-    }
+    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 11 + 2)) hd__slots_shrink(t);
     return true;
 }
 
@@ -4581,7 +4636,7 @@ HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->co
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = &reg->table[cursor->table];
-        while (cursor->slot < t->length) {
+        while (cursor->slot < t->groups * HD__GROUP) {
             const hd__slot *s = &t->slots[cursor->slot++];
             if (!s->key) continue;
             hd__slot_show(s, found);
@@ -4600,7 +4655,7 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     for (uint32_t i = 0; i < reg->tables; i++) {
         if (reg->table[i].slots == hd__no_slots) continue;
         memory.reserved += HD__SLOTS_BYTES;
-        memory.resident += hd__page_round(reg->table[i].length * sizeof(hd__slot));
+        memory.resident += hd__slots_bytes(reg->table[i].groups);
     }
     return memory;
 }
