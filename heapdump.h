@@ -4214,8 +4214,7 @@ enum { HD__GROUP = 15, HD__GROUP_FULL = 13, HD__PASSED = HD__GROUP, HD__TAGS = 1
 typedef struct hd__table_of_slots {
     uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
                                     went past, 255 and more for good */
-    hd__slot *slots;             /* HD__GROUP a group, behind all tags */
-    uint32_t groups;
+    uint32_t groups;             /* of HD__GROUP slots, which lie behind all tags */
     uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
     uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
@@ -4227,7 +4226,7 @@ typedef struct hd__table_of_slots {
 #define HD__DIRECTORY_BITS 24u
 
 /* What a table has that is empty from the start; never written to. */
-static hd__slot hd__no_slots[HD__GROUP + 1];
+static uint8_t hd__no_slots[HD__GROUP_BYTES];
 
 struct hd_register {
     uint64_t count;
@@ -4237,30 +4236,34 @@ struct hd_register {
     hd__slots *table;
 };
 
-/* Bijective, 0 to 0. */
+/* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home:
+   for addresses, whose lowest bits are 0, these tell nothing of each other. */
 static uint64_t hd__key_of(uint64_t x) {
-    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
-    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
     return x ^ x >> 32;
 }
 
 static uint64_t hd__address_of(uint64_t x) {
-    x = (x ^ x >> 32) * 0xcfee444d8b59a89bu; /* the inverse of the factor above, modulo 2^64 */
-    x = (x ^ x >> 32) * 0xcfee444d8b59a89bu;
+    x = (x ^ x >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
     return x ^ x >> 32;
 }
 
 static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
-    return &reg->table[reg->directory[reg->bits ? key >> (64 - reg->bits) : 0]];
+    return &reg->table[reg->directory[key >> 1 >> (63 - reg->bits)]];
 }
 
-static uint32_t hd__home(uint64_t key, uint32_t homes, uint32_t depth) {
-    return (uint32_t)(((key << depth) >> 32) * homes >> 32);
+static uint32_t hd__home(const hd__slots *t, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * t->homes >> 32);
 }
 
 static uint8_t hd__tag(uint64_t key) {
-    uint8_t tag = (uint8_t)key;
-    return tag ? tag : 1;
+    uint8_t bits = (uint8_t)(key >> 32);
+    return (uint8_t)(bits + !bits);
+}
+
+/* The entries of a group. */
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
+    return (hd__slot *)(void *)(t->tags + (size_t)t->groups * HD__TAGS) + (size_t)group * HD__GROUP;
 }
 
 /* A bit for each of the group's tags that is equal to this one. */
@@ -4282,37 +4285,44 @@ static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #endif
 }
 
-static unsigned hd__lowest(uint32_t bits) { return hd__log2(bits & (0 - bits)); }
+static unsigned hd__lowest(uint32_t bits) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctz(bits);
+#else
+    return hd__log2(bits & (0 - bits));
+#endif
+}
 
 /* The entry of a key, its group in *at; NULL when there is none. */
 static hd__slot *hd__search(const hd__slots *t, uint64_t key, uint32_t *at) {
     uint8_t tag = hd__tag(key);
-    for (uint32_t g = hd__home(key, t->homes, t->depth); g < t->groups; g++) {
+    for (uint32_t g = hd__home(t, key);; g++) {
         const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = &t->slots[(size_t)g * HD__GROUP + hd__lowest(found)];
+            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) {
                 *at = g;
                 return s;
             }
         }
-        if (HD__LIKELY(!tags[HD__PASSED])) break;
+        if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
-    return NULL;
 }
 
 /* An entry for a key that has none; NULL when there is no place for it. */
 static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(key, t->homes, t->depth), g = home, empty = 0;
+    uint32_t home = hd__home(t, key), g = home, empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
     hd__slot *s;
-    while (g < t->groups && !(empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0))) g++;
-    if (g >= t->groups) return NULL;
-    for (; HD__UNLIKELY(home < g); home++) {
-        uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
-        if (*passed < 255) ++*passed;
+    if (HD__UNLIKELY(!empty)) {
+        while (!empty && ++g < t->groups) empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+        if (!empty) return NULL;
+        for (; home < g; home++) {
+            uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
+            if (*passed < 255) ++*passed;
+        }
     }
     t->tags[(size_t)g * HD__TAGS + hd__lowest(empty)] = hd__tag(key);
-    s = &t->slots[(size_t)g * HD__GROUP + hd__lowest(empty)];
+    s = hd__slots_at(t, g) + hd__lowest(empty);
     s->key = key;
     return s;
 }
@@ -4340,7 +4350,6 @@ static void hd__slots_lay(hd__slots *t, uint32_t groups) {
     t->groups = groups;
     t->homes = groups - 1 - groups / 512;
     t->limit = t->homes * HD__GROUP_FULL;
-    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
 }
 
 /* At least so many groups, as many as their pages hold. */
@@ -4355,16 +4364,16 @@ static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * 
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups) {
     uint32_t old = t->groups;
-    hd__slot *from = t->slots;
+    hd__slot *from = hd__slots_at(t, 0), *to;
     hd__slots_lay(t, groups);
-    memmove((void *)(t->slots + (size_t)(groups - old) * HD__GROUP), (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    from = t->slots + (size_t)(groups - old) * HD__GROUP;
-    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)from - t->tags));
-    hd__move(from, old, t, 0, false, true);
+    to = hd__slots_at(t, groups - old);
+    memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
+    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)to - t->tags));
+    hd__move(to, old, t, 0, false, true);
 }
 
 static void hd__slots_give(const hd__slots *t) {
-    if (t->slots != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
+    if (t->tags != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
 }
 
 /* A table of its own for the `count` entries of another that a bit tells. False when there is no
@@ -4377,7 +4386,7 @@ static bool hd__slots_from(hd__slots *t, const hd__slots *from, uint32_t count, 
     t->depth = depth;
     while (t->tags) {
         hd__slots_lay(t, groups);
-        if (hd__move(from->slots, from->groups, t, bit, value, false)) return true;
+        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return true;
         if (groups == HD__GROUPS_MAX) break;
         memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
@@ -4442,7 +4451,7 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = t->slots[i].key;
+        uint64_t key = hd__slots_at(t, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -4465,8 +4474,7 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     if (!hd__slots_from(&deeper, t, t->count, depth, 0, false)) return false;
     hd__slots_give(t);
     memset(&none, 0, sizeof none);
-    none.slots = hd__no_slots;
-    none.tags = (uint8_t *)(void *)hd__no_slots;
+    none.tags = hd__no_slots;
     none.groups = 1;
     for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
         hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, reg->tables);
@@ -4514,7 +4522,7 @@ static bool hd__slots_first(hd__slots *t) {
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__slots *t = hd__table_of(reg, key);
-    if (t->slots == hd__no_slots) return hd__slots_first(t);
+    if (t->tags == hd__no_slots) return hd__slots_first(t);
     if (t->groups < HD__GROUPS_MAX) {
         hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 9 + 1));
         return true;
@@ -4554,9 +4562,9 @@ HEAPDUMP_API void hd_register_free(hd_register *reg) {
     hd__pages_give(reg, sizeof *reg);
 }
 
-static void hd__slot_show(const hd__slot *s, hd_allocation *allocation) {
+static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *allocation) {
     if (!allocation) return;
-    allocation->address = hd__address_of(s->key);
+    allocation->address = address;
     allocation->size = s->size;
     allocation->context = s->context;
     allocation->time = s->time;
@@ -4573,10 +4581,10 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
         hd__slots *t = hd__table_of(reg, key);
         s = hd__search(t, key, &at);
         if (s) {
-            hd__slot_show(s, replaced);
+            hd__slot_show(s, allocation->address, replaced);
             break;
         }
-        if ((HD__LIKELY(t->count < t->limit) || !more) && t->slots != hd__no_slots && (s = hd__put(t, key))) {
+        if ((HD__LIKELY(t->count < t->limit) || !more) && t->tags != hd__no_slots && (s = hd__put(t, key))) {
             t->count++;
             reg->count++;
             if (replaced) replaced->address = 0;
@@ -4599,7 +4607,7 @@ static hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
     const hd__slot *s = hd__register_at(reg, address);
-    if (s) hd__slot_show(s, found);
+    if (s) hd__slot_show(s, address, found);
     return s != NULL;
 }
 
@@ -4618,10 +4626,10 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
     t = hd__table_of(reg, key);
     s = hd__search(t, key, &at);
     if (!s) return false;
-    hd__slot_show(s, removed);
-    t->tags[(size_t)at * HD__TAGS + (size_t)(s - t->slots) - (size_t)at * HD__GROUP] = 0;
+    hd__slot_show(s, address, removed);
+    t->tags[(size_t)at * HD__TAGS + (size_t)(s - hd__slots_at(t, at))] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(key, t->homes, t->depth); HD__UNLIKELY(g < at); g++) {
+    for (uint32_t g = hd__home(t, key); HD__UNLIKELY(g < at); g++) {
         uint8_t *passed = &t->tags[(size_t)g * HD__TAGS + HD__PASSED];
         if (*passed < 255) --*passed;
     }
@@ -4637,9 +4645,9 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = &reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = &t->slots[cursor->slot++];
+            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
             if (!s->key) continue;
-            hd__slot_show(s, found);
+            hd__slot_show(s, hd__address_of(s->key), found);
             return true;
         }
     }
@@ -4653,7 +4661,7 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
-        if (reg->table[i].slots == hd__no_slots) continue;
+        if (reg->table[i].tags == hd__no_slots) continue;
         memory.reserved += HD__SLOTS_BYTES;
         memory.resident += hd__slots_bytes(reg->table[i].groups);
     }
@@ -4703,7 +4711,7 @@ static size_t hd__recorder_size(uint32_t shards) {
 }
 
 static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
-    return (uint32_t)(address * 0x9e3779b97f4a7c15u >> 32) & (rec->shards - 1);
+    return (uint32_t)(address * 0xff51afd7ed558ccdu >> 56) & (rec->shards - 1);
 }
 
 static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
@@ -4769,7 +4777,7 @@ static bool hd__sample(hd_recorder *rec, uint64_t size) {
 static uint8_t *hd__filter_at(const hd_recorder *rec, uint64_t address) {
     size_t each = HD__FILTER_BYTES / rec->shards;
     return &rec->filter[hd__shard_number(rec, address) * each +
-                        ((address * 0x9e3779b97f4a7c15u >> 40) & (each - 1))];
+                        ((address * 0xff51afd7ed558ccdu >> 40) & (each - 1))];
 }
 
 /* Under the lock of the block's shard. */
