@@ -804,10 +804,12 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 #define HD__LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD__NOINLINE __attribute__((noinline))
+#define HD__INLINE static inline __attribute__((always_inline))
 #else
 #define HD__LIKELY(x) (x)
 #define HD__UNLIKELY(x) (x)
 #define HD__NOINLINE
+#define HD__INLINE static
 #endif
 
 /* stb_ds, as a private copy: its names renamed, its functions static, its memory ours. What a
@@ -4198,18 +4200,18 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    finding it misses one, for its entry.
 
    The home of a key is its group when keys are scaled to the number of groups. Scaling keeps order, so
-   a table grows in place, by a ninth when it is 13/15 full, in one pass through memory. When it has
+   a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory. When it has
    used up the 1 MiB of address space that is its own it splits in two by the next bit of the key; a
    directory over the top bits finds the table. Thus no call moves more than one table. Tables that
    empty shrink and give their pages back.
-   Cost: 25 bytes a slot, 29 to 33 a live allocation. */
+   Cost: 25 bytes a slot; 34 to 39 a live allocation, from a million up 29 to 33. */
 
 typedef struct hd__slot {
     uint64_t key, size;          /* key 0: empty */
     uint32_t context, time;
 } hd__slot;
 
-enum { HD__GROUP = 15, HD__GROUP_FULL = 13, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
+enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
 
 typedef struct hd__table_of_slots {
     uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
@@ -4293,17 +4295,14 @@ static unsigned hd__lowest(uint32_t bits) {
 #endif
 }
 
-/* The entry of a key, its group in *at; NULL when there is none. */
-static hd__slot *hd__search(const hd__slots *t, uint64_t key, uint32_t *at) {
+/* The entry of a key; NULL when there is none. */
+HD__INLINE hd__slot *hd__search(const hd__slots *t, uint64_t key) {
     uint8_t tag = hd__tag(key);
     for (uint32_t g = hd__home(t, key);; g++) {
         const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
             hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
-            if (HD__LIKELY(s->key == key)) {
-                *at = g;
-                return s;
-            }
+            if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
@@ -4345,11 +4344,15 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
     return true;
 }
 
+/* Slots of a group, on average, that are in use when a table grows: fewer misses while what the register
+   takes is little, less memory when it is much. */
+static uint32_t hd__full(const hd_register *reg) { return reg->tables < 64 ? 11 : 13; }
+
 /* Lays a table out over `groups` at its tags. */
-static void hd__slots_lay(hd__slots *t, uint32_t groups) {
+static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
     t->homes = groups - 1 - groups / 512;
-    t->limit = t->homes * HD__GROUP_FULL;
+    t->limit = t->homes * full;
 }
 
 /* At least so many groups, as many as their pages hold. */
@@ -4362,10 +4365,10 @@ static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * 
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
-static void hd__slots_grow(hd__slots *t, uint32_t groups) {
+static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
     hd__slot *from = hd__slots_at(t, 0), *to;
-    hd__slots_lay(t, groups);
+    hd__slots_lay(t, groups, full);
     to = hd__slots_at(t, groups - old);
     memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
     memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)to - t->tags));
@@ -4378,14 +4381,14 @@ static void hd__slots_give(const hd__slots *t) {
 
 /* A table of its own for the `count` entries of another that a bit tells. False when there is no
    memory, or no place for them all. */
-static bool hd__slots_from(hd__slots *t, const hd__slots *from, uint32_t count, uint32_t depth, uint64_t bit,
-                           bool value) {
-    uint32_t groups = hd__groups_for(count / 11 + 2);
+static bool hd__slots_from(const hd_register *reg, hd__slots *t, const hd__slots *from, uint32_t count,
+                           uint32_t depth, uint64_t bit, bool value) {
+    uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
     t->tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
     t->count = count;
     t->depth = depth;
     while (t->tags) {
-        hd__slots_lay(t, groups);
+        hd__slots_lay(t, groups, full);
         if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return true;
         if (groups == HD__GROUPS_MAX) break;
         memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
@@ -4396,9 +4399,9 @@ static bool hd__slots_from(hd__slots *t, const hd__slots *from, uint32_t count, 
 }
 
 /* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(hd__slots *t) {
+static void hd__slots_shrink(const hd_register *reg, hd__slots *t) {
     hd__slots smaller;
-    if (!hd__slots_from(&smaller, t, t->count, t->depth, 0, false)) return;
+    if (!hd__slots_from(reg, &smaller, t, t->count, t->depth, 0, false)) return;
     if (smaller.groups < t->groups) {
         hd__slots_give(t);
         *t = smaller;
@@ -4471,7 +4474,7 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     while (reg->bits < depth)
         if (!hd__directory_double(reg)) return false;
     t = hd__table_of(reg, key);
-    if (!hd__slots_from(&deeper, t, t->count, depth, 0, false)) return false;
+    if (!hd__slots_from(reg, &deeper, t, t->count, depth, 0, false)) return false;
     hd__slots_give(t);
     memset(&none, 0, sizeof none);
     none.tags = hd__no_slots;
@@ -4495,8 +4498,8 @@ static bool hd__slots_split(hd_register *reg, uint64_t key) {
     if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = (uint64_t)1 << (63 - t->depth);
-    if (!hd__slots_from(&high, t, n, t->depth + 1, bit, true)) return false;
-    if (!hd__slots_from(&low, t, t->count - n, t->depth + 1, bit, false)) {
+    if (!hd__slots_from(reg, &high, t, n, t->depth + 1, bit, true)) return false;
+    if (!hd__slots_from(reg, &low, t, t->count - n, t->depth + 1, bit, false)) {
         hd__slots_give(&high);
         return false;
     }
@@ -4511,20 +4514,20 @@ static bool hd__slots_split(hd_register *reg, uint64_t key) {
 }
 
 /* Slots for a table that has none yet. */
-static bool hd__slots_first(hd__slots *t) {
+static bool hd__slots_first(const hd_register *reg, hd__slots *t) {
     uint8_t *tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
     if (!tags) return false;
     t->tags = tags;
-    hd__slots_lay(t, hd__groups_for(1));
+    hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
     return true;
 }
 
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__slots *t = hd__table_of(reg, key);
-    if (t->tags == hd__no_slots) return hd__slots_first(t);
+    if (t->tags == hd__no_slots) return hd__slots_first(reg, t);
     if (t->groups < HD__GROUPS_MAX) {
-        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 9 + 1));
+        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
         return true;
     }
     return hd__slots_split(reg, key);
@@ -4534,7 +4537,7 @@ HD__NOINLINE static bool hd__register_first(hd_register *reg) {
     uint32_t *directory = (uint32_t *)hd__pages_take(sizeof *directory);
     hd__slots t;
     memset(&t, 0, sizeof t);
-    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(&t)) {
+    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(reg, &t)) {
         hd__pages_give(directory, sizeof *directory);
         return false;
     }
@@ -4573,13 +4576,12 @@ static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *al
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
-    uint32_t at;
     hd__slot *s;
     if (!key) return HD_INVALID;
     if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
     for (bool more = true;;) {
         hd__slots *t = hd__table_of(reg, key);
-        s = hd__search(t, key, &at);
+        s = hd__search(t, key);
         if (s) {
             hd__slot_show(s, allocation->address, replaced);
             break;
@@ -4601,8 +4603,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 
 static hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    uint32_t at;
-    return reg->directory && key ? hd__search(hd__table_of(reg, key), key, &at) : NULL;
+    return reg->directory && key ? hd__search(hd__table_of(reg, key), key) : NULL;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -4624,9 +4625,10 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
     uint32_t at;
     if (!reg->directory || !key) return false;
     t = hd__table_of(reg, key);
-    s = hd__search(t, key, &at);
+    s = hd__search(t, key);
     if (!s) return false;
     hd__slot_show(s, address, removed);
+    at = (uint32_t)((size_t)(s - hd__slots_at(t, 0)) / HD__GROUP);
     t->tags[(size_t)at * HD__TAGS + (size_t)(s - hd__slots_at(t, at))] = 0;
     s->key = 0;
     for (uint32_t g = hd__home(t, key); HD__UNLIKELY(g < at); g++) {
@@ -4635,7 +4637,8 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
     }
     t->count--;
     reg->count--;
-    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 11 + 2)) hd__slots_shrink(t);
+    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
+        hd__slots_shrink(reg, t);
     return true;
 }
 
