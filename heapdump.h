@@ -4216,7 +4216,8 @@ enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
 typedef struct hd__table_of_slots {
     uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
                                     went past, 255 and more for good */
-    uint32_t groups;             /* of HD__GROUP slots, which lie behind all tags */
+    hd__slot *slots;             /* HD__GROUP a group; they lie behind all tags */
+    uint32_t groups;
     uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
     uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
@@ -4228,30 +4229,30 @@ typedef struct hd__table_of_slots {
 #define HD__DIRECTORY_BITS 24u
 
 /* What a table has that is empty from the start; never written to. */
-static uint8_t hd__no_slots[HD__GROUP_BYTES];
+static union { uint8_t bytes[HD__GROUP_BYTES]; uint64_t aligned; } hd__none;
+#define hd__no_slots hd__none.bytes
 
 struct hd_register {
     uint64_t count;
-    uint32_t bits;               /* the directory has 1 << bits entries */
+    uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    uint32_t *directory;         /* numbers of tables; NULL while there are none */
+    hd__slots **directory;       /* NULL while there are no tables */
     hd__slots *table;
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home:
    for addresses, whose lowest bits are 0, these tell nothing of each other. */
-static uint64_t hd__key_of(uint64_t x) {
-    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
+static uint64_t hd__key_of(uint64_t address) {
+    uint64_t x = address * 0x9e3779b97f4a7c15u;
     return x ^ x >> 32;
 }
 
-static uint64_t hd__address_of(uint64_t x) {
-    x = (x ^ x >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
-    return x ^ x >> 32;
+static uint64_t hd__address_of(uint64_t key) {
+    return (key ^ key >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
 }
 
 static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
-    return &reg->table[reg->directory[key >> 1 >> (63 - reg->bits)]];
+    return reg->directory[key >> (64 - reg->bits)];
 }
 
 static uint32_t hd__home(const hd__slots *t, uint64_t key) {
@@ -4265,7 +4266,7 @@ static uint8_t hd__tag(uint64_t key) {
 
 /* The entries of a group. */
 static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
-    return (hd__slot *)(void *)(t->tags + (size_t)t->groups * HD__TAGS) + (size_t)group * HD__GROUP;
+    return t->slots + (size_t)group * HD__GROUP;
 }
 
 /* A bit for each of the group's tags that is equal to this one. */
@@ -4326,20 +4327,24 @@ static hd__slot *hd__put(hd__slots *t, uint64_t key) {
     return s;
 }
 
-/* Moves entries to their places in a table, those whose keys have `bit` as `value` says (bit 0: all).
-   `from` may lie in the table, at its end or in front of the place that it goes to. False when there is no place for one. */
+/* Moves entries to their places in a table that is empty, those whose keys have `bit` as `value` says (bit
+   0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
 static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
-    hd__slot group[HD__GROUP];
-    for (uint32_t g = 0; g < groups; g++, from += HD__GROUP) {
-        memcpy(group, from, sizeof group);
-        if (clear) memset((void *)from, 0, sizeof group);
-        for (uint32_t i = 0; i < HD__GROUP; i++) {
-            hd__slot *s;
-            if (!group[i].key || (bit && !(group[i].key & bit) == value)) continue;
-            s = hd__put(to, group[i].key);
-            if (!s) return false;
-            *s = group[i];
+    uint8_t used[HD__GROUPS_MAX];       /* slots of each group */
+    hd__slot *end = from + (size_t)groups * HD__GROUP;
+    memset(used, 0, to->groups);
+    for (; from < end; from++) {
+        hd__slot s = *from;
+        uint32_t at;
+        if (!s.key || (bit && !(s.key & bit) == value)) continue;
+        if (clear) from->key = 0;
+        for (at = hd__home(to, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            uint8_t *passed = &to->tags[(size_t)at * HD__TAGS + HD__PASSED];
+            if (*passed < 255) ++*passed;
+            if (++at == to->groups) return false;
         }
+        to->tags[(size_t)at * HD__TAGS + used[at]] = hd__tag(s.key);
+        hd__slots_at(to, at)[used[at]++] = s;
     }
     return true;
 }
@@ -4353,6 +4358,7 @@ static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
     t->homes = groups - 1 - groups / 512;
     t->limit = t->homes * full;
+    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
 }
 
 /* At least so many groups, as many as their pages hold. */
@@ -4423,17 +4429,20 @@ static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
 
 static bool hd__tables_grow(hd_register *reg) {
     uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
+    uintptr_t old = (uintptr_t)reg->table;
     if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
         return false;
     reg->capacity = capacity;
+    for (size_t i = 0; reg->directory && i < (size_t)1 << reg->bits; i++)
+        reg->directory[i] = (hd__slots *)((uintptr_t)reg->table + ((uintptr_t)reg->directory[i] - old));
     return true;
 }
 
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
-    uint32_t *doubled;
+    hd__slots **doubled;
     if (reg->bits == HD__DIRECTORY_BITS) return false;
-    doubled = (uint32_t *)hd__pages_take(2 * n * sizeof *doubled);
+    doubled = (hd__slots **)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
     hd__pages_give(reg->directory, n * sizeof *doubled);
@@ -4443,9 +4452,9 @@ static bool hd__directory_double(hd_register *reg) {
 }
 
 /* The directory entries of the keys that begin with the first `depth` bits of this one. */
-static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, uint32_t number) {
+static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__slots *t) {
     size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
-    for (size_t i = at; i < at + span; i++) reg->directory[i] = number;
+    for (size_t i = at; i < at + span; i++) reg->directory[i] = t;
 }
 
 /* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
@@ -4478,9 +4487,10 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     hd__slots_give(t);
     memset(&none, 0, sizeof none);
     none.tags = hd__no_slots;
+    none.slots = (hd__slot *)(void *)(hd__no_slots + HD__TAGS);
     none.groups = 1;
     for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, reg->tables);
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, &reg->table[reg->tables]);
         reg->table[reg->tables++] = none;
     }
     *t = deeper;
@@ -4489,7 +4499,7 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
 
 static bool hd__slots_split(hd_register *reg, uint64_t key) {
     hd__slots *t, high, low;
-    uint32_t number, old_number, n, shared;
+    uint32_t n, shared;
     uint64_t bit;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     t = hd__table_of(reg, key);
@@ -4504,12 +4514,10 @@ static bool hd__slots_split(hd_register *reg, uint64_t key) {
         return false;
     }
     hd__slots_give(t);
-    number = reg->tables++;
-    old_number = (uint32_t)(t - reg->table);
     *t = low;
-    reg->table[number] = high;
-    hd__directory_point(reg, key & ~bit, low.depth, old_number);
-    hd__directory_point(reg, key | bit, low.depth, number);
+    reg->table[reg->tables] = high;
+    hd__directory_point(reg, key & ~bit, low.depth, t);
+    hd__directory_point(reg, key | bit, low.depth, &reg->table[reg->tables++]);
     return true;
 }
 
@@ -4534,14 +4542,16 @@ HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
 }
 
 HD__NOINLINE static bool hd__register_first(hd_register *reg) {
-    uint32_t *directory = (uint32_t *)hd__pages_take(sizeof *directory);
+    hd__slots **directory = (hd__slots **)hd__pages_take(2 * sizeof *directory);
     hd__slots t;
     memset(&t, 0, sizeof t);
     if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(reg, &t)) {
-        hd__pages_give(directory, sizeof *directory);
+        hd__pages_give(directory, 2 * sizeof *directory);
         return false;
     }
+    reg->bits = 1;
     reg->directory = directory;
+    directory[0] = directory[1] = reg->table;
     reg->table[reg->tables++] = t;
     return true;
 }
@@ -4601,7 +4611,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     return HD_OK;
 }
 
-static hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
+HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
     return reg->directory && key ? hd__search(hd__table_of(reg, key), key) : NULL;
 }
