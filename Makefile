@@ -116,10 +116,16 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
 
-$(B)/bench: bench/bench.cc heapdump.h
-	$(call install,g++ libstb-dev pkg-config libbenchmark-dev)
+.PHONY: bench-deps
+
+# After the tools' own, so that no two of them install at once.
+bench-deps: tools-deps
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev)
+
+# NDEBUG: the peers check themselves without it.
+$(B)/bench: bench/bench.cc heapdump.h | bench-deps
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(CXXFLAGS) $(STB) $< -o $@ -lbenchmark -lpthread
+	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)
 
 bench: $(B)/bench ## benchmarks, ours beside the peers
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
