@@ -8,9 +8,9 @@ jemalloc.
 The variants of a program take turns, in another order each round. Shown is the fastest of the rounds, and by
 how much the slowest was slower: what else the machine is doing only ever adds. "added" is over the same
 program unrecorded, with the allocator that the recorder brings where it brings one. "plain, again" is the
-same thing twice: what it adds is the noise of the comparison. What takes longer than SLOW seconds runs once,
-for LIMIT seconds at most. A run counts only if the program's result is the plain one's and the recorder left
-its dump; a variant that fails is left out of that program, with the reason.
+same thing twice: by how much the two differ is the noise of the comparison. What takes longer than SLOW
+seconds runs once, for LIMIT seconds at most. A run counts only if the program's result is the plain one's and
+the recorder left its dump; a variant that fails is left out of that program, with the reason.
 """
 
 import argparse, glob, os, random, shutil, signal, subprocess, sys, threading, time
@@ -128,7 +128,7 @@ DEPTHS = (f"Frames kept of a stack: ours {options.depth} (--depth), heaptrack 64
 # Running and telling ------------------------------------------------------------------------------
 
 def run(program, variant):
-    """Seconds, what it made, and what went wrong."""
+    """Seconds by the clock and of the processors, what it made, and what went wrong."""
     command, env = program
     place = work + "/run"
     shutil.rmtree(place, ignore_errors=True)
@@ -140,11 +140,13 @@ def run(program, variant):
         # Not Popen's own timeout, which looks every 50 ms whether the program has ended.
         stop = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
         stop.start()
-        status = process.wait()
+        _, status, used = os.wait4(process.pid, 0)
         seconds = time.monotonic() - start
+        process.returncode = status = os.waitstatus_to_exitcode(status)
+        cpu = used.ru_utime + used.ru_stime
         stop.cancel()
     if seconds >= LIMIT:
-        return seconds, b"", f"stopped after {LIMIT} seconds"
+        return (seconds, cpu), b"", f"stopped after {LIMIT} seconds"
     try:
         with open(place + "/result", "rb") as f:
             result = f.read()
@@ -153,12 +155,12 @@ def run(program, variant):
     with open(place + "/said", errors="replace") as said:
         words = said.read()
     if "std::bad_alloc" in words or status == 128 + signal.SIGPIPE:
-        return seconds, result, "its interpreter died"
+        return (seconds, cpu), result, "its interpreter died"
     if status or not result:
-        return seconds, result, f"ended with status {status}: " + (words.strip().split("\n")[-1] or "no result")
+        return (seconds, cpu), result, f"ended with status {status}: " + (words.strip().split("\n")[-1] or "no result")
     if variant.dump and not any(os.path.getsize(f) for f in glob.glob(place + "/*dump*")):
-        return seconds, result, "left no dump: " + words.strip().split("\n")[0]
-    return seconds, result, None
+        return (seconds, cpu), result, "left no dump: " + words.strip().split("\n")[0]
+    return (seconds, cpu), result, None
 
 
 def measure(name, program, table):
@@ -167,11 +169,11 @@ def measure(name, program, table):
         if table[v].skip:
             failed[v] = table[v].skip
     for i in range(options.rounds):
-        order = [v for v in table if v not in failed and (i == 0 or times[v][0] < SLOW)]
+        order = [v for v in table if v not in failed and (i == 0 or times[v][0][0] < SLOW)]
         random.Random(i).shuffle(order)
         order.sort(key=lambda v: v != "plain" or i > 0)  # the first of all says what the result is
         for v in order:
-            seconds, result, wrong = run(program, table[v])
+            took, result, wrong = run(program, table[v])
             if expected is None:
                 expected = result
             if not wrong and result != expected:
@@ -180,24 +182,28 @@ def measure(name, program, table):
                 sys.exit(f"programs.py: {name}: {wrong}")
             if wrong:
                 failed[v] = wrong
-            times[v].append(seconds)
-            print(f"round {i + 1}  {name:36} {v:28} {seconds:7.3f} s  {wrong or ''}", file=sys.stderr)
+            times[v].append(took)
+            print(f"round {i + 1}  {name:36} {v:28} {took[0]:7.3f} s {took[1]:7.3f} s cpu  {wrong or ''}", file=sys.stderr)
     return times, failed
 
 
 def tell(name, table, times, failed):
-    fastest = {v: min(times[v]) for v in table if v not in failed}
-    added = {v: fastest[v] - fastest[table[v].over] for v in fastest if table[v].over in fastest}
-    noise = abs(added["plain, again"])
-    print(f"\n{name:40} {'seconds':>8} {'spread':>7} {'added':>8} {'times':>6}  heaptrack's over this")
+    wall, cpu = ({v: min(took[k] for took in times[v]) for v in table if v not in failed} for k in (0, 1))
+    noise = abs(wall["plain"] - wall["plain, again"])
+    # What is added to plain is added to the faster of its two.
+    base, base_cpu = ({**t, "plain": min(t["plain"], t["plain, again"])} for t in (wall, cpu))
+    added = {v: wall[v] - base[table[v].over] for v in wall if table[v].over in wall}
+    print(f"\n{name:40} {'seconds':>8} {'spread':>7} {'added':>8} {'times':>6} {'cpu added':>9}  heaptrack's over this")
     for v in table:
         if v in failed:
             print(f"  {v:38} SKIP: {failed[v]}")
             continue
-        spread = f"{100 * (max(times[v]) / fastest[v] - 1):.0f}%" if len(times[v]) > 1 else "once"
-        line = f"  {v:38} {fastest[v]:8.3f} {spread:>7}"
+        slowest = max(took[0] for took in times[v])
+        spread = f"{100 * (slowest / wall[v] - 1):.0f}%" if len(times[v]) > 1 else "once"
+        line = f"  {v:38} {wall[v]:8.3f} {spread:>7}"
         if v in added:
-            line += f" {added[v]:+8.3f} {fastest[v] / fastest[table[v].over]:6.2f}"
+            over = table[v].over
+            line += f" {added[v]:+8.3f} {wall[v] / base[over]:6.2f} {cpu[v] - base_cpu[over]:+9.3f}"
             if table[v].against in added:
                 theirs = added[table[v].against]
                 line += f"  {theirs / added[v]:.2f}" if min(added[v], theirs) > noise else "  within the noise"
@@ -215,4 +221,5 @@ print(f"""
 seconds: wall time, the fastest of {options.rounds} rounds; spread: how much longer the slowest took; added, times: over
 the program unrecorded, with the same allocator. heaptrack's over this: the time that heaptrack adds over what this
 adds, for "run" as recorded (heaptrack -r), for "with report" as interpreted; above 1, this is the better.
+cpu added: the same in processor time, of all processes, which a busy machine disturbs less.
 {DEPTHS}""")
