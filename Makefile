@@ -116,13 +116,28 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
 
-$(B)/bench: bench/bench.cc heapdump.h
-	$(call install,g++ libstb-dev pkg-config libbenchmark-dev)
-	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(CXXFLAGS) $(STB) $< -o $@ -lbenchmark -lpthread
+.PHONY: bench-deps bench-programs
+PROGRAMS := bench/programs.py --build $(B)
 
-bench: $(B)/bench ## benchmarks, ours beside the peers
+# After the tools' own, so that no two of them install at once.
+bench-deps: tools-deps
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2)
+
+# NDEBUG: the peers check themselves without it.
+$(B)/bench: bench/bench.cc heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)
+
+$(B)/two_threads: bench/two_threads.c | bench-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $< -o $@ -lpthread
+
+bench: all $(B)/bench $(B)/two_threads ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
+
+bench-programs: all $(B)/two_threads
+	@$(PROGRAMS) $(PROGRAMS_ARGS)
 
 clean: ## remove build/
 	rm -rf $(B)

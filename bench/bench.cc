@@ -1,17 +1,19 @@
 // Benchmarks: ours beside the peers, the same work in the same run, with the ratio.
 //
-//     make bench                                        all of it, two to three minutes
+//     make bench                                        all of it, then whole programs (programs.py)
 //     make bench BENCH_ARGS=--benchmark_filter=export   a part of it
 //
 // A benchmark is called "comparison|who"; those that share the comparison are set beside each other in
 // the table at the end, "ours" being what the ratio refers to. What is shown is the fastest of the
 // repetitions, in CPU time, and the repetitions of all benchmarks are run in random order: what else the
-// machine is doing only ever adds, and falls on all of them alike.
+// machine is doing only ever adds, and falls on all of them alike. About three minutes and 6 GB of memory.
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -33,22 +35,24 @@
 #include <unordered_map>
 #include <vector>
 
-// A program's own stb_ds beside the private one in heapdump.h, its memory counted.
-static size_t stb_bytes;
-static void *stb_realloc(void *block, size_t size) {
-    if (block) stb_bytes -= malloc_usable_size(block);
+// What the peers hold, as malloc has it: with its own word.
+static size_t peer_bytes;
+static void *counted_realloc(void *block, size_t size) {
+    if (block) peer_bytes -= malloc_usable_size(block) + sizeof(size_t);
     block = std::realloc(block, size);
-    stb_bytes += malloc_usable_size(block);
+    if (block) peer_bytes += malloc_usable_size(block) + sizeof(size_t);
     return block;
 }
-static void stb_free(void *block) {
-    if (block) stb_bytes -= malloc_usable_size(block);
+static void counted_free(void *block) {
+    if (block) peer_bytes -= malloc_usable_size(block) + sizeof(size_t);
     std::free(block);
 }
+
+// A program's own stb_ds beside the private one in heapdump.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#define STBDS_REALLOC(context, block, size) stb_realloc(block, size)
-#define STBDS_FREE(context, block) stb_free(block)
+#define STBDS_REALLOC(context, block, size) counted_realloc(block, size)
+#define STBDS_FREE(context, block) counted_free(block)
 #define STBDS_NO_SHORT_NAMES
 #define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
@@ -113,19 +117,19 @@ class Table : public benchmark::BenchmarkReporter {
         line.input = run.counters.count("MB") ? run.counters.at("MB").value : 0;
         line.bytes = run.counters.count("bytes") != 0;
         results[name.substr(0, bar)].push_back(line);
-        std::fprintf(stderr, "%3d  %-44s %-24s %11s\n", ++done, name.substr(0, bar).c_str(), line.who.c_str(),
+        std::fprintf(stderr, "%3d  %-44s %-26s %11s\n", ++done, name.substr(0, bar).c_str(), line.who.c_str(),
                      line.text().c_str());
     }
 
     void Finalize() override {
-        std::printf("\n%-44s %11s   %-22s %11s %9s   %s\n", "", "ours", "peer", "peer's", "ratio", "spread");
+        std::printf("\n%-44s %11s   %-26s %11s %9s   %s\n", "", "ours", "peer", "peer's", "ratio", "spread");
         for (const std::string &what : comparisons) {
             std::vector<Line> &lines = results[what];
             std::sort(lines.begin(), lines.end(), [](const Line &a, const Line &b) { return a.who < b.who; });
             for (const Line &ours : lines)
                 for (const Line &peer : lines)
                     if (ours.who == "ours" && peer.who != "ours")
-                        std::printf("%-44s %11s   %-22s %11s %9.*f   %2.0f%% %2.0f%%\n", what.c_str(), ours.text().c_str(),
+                        std::printf("%-44s %11s   %-26s %11s %9.*f   %2.0f%% %2.0f%%\n", what.c_str(), ours.text().c_str(),
                                     peer.who.c_str(), peer.text().c_str(), peer.value < 0.1 * ours.value ? 4 : 2,
                                     peer.value / ours.value, 100 * ours.spread, 100 * peer.spread);
         }
@@ -164,8 +168,8 @@ class Table : public benchmark::BenchmarkReporter {
 
 // ------------------------------------------------------------------------------------- register
 // What a malloc hook does to its register, with addresses that a real malloc gave out. Peers: stb_ds,
-// the library's own dependency, which ours has to be worth its lines against; and what a C++ programmer
-// would take first, std::unordered_map.
+// the library's own dependency, which ours has to be worth its lines against; what a C++ programmer would
+// take first, std::unordered_map; and the two open-addressing maps that are held to be the fastest.
 
 struct Block {
     uint64_t address, size;
@@ -175,6 +179,7 @@ struct Step {  // a random live block is freed, another is allocated
     Block block;
 };
 
+constexpr size_t kFew = 300000, kMany = 3000000, kMost = 10000000;  // live blocks
 constexpr size_t kSteps = 900000, kLookups = 500000;
 constexpr int kRepetitions = 3;
 
@@ -251,7 +256,7 @@ const Program &program(size_t n) {
     return programs.try_emplace(n, n).first->second;
 }
 
-// The three, alike: a removal says what was there, as a recorder has to know it.
+// All alike: a removal says what was there, as a recorder has to know it.
 struct Value {
     uint64_t size;
     uint32_t context, time;
@@ -300,7 +305,7 @@ class Stb {
     }
     bool remove(uint64_t address, Value *removed) { return find(address, removed) && stbds_hmdel(map, address); }
     size_t count() const { return stbds_hmlenu(map); }
-    size_t bytes() const { return stb_bytes; }
+    size_t bytes() const { return peer_bytes; }
 
   private:
     struct Entry {
@@ -310,8 +315,6 @@ class Stb {
     Entry *map = nullptr;
 };
 
-size_t unordered_bytes;
-
 template <class T>
 struct Counting {
     using value_type = T;
@@ -319,19 +322,18 @@ struct Counting {
     template <class U>
     Counting(const Counting<U> &) {}
     T *allocate(size_t n) {
-        T *p = std::allocator<T>().allocate(n);
-        unordered_bytes += malloc_usable_size(p) + sizeof(size_t);  // with malloc's own word
+        T *p = static_cast<T *>(counted_realloc(nullptr, n * sizeof(T)));
+        must(p != nullptr, "no memory for a peer");
         return p;
     }
-    void deallocate(T *p, size_t n) {
-        unordered_bytes -= malloc_usable_size(p) + sizeof(size_t);
-        std::allocator<T>().deallocate(p, n);
-    }
+    void deallocate(T *p, size_t) { counted_free(p); }
     bool operator==(const Counting &) const { return true; }
     bool operator!=(const Counting &) const { return false; }
 };
 
-class Unordered {
+// A map with the interface of the standard one, with its own hash.
+template <template <class...> class Map, class Hash>
+class Standard {
   public:
     void insert(const Block &b, uint32_t i) { map.insert_or_assign(b.address, Value{b.size, i & 0xffff, i}); }
     bool find(uint64_t address, Value *found) const {
@@ -348,13 +350,14 @@ class Unordered {
         return true;
     }
     size_t count() const { return map.size(); }
-    size_t bytes() const { return unordered_bytes; }
+    size_t bytes() const { return peer_bytes; }
 
   private:
-    std::unordered_map<uint64_t, Value, std::hash<uint64_t>, std::equal_to<uint64_t>,
-                       Counting<std::pair<const uint64_t, Value>>>
-        map;
+    Map<uint64_t, Value, Hash, std::equal_to<uint64_t>, Counting<std::pair<const uint64_t, Value>>> map;
 };
+using Unordered = Standard<std::unordered_map, std::hash<uint64_t>>;
+using Absl = Standard<absl::flat_hash_map, absl::Hash<uint64_t>>;
+using Boost = Standard<boost::unordered_flat_map, boost::hash<uint64_t>>;
 
 template <class Map>
 void fill(Map &map, const Program &p) {
@@ -366,14 +369,11 @@ void fill(Map &map, const Program &p) {
 template <class Map>
 struct Filled {
     Map map;
-    double bytes_each;
     const Step *step;
 
     explicit Filled(const Program &p) : step(p.steps) {
         malloc_trim(0);
-        const size_t before = map.bytes();
         fill(map, p);
-        bytes_each = static_cast<double>(map.bytes() - before) / static_cast<double>(p.n);
     }
 };
 template <class Map>
@@ -432,13 +432,16 @@ int64_t nanoseconds(clockid_t clock) {
 }
 
 template <class Map>
-void register_slowest(benchmark::State &state, const Program &p) {
-    for (auto _ : state) {
+struct Grown {
+    int64_t slowest = 0;
+    double bytes_each;  // by the structure's own account; of the allocator, for the peers
+
+    explicit Grown(const Program &p) {
         std::vector<int64_t> first(p.n);
-        int64_t slowest = 0;
         for (int run = 0; run < 2; run++) {
             Map map;
             malloc_trim(0);
+            const size_t before = map.bytes();
             for (size_t i = 0; i < p.n; i++) {
                 const bool timed = run == 0 || first[i] > 20000;
                 const clockid_t clock = run == 0 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
@@ -448,22 +451,34 @@ void register_slowest(benchmark::State &state, const Program &p) {
                 if (run == 0) first[i] = took;
                 else slowest = std::max(slowest, std::min(took, first[i]));
             }
+            bytes_each = static_cast<double>(map.bytes() - before) / static_cast<double>(p.n);
         }
-        state.SetIterationTime(static_cast<double>(slowest) * 1e-9);
     }
+};
+template <class Map>
+const Grown<Map> &grown(size_t n) {
+    static std::map<size_t, Grown<Map>> all;
+    return all.try_emplace(n, program(n)).first->second;
 }
 
-// Bytes per live block, by the structure's own account (of the allocator, for the peers).
 template <class Map>
-void register_account(benchmark::State &state, const Program &p) {
-    for (auto _ : state) state.counters["bytes"] = filled<Map>(p, false).bytes_each;
+void register_slowest(benchmark::State &state, size_t n) {
+    for (auto _ : state) state.SetIterationTime(static_cast<double>(grown<Map>(n).slowest) * 1e-9);
+}
+
+template <class Map>
+void register_account(benchmark::State &state, size_t n) {
+    for (auto _ : state) state.counters["bytes"] = grown<Map>(n).bytes_each;
+}
+
+std::string live(size_t n) {
+    return "register, " + (n >= 1000000 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k") + " live: ";
 }
 
 template <class Map>
 void add_register(const char *who, size_t n) {
     using State = benchmark::State;
-    const std::string size = n >= 1000000 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k";
-    const std::string in = "register, " + size + " live: ";
+    const std::string in = live(n);
     compare(in + "free + alloc", who, [=](State &s) { register_churn<Map>(s, program(n)); })
         ->Iterations(kSteps / kRepetitions)->Repetitions(kRepetitions);
     compare(in + "look-up, hit", who, [=](State &s) { register_find<Map>(s, program(n), program(n).hits, true); })
@@ -472,10 +487,19 @@ void add_register(const char *who, size_t n) {
         ->Iterations(kLookups)->Repetitions(kRepetitions);
     compare(in + "insert, from empty", who, [=](State &s) { register_fill<Map>(s, program(n)); })
         ->Iterations(static_cast<benchmark::IterationCount>(n))->Repetitions(2);
-    if (n >= 1000000)
-        compare(in + "slowest insert", who, [=](State &s) { register_slowest<Map>(s, program(n)); })
-            ->Iterations(1)->UseManualTime();
-    compare(in + "bytes each", who, [=](State &s) { register_account<Map>(s, program(n)); })->Iterations(1);
+}
+
+template <class Map>
+void add_growing(const char *who, size_t n) {
+    using State = benchmark::State;
+    compare(live(n) + "slowest insert", who, [=](State &s) { register_slowest<Map>(s, n); })->Iterations(1)->UseManualTime();
+    compare(live(n) + "bytes each", who, [=](State &s) { register_account<Map>(s, n); })->Iterations(1);
+}
+
+template <class Map>
+void add_map(const char *who) {
+    for (size_t n : {kFew, kMany}) add_register<Map>(who, n);
+    for (size_t n : {kFew, kMost}) add_growing<Map>(who, n);
 }
 
 // ------------------------------------------------------------------------------- synthetic heap
@@ -910,11 +934,11 @@ int main(int argc, char **argv) {
     args.push_back(nullptr);
     benchmark::Initialize(&argc, args.data());
     if (benchmark::ReportUnrecognizedArguments(argc, args.data())) return 1;
-    for (size_t n : {size_t{300000}, size_t{3000000}}) {
-        add_register<Ours>("ours", n);
-        add_register<Stb>("stb_ds", n);
-        add_register<Unordered>("std::unordered_map", n);
-    }
+    add_map<Ours>("ours");
+    add_map<Stb>("stb_ds");
+    add_map<Unordered>("std::unordered_map");
+    add_map<Absl>("absl::flat_hash_map");
+    add_map<Boost>("boost::unordered_flat_map");
     add_tracker();
     add_export("at least 0.1% of the total", {0, 0.001, 0, 0});
     add_export("at least 64 KiB", {64 * 1024, 0, 0, 0});
