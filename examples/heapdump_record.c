@@ -18,12 +18,15 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -49,11 +52,28 @@ static struct {
     void (*free)(void *);
     void (*exit_now)(int);
     int (*dlclose)(void *);
+    int (*daemon)(int, int);
 } real;
 
 /* What dlsym itself allocates while `real` is being filled. Never freed. */
 static char bootstrap[16384];
 static size_t bootstrap_used;
+
+/* operator new and delete, by the names that compilers give them. */
+enum { NEWS = 8, DELETES = 12 };
+static const char *const new_names[NEWS] = {
+    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
+static const char *const delete_names[DELETES] = {
+    "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t" };
+typedef void *new_fn(size_t, uintptr_t, uintptr_t); /* all of them, with what they do not take */
+typedef void delete_fn(void *, uintptr_t, uintptr_t);
+static new_fn *real_new[NEWS];
+static delete_fn *real_delete[DELETES];
+/* Those that come with the malloc below us, and do not call it. */
+static bool new_is_below[NEWS], delete_is_below[DELETES];
 
 static void *bootstrap_take(size_t n) {
     size_t at = bootstrap_used;
@@ -72,7 +92,7 @@ static bool is_bootstrap(const void *p) {
 enum { AT_EXIT, AT_PEAK, AT_EVERY, AT_SIGNAL };
 enum { COLD, STARTING, READY, OFF };
 
-static int state = COLD;         /* OFF: started without memory, or in a forked child of a vfork */
+static int state = COLD;         /* OFF: started without memory, or forked by a handler inside a hook */
 static hd_recorder *recorder;
 static pid_t own_pid;
 static int at;
@@ -83,6 +103,8 @@ static unsigned dumps;           /* written by this process */
 static uint32_t calls;
 static volatile sig_atomic_t pending;
 static char spool[2048], directory[2048], program[256];
+static bool ended;               /* the last dump is written */
+static bool forked;              /* this process did not start with exec */
 static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t own_start, own_end;
 
@@ -118,6 +140,7 @@ static void *pages(void *block, size_t old_size, size_t size) {
 typedef struct module {
     uintptr_t start, end, bias;
     const char *path;
+    bool loaded, kept;           /* kept: closed, and its addresses are nobody else's */
 } module;
 
 static module *modules;          /* in pages of our own: names outlive dlclose */
@@ -145,7 +168,10 @@ static const char *keep_path(const char *path) {
 
 static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *path) {
     for (size_t i = 0; i < module_count; i++)
-        if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) return;
+        if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) {
+            modules[i].loaded = true;
+            return;
+        }
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? 2 * module_capacity : 256;
         module *grown = pages(modules, module_capacity * sizeof *modules, capacity * sizeof *grown);
@@ -157,6 +183,8 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
     modules[module_count].start = start;
     modules[module_count].end = end;
     modules[module_count].bias = bias;
+    modules[module_count].loaded = true;
+    modules[module_count].kept = false;
     modules[module_count++].path = path;
 }
 
@@ -182,17 +210,33 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-static void refresh_modules(void) { dl_iterate_phdr(each_module, NULL); }
+static void refresh_modules(void) {
+    for (size_t i = 0; i < module_count; i++) modules[i].loaded = false;
+    dl_iterate_phdr(each_module, NULL);
+}
+
+/* Where the code of a closed object was, nothing else is loaded, so that its frames keep their names.
+   Costs addresses, not memory; within reason, for a program may open and close all day. */
+static void keep_closed(void) {
+    static size_t left = (size_t)256 << 20, times = 1000;
+    for (size_t i = 0; i < module_count; i++) {
+        module *m = &modules[i];
+        uintptr_t start = m->start & ~(uintptr_t)4095, end = (m->end + 4095) & ~(uintptr_t)4095;
+        if (m->loaded || m->kept || !times || end - start > left) continue;
+        m->kept = true;
+        if (mmap((void *)start, end - start, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                 -1, 0) == MAP_FAILED) continue;
+        left -= end - start;
+        times--;
+    }
+}
 
 /* Not in a signal handler, and not in the middle of the program: a dlsym that finds nothing allocates
    and leaves its message to the program's next dlerror. */
 static void find_transparent(void) {
-    static const char *const names[] = {
-        "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",
-        "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
     transparent_count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *p = dlsym(RTLD_DEFAULT, names[i]);
+    for (size_t i = 0; i < NEWS; i++) {
+        void *p = dlsym(RTLD_NEXT, new_names[i]);
         Dl_info info;
         const ElfW(Sym) *symbol = NULL;
         if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) continue;
@@ -202,11 +246,15 @@ static void find_transparent(void) {
     dlerror();
 }
 
-/* The latest module wins: an address may have been another object's before a dlclose. */
+/* Where addresses could not be kept, what is loaded wins, then the latest. */
 static const module *module_of(uintptr_t pc) {
-    for (size_t i = module_count; i--;)
-        if (pc >= modules[i].start && pc < modules[i].end) return &modules[i];
-    return NULL;
+    const module *closed = NULL;
+    for (size_t i = module_count; i--;) {
+        if (pc < modules[i].start || pc >= modules[i].end) continue;
+        if (modules[i].loaded) return &modules[i];
+        if (!closed) closed = &modules[i];
+    }
+    return closed;
 }
 
 /* OBJECT+0xOFFSET, inside the call instruction that returns to pc. */
@@ -246,13 +294,37 @@ static hd_str type_name(void *user, const hd_contexts *contexts, uint32_t contex
     return hd_cstr(slash && slash[1] ? slash + 1 : m->path);
 }
 
+/* libunwind and dl_iterate_phdr have locks of their own that a fork does not know of: a child would
+   wait for ever for one that a thread of its parent held. So a fork waits until no thread unwinds. */
+static union {
+    pthread_rwlock_t lock;
+    char apart[64];
+} gates[16];
+static __thread volatile sig_atomic_t unwinding; /* this thread: it holds no lock of the recorder's */
+
+enum { GATES = sizeof gates / sizeof *gates };
+
+static pthread_rwlock_t *unwind_begin(void) {
+    pthread_rwlock_t *gate = &gates[((uintptr_t)&unwinding >> 12) * 0x9e3779b1u >> 16 & (GATES - 1)].lock;
+    pthread_rwlock_rdlock(gate);
+    unwinding = 1;
+    return gate;
+}
+
+static void unwind_end(pthread_rwlock_t *gate) {
+    unwinding = 0;
+    pthread_rwlock_unlock(gate);
+}
+
 /* Return addresses, innermost first, without the frames of this library. */
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
     enum { OWN = 12 };
     void *found[HD_MAX_FRAMES + 1 + OWN];
     int n, skip = 0;
+    pthread_rwlock_t *gate = unwind_begin();
     (void)user;
     n = unw_backtrace(found, (int)capacity + OWN);
+    unwind_end(gate);
     if (n < 0) n = 0;
     while (skip < n && (uintptr_t)found[skip] >= own_start && (uintptr_t)found[skip] < own_end) skip++;
     n -= skip;
@@ -280,19 +352,54 @@ static void dump_path(char path[4096], bool spooled) {
     }
 }
 
+/* Tells `heapdump record` why a dump is missing, by a link in the spool, which a full disk has room for.
+   0: the process ended in a signal handler inside a hook. */
+static void note_missing(int error) {
+    char path[4096], why[24], *p = path, *end = path + 4000;
+    if (!*spool) return;
+    p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
+    text(number(text(p, end, "."), end, started_us, 10), end, ".missing");
+    number(why, why + 20, (uint64_t)error, 10);
+    if (symlink(why, path)) {}   /* it is there already, or the spool is not */
+}
+
+/* Away from the low numbers: what other threads write to a descriptor that is closed must not get into
+   the dump. */
+static void move_up(hd_file *file) {
+    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 512);
+    if (fd < 0) return;
+    close(file->fd);
+    file->fd = fd;
+}
+
+static bool open_dump(hd_file *file) {
+    char path[4096];
+    for (int spooled = *spool != 0; spooled >= 0; spooled--) {
+        dump_path(path, spooled);
+        if (hd_file_create(path, file, NULL) == HD_OK) {
+            move_up(file);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void write_dump(void) {
     hd_snapshot_options options;
     hd_profile *profile;
     hd_heap heap;
     hd_file file;
-    char path[4096], id[24] = "0x";
-    bool open;
+    char id[24] = "0x";
+    bool written;
     memset(&options, 0, sizeof options);
     options.options.allocator = hd_page_allocator();
     options.pc_name = pc_name;
     options.type_name = type_name;
     refresh_modules();
-    if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) return;
+    if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) {
+        note_missing(ENOMEM);
+        return;
+    }
     dumps++;
     number(id + 2, id + 22, dumps, 16);
     memset(&heap, 0, sizeof heap);
@@ -302,46 +409,88 @@ static void write_dump(void) {
     heap.time_us = now_us() - started_us;
     heap.allocator = "malloc";
     heap.profile = profile;
-    dump_path(path, true);
-    open = *spool && hd_file_create(path, &file, NULL) == HD_OK;
-    if (!open) {
-        dump_path(path, false);
-        open = hd_file_create(path, &file, NULL) == HD_OK;
+    written = open_dump(&file);
+    if (written) {
+        written = hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK;
+        if (!written) {
+            int error = errno;
+            hd_file_discard(&file);
+            errno = error;
+        }
+        written = written && hd_file_commit(&file, NULL) == HD_OK;
     }
-    if (open) {
-        if (hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK)
-            hd_file_commit(&file, NULL);
-        else hd_file_discard(&file);
-    }
+    if (!written) note_missing(errno);
     hd_profile_free(profile);
 }
 
-/* One dump at a time, none in the child of a vfork, whose memory is its parent's. */
-static void dump(void) {
+/* On a stack of its own, because the program's may be the small one of a thread or a signal handler.
+   Signals wait, so that no handler ends the process halfway; the one for a file that passes the
+   program's limit is taken away, for that is a failed write like others. */
+static void write_dump_aside(void) {
+    static char stack[256 * 1024];
+    static ucontext_t here, aside;
+    static const struct timespec now;
+    sigset_t all, before, too_large, due;
+    sigfillset(&all);
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigpending(&due);
+    getcontext(&aside);
+    aside.uc_stack.ss_sp = stack;
+    aside.uc_stack.ss_size = sizeof stack;
+    aside.uc_link = &here;
+    makecontext(&aside, write_dump, 0);
+    swapcontext(&here, &aside);
+    if (!sigismember(&due, SIGXFSZ)) sigtimedwait(&too_large, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void remember_modules(bool closed) {
+    int saved = errno;
+    hd_record_suspend();
+    pthread_mutex_lock(&dump_lock);
+    refresh_modules();
+    if (closed) keep_closed();
+    pthread_mutex_unlock(&dump_lock);
+    hd_record_resume();
+    errno = saved;
+}
+
+/* One dump at a time, none in the child of a vfork, whose memory is its parent's. The last waits for
+   one that is being written, and none comes after it. */
+static void dump(bool last) {
     int saved = errno;
     if (state != READY || getpid() != own_pid) return;
     hd_record_suspend();
-    if (pthread_mutex_trylock(&dump_lock) == 0) {
-        write_dump();
+    if ((last ? pthread_mutex_lock : pthread_mutex_trylock)(&dump_lock) == 0) {
+        if (!ended) write_dump_aside();
+        ended |= last;
         pthread_mutex_unlock(&dump_lock);
     }
     hd_record_resume();
     errno = saved;
 }
 
+/* In a handler inside a hook, the thread may hold locks that a dump takes, unless it was unwinding. */
 static void dump_at_end(void) {
+    bool outside;
     if (getpid() != own_pid) return;
-    hd_record_suspend();
-    find_transparent();
+    outside = hd_record_suspend() || unwinding;
     hd_record_resume();
-    if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && !dumps)) dump();
-    if (at == AT_PEAK && hd_recorder_live_bytes(recorder) >= peak_at) dump();
-    if (at == AT_SIGNAL && pending) dump();
+    if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && (!dumps || hd_recorder_live_bytes(recorder) >= peak_at)) ||
+        (at == AT_SIGNAL && pending)) {
+        if (outside) dump(true);
+        else note_missing(0);
+    }
 }
 
 static void on_end(int status, void *user) {
     (void)status, (void)user;
-    if (state == READY) dump_at_end();
+    if (state != READY) return;
+    if (hd_record_suspend() && !forked) find_transparent(); /* a fork may have left dlsym's lock taken */
+    hd_record_resume();
+    dump_at_end();
 }
 
 static void on_quick_end(void) {
@@ -350,15 +499,16 @@ static void on_quick_end(void) {
 
 /* A thread that is inside the recorder dumps when it leaves. */
 static void on_signal(int signal_number) {
+    bool is_end = signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP;
     if (hd_record_suspend()) {
         hd_record_resume();
-        dump();
+        dump(is_end);
     } else {
         hd_record_resume();
         pending = 1;
         return;
     }
-    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP) {
+    if (is_end) {
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
@@ -373,7 +523,7 @@ static void after_call(void) {
         uint64_t ms = now_us() / 1000;
         if (ms >= next_ms) {
             next_ms = ms + at_every_ms;
-            dump();
+            dump(false);
         }
     }
 }
@@ -383,26 +533,64 @@ static void before_free(void) {
     uint64_t live = hd_recorder_live_bytes(recorder);
     if (live >= peak_at && live >= hd_recorder_peak_bytes(recorder)) {
         peak_at = live + live / 50 + 65536;
-        dump();
+        dump(false);
     }
 }
 
 /* Start. --------------------------------------------------------------------------------------- */
 
+static __thread bool fork_inside; /* from a handler inside a hook: the locks may be this thread's own */
+
 static void fork_prepare(void) {
+    fork_inside = !hd_record_suspend();
+    if (fork_inside) return;
+    for (int i = 0; i < GATES; i++) pthread_rwlock_wrlock(&gates[i].lock);
     pthread_mutex_lock(&dump_lock);
     hd_recorder_fork_prepare(recorder);
 }
+
 static void fork_parent(void) {
-    hd_recorder_fork_parent(recorder);
-    pthread_mutex_unlock(&dump_lock);
+    if (!fork_inside) {
+        hd_recorder_fork_parent(recorder);
+        pthread_mutex_unlock(&dump_lock);
+        for (int i = 0; i < GATES; i++) pthread_rwlock_unlock(&gates[i].lock);
+    }
+    hd_record_resume();
 }
+
 static void fork_child(void) {
-    hd_recorder_fork_child(recorder);
-    pthread_mutex_unlock(&dump_lock);
+    if (fork_inside) {
+        state = OFF;
+    } else {
+        hd_recorder_fork_child(recorder);
+        pthread_mutex_unlock(&dump_lock);
+        memset(gates, 0, sizeof gates); /* an unlock would ask whether the thread's number is the same */
+    }
+    hd_record_resume();
     own_pid = getpid();
     dumps = 0;
     peak_at = 0;
+    ended = false;
+    forked = true;
+}
+
+static bool is_below(const void *p) {
+    Dl_info below, other;
+    return dladdr((void *)(uintptr_t)real.malloc, &below) && dladdr(p, &other) && below.dli_fbase == other.dli_fbase;
+}
+
+static void find_real_new(void) {
+    if (!dlsym(RTLD_NEXT, new_names[0])) return;
+    for (size_t i = 0; i < NEWS; i++) {
+        void *p = dlsym(RTLD_NEXT, new_names[i]);
+        real_new[i] = (new_fn *)(uintptr_t)p;
+        new_is_below[i] = p && is_below(p);
+    }
+    for (size_t i = 0; i < DELETES; i++) {
+        void *p = dlsym(RTLD_NEXT, delete_names[i]);
+        real_delete[i] = (delete_fn *)(uintptr_t)p;
+        delete_is_below[i] = p && is_below(p);
+    }
 }
 
 static void find_real(void) {
@@ -419,7 +607,9 @@ static void find_real(void) {
     FIND(free, "free");
     FIND(exit_now, "_exit");
     FIND(dlclose, "dlclose");
+    FIND(daemon, "daemon");
 #undef FIND
+    find_real_new();
 }
 
 static void read_environment(hd_tracker_desc *tracker) {
@@ -598,6 +788,76 @@ EXPORT void *pvalloc(size_t n) {
     return on ? took(p, n) : p;
 }
 
+/* jemalloc, tcmalloc and mimalloc bring an operator new that does not call malloc; it is recorded here.
+   Others are passed on to, by a jump, so that no frame of ours gets between. */
+static void *late(const char *name) { /* the C++ library was loaded after the start, by dlopen */
+    void *library, *p = dlsym(RTLD_NEXT, name);
+    hd_record_suspend();
+    library = p ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+        p = dlsym(library, name);
+        real.dlclose(library);
+    }
+    dlerror();
+    hd_record_resume();
+    return p;
+}
+
+static void *new_lately(int i, size_t n, uintptr_t a, uintptr_t b) {
+    void *p;
+    real_new[i] = (new_fn *)(uintptr_t)late(new_names[i]);
+    if (real_new[i]) return real_new[i](n, a, b);
+    p = i < 4 ? malloc(n ? n : 1) : aligned_alloc(a, (n + a - 1) & ~(a - 1));
+    if (!p && i % 4 < 2) abort();
+    return p;
+}
+
+static inline void *new_any(int i, size_t n, uintptr_t a, uintptr_t b) {
+    bool on = ready();
+    if (__builtin_expect(!real_new[i], 0)) return new_lately(i, n, a, b);
+    if (!new_is_below[i] || !on) return real_new[i](n, a, b);
+    return took(real_new[i](n, a, b), n);
+}
+
+static void delete_lately(int i, void *p, uintptr_t a, uintptr_t b) {
+    real_delete[i] = (delete_fn *)(uintptr_t)late(delete_names[i]);
+    if (real_delete[i]) real_delete[i](p, a, b);
+    else free(p);
+}
+
+static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
+    if (ready() && delete_is_below[i] && p) gave(p);
+    if (real_delete[i]) real_delete[i](p, a, b);
+    else delete_lately(i, p, a, b);
+}
+
+#define NEW(i, name) \
+    EXPORT void *name(size_t n, uintptr_t a, uintptr_t b) { return new_any(i, n, a, b); }
+NEW(0, _Znwm)
+NEW(1, _Znam)
+NEW(2, _ZnwmRKSt9nothrow_t)
+NEW(3, _ZnamRKSt9nothrow_t)
+NEW(4, _ZnwmSt11align_val_t)
+NEW(5, _ZnamSt11align_val_t)
+NEW(6, _ZnwmSt11align_val_tRKSt9nothrow_t)
+NEW(7, _ZnamSt11align_val_tRKSt9nothrow_t)
+#undef NEW
+#define DELETE(i, name) \
+    EXPORT void name(void *p, uintptr_t a, uintptr_t b) { delete_any(i, p, a, b); }
+DELETE(0, _ZdlPv)
+DELETE(1, _ZdaPv)
+DELETE(2, _ZdlPvm)
+DELETE(3, _ZdaPvm)
+DELETE(4, _ZdlPvRKSt9nothrow_t)
+DELETE(5, _ZdaPvRKSt9nothrow_t)
+DELETE(6, _ZdlPvSt11align_val_t)
+DELETE(7, _ZdaPvSt11align_val_t)
+DELETE(8, _ZdlPvmSt11align_val_t)
+DELETE(9, _ZdaPvmSt11align_val_t)
+DELETE(10, _ZdlPvSt11align_val_tRKSt9nothrow_t)
+DELETE(11, _ZdaPvSt11align_val_tRKSt9nothrow_t)
+#undef DELETE
+
 /* Ends that run no exit handlers. */
 EXPORT __attribute__((noreturn)) void _exit(int status) {
     if (state == READY) dump_at_end();
@@ -607,15 +867,19 @@ EXPORT __attribute__((noreturn)) void _exit(int status) {
 
 EXPORT __attribute__((noreturn)) void _Exit(int status) { _exit(status); }
 
+/* Its parent goes with libc's own _exit, as it is now. */
+EXPORT int daemon(int stay, int keep) {
+    if (ready()) dump_at_end();
+    ended = false;
+    return real.daemon(stay, keep);
+}
+
 /* Objects are remembered before they go, for the stacks that lead through them. */
 EXPORT int dlclose(void *handle) {
-    if (ready()) {
-        hd_record_suspend();
-        if (pthread_mutex_trylock(&dump_lock) == 0) {
-            refresh_modules();
-            pthread_mutex_unlock(&dump_lock);
-        }
-        hd_record_resume();
-    }
-    return real.dlclose(handle);
+    bool on = ready();
+    int status;
+    if (on) remember_modules(false);
+    status = real.dlclose(handle);
+    if (on) remember_modules(true);
+    return status;
 }
