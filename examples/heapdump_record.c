@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -139,7 +140,7 @@ static void *pages(void *block, size_t old_size, size_t size) {
 
 typedef struct module {
     uintptr_t start, end, bias;
-    const char *path;
+    const char *name, *path;     /* as the loader has it; from the root */
     bool loaded, kept;           /* kept: closed, and its addresses are nobody else's */
 } module;
 
@@ -151,27 +152,37 @@ static size_t path_left;
 static struct { uintptr_t start, end; } transparent[16];
 static size_t transparent_count;
 
-static const char *keep_path(const char *path) {
-    size_t n = strlen(path) + 1;
-    for (size_t i = 0; i < module_count; i++)
-        if (!strcmp(modules[i].path, path)) return modules[i].path;
+static const char *keep_text(const char *s) {
+    size_t n = strlen(s) + 1;
     if (n > path_left) {
         path_left = 65536;
         path_at = pages(NULL, 0, path_left);
-        if (!path_at || n > path_left) return "?";
+        if (!path_at) path_left = 0;
+        if (n > path_left) return "?";
     }
-    memcpy(path_at, path, n);
+    memcpy(path_at, s, n);
     path_at += n;
     path_left -= n;
     return path_at - n;
 }
 
-static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *path) {
-    for (size_t i = 0; i < module_count; i++)
-        if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) {
-            modules[i].loaded = true;
-            return;
-        }
+/* What dlopen was given may be relative to where the program is, most likely still. */
+static const char *keep_path(const char *name) {
+    char path[4096], *end = path + sizeof path - 1;
+    if (*name == '/' || !strchr(name, '/') || !getcwd(path, sizeof path)) return name;
+    text(text(path + strlen(path), end, "/"), end, name);
+    return access(path, F_OK) ? name : keep_text(path);
+}
+
+static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *name) {
+    size_t same = SIZE_MAX;
+    for (size_t i = 0; i < module_count; i++) {
+        if (strcmp(modules[i].name, name)) continue;
+        same = i;
+        if (modules[i].start != start || modules[i].end != end) continue;
+        modules[i].loaded = true;
+        return;
+    }
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? 2 * module_capacity : 256;
         module *grown = pages(modules, module_capacity * sizeof *modules, capacity * sizeof *grown);
@@ -179,24 +190,22 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
         modules = grown;
         module_capacity = capacity;
     }
-    path = keep_path(path);
+    modules[module_count].name = same != SIZE_MAX ? modules[same].name : keep_text(name);
+    modules[module_count].path = same != SIZE_MAX ? modules[same].path : keep_path(modules[module_count].name);
     modules[module_count].start = start;
     modules[module_count].end = end;
     modules[module_count].bias = bias;
     modules[module_count].loaded = true;
     modules[module_count].kept = false;
-    modules[module_count++].path = path;
+    module_count++;
 }
 
 static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
-    char exe[1024];
+    static char exe[1024];       /* asked for once: it is not to be had when the main thread has ended */
     const char *path = info->dlpi_name;
     (void)size, (void)user;
-    if (!path || !*path) {
-        ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-        exe[n > 0 ? n : 0] = 0;
-        path = exe;
-    }
+    if (!*exe && readlink("/proc/self/exe", exe, sizeof exe - 1) <= 0) exe[0] = '?';
+    if (!path || !*path) path = exe;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + ph->p_vaddr;
@@ -316,6 +325,65 @@ static void unwind_end(pthread_rwlock_t *gate) {
     pthread_rwlock_unlock(gate);
 }
 
+/* libunwind finds out whether memory can be read by writing it to a pipe that it keeps. A program that
+   closes the pipe's descriptors, and has files of its own there then, would find bytes taken from them
+   and bytes put in. So libunwind gets no pipe, and the kernel is asked in another way. */
+static int no_pipe(int fds[2], int flags) {
+    (void)fds, (void)flags;
+    errno = EMFILE;
+    return -1;
+}
+
+static ssize_t read_no_pipe(int fd, void *p, size_t n) {
+    if (fd >= 0) return read(fd, p, n);
+    errno = EAGAIN;
+    return -1;
+}
+
+/* libunwind calls write this way. A signal set is read before it is seen what to do with it. */
+static long write_no_pipe(long call, long a, long b, long c, long d, long e, long f) {
+    if (call != SYS_write || (int)a != -1) return syscall(call, a, b, c, d, e, f);
+    syscall(SYS_rt_sigprocmask, -1, b & ~7l, NULL, 8);
+    return errno == EFAULT ? -1 : c;
+}
+
+static void give_no_pipe(uintptr_t bias, const ElfW(Dyn) *d) {
+    static const struct { const char *name; uintptr_t function; } replaced[] = {
+        { "pipe2", (uintptr_t)no_pipe }, { "read", (uintptr_t)read_no_pipe }, { "syscall", (uintptr_t)write_no_pipe } };
+    const ElfW(Rela) *slots = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    size_t size = 0;
+    for (; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_JMPREL) slots = (const ElfW(Rela) *)d->d_un.d_ptr;
+        if (d->d_tag == DT_PLTRELSZ) size = d->d_un.d_val;
+        if (d->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)d->d_un.d_ptr;
+        if (d->d_tag == DT_STRTAB) names = (const char *)d->d_un.d_ptr;
+    }
+    for (size_t i = 0; slots && symbols && names && i < size / sizeof *slots; i++) {
+        uintptr_t slot = bias + slots[i].r_offset;
+        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++) {
+            if (strcmp(names + symbols[slots[i].r_info >> 32].st_name, replaced[k].name)) continue;
+            mprotect((void *)(slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);
+            *(uintptr_t *)slot = replaced[k].function;
+        }
+    }
+}
+
+static int without_pipe(struct dl_phdr_info *info, size_t size, void *user) {
+    const ElfW(Dyn) *dynamic = NULL;
+    bool is_unwinder = false;
+    (void)size, (void)user;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+        if (ph->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)start;
+        if (ph->p_type == PT_LOAD && (uintptr_t)unw_backtrace - start < ph->p_memsz) is_unwinder = true;
+    }
+    if (is_unwinder && dynamic) give_no_pipe(info->dlpi_addr, dynamic);
+    return is_unwinder;
+}
+
 /* Return addresses, innermost first, without the frames of this library. */
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
     enum { OWN = 12 };
@@ -363,8 +431,7 @@ static void note_missing(int error) {
     if (symlink(why, path)) {}   /* it is there already, or the spool is not */
 }
 
-/* Away from the low numbers: what other threads write to a descriptor that is closed must not get into
-   the dump. */
+/* Away from the low numbers: the program's next open gets the number it expects. */
 static void move_up(hd_file *file) {
     int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 512);
     if (fd < 0) return;
@@ -372,15 +439,35 @@ static void move_up(hd_file *file) {
     file->fd = fd;
 }
 
-static bool open_dump(hd_file *file) {
+/* While standard input, output or error are closed, something that cannot be written to stands in, lest
+   what another thread writes there gets into the dump. */
+static bool open_dump(hd_file *file, bool spooled) {
     char path[4096];
-    for (int spooled = *spool != 0; spooled >= 0; spooled--) {
-        dump_path(path, spooled);
-        if (hd_file_create(path, file, NULL) == HD_OK) {
-            move_up(file);
-            return true;
-        }
-    }
+    bool is_open;
+    int stand_in[3], n = 0, error;
+    while (n < 3 && (stand_in[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        if (stand_in[n++] > 2) break;
+    dump_path(path, spooled);
+    is_open = hd_file_create(path, file, NULL) == HD_OK;
+    error = errno;
+    while (n--) close(stand_in[n]);
+    if (is_open) move_up(file);
+    errno = error;
+    return is_open;
+}
+
+static bool write_heap(const hd_heap *heap, bool spooled) {
+    hd_options options;
+    hd_file file;
+    int error;
+    memset(&options, 0, sizeof options);
+    options.allocator = hd_page_allocator();
+    if (!open_dump(&file, spooled)) return false;
+    if (hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL) == HD_OK)
+        return hd_file_commit(&file, NULL) == HD_OK;
+    error = errno;
+    hd_file_discard(&file);
+    errno = error;
     return false;
 }
 
@@ -388,7 +475,6 @@ static void write_dump(void) {
     hd_snapshot_options options;
     hd_profile *profile;
     hd_heap heap;
-    hd_file file;
     char id[24] = "0x";
     bool written;
     memset(&options, 0, sizeof options);
@@ -409,16 +495,9 @@ static void write_dump(void) {
     heap.time_us = now_us() - started_us;
     heap.allocator = "malloc";
     heap.profile = profile;
-    written = open_dump(&file);
-    if (written) {
-        written = hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK;
-        if (!written) {
-            int error = errno;
-            hd_file_discard(&file);
-            errno = error;
-        }
-        written = written && hd_file_commit(&file, NULL) == HD_OK;
-    }
+    /* the spool may go while it is being written to */
+    written = *spool && write_heap(&heap, true);
+    if (!written && (!*spool || errno == ENOENT)) written = write_heap(&heap, false);
     if (!written) note_missing(errno);
     hd_profile_free(profile);
 }
@@ -647,6 +726,7 @@ static void start(void) {
     started_us = now_us();
     next_ms = started_us / 1000 + at_every_ms;
     refresh_modules();
+    dl_iterate_phdr(without_pipe, NULL);
     find_transparent();
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
