@@ -11,9 +11,9 @@ rm -rf "$work" && mkdir -p "$work/tmp" && cd "$work"
 export TMPDIR=$work/tmp
 for s in "$sources"/hard_*.c; do
   name=$(basename "$s" .c); name=${name#hard_}
-  [ $name = plugin ] || gcc -w -g -O1 "$s" -o $name -lpthread
+  [ $name = plugin ] || gcc -w -g -O1 -fno-builtin "$s" -o $name -lpthread # which would leave free(malloc(1)) out
 done
-g++ -w -g -O1 "$sources"/hard_new.cc -o new
+g++ -w -g -O0 "$sources"/hard_new.cc -o new
 ulimit -c 0
 
 # rec ARGS... -- PROGRAM...: status; what hangs is killed, with what it started, and is 137
@@ -62,8 +62,8 @@ done
 check "handlers that end the process: a dump, or why there is none" "" "$wrong"
 
 # Plugins.
-gcc -w -g -O1 -fPIC -shared -DNAME=from_a -DKEEP=10001 "$sources"/hard_plugin.c -o a.so
-gcc -w -g -O1 -fPIC -shared -DNAME=from_b -DKEEP=20002 "$sources"/hard_plugin.c -o b.so
+gcc -w -g -O1 -fno-builtin -fPIC -shared -DNAME=from_a -DKEEP=10001 "$sources"/hard_plugin.c -o a.so
+gcc -w -g -O1 -fno-builtin -fPIC -shared -DNAME=from_b -DKEEP=20002 "$sources"/hard_plugin.c -o b.so
 check "dlopen and dlclose" 0 "$(rec --min-bytes 1 -o dl.json -- ./dl)"
 check "closed plugins: who asked for what" "500050 50 1000100 50" "$(asked dl.json a.so) $(asked dl.json b.so)"
 check "closed plugins: functions are named" "500050 1000100" \
@@ -78,7 +78,7 @@ calls=$(asked calls.json calls)
 check "operator new" "$((4640085 + 60 + 121)) 8" "$(asked new.json new)"
 for l in jemalloc tcmalloc tcmalloc_minimal mimalloc; do
   gcc -w -g -O1 "$sources"/live_calls.c -o calls_$l -Wl,--no-as-needed -l$l
-  g++ -w -g -O1 "$sources"/hard_new.cc -o new_$l -Wl,--no-as-needed -l$l
+  g++ -w -g -O0 "$sources"/hard_new.cc -o new_$l -Wl,--no-as-needed -l$l
   check "$l, dynamic" "3 $calls" "$(rec --min-bytes 1 -o $l.json -- ./calls_$l) $(asked $l.json calls_$l)"
   check "$l, dynamic: operator new" "0 4640085 8" "$(rec --min-bytes 1 -o $l.json -- ./new_$l) $(asked $l.json new_$l)"
 done

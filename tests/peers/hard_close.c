@@ -24,6 +24,7 @@ static void *allocate(void *arg) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     pthread_t thread;
+    if (pthread_create(&thread, NULL, allocate, NULL) || pthread_join(thread, NULL)) return 9;
     close_range(3, ~0u, 0);
     close_range(0, 2, 0);
     if (!strcmp(what, "own"))

@@ -4,17 +4,20 @@
 #include <unistd.h>
 
 static void *volatile keep;
+static volatile int done;
 
 static void *allocate(void *arg) {
-    for (;;) free(malloc(100));
+    while (!done) free(malloc(100));
     return arg;
 }
 
 int main(int argc, char **argv) {
-    pthread_t thread;
-    for (int i = 0; i < 4; i++) pthread_create(&thread, NULL, allocate, NULL);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, allocate, NULL);
     for (int i = 0; i < 10000; i++) free(malloc(200));
     if (argc > 1) execv(argv[1], argv + 1);
+    done = 1;
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     keep = malloc(1000003);
     return 5;
 }

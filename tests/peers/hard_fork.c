@@ -1,5 +1,7 @@
-/* Threads allocate while two others fork; children allocate and end. 1000003 bytes stay with the parent. */
+/* Threads allocate while two others fork; children allocate and end. 1000003 bytes stay with
+   the parent. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -8,25 +10,37 @@
 static volatile int done;
 static void *volatile keep;
 
+#define FOUR(x) x x x x
+
+static void *allocate_once(void *arg) {
+    FOUR(FOUR(FOUR(FOUR(free(realloc(malloc((size_t)(rand() % 500)), 1000));))))
+    return arg;
+}
+
+/* In new threads, from more places than an unwinder remembers: it searches, and takes locks. */
 static void *allocate(void *arg) {
     while (!done) {
-        void *p = malloc((size_t)(rand() % 500));
-        free(realloc(p, 1000));
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, allocate_once, NULL) || pthread_join(thread, NULL)) _exit(9);
     }
     return arg;
 }
 
+/* One child in 20 lives on to write a dump. */
+static void child(int i) {
+    for (int k = 0; k < 20; k++) free(malloc(100));
+    keep = malloc(777);
+    if (i % 20) kill(getpid(), SIGKILL);
+    if (i % 40) exit(0);
+    _exit(0);
+}
+
 static void *fork_on(void *arg) {
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 300; i++) {
         int status;
         pid_t pid = fork();
-        if (pid == 0) {
-            for (int k = 0; k < 100; k++) free(malloc(100));
-            keep = malloc(777);
-            if (i % 2) exit(0);
-            _exit(0);
-        }
-        if (pid < 0 || waitpid(pid, &status, 0) != pid || status) _exit(9);
+        if (pid == 0) child(i);
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || (status && status != SIGKILL)) _exit(9);
     }
     return arg;
 }

@@ -1,4 +1,4 @@
-/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or fork.
+/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then.
    dump: another thread sends SIGUSR2 to the one that allocates. */
 #include <pthread.h>
 #include <signal.h>
@@ -17,8 +17,9 @@ static void on_alarm(int number) {
     (void)number;
     if (++ticks < 20) return;
     if (!strcmp(what, "exit")) _exit(7);
-    if (!strcmp(what, "fork") && ticks < 200) {
+    if (!strcmp(what, "fork") && ticks % 4 == 0) {
         pid_t pid = fork();
+        if (pid == 0 && ticks % 40) kill(getpid(), SIGKILL);
         if (pid == 0) _exit(0);
         if (pid < 0 || waitpid(pid, NULL, 0) != pid) _exit(9);
     }
