@@ -588,8 +588,8 @@ static int missing_dump(const char *spool, const char *path, pid_t pid) {
         fprintf(stderr, "heapdump: process %ld could not write a dump into %s: %s\n", (long)pid, spool,
                 strerror(atoi(error)));
     else
-        fprintf(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside malloc\n",
-                (long)pid);
+        fprintf(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
+                "malloc\n", (long)pid);
     return atoi(error) ? BAD_INPUT : DONE;
 }
 

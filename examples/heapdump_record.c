@@ -9,6 +9,8 @@
      HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
      HEAPDUMP_DEPTH  frames kept per stack [48]
 
+   A dump that could not be written is told of by a link in the spool, PID.NUMBER.missing, to the errno.
+
    The malloc family is interposed; stacks come from libunwind; the type of a block is the object
    that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
    may write one, and nothing is ever printed. */
@@ -63,11 +65,12 @@ static size_t bootstrap_used;
 /* operator new and delete, by the names that compilers give them. */
 enum { NEWS = 8, DELETES = 12 };
 static const char *const new_names[NEWS] = {
-    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
     "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
 static const char *const delete_names[DELETES] = {
-    "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t",
-    "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
+    "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t",
+    "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
     "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t" };
 typedef void *new_fn(size_t, uintptr_t, uintptr_t); /* all of them, with what they do not take */
 typedef void delete_fn(void *, uintptr_t, uintptr_t);
@@ -191,7 +194,8 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
         module_capacity = capacity;
     }
     modules[module_count].name = same != SIZE_MAX ? modules[same].name : keep_text(name);
-    modules[module_count].path = same != SIZE_MAX ? modules[same].path : keep_path(modules[module_count].name);
+    modules[module_count].path = same != SIZE_MAX ? modules[same].path
+                                                  : keep_path(modules[module_count].name);
     modules[module_count].start = start;
     modules[module_count].end = end;
     modules[module_count].bias = bias;
@@ -233,8 +237,8 @@ static void keep_closed(void) {
         uintptr_t start = m->start & ~(uintptr_t)4095, end = (m->end + 4095) & ~(uintptr_t)4095;
         if (m->loaded || m->kept || !times || end - start > left) continue;
         m->kept = true;
-        if (mmap((void *)start, end - start, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-                 -1, 0) == MAP_FAILED) continue;
+        if (mmap((void *)start, end - start, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) continue;
         left -= end - start;
         times--;
     }
@@ -349,7 +353,8 @@ static long write_no_pipe(long call, long a, long b, long c, long d, long e, lon
 
 static void give_no_pipe(uintptr_t bias, const ElfW(Dyn) *d) {
     static const struct { const char *name; uintptr_t function; } replaced[] = {
-        { "pipe2", (uintptr_t)no_pipe }, { "read", (uintptr_t)read_no_pipe }, { "syscall", (uintptr_t)write_no_pipe } };
+        { "pipe2", (uintptr_t)no_pipe }, { "read", (uintptr_t)read_no_pipe },
+        { "syscall", (uintptr_t)write_no_pipe } };
     const ElfW(Rela) *slots = NULL;
     const ElfW(Sym) *symbols = NULL;
     const char *names = NULL;
@@ -557,7 +562,8 @@ static void dump_at_end(void) {
     if (getpid() != own_pid) return;
     outside = hd_record_suspend() || unwinding;
     hd_record_resume();
-    if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && (!dumps || hd_recorder_live_bytes(recorder) >= peak_at)) ||
+    if (at == AT_EXIT || at == AT_EVERY ||
+        (at == AT_PEAK && (!dumps || hd_recorder_live_bytes(recorder) >= peak_at)) ||
         (at == AT_SIGNAL && pending)) {
         if (outside) dump(true);
         else note_missing(0);
@@ -655,7 +661,8 @@ static void fork_child(void) {
 
 static bool is_below(const void *p) {
     Dl_info below, other;
-    return dladdr((void *)(uintptr_t)real.malloc, &below) && dladdr(p, &other) && below.dli_fbase == other.dli_fbase;
+    return dladdr((void *)(uintptr_t)real.malloc, &below) && dladdr(p, &other) &&
+           below.dli_fbase == other.dli_fbase;
 }
 
 static void find_real_new(void) {

@@ -68,7 +68,8 @@ static bool elf_has_program_header(Elf *elf, uint32_t type) {
 /* The section of that type, its header in *header. */
 static Elf_Data *elf_section(Elf *elf, uint32_t type, GElf_Shdr *header) {
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
-        if (gelf_getshdr(s, header) && header->sh_type == type && header->sh_entsize) return elf_getdata(s, NULL);
+        if (gelf_getshdr(s, header) && header->sh_type == type && header->sh_entsize)
+            return elf_getdata(s, NULL);
     return NULL;
 }
 
@@ -112,9 +113,12 @@ static bool program_check(const char *name) {
         else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
             why = sizeof(void *) == 8 ? "is a 32-bit program" : "is a 64-bit program";
         else if (elf_defines(elf, "malloc"))
-            fprintf(stderr, "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n", path);
+            fprintf(stderr, "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",
+                    path);
     }
-    if (why) fprintf(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path, why);
+    if (why)
+        fprintf(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path,
+                why);
     if (elf) elf_end(elf);
     if (fd >= 0) close(fd);
     return !why;

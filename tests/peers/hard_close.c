@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
         pthread_create(&thread, NULL, shout, NULL);
     }
     keep = malloc(1000003);
-    for (int i = 0; i < 300000; i++) free(malloc(100));
+    for (int i = 0; i < 100000; i++) free(malloc(100));
     for (int i = 0; i < 10; i++) {
         pthread_t other;
         if (pthread_create(&other, NULL, allocate, NULL) || pthread_join(other, NULL)) return 9;

@@ -11,7 +11,8 @@ int main() {
         delete[] new line[3];
         operator delete(operator new(9, std::nothrow), std::nothrow);
         operator delete[](operator new[](9, std::nothrow), std::nothrow);
-        operator delete(operator new(64, std::align_val_t(64), std::nothrow), std::align_val_t(64), std::nothrow);
+        operator delete(operator new(64, std::align_val_t(64), std::nothrow), std::align_val_t(64),
+                        std::nothrow);
     }
     keep[0] = new int;
     keep[1] = new char[1000001];

@@ -26,7 +26,7 @@ int main(void) {
     pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN + 8192);
     pthread_key_create(&key, destroy);
     keep = malloc(1000003);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 150; i++) {
         pthread_t threads[4];
         for (int k = 0; k < 4; k++)
             if (pthread_create(&threads[k], &small, run, NULL)) return 9;
