@@ -37,7 +37,7 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev)
 
-$(B)/heapdump: examples/heapdump.c examples/symbols.h heapdump.h | tools-deps
+$(B)/heapdump: examples/heapdump.c examples/program.h examples/symbols.h heapdump.h | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lstdc++ -lpthread
 

@@ -679,7 +679,8 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
 HEAPDUMP_API bool hd_record_suspend(void);
 HEAPDUMP_API void hd_record_resume(void);
 
-/* Around fork(), for pthread_atfork or by hand: the child's recorder is then whole. */
+/* Around fork(), for pthread_atfork or by hand: the child's recorder is then whole, its peak what is
+   live. All recorders of a program that are live have to have the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
@@ -5040,7 +5041,10 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     hd_record_resume();
 }
 
-HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) { hd_recorder_fork_parent(rec); }
+HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) {
+    rec->peak_bytes = rec->live_bytes;
+    hd_recorder_fork_parent(rec);
+}
 
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) {
     return HD__LOAD_RELAXED(&rec->peak_bytes);

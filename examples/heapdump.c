@@ -20,6 +20,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #define HEAPDUMP_STATIC
 #include "../heapdump.h"
+#include "program.h"
 #include "symbols.h"
 
 enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
@@ -162,6 +163,7 @@ typedef struct output {
 
 static int output_open(output *o, const char *path) {
     hd_error err;
+    signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
     o->is_file = path && strcmp(path, "-");
     if (!o->is_file) {
         o->out = hd_out_file(stdout);
@@ -575,7 +577,7 @@ static int record_process(const arguments *a, const char *spool, const spooled *
 static void show_stats(const char *spool) {
     DIR *d = opendir(spool);
     struct dirent *e;
-    char path[PATH_MAX], text[4096];
+    char path[PATH_MAX + 256], text[4096];
     while (d && (e = readdir(d))) {
         FILE *f;
         size_t length = strlen(e->d_name), n;
@@ -589,23 +591,65 @@ static void show_stats(const char *spool) {
     if (d) closedir(d);
 }
 
-static void why_no_dump(const arguments *a) {
-    if (a->at && !strncmp(a->at, "signal", 6))
-        fprintf(stderr, "heapdump: the program left no dump: it never got the signal\n");
+static void why_no_dump(const arguments *a, int status) {
+    const char *why = "was it started with a cleared environment, or did it end without its libc?";
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at signal "
+                "dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        fprintf(stderr, "heapdump: the program left no dump: was it linked statically, setuid, started with a "
-                        "cleared environment, or killed?\n");
+        fprintf(stderr, "heapdump: the program left no dump: %s\n",
+                a->at && !strncmp(a->at, "signal", 6) ? "it never got the signal" : why);
+}
+
+/* A link PID.STARTED.missing to the error for which a dump of the process is missing; 0 is none. */
+static int missing_dump(const char *spool, const char *path, pid_t pid) {
+    char error[16];
+    ssize_t n = readlink(path, error, sizeof error - 1);
+    error[n > 0 ? n : 0] = 0;
+    unlink(path);
+    if (atoi(error))
+        fprintf(stderr, "heapdump: process %ld could not write a dump into %s: %s\n", (long)pid, spool,
+                strerror(atoi(error)));
+    else
+        fprintf(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
+                "malloc\n", (long)pid);
+    return atoi(error) ? BAD_INPUT : DONE;
+}
+
+/* What is in the spool beside dumps: links that tell of missing ones, and files that processes were
+   writing when they were killed. *told: why there is no dump of main_pid. */
+static int spool_clean(const char *spool, pid_t main_pid, bool *told) {
+    DIR *d = opendir(spool);
+    struct dirent *e;
+    int status = DONE;
+    *told = false;
+    while (d && (e = readdir(d))) {
+        char path[PATH_MAX + 256];
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        const char *dot = strrchr(e->d_name, '.');
+        snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
+        if (dot && !strcmp(dot, ".tmp") && kill(pid, 0) && errno == ESRCH) unlink(path);
+        if (!dot || strcmp(dot, ".missing")) continue;
+        if (missing_dump(spool, path, pid)) status = BAD_INPUT;
+        *told |= pid == main_pid;
+    }
+    if (d) closedir(d);
+    return status;
 }
 
 /* Resolves all that was recorded, then takes the spool away, but for what could not be written; a
    child that ends later finds it gone and writes where it stands. */
-static int record_finish(const arguments *a, const char *spool, pid_t main_pid) {
+static int record_finish(const arguments *a, const char *spool, pid_t main_pid, int ended) {
+    char taken[PATH_MAX];
     symbols names = { 0 };
     spooled *files;
-    size_t n = spool_list(spool, &files);
+    size_t n;
     int status = DONE;
     unsigned image = 0;
-    bool any = false;
+    bool any = false, told;
+    snprintf(taken, sizeof taken, "%s-taken", spool);
+    if (!rename(spool, taken)) spool = taken; /* from here on nothing is added */
+    n = spool_list(spool, &files);
     for (size_t i = 0, k; i < n; i = k) {
         bool is_last, is_main = files[i].pid == (unsigned long)main_pid;
         for (k = i + 1; k < n && files[k].pid == files[i].pid && files[k].started == files[i].started; k++) {}
@@ -622,7 +666,8 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid) 
         }
         if (is_last) image = 0;
     }
-    if (!any) why_no_dump(a);
+    if (spool_clean(spool, main_pid, &told)) status = BAD_INPUT;
+    if (!any && !told) why_no_dump(a, ended);
     show_stats(spool);
     for (size_t i = 0; i < n; i++) free(files[i].name);
     free(files);
@@ -654,7 +699,7 @@ static int check_at(const char *at, char spelled[64]) {
     char *end;
     snprintf(spelled, 64, "%s", at ? at : "exit");
     if (!at || !strcmp(at, "exit") || !strcmp(at, "peak")) return DONE;
-    if (!strncmp(at, "every=", 6) && strtod(at + 6, &end) > 0 && end != at + 6 && !*end) return DONE;
+    if (!strncmp(at, "every=", 6) && strtod(at + 6, &end) > 0 && strtod(at + 6, NULL) < 1e9 && !*end) return DONE;
     if (!strcmp(at, "signal")) at = "signal=USR2";
     if (!strncmp(at, "signal=", 7))
         for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -729,10 +774,14 @@ static bool run_recorded(const arguments *a, const char *library, const char *sp
                          int *status) {
     struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
     struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
+    /* who ignores SIGCHLD is not told how its child ended */
+    struct sigaction wait_for = { .sa_handler = SIG_DFL }, old_wait_for;
+    sigaction(SIGCHLD, &wait_for, &old_wait_for);
     for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &ignore, &old_ignored[i]);
     *pid = fork();
     if (*pid == 0) {
         for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
+        sigaction(SIGCHLD, &old_wait_for, NULL);
         child_run(a, library, spool, at);
     }
     recorded_pid = *pid;
@@ -759,6 +808,10 @@ static int check_output(const char *path) {
         return BAD_INPUT;
     }
     hd_file_discard(&file);
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+        fprintf(stderr, "heapdump: cannot write %s: %s\n", path, strerror(EISDIR));
+        return BAD_INPUT;
+    }
     return DONE;
 }
 
@@ -772,6 +825,7 @@ static int record(const arguments *a) {
     status = check_at(a->at, at);
     if (!status) status = check_output(a->output);
     if (status) return status;
+    if (!program_check(a->files[0])) return BAD_INPUT;
     if (!a->has_cutoff) {
         condensed.cutoff.min_share = 0.0001;
         a = &condensed;
@@ -798,7 +852,7 @@ static int record(const arguments *a) {
     if (*link) unlink(link);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool))
         return WEXITSTATUS(status); /* it never ran */
-    if (record_finish(a, spool, pid) && WIFEXITED(status) && !WEXITSTATUS(status)) {
+    if (record_finish(a, spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
         fprintf(stderr, "heapdump: not all dumps could be written\n");
         return BAD_INPUT;
     }
@@ -890,7 +944,7 @@ static const command commands[] = {
       "as a trace for the trace viewer. Its children are recorded too, each into its own file.\n\n"
       "  -o, --output FILE      [heapdump.PROGRAM.PID.json]\n"
       "  --at exit              when the program ends, on its own accord [default]\n"
-      "  --at peak              when the most bytes were live, to within 2 percent\n"
+      "  --at peak              when the most bytes were live, to within 2 percent and 4 KiB\n"
       "  --at every=SECONDS     again and again, and at exit\n"
       "  --at signal[=NAME]     when it gets USR2, or USR1, INT, TERM, HUP\n"
       "  --depth N              frames kept per stack, up to 128 [48]\n"
@@ -994,6 +1048,7 @@ int main(int argc, char **argv) {
                                  NULL)) != -1) {
         if (option == 'h') return command_help(c);
         if (option == ':') return usage("%s needs a value", argv[optind]);
+        if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind]);
         if (!takes(c, option_name(option)))
             return usage("%s does not take --%s", c->name, option_name(option));

@@ -12,7 +12,10 @@
      HEAPDUMP_STATS  1: leave PID.STARTED.stats in the spool, or heapdump.PROGRAM.PID.stats: a text
                      that says what the recording cost
 
-   The malloc family is interposed; stacks come from unwind.h, and from libunwind where that declines; the type of a block is the object
+   A dump that could not be written is told of by a link in the spool, PID.NUMBER.missing, to the errno.
+
+   The malloc family is interposed; stacks come from unwind.h, from libunwind where that declines; the
+   type of a block is the object
    that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
    may write one, and nothing is ever printed. */
 
@@ -21,12 +24,16 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -53,11 +60,29 @@ static struct {
     void (*free)(void *);
     void (*exit_now)(int);
     int (*dlclose)(void *);
+    int (*daemon)(int, int);
 } real;
 
 /* What dlsym itself allocates while `real` is being filled. Never freed. */
 static char bootstrap[16384];
 static size_t bootstrap_used;
+
+/* operator new and delete, by the names that compilers give them. */
+enum { NEWS = 8, DELETES = 12 };
+static const char *const new_names[NEWS] = {
+    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
+static const char *const delete_names[DELETES] = {
+    "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t",
+    "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t" };
+typedef void *new_fn(size_t, uintptr_t, uintptr_t); /* all of them, with what they do not take */
+typedef void delete_fn(void *, uintptr_t, uintptr_t);
+static new_fn *real_new[NEWS];
+static delete_fn *real_delete[DELETES];
+/* Those that come with the malloc below us, and do not call it. */
+static bool new_is_below[NEWS], delete_is_below[DELETES];
 
 static void *bootstrap_take(size_t n) {
     size_t at = bootstrap_used;
@@ -76,11 +101,12 @@ static bool is_bootstrap(const void *p) {
 enum { AT_EXIT, AT_PEAK, AT_EVERY, AT_SIGNAL };
 enum { COLD, STARTING, READY, OFF };
 
-static int state = COLD;         /* OFF: started without memory, or in a forked child of a vfork */
+static int state = COLD;         /* OFF: started without memory, or forked by a handler inside a hook */
 static hd_recorder *recorder;
 static pid_t own_pid;
 static int at;
 static int at_signal;
+static bool at_signal_ignored;   /* the program was started not to heed it */
 static uint64_t at_every_ms, next_ms, started_us;
 static uint64_t peak_at;         /* live bytes at which the next dump of the peak is due */
 static unsigned dumps;           /* written by this process */
@@ -88,6 +114,8 @@ static uint32_t calls;
 static uint64_t sample_bytes;
 static volatile sig_atomic_t pending;
 static char spool[2048], directory[2048], program[256];
+static bool ended;               /* the last dump is written */
+static bool forked;              /* this process did not start with exec */
 static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t own_start, own_end;
 
@@ -122,7 +150,8 @@ static void *pages(void *block, size_t old_size, size_t size) {
 
 typedef struct module {
     uintptr_t start, end, bias;
-    const char *path;
+    const char *name, *path;     /* as the loader has it; from the root */
+    bool loaded, kept;           /* kept: closed, and its addresses are nobody else's */
 } module;
 
 static module *modules;          /* in pages of our own: names outlive dlclose */
@@ -133,24 +162,37 @@ static size_t path_left;
 static struct { uintptr_t start, end; } transparent[16];
 static size_t transparent_count;
 
-static const char *keep_path(const char *path) {
-    size_t n = strlen(path) + 1;
-    for (size_t i = 0; i < module_count; i++)
-        if (!strcmp(modules[i].path, path)) return modules[i].path;
+static const char *keep_text(const char *s) {
+    size_t n = strlen(s) + 1;
     if (n > path_left) {
         path_left = 65536;
         path_at = pages(NULL, 0, path_left);
-        if (!path_at || n > path_left) return "?";
+        if (!path_at) path_left = 0;
+        if (n > path_left) return "?";
     }
-    memcpy(path_at, path, n);
+    memcpy(path_at, s, n);
     path_at += n;
     path_left -= n;
     return path_at - n;
 }
 
-static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *path) {
-    for (size_t i = 0; i < module_count; i++)
-        if (modules[i].start == start && modules[i].end == end && !strcmp(modules[i].path, path)) return;
+/* What dlopen was given may be relative to where the program is, most likely still. */
+static const char *keep_path(const char *name) {
+    char path[4096], *end = path + sizeof path - 1;
+    if (*name == '/' || !strchr(name, '/') || !getcwd(path, sizeof path)) return name;
+    text(text(path + strlen(path), end, "/"), end, name);
+    return access(path, F_OK) ? name : keep_text(path);
+}
+
+static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const char *name) {
+    size_t same = SIZE_MAX;
+    for (size_t i = 0; i < module_count; i++) {
+        if (strcmp(modules[i].name, name)) continue;
+        same = i;
+        if (modules[i].start != start || modules[i].end != end) continue;
+        modules[i].loaded = true;
+        return;
+    }
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? 2 * module_capacity : 256;
         module *grown = pages(modules, module_capacity * sizeof *modules, capacity * sizeof *grown);
@@ -158,22 +200,23 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
         modules = grown;
         module_capacity = capacity;
     }
-    path = keep_path(path);
+    modules[module_count].name = same != SIZE_MAX ? modules[same].name : keep_text(name);
+    modules[module_count].path = same != SIZE_MAX ? modules[same].path
+                                                  : keep_path(modules[module_count].name);
     modules[module_count].start = start;
     modules[module_count].end = end;
     modules[module_count].bias = bias;
-    modules[module_count++].path = path;
+    modules[module_count].loaded = true;
+    modules[module_count].kept = false;
+    module_count++;
 }
 
 static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
-    char exe[1024];
+    static char exe[1024];       /* asked for once: it is not to be had when the main thread has ended */
     const char *path = info->dlpi_name;
     (void)size, (void)user;
-    if (!path || !*path) {
-        ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-        exe[n > 0 ? n : 0] = 0;
-        path = exe;
-    }
+    if (!*exe && readlink("/proc/self/exe", exe, sizeof exe - 1) <= 0) exe[0] = '?';
+    if (!path || !*path) path = exe;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + ph->p_vaddr;
@@ -187,17 +230,33 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-static void refresh_modules(void) { dl_iterate_phdr(each_module, NULL); }
+static void refresh_modules(void) {
+    for (size_t i = 0; i < module_count; i++) modules[i].loaded = false;
+    dl_iterate_phdr(each_module, NULL);
+}
+
+/* Where the code of a closed object was, nothing else is loaded, so that its frames keep their names.
+   Costs addresses, not memory; within reason, for a program may open and close all day. */
+static void keep_closed(void) {
+    static size_t left = (size_t)256 << 20, times = 1000;
+    for (size_t i = 0; i < module_count; i++) {
+        module *m = &modules[i];
+        uintptr_t start = m->start & ~(uintptr_t)4095, end = (m->end + 4095) & ~(uintptr_t)4095;
+        if (m->loaded || m->kept || !times || end - start > left) continue;
+        m->kept = true;
+        if (mmap((void *)start, end - start, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) continue;
+        left -= end - start;
+        times--;
+    }
+}
 
 /* Not in a signal handler, and not in the middle of the program: a dlsym that finds nothing allocates
    and leaves its message to the program's next dlerror. */
 static void find_transparent(void) {
-    static const char *const names[] = {
-        "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",
-        "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t" };
     transparent_count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *p = dlsym(RTLD_DEFAULT, names[i]);
+    for (size_t i = 0; i < NEWS; i++) {
+        void *p = dlsym(RTLD_NEXT, new_names[i]);
         Dl_info info;
         const ElfW(Sym) *symbol = NULL;
         if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) continue;
@@ -207,11 +266,15 @@ static void find_transparent(void) {
     dlerror();
 }
 
-/* The latest module wins: an address may have been another object's before a dlclose. */
+/* Where addresses could not be kept, what is loaded wins, then the latest. */
 static const module *module_of(uintptr_t pc) {
-    for (size_t i = module_count; i--;)
-        if (pc >= modules[i].start && pc < modules[i].end) return &modules[i];
-    return NULL;
+    const module *closed = NULL;
+    for (size_t i = module_count; i--;) {
+        if (pc < modules[i].start || pc >= modules[i].end) continue;
+        if (modules[i].loaded) return &modules[i];
+        if (!closed) closed = &modules[i];
+    }
+    return closed;
 }
 
 /* OBJECT+0xOFFSET, inside the call instruction that returns to pc. */
@@ -261,11 +324,96 @@ static __thread unwind_frame caller __attribute__((tls_model("initial-exec")));
 
 static bool is_own(const void *pc) { return (uintptr_t)pc >= own_start && (uintptr_t)pc < own_end; }
 
+/* libunwind and dl_iterate_phdr have locks of their own that a fork does not know of: a child would
+   wait for ever for one that a thread of its parent held. So a fork waits until no thread unwinds. */
+static union {
+    pthread_rwlock_t lock;
+    char apart[64];
+} gates[16];
+static __thread volatile sig_atomic_t unwinding; /* this thread: it holds no lock of the recorder's */
+
+enum { GATES = sizeof gates / sizeof *gates };
+
+static pthread_rwlock_t *unwind_begin(void) {
+    pthread_rwlock_t *gate = &gates[((uintptr_t)&unwinding >> 12) * 0x9e3779b1u >> 16 & (GATES - 1)].lock;
+    pthread_rwlock_rdlock(gate);
+    unwinding = 1;
+    return gate;
+}
+
+static void unwind_end(pthread_rwlock_t *gate) {
+    unwinding = 0;
+    pthread_rwlock_unlock(gate);
+}
+
+/* libunwind finds out whether memory can be read by writing it to a pipe that it keeps. A program that
+   closes the pipe's descriptors, and has files of its own there then, would find bytes taken from them
+   and bytes put in. So libunwind gets no pipe, and the kernel is asked in another way. */
+static int no_pipe(int fds[2], int flags) {
+    (void)fds, (void)flags;
+    errno = EMFILE;
+    return -1;
+}
+
+static ssize_t read_no_pipe(int fd, void *p, size_t n) {
+    if (fd >= 0) return read(fd, p, n);
+    errno = EAGAIN;
+    return -1;
+}
+
+/* libunwind calls write this way. A signal set is read before it is seen what to do with it. */
+static long write_no_pipe(long call, long a, long b, long c, long d, long e, long f) {
+    if (call != SYS_write || (int)a != -1) return syscall(call, a, b, c, d, e, f);
+    syscall(SYS_rt_sigprocmask, -1, b & ~7l, NULL, 8);
+    return errno == EFAULT ? -1 : c;
+}
+
+static void give_no_pipe(uintptr_t bias, const ElfW(Dyn) *d) {
+    static const struct { const char *name; uintptr_t function; } replaced[] = {
+        { "pipe2", (uintptr_t)no_pipe }, { "read", (uintptr_t)read_no_pipe },
+        { "syscall", (uintptr_t)write_no_pipe } };
+    const ElfW(Rela) *slots = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    size_t size = 0;
+    for (; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_JMPREL) slots = (const ElfW(Rela) *)d->d_un.d_ptr;
+        if (d->d_tag == DT_PLTRELSZ) size = d->d_un.d_val;
+        if (d->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)d->d_un.d_ptr;
+        if (d->d_tag == DT_STRTAB) names = (const char *)d->d_un.d_ptr;
+    }
+    for (size_t i = 0; slots && symbols && names && i < size / sizeof *slots; i++) {
+        uintptr_t slot = bias + slots[i].r_offset;
+        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++) {
+            if (strcmp(names + symbols[slots[i].r_info >> 32].st_name, replaced[k].name)) continue;
+            mprotect((void *)(slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);
+            *(uintptr_t *)slot = replaced[k].function;
+        }
+    }
+}
+
+static int without_pipe(struct dl_phdr_info *info, size_t size, void *user) {
+    const ElfW(Dyn) *dynamic = NULL;
+    bool is_unwinder = false;
+    (void)size, (void)user;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+        if (ph->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)start;
+        if (ph->p_type == PT_LOAD && (uintptr_t)unw_backtrace - start < ph->p_memsz) is_unwinder = true;
+    }
+    if (is_unwinder && dynamic) give_no_pipe(info->dlpi_addr, dynamic);
+    return is_unwinder;
+}
+
 /* Stacks that unwind_from declines. Slow, and from here on outward. */
 static size_t unwind_slowly(const void **pcs, size_t capacity) {
     enum { OWN = 12 };
     void *found[HD_MAX_FRAMES + 1 + OWN];
-    int n = unw_backtrace(found, (int)capacity + OWN), skip = 0;
+    int n, skip = 0;
+    pthread_rwlock_t *gate = unwind_begin();
+    n = unw_backtrace(found, (int)capacity + OWN);
+    unwind_end(gate);
     if (n < 0) n = 0;
     while (skip < n && is_own(found[skip])) skip++;
     n -= skip;
@@ -359,23 +507,6 @@ static char *describe_cost(char *p, const char *end) {
     return figure(p, end, "", cost.dump_nanoseconds / 1000000, " ms\n");
 }
 
-static void write_cost(void) {
-    char path[4096], *p = path, *end = path + 4000, told[2048];
-    hd_file file;
-    if (*spool) {
-        p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
-        p = number(text(p, end, "."), end, started_us, 10);
-    } else {
-        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
-        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
-    }
-    text(p, end, ".stats");
-    p = describe_cost(told, told + sizeof told - 1);
-    if (hd_file_create(path, &file, NULL)) return;
-    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK) hd_file_commit(&file, NULL);
-    else hd_file_discard(&file);
-}
-
 /* Dumps. --------------------------------------------------------------------------------------- */
 
 /* Where the next dump goes: into the spool while that is there. */
@@ -395,19 +526,72 @@ static void dump_path(char path[4096], bool spooled) {
     }
 }
 
+/* Tells `heapdump record` why a dump is missing, by a link in the spool, which a full disk has room for.
+   0: the process ended in a signal handler inside a hook. */
+static void note_missing(int error) {
+    char path[4096], why[24], *p = path, *end = path + 4000;
+    if (!*spool) return;
+    p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
+    text(number(text(p, end, "."), end, started_us, 10), end, ".missing");
+    number(why, why + 20, (uint64_t)error, 10);
+    if (symlink(why, path)) {}   /* it is there already, or the spool is not */
+}
+
+/* Away from the low numbers: the program's next open gets the number it expects. */
+static void move_up(hd_file *file) {
+    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 512);
+    if (fd < 0) return;
+    close(file->fd);
+    file->fd = fd;
+}
+
+/* While standard input, output or error are closed, something that cannot be written to stands in, lest
+   what another thread writes there gets into the dump. */
+static bool open_aside(hd_file *file, const char *path) {
+    bool is_open;
+    int stand_in[3], n = 0, error;
+    while (n < 3 && (stand_in[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        if (stand_in[n++] > 2) break;
+    is_open = hd_file_create(path, file, NULL) == HD_OK;
+    error = errno;
+    while (n--) close(stand_in[n]);
+    if (is_open) move_up(file);
+    errno = error;
+    return is_open;
+}
+
+static bool write_heap(const hd_heap *heap, bool spooled) {
+    hd_options options;
+    hd_file file;
+    char path[4096];
+    int error;
+    memset(&options, 0, sizeof options);
+    options.allocator = hd_page_allocator();
+    dump_path(path, spooled);
+    if (!open_aside(&file, path)) return false;
+    if (hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL) == HD_OK)
+        return hd_file_commit(&file, NULL) == HD_OK;
+    error = errno;
+    hd_file_discard(&file);
+    errno = error;
+    return false;
+}
+
 static void write_dump(void) {
     hd_snapshot_options options;
     hd_profile *profile;
     hd_heap heap;
-    hd_file file;
-    char path[4096], id[24] = "0x";
-    bool open;
+    char id[24] = "0x";
+    bool written;
     memset(&options, 0, sizeof options);
     options.options.allocator = hd_page_allocator();
     options.pc_name = pc_name;
     options.type_name = type_name;
     refresh_modules();
-    if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) return;
+    if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) {
+        note_missing(ENOMEM);
+        return;
+    }
     dumps++;
     number(id + 2, id + 22, dumps, 16);
     memset(&heap, 0, sizeof heap);
@@ -418,54 +602,117 @@ static void write_dump(void) {
     heap.allocator = "malloc";
     heap.sample_bytes = sample_bytes;
     heap.profile = profile;
-    dump_path(path, true);
-    open = *spool && hd_file_create(path, &file, NULL) == HD_OK;
-    if (!open) {
-        dump_path(path, false);
-        open = hd_file_create(path, &file, NULL) == HD_OK;
-    }
-    if (open) {
-        if (hd_chrome_write(&heap, 1, &options.options, hd_file_out(&file), NULL) == HD_OK)
-            hd_file_commit(&file, NULL);
-        else hd_file_discard(&file);
-    }
+    /* the spool may go while it is being written to */
+    written = *spool && write_heap(&heap, true);
+    if (!written && (!*spool || errno == ENOENT)) written = write_heap(&heap, false);
+    if (!written) note_missing(errno);
     hd_profile_free(profile);
 }
 
-/* One dump at a time, none in the child of a vfork, whose memory is its parent's. */
-static void dump(void) {
-    int saved = errno;
-    if (state != READY || getpid() != own_pid) return;
-    hd_record_suspend();
-    if (pthread_mutex_trylock(&dump_lock) == 0) {
-        uint64_t began = now_ns(CLOCK_MONOTONIC);
+static bool write_cost(bool spooled) {
+    char path[4096], *p = path, *end = path + 4000, told[2048];
+    hd_file file;
+    if (spooled) {
+        p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
+        p = number(text(p, end, "."), end, started_us, 10);
+    } else {
+        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
+        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
+    }
+    text(p, end, ".stats");
+    p = describe_cost(told, told + sizeof told - 1);
+    if (!open_aside(&file, path)) return false;
+    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK) return !hd_file_commit(&file, NULL);
+    hd_file_discard(&file);
+    return false;
+}
+
+enum { WRITE_DUMP = 1, WRITE_COST = 2 };
+static int wanted;
+
+static void write_wanted(void) {
+    uint64_t began = now_ns(CLOCK_MONOTONIC);
+    if (wanted & WRITE_DUMP) {
         write_dump();
         cost.dumps++;
         cost.dump_nanoseconds += elapsed(began);
+    }
+    if (wanted & WRITE_COST && !(*spool && write_cost(true))) write_cost(false);
+}
+
+/* On a stack of its own, because the program's may be the small one of a thread or a signal handler.
+   Signals wait, so that no handler ends the process halfway; the one for a file that passes the
+   program's limit is taken away, for that is a failed write like others. */
+static void write_aside(int what) {
+    static char stack[256 * 1024];
+    static ucontext_t here, aside;
+    static const struct timespec now;
+    sigset_t all, before, too_large, due;
+    wanted = what;
+    sigfillset(&all);
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigpending(&due);
+    getcontext(&aside);
+    aside.uc_stack.ss_sp = stack;
+    aside.uc_stack.ss_size = sizeof stack;
+    aside.uc_link = &here;
+    makecontext(&aside, write_wanted, 0);
+    swapcontext(&here, &aside);
+    if (!sigismember(&due, SIGXFSZ)) sigtimedwait(&too_large, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void remember_modules(bool closed) {
+    int saved = errno;
+    hd_record_suspend();
+    pthread_mutex_lock(&dump_lock);
+    refresh_modules();
+    if (closed) keep_closed();
+    pthread_mutex_unlock(&dump_lock);
+    hd_record_resume();
+    errno = saved;
+}
+
+/* One at a time, none in the child of a vfork, whose memory is its parent's. The last waits for one that
+   is being written, and none comes after it. */
+static void write_now(int what, bool last) {
+    int saved = errno;
+    if (state != READY || getpid() != own_pid) return;
+    hd_record_suspend();
+    if ((last ? pthread_mutex_lock : pthread_mutex_trylock)(&dump_lock) == 0) {
+        if (!ended) write_aside(what);
+        ended |= last;
         pthread_mutex_unlock(&dump_lock);
     }
     hd_record_resume();
     errno = saved;
 }
 
+static void dump(void) { write_now(WRITE_DUMP, false); }
+
+/* In a handler inside a hook, the thread may hold locks that a dump takes, unless it was unwinding. */
 static void dump_at_end(void) {
+    int what = timing ? WRITE_COST : 0;
+    bool outside;
     if (getpid() != own_pid) return;
-    hd_record_suspend();
-    find_transparent();
+    outside = hd_record_suspend() || unwinding;
     hd_record_resume();
-    if (at == AT_EXIT || at == AT_EVERY || (at == AT_PEAK && !dumps)) dump();
-    if (at == AT_PEAK && hd_recorder_live_bytes(recorder) >= peak_at) dump();
-    if (at == AT_SIGNAL && pending) dump();
-    if (timing) {
-        hd_record_suspend();
-        write_cost();
-        hd_record_resume();
-    }
+    if (at == AT_EXIT || at == AT_EVERY ||
+        (at == AT_PEAK && (!dumps || hd_recorder_live_bytes(recorder) >= peak_at)) ||
+        (at == AT_SIGNAL && pending))
+        what |= WRITE_DUMP;
+    if (what && outside) write_now(what, true);
+    else if (what & WRITE_DUMP) note_missing(0);
 }
 
 static void on_end(int status, void *user) {
     (void)status, (void)user;
-    if (state == READY) dump_at_end();
+    if (state != READY) return;
+    if (hd_record_suspend() && !forked) find_transparent(); /* a fork may have left dlsym's lock taken */
+    hd_record_resume();
+    dump_at_end();
 }
 
 static void on_quick_end(void) {
@@ -474,15 +721,16 @@ static void on_quick_end(void) {
 
 /* A thread that is inside the recorder dumps when it leaves. */
 static void on_signal(int signal_number) {
+    bool is_end = !at_signal_ignored && (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP);
     if (hd_record_suspend()) {
         hd_record_resume();
-        dump();
+        write_now(WRITE_DUMP | (is_end && timing ? WRITE_COST : 0), is_end);
     } else {
         hd_record_resume();
         pending = 1;
         return;
     }
-    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP) {
+    if (is_end) {
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
@@ -502,34 +750,74 @@ static void after_call(void) {
     }
 }
 
-/* Before a block goes: if live bytes stand a fiftieth above the last peak dumped, dump this one. */
+/* Before a block goes: if live bytes stand a fiftieth above the last peak dumped, and a page, so that
+   small heaps are not dumped again and again, dump this one. */
 static void before_free(void) {
     uint64_t live = hd_recorder_live_bytes(recorder);
     if (live >= peak_at && live >= hd_recorder_peak_bytes(recorder)) {
-        peak_at = live + live / 50 + 65536;
+        peak_at = live + live / 50 + 4096;
         dump();
     }
 }
 
 /* Start. --------------------------------------------------------------------------------------- */
 
+static __thread bool fork_inside; /* from a handler inside a hook: the locks may be this thread's own */
+
 static void fork_prepare(void) {
+    fork_inside = !hd_record_suspend();
+    if (fork_inside) return;
+    for (int i = 0; i < GATES; i++) pthread_rwlock_wrlock(&gates[i].lock);
     pthread_mutex_lock(&dump_lock);
     hd_recorder_fork_prepare(recorder);
     unwind_fork_prepare();
 }
+
 static void fork_parent(void) {
-    unwind_fork_done();
-    hd_recorder_fork_parent(recorder);
-    pthread_mutex_unlock(&dump_lock);
+    if (!fork_inside) {
+        unwind_fork_done();
+        hd_recorder_fork_parent(recorder);
+        pthread_mutex_unlock(&dump_lock);
+        for (int i = 0; i < GATES; i++) pthread_rwlock_unlock(&gates[i].lock);
+    }
+    hd_record_resume();
 }
+
 static void fork_child(void) {
-    unwind_fork_done();
-    hd_recorder_fork_child(recorder);
-    pthread_mutex_unlock(&dump_lock);
+    if (fork_inside) {
+        state = OFF;
+    } else {
+        unwind_fork_done();
+        hd_recorder_fork_child(recorder);
+        pthread_mutex_unlock(&dump_lock);
+        memset(gates, 0, sizeof gates); /* an unlock would ask whether the thread's number is the same */
+    }
+    hd_record_resume();
     own_pid = getpid();
     dumps = 0;
     peak_at = 0;
+    ended = false;
+    forked = true;
+}
+
+static bool is_below(const void *p) {
+    Dl_info below, other;
+    return dladdr((void *)(uintptr_t)real.malloc, &below) && dladdr(p, &other) &&
+           below.dli_fbase == other.dli_fbase;
+}
+
+static void find_real_new(void) {
+    if (!dlsym(RTLD_NEXT, new_names[0])) return;
+    for (size_t i = 0; i < NEWS; i++) {
+        void *p = dlsym(RTLD_NEXT, new_names[i]);
+        real_new[i] = (new_fn *)(uintptr_t)p;
+        new_is_below[i] = p && is_below(p);
+    }
+    for (size_t i = 0; i < DELETES; i++) {
+        void *p = dlsym(RTLD_NEXT, delete_names[i]);
+        real_delete[i] = (delete_fn *)(uintptr_t)p;
+        delete_is_below[i] = p && is_below(p);
+    }
 }
 
 static void find_real(void) {
@@ -546,7 +834,9 @@ static void find_real(void) {
     FIND(free, "free");
     FIND(exit_now, "_exit");
     FIND(dlclose, "dlclose");
+    FIND(daemon, "daemon");
 #undef FIND
+    find_real_new();
 }
 
 static void read_environment(hd_tracker_desc *tracker) {
@@ -587,6 +877,7 @@ static void start(void) {
     started_us = now_us();
     next_ms = started_us / 1000 + at_every_ms;
     refresh_modules();
+    dl_iterate_phdr(without_pipe, NULL);
     find_transparent();
     unwind_start();
     desc.sample_bytes = sample_bytes;
@@ -602,11 +893,12 @@ static void start(void) {
     on_exit(on_end, NULL);       /* registered first, so that it runs last */
     at_quick_exit(on_quick_end);
     if (at == AT_SIGNAL) {
-        struct sigaction action;
+        struct sigaction action, before;
         memset(&action, 0, sizeof action);
         action.sa_handler = on_signal;
         action.sa_flags = SA_RESTART;
-        sigaction(at_signal, &action, NULL);
+        sigaction(at_signal, &action, &before);
+        at_signal_ignored = before.sa_handler == SIG_IGN;
     }
     hd_record_resume();
     state = READY;
@@ -735,6 +1027,76 @@ EXPORT void *pvalloc(size_t n) {
     return on ? took(p, n, CALLER()) : p;
 }
 
+/* jemalloc, tcmalloc and mimalloc bring an operator new that does not call malloc; it is recorded here.
+   Others are passed on to, by a jump, so that no frame of ours gets between. */
+static void *late(const char *name) { /* the C++ library was loaded after the start, by dlopen */
+    void *library, *p = dlsym(RTLD_NEXT, name);
+    hd_record_suspend();
+    library = p ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+        p = dlsym(library, name);
+        real.dlclose(library);
+    }
+    dlerror();
+    hd_record_resume();
+    return p;
+}
+
+static void *new_lately(int i, size_t n, uintptr_t a, uintptr_t b) {
+    void *p;
+    real_new[i] = (new_fn *)(uintptr_t)late(new_names[i]);
+    if (real_new[i]) return real_new[i](n, a, b);
+    p = i < 4 ? malloc(n ? n : 1) : aligned_alloc(a, (n + a - 1) & ~(a - 1));
+    if (!p && i % 4 < 2) abort();
+    return p;
+}
+
+static inline __attribute__((always_inline)) void *new_any(int i, size_t n, uintptr_t a, uintptr_t b) {
+    bool on = ready();
+    if (__builtin_expect(!real_new[i], 0)) return new_lately(i, n, a, b);
+    if (!new_is_below[i] || !on) return real_new[i](n, a, b);
+    return took(real_new[i](n, a, b), n, CALLER());
+}
+
+static void delete_lately(int i, void *p, uintptr_t a, uintptr_t b) {
+    real_delete[i] = (delete_fn *)(uintptr_t)late(delete_names[i]);
+    if (real_delete[i]) real_delete[i](p, a, b);
+    else free(p);
+}
+
+static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
+    if (ready() && delete_is_below[i] && p) gave(p);
+    if (real_delete[i]) real_delete[i](p, a, b);
+    else delete_lately(i, p, a, b);
+}
+
+#define NEW(i, name) \
+    EXPORT void *name(size_t n, uintptr_t a, uintptr_t b) { return new_any(i, n, a, b); }
+NEW(0, _Znwm)
+NEW(1, _Znam)
+NEW(2, _ZnwmRKSt9nothrow_t)
+NEW(3, _ZnamRKSt9nothrow_t)
+NEW(4, _ZnwmSt11align_val_t)
+NEW(5, _ZnamSt11align_val_t)
+NEW(6, _ZnwmSt11align_val_tRKSt9nothrow_t)
+NEW(7, _ZnamSt11align_val_tRKSt9nothrow_t)
+#undef NEW
+#define DELETE(i, name) \
+    EXPORT void name(void *p, uintptr_t a, uintptr_t b) { delete_any(i, p, a, b); }
+DELETE(0, _ZdlPv)
+DELETE(1, _ZdaPv)
+DELETE(2, _ZdlPvm)
+DELETE(3, _ZdaPvm)
+DELETE(4, _ZdlPvRKSt9nothrow_t)
+DELETE(5, _ZdaPvRKSt9nothrow_t)
+DELETE(6, _ZdlPvSt11align_val_t)
+DELETE(7, _ZdaPvSt11align_val_t)
+DELETE(8, _ZdlPvmSt11align_val_t)
+DELETE(9, _ZdaPvmSt11align_val_t)
+DELETE(10, _ZdlPvSt11align_val_tRKSt9nothrow_t)
+DELETE(11, _ZdaPvSt11align_val_tRKSt9nothrow_t)
+#undef DELETE
+
 /* Ends that run no exit handlers. */
 EXPORT __attribute__((noreturn)) void _exit(int status) {
     if (state == READY) dump_at_end();
@@ -744,18 +1106,20 @@ EXPORT __attribute__((noreturn)) void _exit(int status) {
 
 EXPORT __attribute__((noreturn)) void _Exit(int status) { _exit(status); }
 
+/* Its parent goes with libc's own _exit, as it is now. */
+EXPORT int daemon(int stay, int keep) {
+    if (ready()) dump_at_end();
+    ended = false;
+    return real.daemon(stay, keep);
+}
+
 /* Objects are remembered before they go, for the stacks that lead through them. */
 EXPORT int dlclose(void *handle) {
+    bool on = ready();
     int status;
-    if (ready()) {
-        hd_record_suspend();
-        if (pthread_mutex_trylock(&dump_lock) == 0) {
-            refresh_modules();
-            pthread_mutex_unlock(&dump_lock);
-        }
-        hd_record_resume();
-    }
+    if (on) remember_modules(false);
     status = real.dlclose(handle);
     unwind_forget();
+    if (on) remember_modules(true);
     return status;
 }

@@ -67,8 +67,8 @@ typedef struct unwind_rule {
     uint8_t kind, saved;
 } unwind_rule;
 
-/* A slot holds pc xor rule beside the rule, so that a slot of which another thread has written half
-   is a miss. A set is a cache line. */
+/* A slot holds pc, generation and rule xored beside the rule, so that a slot of which another thread has
+   written half is a miss, as is one from before an object was unloaded. A set is a cache line. */
 enum { UNWIND_SETS = 1 << 14, UNWIND_WAYS = 4 };
 typedef struct unwind_slot {
     uint64_t check, rule;
@@ -416,12 +416,13 @@ static unwind_rule unwind_rule_of(uintptr_t pc) {
 
 /* The rule at a return address; not kept where a signal struck. */
 static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats) {
+    uint64_t key = pc ^ (uint64_t)__atomic_load_n(&unwind_generation, __ATOMIC_RELAXED) << 48;
     uint64_t hash = pc * 0x9e3779b97f4a7c15u, kept;
     unwind_slot *set = unwind_sets[hash >> 50], *to = &set[hash >> 48 & (UNWIND_WAYS - 1)];
     unwind_rule rule;
     for (int i = 0; i < UNWIND_WAYS && !struck; i++) {
         kept = __atomic_load_n(&set[i].rule, __ATOMIC_RELAXED);
-        if ((__atomic_load_n(&set[i].check, __ATOMIC_RELAXED) ^ kept) == pc) {
+        if ((__atomic_load_n(&set[i].check, __ATOMIC_RELAXED) ^ kept) == key) {
             memcpy(&rule, &kept, sizeof rule);
             return rule;
         }
@@ -432,7 +433,7 @@ static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats
     if (struck) return rule;
     memcpy(&kept, &rule, sizeof kept);
     __atomic_store_n(&to->rule, kept, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->check, kept ^ pc, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->check, kept ^ key, __ATOMIC_RELAXED);
     return rule;
 }
 
@@ -551,15 +552,7 @@ static void unwind_fork_prepare(void) { pthread_mutex_lock(&unwind_lock); }
 static void unwind_fork_done(void) { pthread_mutex_unlock(&unwind_lock); }
 
 /* After an object was unloaded: another may come to lie where it was. */
-static void unwind_forget(void) {
-    if (!unwind_sets) return;
-    for (size_t i = 0; i < UNWIND_SETS; i++)
-        for (size_t k = 0; k < UNWIND_WAYS; k++) {
-            __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
-            __atomic_store_n(&unwind_sets[i][k].rule, 0, __ATOMIC_RELAXED);
-        }
-    __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE);
-}
+static void unwind_forget(void) { __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE); }
 
 static void unwind_add_stats(unwind_stats *sum) {
     if (unwind_sets) sum->memory += UNWIND_SETS * sizeof *unwind_sets;

@@ -1,0 +1,127 @@
+/* program.h - what a command would run, and whether it can be recorded; a part of the heapdump tool. */
+
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* The file that execvp would run. */
+static bool program_find(const char *name, char path[PATH_MAX]) {
+    const char *dirs = getenv("PATH");
+    struct stat st;
+    if (strchr(name, '/')) return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX && !access(path, F_OK);
+    if (!dirs) dirs = "/bin:/usr/bin";
+    for (;; dirs++) {
+        size_t n = strcspn(dirs, ":");
+        if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, dirs, n ? "/" : "", name) < PATH_MAX &&
+            !eaccess(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode)) return true;
+        dirs += n;
+        if (!*dirs) return false;
+    }
+}
+
+/* Of a script, what follows #!, and so on; anything else is left as it is. */
+static void program_interpreter(char path[PATH_MAX]) {
+    for (int scripts = 0; scripts < 5; scripts++) {
+        char line[PATH_MAX];
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+        char *name;
+        if (fd >= 0) close(fd);
+        if (n < 2 || memcmp(line, "#!", 2)) return;
+        line[n] = 0;
+        name = line + 2 + strspn(line + 2, " \t");
+        name[strcspn(name, " \t\n")] = 0;
+        memcpy(path, name, strlen(name) + 1);
+    }
+}
+
+/* Whether the system runs it with rights that are not ours, and so lets nothing be preloaded into it. */
+static bool program_is_secure(const char *path) {
+    struct stat st;
+    struct statvfs fs;
+    if (stat(path, &st) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
+    if (!statvfs(path, &fs) && (fs.f_flag & ST_NOSUID)) return false;
+    if ((st.st_mode & S_ISUID) && st.st_uid != getuid()) return true;
+    if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid()) return true;
+    return getuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static bool elf_has_program_header(Elf *elf, uint32_t type) {
+    size_t n = 0;
+    GElf_Phdr header;
+    elf_getphdrnum(elf, &n);
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &header) && header.p_type == type) return true;
+    return false;
+}
+
+/* The section of that type, its header in *header. */
+static Elf_Data *elf_section(Elf *elf, uint32_t type, GElf_Shdr *header) {
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
+        if (gelf_getshdr(s, header) && header->sh_type == type && header->sh_entsize)
+            return elf_getdata(s, NULL);
+    return NULL;
+}
+
+/* The dynamic loader itself is no static program: it loads one, and what is to be preloaded. */
+static bool elf_is_library(Elf *elf) {
+    GElf_Shdr header;
+    GElf_Dyn entry;
+    Elf_Data *data = elf_section(elf, SHT_DYNAMIC, &header);
+    for (int i = 0; data && gelf_getdyn(data, i, &entry); i++)
+        if (entry.d_tag == DT_SONAME) return true;
+    return false;
+}
+
+static bool elf_defines(Elf *elf, const char *name) {
+    GElf_Shdr header;
+    GElf_Sym symbol;
+    Elf_Data *data = elf_section(elf, SHT_DYNSYM, &header);
+    for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+        const char *s = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (symbol.st_shndx != SHN_UNDEF && s && !strcmp(s, name)) return true;
+    }
+    return false;
+}
+
+/* Whether the program can be recorded, or is none, which execvp says better; else, or when its malloc
+   cannot be seen, stderr says why. */
+static bool program_check(const char *name) {
+    char path[PATH_MAX];
+    const char *why = NULL;
+    Elf *elf;
+    int fd;
+    if (!program_find(name, path)) return true;
+    program_interpreter(path);
+    elf_version(EV_CURRENT);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (program_is_secure(path)) {
+        why = "runs with another user's, group's or higher rights (setuid, setgid, capabilities)";
+    } else if (elf && elf_kind(elf) == ELF_K_ELF) {
+        if (!elf_has_program_header(elf, PT_INTERP) && !elf_is_library(elf)) why = "is linked statically";
+        else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+            why = sizeof(void *) == 8 ? "is a 32-bit program" : "is a 64-bit program";
+        else if (elf_defines(elf, "malloc"))
+            fprintf(stderr, "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",
+                    path);
+    }
+    if (why)
+        fprintf(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path,
+                why);
+    if (elf) elf_end(elf);
+    if (fd >= 0) close(fd);
+    return !why;
+}
+
+#endif

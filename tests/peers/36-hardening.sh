@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# What programs do that is hard on a recorder: they run as they would, and their dumps are right or the
+# lack of them is explained.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must gcc g++ libc6-dev python3 dash util-linux libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
+sources=$PWD/tests/peers
+work=$PWD/build/peers/hardening
+rm -rf "$work" && mkdir -p "$work/tmp" && cd "$work"
+export TMPDIR=$work/tmp
+for s in "$sources"/hard_*.c; do
+  name=$(basename "$s" .c); name=${name#hard_}
+  [ $name = plugin ] || gcc -w -g -O1 -fno-builtin "$s" -o $name -lpthread # which would leave free(malloc(1)) out
+done
+g++ -w -g -O0 "$sources"/hard_new.cc -o new
+ulimit -c 0
+
+# rec ARGS... -- PROGRAM...: status; what hangs is killed, with what it started, and is 137
+rec() { status timeout -s KILL 30 "$tool" record "$@"; }
+said() { grep -c -- "$1" err || true; }
+# asked FILE OBJECT: bytes and blocks that the object asked for, in the last heap
+asked() { "$tool" tree --strict --by type --min-share 0 --json "$1" | grep "\"depth\":1,\"axis\":\"type\",\"name\":\"$2\"" |
+          tail -1 | sed 's/.*"bytes":\([0-9]*\),"blocks":\([0-9]*\).*/\1 \2/'; }
+# reads FILE...: how many of them are whole
+reads() { local n=0 f; for f; do if "$tool" info --strict "$f" > info.out 2>&1; then n=$((n + 1)); fi; done; echo $n; }
+left() { ls -A "$TMPDIR"; }
+
+# Forks.
+check "fork in a storm of threads: nothing hangs" 0 "$(rec --min-bytes 1 -o fork.json -- ./fork)"
+check "fork in a storm: the parent's live bytes" "1000003 1" "$(asked fork.json fork)"
+check "fork in a storm: the dumps of 30 children read" 30 "$(reads fork.fork.*.json)"
+check "fork in a storm: a child has its parent's bytes and its own" yes \
+  "$(set -- fork.fork.*.json; set -- $(asked "$1" fork); [ "$1" -ge 1000780 ] && [ "$1" -lt 1010000 ] && echo yes)"
+
+# Programs that execute others.
+gcc -w -static "$sources"/live_exit.c -o static -lpthread
+check "exec from threads" 3 "$(rec -o exec.json -- ./exec /usr/bin/dash -c 'exit 3')"
+check "exec from threads: recorded anew" dash "$("$tool" info --json exec.json | grep -o '"process":"[^"]*"' | cut -d'"' -f4)"
+check "exec of a static program: it runs, and why there is no dump is said" "0 done 1" \
+  "$(rec -o none.json -- ./exec ./static) $(cat out) $(said 'left no dump')"
+check "exec that fails: recorded on" "5 1000003 1" "$(rec --min-bytes 1 -o failed.json -- ./exec ./no-such) $(asked failed.json exec)"
+
+# Threads that end while dumps are written, on stacks too small for one.
+check "threads come and go" 0 "$(rec --min-bytes 1 --at every=0.001 -o thread.json -- ./thread_exit)"
+check "threads come and go: live bytes" "1000003 1" "$(asked thread.json thread_exit)"
+check "threads come and go: dumps" yes "$([ "$("$tool" info --strict thread.json | grep -c ' malloc ')" -gt 5 ] && echo yes)"
+
+# Signals inside hooks.
+check "a storm of signals" "3 1000003 1" "$(rec --min-bytes 1 -o storm.json -- ./signal) $(asked storm.json signal)"
+check "handlers that fork" "3 1000003 1" "$(rec --min-bytes 1 -o forks.json -- ./signal fork) $(asked forks.json signal)"
+check "requests for dumps inside hooks" "3 1" "$(rec --at signal --min-bytes 1 -o requests.json -- ./signal dump) $(reads requests.json)"
+check "requests for dumps inside hooks: live bytes, and a block in flight" yes \
+  "$(set -- $(asked requests.json signal); [ $1 -ge 1000003 ] && [ $1 -le 1000703 ] && [ $2 -le 2 ] && echo yes)"
+check "requests for dumps inside hooks: dumps" yes "$([ "$("$tool" info requests.json | grep -c ' malloc ')" -gt 50 ] && echo yes)"
+wrong=
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  rm -f exits.json
+  s=$(rec -o exits.json -- ./signal exit)
+  [ $s = 7 ] && [ "$(reads exits.json) $(said 'ended it inside malloc')" != "0 0" ] || wrong="$wrong $i:$s"
+done
+check "handlers that end the process: a dump, or why there is none" "" "$wrong"
+
+# Plugins.
+gcc -w -g -O1 -fno-builtin -fPIC -shared -DNAME=from_a -DKEEP=10001 "$sources"/hard_plugin.c -o a.so
+gcc -w -g -O1 -fno-builtin -fPIC -shared -DNAME=from_b -DKEEP=20002 "$sources"/hard_plugin.c -o b.so
+check "dlopen and dlclose" 0 "$(rec --min-bytes 1 -o dl.json -- ./dl)"
+check "closed plugins: who asked for what" "500050 50 1000100 50" "$(asked dl.json a.so) $(asked dl.json b.so)"
+check "closed plugins: functions are named" "500050 1000100" \
+  "$(for f in from_a from_b; do "$tool" tree --exact --min-share 0 dl.json | awk -v f=$f '$4 == f { n += $1 } END { printf "%d ", n }'; done | sed 's/ $//')"
+
+# Allocators that programs bring along.
+gcc -w -g -O1 "$sources"/live_calls.c -o calls
+rec --min-bytes 1 -o calls.json -- ./calls > /dev/null
+rec --min-bytes 1 -o new.json -- ./new > /dev/null
+calls=$(asked calls.json calls)
+# libstdc++ rounds what is aligned up.
+check "operator new" "$((4640085 + 60 + 121)) 8" "$(asked new.json new)"
+for l in jemalloc tcmalloc tcmalloc_minimal mimalloc; do
+  gcc -w -g -O1 "$sources"/live_calls.c -o calls_$l -Wl,--no-as-needed -l$l
+  g++ -w -g -O0 "$sources"/hard_new.cc -o new_$l -Wl,--no-as-needed -l$l
+  check "$l, dynamic" "3 $calls" "$(rec --min-bytes 1 -o $l.json -- ./calls_$l) $(asked $l.json calls_$l)"
+  check "$l, dynamic: operator new" "0 4640085 8" "$(rec --min-bytes 1 -o $l.json -- ./new_$l) $(asked $l.json new_$l)"
+done
+for l in jemalloc tcmalloc_minimal; do
+  g++ -w -x c "$sources"/live_calls.c -x none -o static_$l -Wl,-Bstatic -l$l -Wl,-Bdynamic -lpthread -ldl
+  check "$l, static: runs, and that it is not seen is said" "3 done 1" \
+    "$(rec -o static.json -- ./static_$l) $(cat out) $(said 'has a malloc of its own linked in')"
+done
+
+# Descriptors.
+check "every descriptor closed" "0 1000003 1" "$(rec --min-bytes 1 -o closed.json -- ./close) $(asked closed.json close)"
+check "every descriptor closed, then a file: nothing gets into it" "0 1000003 1 0" \
+  "$(rec --min-bytes 1 --at every=0.01 -o own.json -- ./close own) $(asked own.json close) $(stat -c %s own)"
+check "a thread writes to what is closed: nothing gets into the dumps" "0 1000003 1 0" \
+  "$(rec --min-bytes 1 --at every=0.01 -o shout.json -- ./close shout) $(asked shout.json close) $(said warning)"
+
+# What cannot be recorded is not run.
+no_run() { check "$1" "1 0 1" "$(rec -o no.json -- "$2") $(wc -c < out) $(said "$3.*not run")"; }
+no_run "static program" ./static "is linked statically"
+printf '#!%s\n' "$work/static" > script && chmod +x script
+no_run "script for a static program" ./script "is linked statically"
+gcc -w -static-pie "$sources"/live_exit.c -o static_pie
+no_run "static program, position independent" ./static_pie "is linked statically"
+check "the dynamic loader is no static program" 0 "$(rec -o loader.json -- /lib64/ld-linux-x86-64.so.2 /usr/bin/dash -c :)"
+if [ "$(id -u)" = 0 ] && mkdir bin && cp /usr/bin/id bin/whose && chown nobody bin/whose && chmod u+s bin/whose; then
+  no_run "setuid program" bin/whose "runs with another user's"
+  check "setuid program, found on PATH" "1 1" "$(PATH=$work/bin:$PATH rec -o no.json -- whose) $(said "$work/bin/whose runs with another")"
+  chown nobody bin/whose && chmod g+s,u-s bin/whose && chgrp nogroup bin/whose && chmod g+s bin/whose
+  no_run "setgid program" bin/whose "runs with another user's"
+  chown root:root bin/whose && chmod 4755 bin/whose
+  check "setuid program of one's own" 0 "$(rec -o self.json -- bin/whose)"
+  check "setuid program, setuid switched off" 0 "$(chown nobody bin/whose && chmod 4755 bin/whose
+    status setpriv --no-new-privs "$tool" record -o self.json -- bin/whose)"
+else
+  echo "SKIP: setuid: needs root"
+fi
+
+# A full disk. Dumps of python are some 100 kB.
+program='import sys; keep = [bytes(1000 + i) for i in range(300)]; sys.exit(int(sys.argv[1]))'
+mkdir full
+if mount -t tmpfs -o size=64k full full 2> err; then
+  trap 'umount "$work/full"' EXIT
+  dd if=/dev/zero of=full/filler bs=1k 2> /dev/null || true
+  check "temporary directory full" "1 1 1" \
+    "$(TMPDIR=$work/full rec -o full1.json -- /usr/bin/python3 -c "$program" 0) $(said 'could not write a dump .*No space left') $(said 'not all dumps could be written')"
+  check "temporary directory full: the program's own status" 3 "$(TMPDIR=$work/full rec -o full1.json -- /usr/bin/python3 -c "$program" 3)"
+  check "temporary directory full: nothing is left" "0 " "$(ls full1.json 2> /dev/null | wc -l) $(ls full | grep -v filler)"
+  check "output directory full" "1 1 1" \
+    "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 0) $(said 'full/x.json: writing the trace') $(said 'what was recorded is left')"
+  check "output directory full: no half of a file" filler "$(ls full)"
+  check "output directory full: the recording is kept" 1 "$(reads "$TMPDIR"/heapdump-*/*.json)"
+  rm -r "$TMPDIR"/*
+else
+  echo "SKIP: full disk: cannot mount"
+fi
+check "limit on the size of files: the program does not notice" "1 1 1" \
+  "$(ulimit -f 8; rec -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'could not write a dump .*File too large') $(said 'not all dumps')"
+check "limit on the size of files: nothing is left" "0 " "$(ls limit.json* 2> /dev/null | wc -l) $(left)"
+
+# Killed at any moment of writing.
+wrong= whole=0
+for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+  s=0; (exec "$tool" record --at every=0.001 -o kill.json -- ./kill $((9000 + i * 777))) > out 2> err || s=$?
+  [ $s = 137 ] && [ -z "$(left)" ] || wrong="$wrong $i:$s"
+  if [ -e kill.json ]; then whole=$((whole + $(reads kill.json))); rm kill.json
+  else [ "$(said 'killed by signal 9')" = 1 ] || wrong="$wrong $i:untold"; fi
+done 2> /dev/null
+check "killed while writing: status, nothing left" "" "$wrong"
+check "killed while writing: what is there is whole" yes "$([ $whole -ge 10 ] && echo yes)"
+
+# Ends.
+ends() { check "ends by $1" "$2 1000003 1" "$(rec --min-bytes 1 -o ends.json -- ./ends $1) $(asked ends.json ends)"; rm -f ends.json; }
+ends exit 0
+# The stack may end where the recorder holds a lock.
+s=$(rec --min-bytes 1 -o ends.json -- ./ends overflow)
+if [ "$(said 'ended it inside malloc')" = 1 ]; then check "ends by overflow, told" 4 $s
+else check "ends by overflow" "4 1000003 1" "$s $(asked ends.json ends)"; fi
+rm -f ends.json
+ends pthread_exit 0
+ends quick_exit 6
+ends thread 5
+{ s=0; (exec "$tool" record -o abort.json -- ./ends abort) > out 2> err || s=$?; } 2> /dev/null
+check "ends by abort: no dump, and why" "134 1 0" "$s $(said 'killed by signal 6') $(ls abort.json 2> /dev/null | wc -l)"
+# The second process waits until nobody holds `go` for writing, and has ended when nobody holds `alive`.
+mkfifo go alive
+cat alive > /dev/null &
+exec 6<> go
+check "ends by daemon: the first process" "0 1000003 1" \
+  "$(rec --min-bytes 1 -o ends.json -- ./ends daemon 5< go 6>&- 7> alive) $(asked ends.json ends)"
+exec 6>&-
+wait $!
+check "ends by daemon: the second, afterwards, by itself" "3000006 2" "$(asked heapdump.ends.*.json ends)"
+check "nothing is left" "" "$(left)"
+exit $failed

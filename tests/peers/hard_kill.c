@@ -1,0 +1,21 @@
+/* Allocates until another thread, after so many microseconds, kills the process. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *volatile keep;
+
+static void *end(void *arg) {
+    usleep((useconds_t)atoi(arg));
+    kill(getpid(), SIGKILL);
+    return arg;
+}
+
+static void *deep(int depth) { return depth ? deep(depth - 1) : (keep = malloc(10)); }
+
+int main(int argc, char **argv) {
+    pthread_t thread;
+    if (argc < 2 || pthread_create(&thread, NULL, end, argv[1])) return 9;
+    for (int i = 0;; i++) deep(i % 40);
+}

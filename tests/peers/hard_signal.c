@@ -1,0 +1,52 @@
+/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then.
+   dump: another thread sends SIGUSR2 to the one that allocates. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t ticks;
+static const char *what = "";
+static void *volatile keep;
+static pthread_t main_thread;
+
+static void on_alarm(int number) {
+    (void)number;
+    if (++ticks < 20) return;
+    if (!strcmp(what, "exit")) _exit(7);
+    if (!strcmp(what, "fork") && ticks % 4 == 0) {
+        pid_t pid = fork();
+        if (pid == 0 && ticks % 40) kill(getpid(), SIGKILL);
+        if (pid == 0) _exit(0);
+        if (pid < 0 || waitpid(pid, NULL, 0) != pid) _exit(9);
+    }
+}
+
+static void *send_dumps(void *arg) {
+    for (int i = 0; i < 300; i++) {
+        pthread_kill(main_thread, SIGUSR2);
+        usleep(500);
+    }
+    ticks = 1000;
+    return arg;
+}
+
+int main(int argc, char **argv) {
+    struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+    pthread_t thread;
+    if (argc > 1) what = argv[1];
+    main_thread = pthread_self();
+    keep = malloc(1000003);
+    if (!strcmp(what, "dump")) {
+        pthread_create(&thread, NULL, send_dumps, NULL);
+    } else {
+        signal(SIGALRM, on_alarm);
+        setitimer(ITIMER_REAL, &every, NULL);
+    }
+    while (ticks < 1000) free(realloc(malloc((size_t)(rand() % 500)), 700));
+    setitimer(ITIMER_REAL, &never, NULL);
+    return 3;
+}
