@@ -2,10 +2,12 @@
 // seeded random walks through frames of sixteen layouts. Arguments: objects to load, call and unload in turn.
 #include <csetjmp>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #define OUT_OF_LINE __attribute__((noinline, noclone)) static
 #define HIDE(p) asm volatile("" : : "r"(p) : "memory") /* what the compiler may not know, drop or merge */
@@ -90,13 +92,15 @@ static void *thread(void *seed) {
 static void coroutine(int i) { for (;;) walk(&lower[i], 9), swapcontext(lower[i].here, lower[i].home); }
 static void called() { walk(&upper, 5); }
 
-// Objects of the same size, loaded and unloaded in turn, land at the same address with other rules for it.
+// Objects of the same size, loaded and unloaded in turn, land at the same address with other rules for it,
+// once what the recorder puts where their code was is taken away.
 static int reload(char **objects) {
     for (void *last = 0; *objects; objects++) {
         void *object = dlopen(*objects, RTLD_NOW), *call = object ? dlsym(object, "call") : 0;
         if (!call || (last && call != last)) return 3;
         for (int i = 0; i < 9; i++) ((void (*)(void (*)()))call)(called);
         dlclose(object);
+        munmap((void *)((uintptr_t)call & ~(uintptr_t)4095), 4096);
         last = call;
     }
     return 0;
