@@ -529,7 +529,7 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void);
 /* A scope's category and whether it is enabled, found once per change of the filter. */
 typedef struct hd_category {
     const char *name;
-    uint32_t state;              /* private */
+    uint32_t state, last;        /* private; last: the context that its last scope led to */
 } hd_category;
 
 /* Remembers whether its begin pushed, and onto what, so that its end restores just that, also after
@@ -574,14 +574,14 @@ struct hd__auto_scope {
 }
 extern "C" {
 #define HD_SCOPE(category, name)                                                    \
-    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0 };       \
+    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
     hd__auto_scope HD__JOIN(hd__scope_, __LINE__)(&HD__JOIN(hd__category_, __LINE__), (name))
 #elif defined(__GNUC__)
 HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
     if (scope->session) hd_scope_end(scope);
 }
 #define HD_SCOPE(category, name)                                                    \
-    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0 };       \
+    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
     hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
         HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0 }
 #endif
@@ -3783,7 +3783,7 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
-    uint32_t nodes[HD_MAX_FRAMES + 1];
+    uint32_t nodes[HD_MAX_FRAMES + 2]; /* the context after so many scopes; nodes[0] is the root */
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
     uint32_t native_count, native_root; /* native_root: the context it stands on */
@@ -3945,12 +3945,13 @@ static struct hd__tracker {
     hd_capture capture;
     uint32_t max_frames;
     uint32_t session;            /* counts starts */
+    uint32_t pseudo_session;     /* the same while pseudo-stacks are all that is captured; else 1, no session */
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
     char filter[1024];
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__mutex lock;
 #endif
-} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 0, 1, "",
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, "",
 #if defined(HEAPDUMP_NO_THREADS)
 #elif defined(_WIN32)
     SRWLOCK_INIT
@@ -3999,7 +4000,8 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
     hd__tracker.max_frames = desc->max_frames ? desc->max_frames : 48;
     hd__tracker.unwind = desc->unwind;
     hd__tracker.user = desc->user;
-    if (!++hd__tracker.session) ++hd__tracker.session;
+    if (++hd__tracker.session < 2) hd__tracker.session = 2;
+    HD__STORE(&hd__tracker.pseudo_session, capture == HD_CAPTURE_PSEUDO_STACK ? hd__tracker.session : 1);
     HD__STORE(&hd__tracker.contexts, desc->contexts);
     hd_tracker_set_recording(true);
     hd_tracker_set_heap_profiling(true);
@@ -4009,6 +4011,7 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
 
 HEAPDUMP_API void hd_tracker_stop(void) {
     hd__scopes_set(HD__NOT_RUNNING, false);
+    HD__STORE(&hd__tracker.pseudo_session, 1);
     HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
 }
 
@@ -4120,13 +4123,19 @@ static hd__thread *hd__thread_stack(void) {
 
 /* The context at the top of the pseudo-stack. */
 static uint32_t hd__thread_top(const hd__thread *t) {
-    uint32_t kept = t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1;
-    return kept ? t->nodes[kept - 1] : 0;
+    return t->nodes[t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1];
+}
+
+static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent, const char *name) {
+    const hd__node *n;
+    if (context >= HD__LOAD(&c->count)) return false;
+    n = hd__contexts_node(c, context);
+    return n->parent == parent && n->value == name && n->kind == HD_FRAME_NAME;
 }
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
-    uint32_t state = HD__LOAD_RELAXED(&category->state), parent, kept;
+    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, kept;
     hd__thread *t;
     hd_scope scope;
     scope.session = scope.depth = 0;
@@ -4136,15 +4145,21 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     t = hd__thread_stack();
     kept = t->depth;
     parent = hd__thread_top(t);
-    if (kept <= hd__tracker.max_frames) {
-        bool cut = kept == hd__tracker.max_frames;
-        uint32_t node = parent;
-        hd_contexts_child(contexts, parent, cut ? HD_FRAME_TRUNCATED : HD_FRAME_NAME, cut ? NULL : name,
-                          &node);
-        t->nodes[kept] = node;
+    if (kept < hd__tracker.max_frames) {
+        uint32_t node = HD__LOAD_RELAXED(&category->last);
+        if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
+            node = parent;
+            hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
+            HD__STORE(&category->last, node);
+        }
+        t->nodes[kept + 1] = node;
+    } else if (kept == hd__tracker.max_frames) {
+        t->nodes[kept + 1] = parent;
+        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &t->nodes[kept + 1]);
     }
-    scope.session = t->session;
-    scope.depth = t->depth++;
+    t->depth = kept + 1;
+    scope.session = session;
+    scope.depth = kept;
     return scope;
 }
 
@@ -4181,8 +4196,10 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
 HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
-    hd__thread *t;
+    hd__thread *t = &hd__this;
     uint32_t node = 0;
+    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
+        return hd__thread_top(t);
     if (!contexts) return 0;
     t = hd__thread_stack();
     if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(t);
@@ -4241,15 +4258,16 @@ struct hd_register {
     hd__slots *table;
 };
 
-/* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home:
-   for addresses, whose lowest bits are 0, these tell nothing of each other. */
+/* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
 static uint64_t hd__key_of(uint64_t address) {
     uint64_t x = address * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
     return x ^ x >> 32;
 }
 
 static uint64_t hd__address_of(uint64_t key) {
-    return (key ^ key >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
+    uint64_t x = (key ^ key >> 32) * 0xf1de83e19937733du; /* the inverse of the factor above, modulo 2^64 */
+    return (x ^ x >> 32) * 0xf1de83e19937733du;
 }
 
 static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
@@ -4498,13 +4516,20 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     return true;
 }
 
+/* Whether there is memory for a table: asked first, lest every insert looks through a full one in vain. */
+static bool hd__pages_left(void) {
+    void *p = hd__pages_take(HD__SLOTS_BYTES);
+    hd__pages_give(p, HD__SLOTS_BYTES);
+    return p != NULL;
+}
+
 static bool hd__slots_split(hd_register *reg, uint64_t key) {
     hd__slots *t, high, low;
     uint32_t n, shared;
     uint64_t bit;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     t = hd__table_of(reg, key);
-    if (t->depth >= 63) return false;
+    if (t->depth >= 63 || !hd__pages_left()) return false;
     shared = hd__shared_bits(t, &n);
     if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;

@@ -674,8 +674,17 @@ void tracker_snapshot(benchmark::State &state, bool typed, Snapshot snapshot) {
 // A block that is entered and left, under 24 scopes.
 void tracker_scope(benchmark::State &state, bool on) {
     Tracker tracker(24);
-    size_t i = 0;
     hd_tracker_set_recording(on);
+    for (auto _ : state) {
+        HD_SCOPE("bench", "Block");
+        benchmark::ClobberMemory();
+    }
+}
+
+// The same, called by others each time, so that the place's last context is not the next one.
+void tracker_scopes(benchmark::State &state, bool) {
+    Tracker tracker(24);
+    size_t i = 0;
     for (auto _ : state) {
         HD_SCOPE("bench", tracker.name(i++));
         benchmark::ClobberMemory();
@@ -703,6 +712,12 @@ void add_tracker() {
     }
     for (bool on : {true, false}) {
         const std::string what = on ? "tracker: scope, on" : "tracker: scope, off";
+        if (on) {
+            const std::string others = "tracker: scope, on, led to from elsewhere";
+            compare(others, "ours", [=](benchmark::State &s) { tracker_scopes(s, on); })->MinTime(0.05)->Repetitions(kRepetitions);
+            compare(others, "push and pop a pointer", [=](benchmark::State &s) { plain_scope(s, on); })
+                ->MinTime(0.05)->Repetitions(kRepetitions);
+        }
         compare(what, "ours", [=](benchmark::State &s) { tracker_scope(s, on); })->MinTime(0.05)->Repetitions(kRepetitions);
         compare(what, on ? "push and pop a pointer" : "load and test a flag", [=](benchmark::State &s) { plain_scope(s, on); })
             ->MinTime(0.05)->Repetitions(kRepetitions);

@@ -190,16 +190,6 @@ static void pages_grow_shrink_and_go(void **state) {
     assert_null(a.allocate(a.user, NULL, 0, 0));
 }
 
-static void discarded_pages_read_as_zero(void **state) {
-    (void)state;
-    unsigned char *p = (unsigned char *)hd__pages_take(3 * 4096);
-    memset(p, 7, 3 * 4096);
-    hd__pages_discard(p + 4096, 4096);
-    hd__pages_discard(p, 0);
-    for (int i = 0; i < 3 * 4096; i++) assert_int_equal(p[i], i / 4096 == 1 ? 0 : 7);
-    hd__pages_give(p, 3 * 4096);
-}
-
 /* Arrays and arenas ---------------------------------------------------------------------------- */
 
 static void arrays_hold_what_was_pushed(void **state) {
@@ -619,7 +609,7 @@ int main(void) {
         T(messages_are_formatted), T(messages_show_no_unprintable_bytes),
         T(messages_are_cut_to_fit), T(no_error_struct_is_needed),
         T(a_limit_and_a_refusal_are_told_apart), T(the_default_allocator_is_realloc),
-        T(pages_grow_shrink_and_go), T(discarded_pages_read_as_zero),
+        T(pages_grow_shrink_and_go),
         T(arrays_hold_what_was_pushed), T(an_array_that_cannot_grow_stays),
         T(absurd_sizes_are_refused_unasked), T(arena_blocks_are_aligned_and_apart),
         T(a_big_block_leaves_the_chunk_in_use), T(an_arena_gives_nothing_too),

@@ -74,7 +74,7 @@ static int test_unlock(pthread_mutex_t *mutex) {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static hd_category any = { "any", 0 };
+static hd_category any = { .name = "any" };
 static hd_recorder *rec;
 
 static int setup(void **state) {

@@ -76,7 +76,7 @@ static int test_unlock(pthread_mutex_t *mutex) {
 #endif
 
 static hd_contexts *contexts;
-static hd_category any = { "any", 0 };
+static hd_category any = { .name = "any" };
 static const char *const letters[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
 
 static int setup(void **state) {
@@ -738,7 +738,7 @@ static void conditions_that_two_threads_turn_on_are_both_on(void **state) {
     assert_int_equal(interned[0][0], 0);
 }
 
-static hd_category rare = { "rare", 0 };
+static hd_category rare = { .name = "rare" };
 static uint32_t depth_in_handler;
 
 /* Opens scopes no one knows yet, and takes a snapshot. */

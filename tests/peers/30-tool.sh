@@ -14,11 +14,14 @@ check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < er
 for c in record tree info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
+check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
 check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
 check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
 check "no file" 2 "$(status "$tool" tree)"
 check "record without a program" 2 "$(status "$tool" record)"
 check "an --at that is none" 2 "$(status "$tool" record --at noon -- true)"
+check "an --at that never comes" 2 "$(status "$tool" record --at every=inf -- true)"
+check "a sample of nothing" 2 "$(status "$tool" record --sample 0 -- true)"
 check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
 
 printf '{"traceEvents":[\n{"pid":1,]}' > bad.json

@@ -17,6 +17,8 @@ check "-o that cannot be created: said before the program runs" "1 no" \
   "$(status "$tool" record -o no/where.json -- touch ran) $([ -e ran ] && echo yes || echo no)"
 check "-o -: the program's output is its own" "2 no" \
   "$(status "$tool" record -o - -- touch ran) $([ -e ran ] && echo yes || echo no)"
+mkdir directory
+check "-o a directory" "1 no" "$(status "$tool" record -o directory -- touch ran) $([ -e ran ] && echo yes || echo no)"
 mkdir gone
 check "the directory of -o goes while the program runs: status 1, the recording is kept" "1 1" \
   "$(status "$tool" record -o gone/x.json -- rmdir gone) $(said 'what was recorded is left in')"
@@ -43,6 +45,47 @@ kill -USR1 $!
 s=0; wait $! || s=$?
 check "--at signal: forwarded, the program goes on" "5 1" "$s $(said 'recording process [0-9]*; kill -10 [0-9]* makes it dump')"
 check "--at signal: dumped" yes "$([ "$(live signal.json | cut -d' ' -f1)" -ge 3000000 ] && echo yes)"
+
+check "--at signal that the program was started to ignore: dumped, the program goes on" "0 alive" \
+  "$(trap '' HUP; status "$tool" record --at signal=HUP -o ignored.json -- /usr/bin/python3 -c 'import os
+os.kill(os.getpid(), 1); print("alive")') $(cat out)"
+check "SIGCHLD ignored by who starts heapdump: its status is the program's" 7 \
+  "$(status python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$tool" record -o chld.json -- dash -c 'exit 7')"
+
+# Peaks, to within 2 percent and a page.
+cat > peak.c <<'C'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile p;
+static void up_and_down(size_t n) { p = malloc(n), free((void *)p); }
+int main(int argc, char **argv) {
+    (void)argv;
+    up_and_down(16), up_and_down(60000);
+    if (argc == 1) return 0;
+    up_and_down(100000000);
+    if (fork()) wait(NULL);
+    else up_and_down(10000000);
+    return 0;
+}
+C
+gcc -w peak.c -o peak
+"$tool" record --at peak -o peak.json -- ./peak 2> err
+check "--at peak of a small heap" yes "$(set -- $(live peak.json); [ "$1" -ge 58000 ] && [ "$1" -le 62000 ] && echo yes)"
+"$tool" record --at peak -o peaks.json -- ./peak twice 2> err
+check "--at peak of a process" yes "$(set -- $(live peaks.json); [ "$1" -ge 98000000 ] && echo yes)"
+check "--at peak of its child" yes "$(set -- $(live peaks.peak.*.json); [ "$1" -ge 9800000 ] && [ "$1" -le 10300000 ] && echo yes)"
+
+# A sampled recording says that it is one, and what it cost.
+"$tool" record --sample 4k --stats -o sampled.json -- /usr/bin/python3 -c 'import os
+keep = [bytes(100000) for _ in range(100)]
+os._exit(0)' 2> err
+check "--sample: about as much as there is" yes "$(set -- $(live sampled.json); [ "$1" -ge 9500000 ] && [ "$1" -le 14000000 ] && echo yes)"
+check "--sample: the dump says at what rate" "4096" "$("$tool" info --json sampled.json | grep -o '"sample_bytes":[0-9]*' | cut -d: -f2)"
+check "--sample: tree prints errors" yes "$("$tool" tree sampled.json | head -1 | grep -q '±.*sampled every 4.0 KiB' && echo yes)"
+check "--stats" 6 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\|dumps\) ' err)"
 
 # A process that executes another program: the last has FILE, those before a number behind the pid.
 "$tool" record --at every=0.01 -o image.json -- /usr/bin/python3 -c 'import os, time
