@@ -979,7 +979,14 @@ static void hd__lock(hd__mutex *m) { AcquireSRWLockExclusive(m); }
 static void hd__unlock(hd__mutex *m) { ReleaseSRWLockExclusive(m); }
 #else
 typedef pthread_mutex_t hd__mutex;
-static void hd__mutex_init(hd__mutex *m) { pthread_mutex_init(m, NULL); }
+static void hd__mutex_init(hd__mutex *m) {
+#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
+    static const pthread_mutex_t unlocked = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+    *m = unlocked;               /* spins a little: what is done under a lock is shorter than a sleep */
+#else
+    pthread_mutex_init(m, NULL);
+#endif
+}
 static void hd__mutex_free(hd__mutex *m) { pthread_mutex_destroy(m); }
 static void hd__lock(hd__mutex *m) { pthread_mutex_lock(m); }
 static void hd__unlock(hd__mutex *m) { pthread_mutex_unlock(m); }
@@ -4731,13 +4738,15 @@ struct hd_recorder {
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     uint32_t (*clock)(void *user);
     void *user;
-    uintptr_t live_bytes, peak_bytes, ignored;
     uint64_t sample_bytes, sample_seed;
     uint8_t *filter;             /* how many sampled blocks have this hash, 255: that or more, once;
                                     a shard's counters change under its lock. NULL: nothing is sampled */
     uintptr_t threads;           /* that have drawn samples */
     uint32_t number;             /* tells recorders apart */
     uint32_t shards;
+    char apart[64];              /* what all threads write, on a cache line of its own */
+    uintptr_t live_bytes, peak_bytes, ignored;
+    char apart_too[64];
     hd__shard shard[1];          /* `shards` of them */
 };
 
