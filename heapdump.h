@@ -671,6 +671,12 @@ HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
 HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken);
 HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken);
 HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken);
+/* For hooks that do more around these calls than the calls themselves: true when sampling leaves a block
+   of this size out, so that there is nothing to record (otherwise call hd_record_alloc next), and when
+   nothing can be recorded at this address. A few nanoseconds; always false when every block is recorded,
+   but for address NULL. */
+HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size);
+HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address);
 /* For when the type becomes known after the allocation. False when the address is not recorded. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
@@ -4759,7 +4765,7 @@ static size_t hd__recorder_size(uint32_t shards) {
 }
 
 static uint32_t hd__shard_number(const hd_recorder *rec, uint64_t address) {
-    return (uint32_t)(address * 0xff51afd7ed558ccdu >> 56) & (rec->shards - 1);
+    return (uint32_t)(address * 0xff51afd7ed558ccdu >> 48) & (rec->shards - 1);
 }
 
 static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
@@ -4809,23 +4815,22 @@ HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
     return gap < 9e18 ? (uint64_t)gap + 1 : (uint64_t)9e18;
 }
 
-/* Whether a block is sampled. */
-static bool hd__sample(hd_recorder *rec, uint64_t size) {
+HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size) {
     hd__thread *t = &hd__this;
+    if (!rec->sample_bytes) return false;
     if (HD__UNLIKELY(t->sampler != rec->number)) t->until_sample = hd__sample_gap(rec, t);
     if (!size) size = 1;
     if (HD__LIKELY(size < t->until_sample)) {
         t->until_sample -= size;
-        return false;
+        return true;
     }
-    t->until_sample = hd__sample_gap(rec, t);
-    return true;
+    t->until_sample = 0;         /* hd_record_alloc takes the block, whatever its size */
+    return false;
 }
 
+/* A counter's lowest bits are its shard's number. */
 static uint8_t *hd__filter_at(const hd_recorder *rec, uint64_t address) {
-    size_t each = HD__FILTER_BYTES / rec->shards;
-    return &rec->filter[hd__shard_number(rec, address) * each +
-                        ((address * 0xff51afd7ed558ccdu >> 40) & (each - 1))];
+    return &rec->filter[address * 0xff51afd7ed558ccdu >> 48];
 }
 
 /* Under the lock of the block's shard. */
@@ -4834,9 +4839,8 @@ static void hd__filter_count(const hd_recorder *rec, uint64_t address, int by) {
     if (at && *at != 255) HD__STORE(at, (uint8_t)(*at + by));
 }
 
-/* False when nothing is recorded at this address, for sure. */
-static bool hd__maybe_recorded(const hd_recorder *rec, const void *address) {
-    return address && (!rec->filter || HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
+HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address) {
+    return !address || (rec->filter && !HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
 }
 
 /* Joins the running tracker, or starts it. */
@@ -4974,11 +4978,9 @@ static uint32_t hd__recorder_context(hd_recorder *rec, const char *type) {
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type) {
     hd_allocation allocation;
     bool recorded;
-    if (!address || !hd__recorder_enter(rec)) return false;
-    if (rec->sample_bytes && !hd__sample(rec, size)) {
-        hd__recorder_leave();
-        return false;
-    }
+    if (!address || hd_record_skips_alloc(rec, size)) return false;
+    if (rec->sample_bytes) hd__this.until_sample = hd__sample_gap(rec, &hd__this);
+    if (!hd__recorder_enter(rec)) return false;
     allocation.address = (uint64_t)(uintptr_t)address;
     allocation.size = size;
     allocation.context = hd__recorder_context(rec, type);
@@ -4993,7 +4995,7 @@ static bool hd__recorder_remove(hd_recorder *rec, const void *address, hd_alloca
     hd__shard *shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
     hd_allocation removed;
     bool found;
-    if (!hd__maybe_recorded(rec, address) || !hd__recorder_enter(rec)) return false;
+    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     hd__lock(&shard->lock);
     found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
     shard->unknown_frees += !found;
@@ -5034,7 +5036,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
     hd_allocation was, is;
     uint32_t context;
     bool found;
-    if (!hd__maybe_recorded(rec, address) || !hd__recorder_enter(rec)) return false;
+    if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
     hd__lock(&shard->lock);
     found = hd_register_find(shard->reg, at, &was);
     hd__unlock(&shard->lock);

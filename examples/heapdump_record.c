@@ -105,6 +105,7 @@ static int state = COLD;         /* OFF: started without memory, or forked by a 
 static hd_recorder *recorder;
 static pid_t own_pid;
 static int at;
+static bool at_end_only;         /* nothing but recording is done in between */
 static int at_signal;
 static bool at_signal_ignored;   /* the program was started not to heed it */
 static uint64_t at_every_ms, next_ms, started_us;
@@ -901,6 +902,7 @@ static void start(void) {
         at_signal_ignored = before.sa_handler == SIG_IGN;
     }
     hd_record_resume();
+    at_end_only = at == AT_EXIT && !timing;
     state = READY;
 }
 
@@ -915,20 +917,17 @@ static bool ready(void) {
     return __builtin_expect(state == READY, 1);
 }
 
-static void *took(void *p, size_t n, unwind_frame from) {
-    if (p) {
-        int saved = errno;
-        uint64_t began = timing ? timed_call() : 0;
-        caller = from;
-        hd_record_alloc(recorder, p, n, NULL);
-        if (__builtin_expect(at, 0)) after_call();
-        if (timing) timed_call_ends(began);
-        errno = saved;
-    }
-    return p;
+static __attribute__((noinline)) void record_alloc(void *p, size_t n, unwind_frame from) {
+    int saved = errno;
+    uint64_t began = timing ? timed_call() : 0;
+    caller = from;
+    hd_record_alloc(recorder, p, n, NULL);
+    if (__builtin_expect(at, 0)) after_call();
+    if (timing) timed_call_ends(began);
+    errno = saved;
 }
 
-static void gave(void *p) {
+static __attribute__((noinline)) void record_free(void *p) {
     int saved = errno;
     uint64_t began = timing ? timed_call() : 0;
     if (at == AT_PEAK) before_free();
@@ -936,6 +935,15 @@ static void gave(void *p) {
     if (__builtin_expect(at, 0)) after_call();
     if (timing) timed_call_ends(began);
     errno = saved;
+}
+
+static inline void *took(void *p, size_t n, unwind_frame from) {
+    if (p && !(at_end_only && hd_record_skips_alloc(recorder, n))) record_alloc(p, n, from);
+    return p;
+}
+
+static inline void gave(void *p) {
+    if (!(at_end_only && hd_record_skips_free(recorder, p))) record_free(p);
 }
 
 EXPORT void *malloc(size_t n) {
