@@ -30,7 +30,7 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 all: $(B)/heapdump $(B)/libheapdump_record.so $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/heapdump.c examples/heapdump_record.c,$(wildcard examples/*.c))) ## build everything in examples/
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 # The tool and the recorder ------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ bench: all $(B)/bench $(B)/two_threads ## benchmarks, ours beside the peers: a p
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
-bench-programs: all $(B)/two_threads
+bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)
 
 clean: ## remove build/

@@ -3762,7 +3762,9 @@ HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options 
    under the lock. Cost: 16 bytes and two to four table slots of 4 per context.
 
    The pseudo-stack of a thread holds contexts, one per open scope, so that its top is the backtrace.
-   It is plain thread-local memory: nothing to allocate, nothing to free when a thread ends. */
+   It is plain thread-local memory: nothing to allocate, nothing to free when a thread ends. A scope's
+   place in the program remembers the context that it led to last, mostly the next one too; a thread
+   remembers its last native stack, and looks up only the frames that are new. */
 
 #define HD__SEGMENT_BITS 10u
 #define HD__SEGMENTS 22u

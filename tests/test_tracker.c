@@ -341,7 +341,7 @@ static void categories_follow_the_filter(void **state) {
     (void)state;
     start(HD_CAPTURE_DEFAULT, "", 0);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        hd_category category = { cases[i].category, 0 };
+        hd_category category = { .name = cases[i].category };
         assert_int_equal(hd_tracker_set_categories(cases[i].filter), HD_OK);
         for (int round = 0; round < 2; round++) { /* looked up, then remembered */
             hd_scope scope = hd_scope_begin(&category, "a");
@@ -476,6 +476,46 @@ static void a_mixed_stack_has_native_frames_under_its_scopes(void **state) {
     s.depth = 3;
     assert_stack("/a/b/<truncated>/<truncated>/0x2/0x1");
     assert_int_equal(hd_tracker_depth(), 3);
+}
+
+/* A stack that changes at its inner end mostly, and anywhere at times, with scopes above it. */
+typedef struct frames {
+    uintptr_t pc[64];            /* outermost first */
+    size_t depth;
+} frames;
+
+static size_t unwind_frames(void *user, const void **pcs, size_t capacity) {
+    const frames *f = user;
+    size_t n = 0;
+    for (; n < capacity && n < f->depth; n++) pcs[n] = (const void *)f->pc[f->depth - 1 - n];
+    return n;
+}
+
+static void native_stacks_are_right_wherever_they_change(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (uint32_t max = 1; max <= 60; max += 20) {
+        frames f = { .depth = 0 };
+        hd_tracker_desc desc = { contexts, HD_CAPTURE_MIXED_STACK, "", max, unwind_frames, &f };
+        assert_int_equal(hd_tracker_start(&desc, NULL), HD_OK);
+        for (int step = 0; step < 20000; step++) {
+            char expected[4096] = "";
+            uint64_t what = hd__test_below(&random, 10);
+            bool scoped = hd__test_below(&random, 4) == 0;
+            hd_scope scope = { 0, 0 };
+            if (what < 4 && f.depth < COUNT(f.pc)) f.pc[f.depth++] = 1 + hd__test_below(&random, 3);
+            else if (what < 8 && f.depth) f.depth -= hd__test_below(&random, f.depth + 1) / 4 + (f.depth > 40);
+            else if (f.depth) f.pc[hd__test_below(&random, f.depth)] = 1 + hd__test_below(&random, 3);
+            if (scoped) scope = hd_scope_begin(&any, letters[step % 2]);
+            if (scoped) strcat(strcat(expected, "/"), letters[step % 2]);
+            if (f.depth > max) strcat(expected, "/<truncated>");
+            for (size_t i = f.depth > max ? f.depth - max : 0; i < f.depth; i++)
+                sprintf(expected + strlen(expected), "/%p", (void *)f.pc[i]);
+            assert_stack(expected);
+            if (scoped) hd_scope_end(&scope);
+        }
+        hd_tracker_stop();
+    }
 }
 
 static void starting_says_what_is_wrong_and_changes_nothing(void **state) {
@@ -814,6 +854,7 @@ int main(void) {
         TEST(off_captures_types_alone),
         TEST(a_native_stack_keeps_its_innermost_frames),
         TEST(a_mixed_stack_has_native_frames_under_its_scopes),
+        TEST(native_stacks_are_right_wherever_they_change),
         TEST(starting_says_what_is_wrong_and_changes_nothing),
         TEST(equal_paths_are_one_context),
         TEST(a_million_contexts_are_found_again),
