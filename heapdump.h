@@ -232,6 +232,7 @@ typedef struct hd_sink {
 typedef struct hd_file {
     int fd;
     hd_status status;            /* of the writes so far: a file with a gap is not committed */
+    int os_error;                /* errno of the write that failed; 0: none did */
     char path[4096], temporary[4096];
 } hd_file;
 
@@ -1640,8 +1641,8 @@ int fchmod(int fd, mode_t mode);
 #endif
 
 static hd_status hd__fail_os(hd_error *err, const char *what, const char *path) {
-    const char *why = strerror(errno);
-    return hd__fail(err, HD_IO, "cannot %s %s: %s", what, path, why);
+    /* not called in vain: hd_file_ functions may be in signal handlers, strerror may not */
+    return err ? hd__fail(err, HD_IO, "cannot %s %s: %s", what, path, strerror(errno)) : HD_IO;
 }
 
 static int64_t hd__fd_read(void *user, void *buffer, size_t capacity) {
@@ -1744,6 +1745,7 @@ static hd_status hd__file_write(void *user, const void *data, size_t size) {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             file->status = HD_IO;
+            file->os_error = n < 0 ? errno : ENOSPC;
             break;
         }
         p += n;
@@ -1778,6 +1780,7 @@ HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error 
 #endif
     file->fd = -1;
     file->status = HD_OK;
+    file->os_error = 0;
     if (n == 0 || n > most)
         return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found", (uint64_t)most,
                         (uint64_t)n);

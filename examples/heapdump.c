@@ -443,7 +443,8 @@ static int write_heaps(const hd_heap *heaps, size_t count, const char *path) {
     int status = output_open(&o, path);
     if (status) return status;
     if (hd_chrome_write(heaps, count, NULL, o.out, &err)) {
-        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output", err.message);
+        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
+                o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
         status = BAD_INPUT;
     }
     return output_close(&o, path, status);

@@ -127,7 +127,7 @@ if mount -t tmpfs -o size=64k full full 2> err; then
   check "temporary directory full: the program's own status" 3 "$(TMPDIR=$work/full rec -o full1.json -- /usr/bin/python3 -c "$program" 3)"
   check "temporary directory full: nothing is left" "0 " "$(ls full1.json 2> /dev/null | wc -l) $(ls full | grep -v filler)"
   check "output directory full" "1 1 1" \
-    "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 0) $(said 'full/x.json: writing the trace') $(said 'what was recorded is left')"
+    "$(rec -o full/x.json -- /usr/bin/python3 -c "$program" 0) $(said 'full/x.json: No space left') $(said 'what was recorded is left')"
   check "output directory full: no half of a file" filler "$(ls full)"
   check "output directory full: the recording is kept" 1 "$(reads "$TMPDIR"/heapdump-*/*.json)"
   rm -r "$TMPDIR"/*
