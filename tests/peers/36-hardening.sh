@@ -46,6 +46,11 @@ check "threads come and go" 0 "$(rec --min-bytes 1 --at every=0.001 -o thread.js
 check "threads come and go: live bytes" "1000003 1" "$(asked thread.json thread_exit)"
 check "threads come and go: dumps" yes "$([ "$("$tool" info --strict thread.json | grep -c ' malloc ')" -gt 5 ] && echo yes)"
 
+# Code made at run time is followed by its frame pointers.
+rec --min-bytes 1 -o jit.json -- ./jit > status.out
+check "frames without call frame information: who is above them and below" "3703701 3 main 0x below_jit" \
+  "$(live jit.json) $("$tool" tree jit.json | grep -o 'main\|    0x\|below_jit' | tr -d ' ' | uniq | head -3 | tr '\n' ' ' | sed 's/ $//')"
+
 # Signals inside hooks.
 check "a storm of signals" "3 1000003 1" "$(rec --min-bytes 1 -o storm.json -- ./signal) $(asked storm.json signal)"
 check "handlers that fork" "3 1000003 1" "$(rec --min-bytes 1 -o forks.json -- ./signal fork) $(asked forks.json signal)"
