@@ -16,7 +16,7 @@ static int use(void) {
     hd_breakdown *breakdown = NULL;
     hd_dump *dump = NULL;
     hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
-    hd_heap heap = { 1, "process", "0x1", 0, "malloc", NULL, NULL };
+    hd_heap heap = { 1, "process", "0x1", 0, "malloc", 0, NULL, NULL };
     uint32_t node = 0, nodes[2] = { 0, 0 };
     int failed = profile == NULL;
     for (int i = 0; i < 100 && !failed; i++) {
