@@ -3804,6 +3804,7 @@ typedef struct hd__thread {
     uint32_t nodes[HD_MAX_FRAMES + 2]; /* the context after so many scopes; nodes[0] is the root */
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
+    uint32_t native_busy;        /* a signal handler that comes now leaves these alone */
     uint32_t native_count, native_root; /* native_root: the context it stands on */
     uint32_t native_nodes[HD_MAX_FRAMES];
     const void *native_pcs[HD_MAX_FRAMES];
@@ -4199,6 +4200,11 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
         hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
         n = max;
     }
+    if (HD__UNLIKELY(HD__LOAD_RELAXED(&t->native_busy))) {
+        while (n-- && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n], &node) == HD_OK) {}
+        return node;
+    }
+    HD__STORE(&t->native_busy, 1);
     if (t->native_root != node) t->native_count = 0;
     t->native_root = node;
     while (i < n && i < t->native_count && t->native_pcs[i] == pcs[n - 1 - i]) i++;
@@ -4208,6 +4214,7 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
         t->native_nodes[i] = node;
     }
     t->native_count = i;
+    HD__STORE(&t->native_busy, 0);
     return node;
 }
 
@@ -5084,6 +5091,9 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
 
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) {
     rec->peak_bytes = rec->live_bytes;
+    /* a sample of its own: what parent and child miss adds up otherwise */
+    rec->sample_seed = hd__hash_u64(rec->sample_seed, hd__os_pid());
+    hd__this.sampler = 0;
     hd_recorder_fork_parent(rec);
 }
 
@@ -5535,6 +5545,13 @@ static bool hd__counts_known(const hd_profile *p) {
     return true;
 }
 
+static bool hd__errors_known(const hd_profile *p) {
+    hd_rows rows = hd_profile_cells(p);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (rows.variance[i] > 0) return true;
+    return false;
+}
+
 static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
     hd_json *j = &o->json;
     const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
@@ -5548,7 +5565,7 @@ static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t 
         hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
         for (int c = 0; c < HD__V2_COLUMNS; c++) {
             char column = *hd__v2_columns[c];
-            if ((column != 'c' || hd__counts_known(heap->profile)) && (column != 'e' || heap->sample_bytes))
+            if ((column != 'c' || hd__counts_known(heap->profile)) && (column != 'e' || hd__errors_known(heap->profile)))
                 hd__chrome_column(o, heap, hd__v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);

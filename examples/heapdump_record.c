@@ -267,6 +267,22 @@ static void find_transparent(void) {
     dlerror();
 }
 
+/* What a forked child has loaded: it must not wait for the loader's lock, which another thread of its
+   parent may have held. */
+static const module *module_since_fork(uintptr_t pc) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+    struct dl_find_object found;
+    size_t before = module_count;
+    if (!forked || !_dl_find_object || _dl_find_object((void *)pc, &found) || !found.dlfo_link_map) return NULL;
+    add_module((uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, found.dlfo_link_map->l_addr,
+               found.dlfo_link_map->l_name);
+    if (module_count > before) return &modules[before];
+#endif
+    (void)pc;
+    return NULL;
+}
+
 /* Where addresses could not be kept, what is loaded wins, then the latest. */
 static const module *module_of(uintptr_t pc) {
     const module *closed = NULL;
@@ -275,7 +291,7 @@ static const module *module_of(uintptr_t pc) {
         if (modules[i].loaded) return &modules[i];
         if (!closed) closed = &modules[i];
     }
-    return closed;
+    return closed ? closed : module_since_fork(pc);
 }
 
 /* OBJECT+0xOFFSET, inside the call instruction that returns to pc. */
@@ -326,7 +342,9 @@ static __thread unwind_frame caller __attribute__((tls_model("initial-exec")));
 static bool is_own(const void *pc) { return (uintptr_t)pc >= own_start && (uintptr_t)pc < own_end; }
 
 /* libunwind and dl_iterate_phdr have locks of their own that a fork does not know of: a child would
-   wait for ever for one that a thread of its parent held. So a fork waits until no thread unwinds. */
+   wait for ever for one that a thread of its parent held. So a fork waits until no thread unwinds, and no
+   thread waits for a fork: its block has no stack then. A forked child does without libunwind, for the
+   program's own threads may have held those locks. */
 static union {
     pthread_rwlock_t lock;
     char apart[64];
@@ -337,7 +355,7 @@ enum { GATES = sizeof gates / sizeof *gates };
 
 static pthread_rwlock_t *unwind_begin(void) {
     pthread_rwlock_t *gate = &gates[((uintptr_t)&unwinding >> 12) * 0x9e3779b1u >> 16 & (GATES - 1)].lock;
-    pthread_rwlock_rdlock(gate);
+    if (forked || pthread_rwlock_tryrdlock(gate)) return NULL;
     unwinding = 1;
     return gate;
 }
@@ -413,6 +431,7 @@ static size_t unwind_slowly(const void **pcs, size_t capacity) {
     void *found[HD_MAX_FRAMES + 1 + OWN];
     int n, skip = 0;
     pthread_rwlock_t *gate = unwind_begin();
+    if (!gate) return 0;
     n = unw_backtrace(found, (int)capacity + OWN);
     unwind_end(gate);
     if (n < 0) n = 0;
@@ -588,7 +607,7 @@ static void write_dump(void) {
     options.options.allocator = hd_page_allocator();
     options.pc_name = pc_name;
     options.type_name = type_name;
-    refresh_modules();
+    if (!forked) refresh_modules();
     if (hd_recorder_snapshot(recorder, &options, &profile, NULL)) {
         note_missing(ENOMEM);
         return;
@@ -770,6 +789,7 @@ static void fork_prepare(void) {
     if (fork_inside) return;
     for (int i = 0; i < GATES; i++) pthread_rwlock_wrlock(&gates[i].lock);
     pthread_mutex_lock(&dump_lock);
+    if (!forked) refresh_modules();
     hd_recorder_fork_prepare(recorder);
     unwind_fork_prepare();
 }
@@ -788,6 +808,7 @@ static void fork_child(void) {
     if (fork_inside) {
         state = OFF;
     } else {
+        unwind_clear_stats();
         unwind_fork_done();
         hd_recorder_fork_child(recorder);
         pthread_mutex_unlock(&dump_lock);
@@ -797,6 +818,7 @@ static void fork_child(void) {
     own_pid = getpid();
     dumps = 0;
     peak_at = 0;
+    memset(&cost, 0, sizeof cost);
     ended = false;
     forked = true;
 }
@@ -920,20 +942,23 @@ static bool ready(void) {
 static __attribute__((noinline)) void record_alloc(void *p, size_t n, unwind_frame from) {
     int saved = errno;
     uint64_t began = timing ? timed_call() : 0;
+    unwind_frame before = caller; /* of what this interrupts, when it is a signal handler's */
     caller = from;
     hd_record_alloc(recorder, p, n, NULL);
-    if (__builtin_expect(at, 0)) after_call();
+    caller = before;
     if (timing) timed_call_ends(began);
+    if (__builtin_expect(at, 0)) after_call();
     errno = saved;
 }
 
 static __attribute__((noinline)) void record_free(void *p) {
     int saved = errno;
-    uint64_t began = timing ? timed_call() : 0;
+    uint64_t began;
     if (at == AT_PEAK) before_free();
+    began = timing ? timed_call() : 0;
     hd_record_free(recorder, p);
-    if (__builtin_expect(at, 0)) after_call();
     if (timing) timed_call_ends(began);
+    if (__builtin_expect(at, 0)) after_call();
     errno = saved;
 }
 

@@ -437,9 +437,21 @@ static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats
     return rule;
 }
 
-static bool unwind_readable(uintptr_t address) {
+/* What a walk knows beside the frame. */
+typedef struct unwind_walk {
+    bool struck;                 /* the frame's pc is where a signal struck, not a return address */
+    bool guessed;                /* a frame pointer was trusted on the way: registers may be anything */
+    uintptr_t readable;          /* a page that can be read */
+} unwind_walk;
+
+/* Of a walk that is no guess all words are on the stack. */
+static bool unwind_readable(unwind_walk *w, uintptr_t address) {
+    if (!w->guessed || address >> 12 == w->readable) return true;
+    if (address & 7) return false;
     /* The kernel reads the set before it finds that there is no such operation. */
-    return syscall(SYS_rt_sigprocmask, ~0L, address, NULL, 8L) < 0 && errno != EFAULT;
+    if (syscall(SYS_rt_sigprocmask, ~0L, address, NULL, 8L) >= 0 || errno == EFAULT) return false;
+    w->readable = address >> 12;
+    return true;
 }
 
 typedef enum unwind_result { UNWIND_STEPPED, UNWIND_ENDED, UNWIND_DECLINED } unwind_result;
@@ -447,42 +459,47 @@ typedef enum unwind_result { UNWIND_STEPPED, UNWIND_ENDED, UNWIND_DECLINED } unw
 enum { UNWIND_NEVER = 1 };       /* no address: this step is always made by its rule */
 
 /* To the caller of a frame. *saved says where its bp was found; 0: it did not change. */
-static unwind_result unwind_step(unwind_frame *f, bool *struck, uintptr_t *saved, unwind_stats *stats) {
-    unwind_rule rule = unwind_rule_at(f->pc, *struck, stats);
-    bool was_struck = *struck;
-    uintptr_t cfa = 0;
-    *struck = false;
+static unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *saved, unwind_stats *stats) {
+    unwind_rule rule = unwind_rule_at(f->pc, w->struck, stats);
+    bool was_struck = w->struck;
+    uintptr_t cfa = 0, bp_at;
+    w->struck = false;
     *saved = UNWIND_NEVER;
     switch ((unwind_kind)rule.kind) {
     case UNWIND_SP: cfa = f->sp + (uintptr_t)(intptr_t)rule.cfa; break;
     case UNWIND_BP: cfa = f->bp + (uintptr_t)(intptr_t)rule.cfa; break;
-    case UNWIND_AT_BP: cfa = *(uintptr_t *)(f->bp + (uintptr_t)(intptr_t)rule.cfa); break;
+    case UNWIND_AT_BP:
+        bp_at = f->bp + (uintptr_t)(intptr_t)rule.cfa;
+        if (!unwind_readable(w, bp_at)) return UNWIND_ENDED;
+        cfa = *(uintptr_t *)bp_at;
+        break;
     case UNWIND_POINTER:
-        if (f->bp < f->sp || f->bp - f->sp >= 1 << 20 || f->bp & 7 || !unwind_readable(f->bp) ||
-            !unwind_readable(f->bp + 8))
-            return UNWIND_ENDED;
+        w->guessed = true;
+        if (f->bp < f->sp || f->bp - f->sp >= 1 << 20) return UNWIND_ENDED;
         cfa = f->bp + 16;
         rule.saved = UNWIND_BP_AT_BP;
         rule.bp = 0;
         break;
     case UNWIND_SIGNAL: {
         const ucontext_t *context = (const ucontext_t *)f->sp;
+        if (w->guessed) return UNWIND_ENDED;
         f->pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
         f->sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
         f->bp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
-        *struck = true;
+        w->struck = true;
         return UNWIND_STEPPED;
     }
     case UNWIND_END: return UNWIND_ENDED;
-    default: return UNWIND_DECLINED;
+    default: return w->guessed ? UNWIND_ENDED : UNWIND_DECLINED;
     }
-    if (cfa <= f->sp || cfa - f->sp > (uintptr_t)1 << 30 || cfa & 7) return UNWIND_DECLINED;
-    if (!was_struck && rule.kind != UNWIND_AT_BP)
-        *saved = rule.saved == UNWIND_BP_SAME     ? 0
-                 : rule.saved == UNWIND_BP_AT_CFA ? cfa + (uintptr_t)(intptr_t)rule.bp
-                                                  : f->bp + (uintptr_t)(intptr_t)rule.bp;
-    if (rule.saved == UNWIND_BP_AT_CFA) f->bp = *(uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule.bp);
-    else if (rule.saved == UNWIND_BP_AT_BP) f->bp = *(uintptr_t *)(f->bp + (uintptr_t)(intptr_t)rule.bp);
+    if (cfa <= f->sp || cfa - f->sp > (uintptr_t)1 << 30 || cfa & 7)
+        return w->guessed ? UNWIND_ENDED : UNWIND_DECLINED;
+    bp_at = (rule.saved == UNWIND_BP_AT_CFA ? cfa : f->bp) + (uintptr_t)(intptr_t)rule.bp;
+    if (!unwind_readable(w, cfa - 8) || (rule.saved != UNWIND_BP_SAME && !unwind_readable(w, bp_at)))
+        return UNWIND_ENDED;
+    if (!was_struck && !w->guessed && rule.kind != UNWIND_AT_BP)
+        *saved = rule.saved == UNWIND_BP_SAME ? 0 : bp_at;
+    if (rule.saved != UNWIND_BP_SAME) f->bp = *(uintptr_t *)bp_at;
     f->pc = *(uintptr_t *)(cfa - 8);
     f->sp = cfa;
     return f->pc ? UNWIND_STEPPED : UNWIND_ENDED;
@@ -551,6 +568,11 @@ static void unwind_start(void) {
 static void unwind_fork_prepare(void) { pthread_mutex_lock(&unwind_lock); }
 static void unwind_fork_done(void) { pthread_mutex_unlock(&unwind_lock); }
 
+/* In a forked child: counts from here on. */
+static void unwind_clear_stats(void) {
+    for (unwind_shadow *s = unwind_shadows; s; s = s->next) memset(&s->stats, 0, sizeof s->stats);
+}
+
 /* After an object was unloaded: another may come to lie where it was. */
 static void unwind_forget(void) { __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE); }
 
@@ -602,14 +624,14 @@ static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
     uint32_t generation = __atomic_load_n(&unwind_generation, __ATOMIC_ACQUIRE);
     uint32_t k, fresh = 0, run = 0; /* known[k - 1] is next to compare; a run of frames begins there */
     unwind_result result = UNWIND_STEPPED;
+    unwind_walk walk = { false, false, 0 };
     size_t n = 0;
-    bool struck = false;
     if (!unwind_sets || (!s && !(s = unwind_take_shadow()))) return 0;
     if (capacity > UNWIND_FRAMES) capacity = UNWIND_FRAMES;
     if (s->generation != generation) s->generation = generation, s->count = 0;
     for (k = s->count; result == UNWIND_STEPPED && n < capacity; run = 0) {
         while (k && s->known[k - 1].frame.sp < f.sp) k--;
-        if (k && !struck && !memcmp(&s->known[k - 1].frame, &f, sizeof f)) {
+        if (k && !walk.struck && !walk.guessed && !memcmp(&s->known[k - 1].frame, &f, sizeof f)) {
             run = unwind_follow(s, k - 1, pcs + n, capacity - n);
             s->stats.shadowed += run;
             n += run;
@@ -625,7 +647,7 @@ static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
             s->fresh[fresh].frame = f;
             s->fresh[fresh++].saved = UNWIND_NEVER;
         }
-        if (n < capacity) result = unwind_step(&f, &struck, &s->fresh[fresh - 1].saved, &s->stats);
+        if (n < capacity) result = unwind_step(&f, &walk, &s->fresh[fresh - 1].saved, &s->stats);
     }
     s->stats.stacks++;
     if (result == UNWIND_DECLINED) {
@@ -643,6 +665,7 @@ static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
 static void unwind_start(void) {}
 static void unwind_fork_prepare(void) {}
 static void unwind_fork_done(void) {}
+static void unwind_clear_stats(void) {}
 static void unwind_forget(void) {}
 static void unwind_add_stats(unwind_stats *sum) { (void)sum; }
 static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {

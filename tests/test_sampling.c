@@ -7,6 +7,9 @@
 #include <cmocka.h>
 #include <math.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "heaps.h"
@@ -400,6 +403,30 @@ static void threads_sample_on_their_own(void **state) {
     hd_recorder_free(rec);
 }
 
+/* What a parent and its children leave out is not the same. */
+static void forked_children_draw_samples_of_their_own(void **state) {
+    (void)state;
+    uint8_t (*drawn)[200] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(drawn != MAP_FAILED);
+    hd_recorder *rec = sampler(1000, 5);
+    hd_record_alloc(rec, at(1), 1, NULL);
+    for (int i = 0; i < 3; i++) {
+        hd_recorder_fork_prepare(rec);
+        pid_t child = i < 2 ? fork() : 0;
+        if (!child && i < 2) {
+            hd_recorder_fork_child(rec);
+            for (int k = 0; k < 200; k++) drawn[i][k] = hd_record_alloc(rec, at(2 + (uint64_t)k), 300, NULL);
+            _exit(0);
+        }
+        hd_recorder_fork_parent(rec);
+        if (i < 2) assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+    for (int k = 0; k < 200; k++) drawn[2][k] = hd_record_alloc(rec, at(2 + (uint64_t)k), 300, NULL);
+    for (int i = 0; i < 3; i++) assert_memory_not_equal(drawn[i], drawn[(i + 1) % 3], 200);
+    hd_recorder_free(rec);
+    munmap(drawn, 4096);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithms_and_chances_are_those_of_libm),
@@ -416,6 +443,7 @@ int main(void) {
         cmocka_unit_test(traces_keep_errors_and_the_rate),
         cmocka_unit_test(exact_heaps_say_nothing_of_errors),
         cmocka_unit_test(threads_sample_on_their_own),
+        cmocka_unit_test(forked_children_draw_samples_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -807,6 +807,32 @@ static void a_signal_inside_an_unwinder_may_open_scopes(void **state) {
     assert_int_equal(hd_contexts_count(contexts), 1 + 1 + 2 + 2 + 3 + 1);
 }
 
+static uint32_t context_in_handler;
+
+static void scoped_handler(int signal_number) {
+    hd_scope scope = hd_scope_begin(&any, "handler");
+    (void)signal_number;
+    context_in_handler = hd_tracker_snapshot(NULL);
+    hd_scope_end(&scope);
+}
+
+/* A handler's stack, while the thread remembers one of its own. */
+static void a_signal_while_frames_are_added_leaves_later_stacks_right(void **state) {
+    stack s = { 2, 0, 0, false };
+    (void)state;
+    signal(SIGUSR1, scoped_handler);
+    start_native(HD_CAPTURE_MIXED_STACK, 0, &s);
+    scoped_handler(0);           /* its contexts are known */
+    assert_stack("/0x2/0x1");
+    s.depth = 3;
+    test_locks.raise_at = 1;     /* while the first frame that is new is added */
+    hd_tracker_snapshot(NULL);
+    assert_int_equal(test_locks.raise_at, 0);
+    scoped_handler(0);
+    assert_path(context_in_handler, "/handler/0x3/0x2/0x1");
+    assert_stack("/0x3/0x2/0x1");
+}
+
 /* Wherever the tracker holds a lock, a handler must neither wait for it nor leave anything behind. */
 static void a_signal_inside_a_lock_neither_waits_nor_unbalances(void **state) {
     (void)state;
@@ -865,6 +891,7 @@ int main(void) {
         TEST(threads_have_stacks_of_their_own_while_settings_change),
         TEST(conditions_that_two_threads_turn_on_are_both_on),
         TEST(a_signal_inside_an_unwinder_may_open_scopes),
+        TEST(a_signal_while_frames_are_added_leaves_later_stacks_right),
         TEST(a_signal_inside_a_lock_neither_waits_nor_unbalances),
     };
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);

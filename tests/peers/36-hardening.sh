@@ -33,6 +33,9 @@ check "fork in a storm: the dumps of 30 children read" 30 "$(reads fork.fork.*.j
 check "fork in a storm: a child has its parent's bytes and its own" yes \
   "$(set -- fork.fork.*.json; set -- $(asked "$1" fork); [ "$1" -ge 1000780 ] && [ "$1" -lt 1010000 ] && echo yes)"
 
+check "forks while the loader's lock is held" "5 1000003 1 60" \
+  "$(rec --min-bytes 1 -o loader.json -- ./loader) $(asked loader.json loader) $(reads loader.loader.*.json)"
+
 # Programs that execute others.
 gcc -w -static "$sources"/live_exit.c -o static -lpthread
 check "exec from threads" 3 "$(rec -o exec.json -- ./exec /usr/bin/dash -c 'exit 3')"
@@ -50,6 +53,9 @@ check "threads come and go: dumps" yes "$([ "$("$tool" info --strict thread.json
 rec --min-bytes 1 -o jit.json -- ./jit > status.out
 check "frames without call frame information: who is above them and below" "3703701 3 main 0x below_jit" \
   "$(live jit.json) $("$tool" tree jit.json | grep -o 'main\|    0x\|below_jit' | tr -d ' ' | uniq | head -3 | tr '\n' ' ' | sed 's/ $//')"
+
+check "a register that only looks like a frame pointer" "0 3703701 3" \
+  "$(rec --min-bytes 1 -o trap.json -- ./jit trap) $(live trap.json)"
 
 # Signals inside hooks.
 check "a storm of signals" "3 1000003 1" "$(rec --min-bytes 1 -o storm.json -- ./signal) $(asked storm.json signal)"
@@ -146,7 +152,7 @@ check "limit on the size of files: nothing is left" "0 " "$(ls limit.json* 2> /d
 # Killed at any moment of writing.
 wrong= whole=0
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
-  s=0; (exec "$tool" record --at every=0.001 -o kill.json -- ./kill $((9000 + i * 777))) > out 2> err || s=$?
+  s=0; (exec "$tool" record --at every=0.001 -o kill.json -- ./kill $((60000 + i * 3777))) > out 2> err || s=$?
   [ $s = 137 ] && [ -z "$(left)" ] || wrong="$wrong $i:$s"
   if [ -e kill.json ]; then whole=$((whole + $(reads kill.json))); rm kill.json
   else [ "$(said 'killed by signal 9')" = 1 ] || wrong="$wrong $i:untold"; fi
