@@ -255,15 +255,16 @@ static void keep_closed(void) {
 /* Not in a signal handler, and not in the middle of the program: a dlsym that finds nothing allocates
    and leaves its message to the program's next dlerror. */
 static void find_transparent(void) {
-    transparent_count = 0;
+    size_t n = 0;                /* another thread may be writing a dump: those that stay keep their places */
     for (size_t i = 0; i < NEWS; i++) {
         void *p = dlsym(RTLD_NEXT, new_names[i]);
         Dl_info info;
         const ElfW(Sym) *symbol = NULL;
         if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) continue;
-        transparent[transparent_count].start = (uintptr_t)p;
-        transparent[transparent_count++].end = (uintptr_t)p + symbol->st_size;
+        transparent[n].start = (uintptr_t)p;
+        transparent[n++].end = (uintptr_t)p + symbol->st_size;
     }
+    transparent_count = n;
     dlerror();
 }
 
@@ -394,7 +395,7 @@ static void give_no_pipe(uintptr_t bias, const ElfW(Dyn) *d) {
     const ElfW(Rela) *slots = NULL;
     const ElfW(Sym) *symbols = NULL;
     const char *names = NULL;
-    size_t size = 0;
+    size_t size = 0, page = (size_t)sysconf(_SC_PAGESIZE);
     for (; d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_JMPREL) slots = (const ElfW(Rela) *)d->d_un.d_ptr;
         if (d->d_tag == DT_PLTRELSZ) size = d->d_un.d_val;
@@ -405,8 +406,8 @@ static void give_no_pipe(uintptr_t bias, const ElfW(Dyn) *d) {
         uintptr_t slot = bias + slots[i].r_offset;
         for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++) {
             if (strcmp(names + symbols[slots[i].r_info >> 32].st_name, replaced[k].name)) continue;
-            mprotect((void *)(slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);
-            *(uintptr_t *)slot = replaced[k].function;
+            if (mprotect((void *)(slot & ~(uintptr_t)(page - 1)), page, PROT_READ | PROT_WRITE) == 0)
+                *(uintptr_t *)slot = replaced[k].function;
         }
     }
 }

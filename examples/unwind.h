@@ -573,8 +573,13 @@ static void unwind_clear_stats(void) {
     for (unwind_shadow *s = unwind_shadows; s; s = s->next) memset(&s->stats, 0, sizeof s->stats);
 }
 
-/* After an object was unloaded: another may come to lie where it was. */
-static void unwind_forget(void) { __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE); }
+/* After an object was unloaded: another may come to lie where it was. What libc unloads by itself (its
+   converters of character sets) is not told of. */
+static void unwind_forget(void) {
+    if (__atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE) << 16 || !unwind_sets) return;
+    for (size_t i = 0; i < UNWIND_SETS; i++) /* the part of the generation that slots hold begins again */
+        for (size_t k = 0; k < UNWIND_WAYS; k++) __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
+}
 
 static void unwind_add_stats(unwind_stats *sum) {
     if (unwind_sets) sum->memory += UNWIND_SETS * sizeof *unwind_sets;
