@@ -3964,7 +3964,8 @@ static struct hd__tracker {
     hd_capture capture;
     uint32_t max_frames;
     uint32_t session;            /* counts starts */
-    uint32_t pseudo_session;     /* the same while pseudo-stacks are all that is captured; else 1, no session */
+    uint32_t pseudo_session;     /* the same while pseudo-stacks are all that is captured; else 1, which
+                                    is no session */
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
     char filter[1024];
 #if !defined(HEAPDUMP_NO_THREADS)
@@ -4243,9 +4244,9 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    finding it misses one, for its entry.
 
    The home of a key is its group when keys are scaled to the number of groups. Scaling keeps order, so
-   a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory. When it has
-   used up the 1 MiB of address space that is its own it splits in two by the next bit of the key; a
-   directory over the top bits finds the table. Thus no call moves more than one table. Tables that
+   a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory.
+   When it has used up the 1 MiB of address space that is its own it splits in two by the next bit of the
+   key; a directory over the top bits finds the table. Thus no call moves more than one table. Tables that
    empty shrink and give their pages back.
    Cost: 25 bytes a slot; 34 to 39 a live allocation, from a million up 29 to 33. */
 
@@ -4316,8 +4317,8 @@ static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
 /* A bit for each of the group's tags that is equal to this one. */
 static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #if defined(HD__SSE2)
-    __m128i found = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)tags), _mm_set1_epi8((char)tag));
-    return (uint32_t)_mm_movemask_epi8(found) & ((1u << HD__GROUP) - 1);
+    __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) & ((1u << HD__GROUP) - 1);
 #else
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
     uint32_t found = 0;
@@ -4534,8 +4535,9 @@ static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
     none.slots = (hd__slot *)(void *)(hd__no_slots + HD__TAGS);
     none.groups = 1;
     for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, &reg->table[reg->tables]);
-        reg->table[reg->tables++] = none;
+        hd__slots *other = &reg->table[reg->tables++];
+        *other = none;
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, other);
     }
     *t = deeper;
     return true;
@@ -4823,7 +4825,8 @@ HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
         t->random = hd__hash_u64(rec->sample_seed, HD__ADD(&rec->threads, 1));
     }
     t->random += 0x9e3779b97f4a7c15u;
-    gap = -hd__log((double)((hd__key_of(t->random) >> 11) + 1) / 9007199254740992.0) * (double)rec->sample_bytes;
+    gap = (double)((hd__key_of(t->random) >> 11) + 1) / 9007199254740992.0; /* 2^53 */
+    gap = -hd__log(gap) * (double)rec->sample_bytes;
     return gap < 9e18 ? (uint64_t)gap + 1 : (uint64_t)9e18;
 }
 
@@ -5565,8 +5568,9 @@ static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t 
         hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
         for (int c = 0; c < HD__V2_COLUMNS; c++) {
             char column = *hd__v2_columns[c];
-            if ((column != 'c' || hd__counts_known(heap->profile)) && (column != 'e' || hd__errors_known(heap->profile)))
-                hd__chrome_column(o, heap, hd__v2_columns[c]);
+            if (column == 'c' && !hd__counts_known(heap->profile)) continue;
+            if (column == 'e' && !hd__errors_known(heap->profile)) continue;
+            hd__chrome_column(o, heap, hd__v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);

@@ -700,7 +700,10 @@ static int check_at(const char *at, char spelled[64]) {
     char *end;
     snprintf(spelled, 64, "%s", at ? at : "exit");
     if (!at || !strcmp(at, "exit") || !strcmp(at, "peak")) return DONE;
-    if (!strncmp(at, "every=", 6) && strtod(at + 6, &end) > 0 && strtod(at + 6, NULL) < 1e9 && !*end) return DONE;
+    if (!strncmp(at, "every=", 6)) {
+        double seconds = strtod(at + 6, &end);
+        if (seconds > 0 && seconds < 1e9 && !*end) return DONE;
+    }
     if (!strcmp(at, "signal")) at = "signal=USR2";
     if (!strncmp(at, "signal=", 7))
         for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)

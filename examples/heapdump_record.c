@@ -15,9 +15,8 @@
    A dump that could not be written is told of by a link in the spool, PID.NUMBER.missing, to the errno.
 
    The malloc family is interposed; stacks come from unwind.h, from libunwind where that declines; the
-   type of a block is the object
-   that asked for it. Dumps are written without malloc and without stdio, so that a signal handler
-   may write one, and nothing is ever printed. */
+   type of a block is the object that asked for it. Dumps are written without malloc and without stdio,
+   so that a signal handler may write one, and nothing is ever printed. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -246,7 +245,8 @@ static void keep_closed(void) {
         if (m->loaded || m->kept || !times || end - start > left) continue;
         m->kept = true;
         if (mmap((void *)start, end - start, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) continue;
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+            continue;
         left -= end - start;
         times--;
     }
@@ -275,7 +275,8 @@ static const module *module_since_fork(uintptr_t pc) {
     extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
     struct dl_find_object found;
     size_t before = module_count;
-    if (!forked || !_dl_find_object || _dl_find_object((void *)pc, &found) || !found.dlfo_link_map) return NULL;
+    if (!forked || !_dl_find_object || _dl_find_object((void *)pc, &found) || !found.dlfo_link_map)
+        return NULL;
     add_module((uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, found.dlfo_link_map->l_addr,
                found.dlfo_link_map->l_name);
     if (module_count > before) return &modules[before];
@@ -511,7 +512,8 @@ static char *describe_cost(char *p, const char *end) {
     p = percent(p, end, hooks, cpu, " %): ");
     p = figure(p, end, "", cost.calls, " calls of ");
     p = figure(p, end, "", each, " ns, by timing one in 64\n");
-    p = figure(p, end, sample_bytes ? "  sampled  " : "  blocks   ", r.total_blocks, sample_bytes ? " blocks" : " recorded");
+    p = figure(p, end, sample_bytes ? "  sampled  " : "  blocks   ", r.total_blocks,
+               sample_bytes ? " blocks" : " recorded");
     p = figure(p, end, ", ", r.live_blocks, " live");
     if (sample_bytes) p = figure(p, end, "; one per ", sample_bytes, " bytes allocated");
     p = figure(p, end, ", ", r.lost, " lost for want of memory");
@@ -643,7 +645,8 @@ static bool write_cost(bool spooled) {
     text(p, end, ".stats");
     p = describe_cost(told, told + sizeof told - 1);
     if (!open_aside(&file, path)) return false;
-    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK) return !hd_file_commit(&file, NULL);
+    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK)
+        return hd_file_commit(&file, NULL) == HD_OK;
     hd_file_discard(&file);
     return false;
 }
@@ -742,7 +745,8 @@ static void on_quick_end(void) {
 
 /* A thread that is inside the recorder dumps when it leaves. */
 static void on_signal(int signal_number) {
-    bool is_end = !at_signal_ignored && (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP);
+    bool is_end = !at_signal_ignored &&
+                  (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP);
     if (hd_record_suspend()) {
         hd_record_resume();
         write_now(WRITE_DUMP | (is_end && timing ? WRITE_COST : 0), is_end);

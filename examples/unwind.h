@@ -578,7 +578,8 @@ static void unwind_clear_stats(void) {
 static void unwind_forget(void) {
     if (__atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE) << 16 || !unwind_sets) return;
     for (size_t i = 0; i < UNWIND_SETS; i++) /* the part of the generation that slots hold begins again */
-        for (size_t k = 0; k < UNWIND_WAYS; k++) __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
+        for (size_t k = 0; k < UNWIND_WAYS; k++)
+            __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
 }
 
 static void unwind_add_stats(unwind_stats *sum) {
