@@ -5757,6 +5757,7 @@ typedef struct hd__item {
 typedef struct hd__entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
     bool bad;                    /* complained of already */
 } hd__entry;
 
@@ -5765,8 +5766,21 @@ typedef struct hd__chrome_heap {
     uint64_t offset, line;       /* of the heap in the input */
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
-    bool v2;
+    bool v2, old;
 } hd__chrome_heap;
+
+/* Of the old format: bytes of one type (0: of all) in a frame itself. */
+typedef struct hd__cell {
+    uint32_t type, node, self;
+    uint64_t bytes, blocks;
+} hd__cell;
+
+/* A node on the way from the root to the cell at hand: what was found at and below it. */
+typedef struct hd__level {
+    hd__cell own;
+    uint64_t bytes, blocks;
+    bool has_own, has_callees;
+} hd__level;
 
 typedef struct hd__chrome_process {
     uint64_t pid;
@@ -5806,6 +5820,8 @@ typedef struct hd__chrome_in {
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
+    hd__cell *cells;
+    hd__level *levels;
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
@@ -6079,9 +6095,9 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"} */
+/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
@@ -6109,8 +6125,8 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
     }
     if (value == HD__T_ERROR) return x->pull.status;
     if (first && !has_bt) *old_format = true;
-    if (!good || *old_format) return HD_OK;
-    if (!has_size || entry.bt == HD_NONE)
+    if (!good) return HD_OK;
+    if (!has_size || (entry.bt == HD_NONE && !*old_format))
         return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
     return hd__chrome_new_entry(x, entry);
 }
@@ -6143,14 +6159,10 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
-    if (!first && !old_format) return HD_OK;
-    hd__set_len(x->entries, entries);
+    stbds_arrlast(x->heaps).old = old_format;
+    if (!first) return HD_OK;
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
     if (told) return HD_OK;
-    if (old_format)
-        return hd__complain(x, HD_UNSUPPORTED, offset,
-                            "the heap of %S is in the old format: its first entry has no bt",
-                            hd__chrome_text(x, allocator));
     return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
                         hd__chrome_text(x, allocator));
 }
@@ -6175,7 +6187,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
@@ -6594,6 +6606,9 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
                                         hd__chrome_text(x, heap->allocator),
                                         x->processes[heap->process].pid));
         }
+        if (ok && heap->old && ids[0] != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
+                                   &e->self, x->err));
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
     }
@@ -6630,6 +6645,184 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         x->rows.variance[row] += (double)e->error * (double)e->error;
     }
     return HD_OK;
+}
+
+/* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
+   sizes at the root. They become the new format's entries: what is given is kept, and what is missing is
+   added up at each node where entries meet or have bytes of their own. (At each node on the way it would
+   be out of proportion to the input.) */
+
+static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->node != y->node ? x->node < y->node : x->type < y->type;
+}
+
+static bool hd__cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->type != y->type ? x->type < y->type : x->node < y->node;
+}
+
+/* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
+   per node. There is room for 2n. */
+static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd__cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
+    bool whole = true, given = true;
+    for (size_t i = 0; i <= n; i++) {
+        hd__cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
+        bool same = i > 0 && i < n && next.node == all.node;
+        if (same && last->type == next.type) {
+            whole &= hd__sum(&last->bytes, next.bytes);
+            hd__sum_known(&last->blocks, next.blocks);
+        } else if (i < n) {
+            if (!same && !given) stbds_arrput(x->cells, all);
+            stbds_arrput(x->cells, next);
+        } else if (!given) {
+            stbds_arrput(x->cells, all);
+        }
+        if (!same) {
+            all = next;
+            all.type = 0;
+            given = next.type == 0;
+        } else if (!given) {
+            whole &= hd__sum(&all.bytes, next.bytes);
+            hd__sum_known(&all.blocks, next.blocks);
+        }
+    }
+    return whole;
+}
+
+/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+    jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t up = axis->parent[i], far = jump[up];
+        depth[i] = depth[up] + 1;
+        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+    }
+}
+
+/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
+    while (axis->end[node] <= later)
+        node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
+    return node;
+}
+
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+    uint32_t nodes[2];
+    nodes[0] = node;
+    nodes[1] = type;
+    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
+    return hd__table_add(&x->dump->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
+}
+
+/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+static hd_status hd__old_close(hd__chrome_in *x, const hd__level *level, uint32_t type) {
+    const hd__cell *own = &level->own;
+    uint32_t self[2] = { own->self, 0 };
+    bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
+                                                            : level->has_callees));
+    if (apart) HD__TRY(hd__old_row(x, own->self, type, own->bytes, own->blocks));
+    return hd__old_row(x, own->node, type, level->bytes, level->blocks);
+}
+
+/* Closes the innermost level into the one around it. */
+static hd_status hd__old_leave(hd__chrome_in *x, uint32_t type, bool *whole) {
+    hd__level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
+    *whole &= hd__sum(&above->bytes, done.bytes);
+    hd__sum_known(&above->blocks, done.blocks);
+    above->has_callees = true;
+    return hd__old_close(x, &done, type);
+}
+
+static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
+    hd__level level;
+    memset(&level, 0, sizeof level);
+    level.own.node = node;
+    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* Rows for the n cells of one type, in the order of their nodes. */
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
+                              size_t n, bool *whole) {
+    uint32_t type = x->cells[order[0]].type;
+    hd__set_len(x->levels, 0);
+    HD__TRY(hd__old_enter(x, 0));
+    for (size_t i = 0; i < n; i++) {
+        const hd__cell *cell = &x->cells[order[i]];
+        hd__level *top = &stbds_arrlast(x->levels);
+        while (axis->end[top->own.node] <= cell->node) {
+            uint32_t meeting = hd__old_meeting(axis, jump, top->own.node, cell->node);
+            if (top[-1].own.node < meeting) { /* between the two: a level of its own */
+                hd__level child = *top;
+                memset(top, 0, sizeof *top);
+                top->own.node = meeting;
+                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__in_no_memory(x);
+            }
+            HD__TRY(hd__old_leave(x, type, whole));
+            top = &stbds_arrlast(x->levels);
+        }
+        if (top->own.node != cell->node) {
+            HD__TRY(hd__old_enter(x, cell->node));
+            top = &stbds_arrlast(x->levels);
+        }
+        top->own = *cell;
+        top->has_own = true;
+        *whole &= hd__sum(&top->bytes, cell->bytes);
+        hd__sum_known(&top->blocks, cell->blocks);
+    }
+    while (hd__len(x->levels) > 1) HD__TRY(hd__old_leave(x, type, whole));
+    return hd__old_close(x, &x->levels[0], type);
+}
+
+/* The cells of a heap, at most n, `order` with room for 4n. */
+static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
+                               bool *whole) {
+    size_t n = hd__len(x->cells), first = n;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__cell_by_node, x->cells);
+    *whole &= hd__old_places(x, order, n);
+    n = hd__len(x->cells) - first;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
+    hd__sort(order, order + n, n, hd__cell_by_type, x->cells);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
+        HD__TRY(hd__old_type(x, axis, jump, order + i, k - i, whole));
+    }
+    return HD_OK;
+}
+
+/* The rows of a heap of the old format. */
+static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                              const hd_axis *axis, const uint32_t *jump) {
+    hd__mem *m = &x->dump->mem;
+    bool whole = true;
+    hd__table_free(m, &x->rows);
+    hd__set_len(x->cells, 0);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        hd__cell cell;
+        if (e->bt == HD__NODE_BAD) continue;
+        cell.type = map[1][e->type];
+        cell.node = map[0][e->bt];
+        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
+        cell.bytes = e->size;
+        cell.blocks = e->count;
+        if (cell.self == HD_NONE) HD__TRY(hd__old_row(x, 0, cell.type, cell.bytes, cell.blocks));
+        else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
+    }
+    if (hd__len(x->cells)) {
+        size_t n = hd__len(x->cells);
+        uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
+        hd_status status = HD_OK;
+        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__in_no_memory(x);
+        else status = hd__old_cells(x, axis, jump, order, &whole);
+        if (order) hd__cfree(m, order, n, 4 * sizeof *order);
+        HD__TRY(status);
+    }
+    if (whole) return HD_OK;
+    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
+                           hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid);
 }
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
@@ -6689,7 +6882,7 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
 static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
-    uint32_t *map[2];
+    uint32_t *map[2], *jump = NULL;
     for (int a = 0; a < 2; a++) {
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
@@ -6698,10 +6891,15 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bytes, blocks;
+        uint64_t bytes = 0, blocks = 0;
         const hd__chrome_heap *from = &x->heaps[order[i]];
         hd_heap *heap = &d->heaps[i];
-        HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
+        if (from->old && !jump) {
+            jump = maps + axes[0].node_count;
+            hd__old_jumps(&axes[0], jump, jump + axes[0].node_count);
+        }
+        if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
+        else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
         if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
         else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
@@ -6817,6 +7015,8 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    hd__arr_free(m, x.cells);
+    hd__arr_free(m, x.levels);
     return status;
 }
 
