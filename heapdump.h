@@ -730,8 +730,23 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
-   heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
-   arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
+   bare arrays and arrays that a crashed writer left open. Source: chromium-heap-dump-format,
+   AS-SHIPPED. */
+
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
 
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
@@ -765,6 +780,11 @@ HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
 /* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
+   last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -5733,7 +5753,8 @@ struct hd_dump {
     hd__arena arena;
     hd_format format;
     uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds array */
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
     hd__strings strings;
 };
 
@@ -5782,6 +5803,12 @@ typedef struct hd__level {
     bool has_own, has_callees;
 } hd__level;
 
+typedef struct hd__chrome_scalar {
+    uint64_t value, offset, line;
+    uint32_t process, dump;
+    uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
+} hd__chrome_scalar;
+
 typedef struct hd__chrome_process {
     uint64_t pid;
     uint32_t name;
@@ -5798,7 +5825,7 @@ typedef struct hd__event {
     uint64_t pid, time_us;
     uint32_t id, process_name;
     char phase;
-    size_t items, heaps, entries; /* lengths of the arrays before */
+    size_t items, heaps, entries, scalars; /* lengths of the arrays before */
 } hd__event;
 
 typedef struct hd__chrome_in {
@@ -5813,6 +5840,7 @@ typedef struct hd__chrome_in {
     hd__index item_index;
     hd__chrome_heap *heaps;
     hd__entry *entries;
+    hd__chrome_scalar *scalars;
     hd__chrome_process_info *processes;
     hd__chrome_dump_info *dumps;
     uint32_t *chain;
@@ -5822,6 +5850,7 @@ typedef struct hd__chrome_in {
     hd__index process_index, dump_index;
     hd__cell *cells;
     hd__level *levels;
+    char *joined;                /* the last name that was put together */
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
@@ -5854,6 +5883,10 @@ static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->d
 
 static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
     return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
 }
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
@@ -6277,6 +6310,155 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
     return value == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+typedef enum hd__scalar_type { HD__S_ANY, HD__S_NUMBER, HD__S_TEXT, HD__S_BAD } hd__scalar_type;
+
+/* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
+   hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
+   where both will do, HD__S_ANY. */
+static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__scalar_type type,
+                                         hd__chrome_scalar *scalar, hd__scalar_type *found) {
+    uint64_t offset = x->pull.token_offset;
+    bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
+    hd__number number;
+    hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        is_number = type != HD__S_TEXT && hd__parse_u64(s, 16, &scalar->value);
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value);
+    } else {
+        HD__TRY(hd__chrome_skip(x, token));
+    }
+    if (type == HD__S_NUMBER) is_text = false;
+    if (is_text) {
+        scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (scalar->text == HD_NONE) return hd__in_no_memory(x);
+    }
+    *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
+    if (*found != HD__S_BAD) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+}
+
+/* Kept as a text only if it is known to be one, or can be nothing else. */
+static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scalar, hd__scalar_type type,
+                                       hd__scalar_type found) {
+    if (found == HD__S_BAD) return HD_OK; /* told */
+    if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
+    if (scalar.text != HD_NONE) scalar.value = 0;
+    if (hd__len(x->scalars) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u scalars", x->max_records);
+    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* The key just pulled, as the name of a scalar, the name of its group before it. */
+static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, uint32_t group,
+                                         hd__chrome_scalar *scalar) {
+    hd__mem *m = &x->dump->mem;
+    hd_str s, first = hd__chrome_text(x, group);
+    memset(scalar, 0, sizeof *scalar);
+    scalar->offset = x->pull.token_offset;
+    scalar->line = hd__reader_line(&x->pull.r, scalar->offset);
+    scalar->allocator = allocator;
+    scalar->units = scalar->text = HD_NONE;
+    if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
+        hd__set_len(x->joined, 0);
+        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__in_no_memory(x);
+        memcpy(x->joined, first.data, first.len);
+        x->joined[first.len] = '/';
+        memcpy(x->joined + first.len + 1, s.data, s.len);
+        s.data = x->joined;
+        s.len += first.len + 1;
+    }
+    scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
+    return scalar->name == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+/* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
+static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "attrs", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type type = HD__S_ANY, found = HD__S_ANY;
+        bool has_value = false, good = true;
+        HD__TRY(hd__chrome_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (good && hd__is(key, "value")) {
+                HD__TRY(hd__chrome_scalar_value(x, value, type, &scalar, &found));
+                good = found != HD__S_BAD;
+                has_value = true;
+            } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
+                HD__TRY(hd__chrome_string(x, value, "units", &scalar.units, &good));
+            } else if (hd__is(key, "type") && value == HD__T_STRING) {
+                hd_str text;
+                if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
+                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+            } else {
+                HD__TRY(hd__chrome_skip(x, value));
+            }
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+        if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
+        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.offset, "an attribute without a value"));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"malloc":{"guid":"1","attrs":{...}}} */
+static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "allocators", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t allocator;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (hd__is(key, "attrs")) HD__TRY(hd__chrome_attributes(x, value, allocator));
+            else HD__TRY(hd__chrome_skip(x, value));
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
+static hd_status hd__chrome_totals(hd__chrome_in *x, hd__token token) {
+    uint32_t depth = x->pull.depth, group = HD_NONE;
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
+           (token == HD__T_CLOSE && x->pull.depth == depth)) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type found;
+        if (token == HD__T_CLOSE) {
+            group = HD_NONE;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_begin(x, HD_NONE, group, &scalar));
+        token = hd__pull_next(&x->pull);
+        if (token == HD__T_OBJECT && group == HD_NONE) {
+            group = scalar.name;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_value(x, token, HD__S_ANY, &scalar, &found));
+        HD__TRY(hd__chrome_new_scalar(x, scalar, HD__S_ANY, found));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -6292,6 +6474,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
             HD__MEMBERS(x, part, value) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
+                else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals(x, value));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -6352,14 +6536,21 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     if (!memory) {
         hd__set_len(x->heaps, e->heaps);
         hd__set_len(x->entries, e->entries);
+        hd__set_len(x->scalars, e->scalars);
     }
     if (!metadata && !memory) hd__set_len(x->items, e->items);
-    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps && !new_name) return HD_OK;
+    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
+        hd__len(x->scalars) == e->scalars && !new_name)
+        return HD_OK;
     HD__TRY(hd__chrome_process_number(x, e->pid, &process));
     if (new_name) x->processes[process].name = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
-    if (hd__len(x->heaps) == e->heaps) return HD_OK;
+    if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
     HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
+        x->scalars[i].process = process;
+        x->scalars[i].dump = dump;
+    }
     for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
         x->heaps[i].process = process;
         x->heaps[i].dump = dump;
@@ -6381,6 +6572,7 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     e->items = hd__len(x->items);
     e->heaps = hd__len(x->heaps);
     e->entries = hd__len(x->entries);
+    e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
@@ -6869,8 +7061,8 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = process->pid;
-    heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
-    heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
+    heap.process = hd__chrome_label_text(x, process->name);
+    heap.dump = hd__chrome_label_text(x, dump->id);
     heap.time_us = dump->time_us;
     heap.allocator = hd__chrome_text(x, from->allocator).data;
     heap.sample_bytes = from->sample_bytes;
@@ -6944,6 +7136,70 @@ static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
     return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
 }
 
+/* Absent before empty. */
+static int hd__compare_text(const hd__chrome_in *x, uint32_t a, uint32_t b) {
+    if (a == b) return 0;
+    if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
+    return hd_str_compare(hd__chrome_text(x, a), hd__chrome_text(x, b));
+}
+
+static bool hd__chrome_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+    int order;
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us;
+    if (a->dump != b->dump) return a->dump < b->dump;
+    order = hd__compare_text(x, a->allocator, b->allocator);
+    return order ? order < 0 : hd__compare_text(x, a->name, b->name) < 0;
+}
+
+/* Labels the scalars in their order; of those alike that do not agree the first counts. */
+static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd_dump *d = x->dump;
+    const hd__chrome_scalar *last = NULL;
+    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd__chrome_scalar *from = &x->scalars[order[i]];
+        hd_scalar scalar;
+        if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
+            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, from->offset, from->line,
+                                    "'%S' of '%S' of pid %u comes twice in dump %S, and differs",
+                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator),
+                                    x->processes[from->process].pid,
+                                    hd__chrome_text(x, x->dumps[from->dump].id)));
+            continue;
+        }
+        last = from;
+        scalar.pid = x->processes[from->process].pid;
+        scalar.process = hd__chrome_label_text(x, x->processes[from->process].name);
+        scalar.dump = hd__chrome_label_text(x, x->dumps[from->dump].id);
+        scalar.time_us = x->dumps[from->dump].time_us;
+        scalar.allocator = hd__chrome_label_text(x, from->allocator);
+        scalar.name = hd__chrome_text(x, from->name).data;
+        scalar.units = hd__chrome_label_text(x, from->units);
+        scalar.value = from->value;
+        scalar.text = hd__chrome_label_text(x, from->text);
+        stbds_arrput(d->scalars, scalar);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->scalars);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status;
+    if (!order) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_scalar_before, x);
+    status = hd__chrome_scalars(x, order, n);
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -6978,6 +7234,7 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
         if (x->in_event) {       /* what it brought belongs to no process */
             hd__set_len(x->items, x->event.items);
             hd__set_len(x->heaps, x->event.heaps);
+            hd__set_len(x->scalars, x->event.scalars);
         }
         return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
     }
@@ -7002,10 +7259,12 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.pull.r.base = skipped;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
+    if (!status) status = hd__chrome_build_scalars(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
     hd__arr_free(m, x.entries);
+    hd__arr_free(m, x.scalars);
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
@@ -7017,6 +7276,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     hd__table_free(m, &x.rows);
     hd__arr_free(m, x.cells);
     hd__arr_free(m, x.levels);
+    hd__arr_free(m, x.joined);
     return status;
 }
 
@@ -7127,6 +7387,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd__arr_free(&d->mem, d->heaps);
+    hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -7138,6 +7399,12 @@ HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->hea
 
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
     return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }

@@ -378,7 +378,7 @@ static void events_of_other_kinds_are_passed_over(void **state) {
     assert_reads("{'traceEvents':[{'pid':1,'tid':2,'ts':3.5,'ph':'X','name':'f','dur':1e-3,'args':{'dumps':{'heaps':5}}},"
                  "{'args':{'a':[[],{}],'b':{'stackFrames':1}},'ph':'b','id':'7','pid':4},"
                  "{'ph':'M','name':'thread_name','args':{'name':'main'},'pid':1},"
-                 "{'ph':'v','pid':1,'id':'0x1','args':{'dumps':{'process_totals':{},'allocators':{'heaps':1}}}}," FRAMES ","
+                 "{'ph':'v','pid':1,'id':'0x1','args':{'dumps':{'process_totals':{},'allocators':{'heaps':{'x':1}}}}}," FRAMES ","
                  TYPES "," ONE_DUMP "]}", ONE_TEXT);
 }
 
