@@ -2794,8 +2794,9 @@ static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
 }
 
 /* With an object of an array just opened: passes over it and those that follow, up to `most`, as
-   hd__pull_skip would, as long as they cannot have "v" or "M" among their values. True when the one that
-   stopped it is open now, nothing of it read yet; false when the last was closed. */
+   hd__pull_skip would, as long as they cannot have "v" or "M" among their values and are no longer than a
+   callback's window, whatever the input is. True when the one that stopped it is open now, nothing of it
+   read yet; false when the last was closed. */
 static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     hd__reader *r = &p->r;
     uint32_t room = p->max_depth - p->depth; /* levels inside an object */
@@ -2829,7 +2830,9 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
                 depth--;
                 continue;
             }
-            if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1))) return true;
+            if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1)) ||
+                at - r->at >= (ptrdiff_t)HD__READER_BUFFER)
+                return true;
             /* the object is passed over */
             depth = 0;
             kinds = 0;
@@ -2848,7 +2851,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
             }
             scan.suspects &= ~(((uint64_t)2 << bit) - 1);
         }
-        if (scan.suspects) return true;
+        if (scan.suspects || scan.at - r->at >= (ptrdiff_t)HD__READER_BUFFER) return true;
     }
 }
 
@@ -6146,10 +6149,15 @@ typedef enum hd__dictionary {
     HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS
 } hd__dictionary;
 
+/* Where something stood in the input; `event` HD_UNKNOWN: in none. */
+typedef struct hd__place {
+    uint64_t offset, line, event;
+} hd__place;
+
 /* One definition in a dictionary. Ids and names are numbers of strings; in heaps_v2 a name is the id
    of a string defined elsewhere. */
 typedef struct hd__item {
-    uint64_t offset, line;       /* of the definition in the input */
+    hd__place place;
     uint32_t process, dictionary, id, name, parent;
     uint32_t node;               /* in the tree of its axis */
 } hd__item;
@@ -6167,7 +6175,7 @@ typedef struct hd__entry {
 
 typedef struct hd__chrome_heap {
     uint32_t process, dump, allocator;
-    uint64_t offset, line;       /* of the heap in the input */
+    hd__place place;
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
     bool v2, old;
@@ -6187,7 +6195,8 @@ typedef struct hd__level {
 } hd__level;
 
 typedef struct hd__chrome_scalar {
-    uint64_t value, offset, line;
+    uint64_t value;
+    hd__place place;
     uint32_t process, dump;
     uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
 } hd__chrome_scalar;
@@ -6208,6 +6217,7 @@ typedef struct hd__event {
     uint64_t pid, time_us;
     uint32_t id, process_name;
     char phase;
+    bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
 } hd__event;
 
@@ -6236,16 +6246,39 @@ typedef struct hd__chrome_in {
     char *joined;                /* the last name that was put together */
 } hd__chrome_in;
 
+/* Where a malformed piece stands: `event` HD_UNKNOWN outside of events, what is not known of it yet is
+   not told. */
+typedef struct hd__where {
+    uint64_t offset, line, event, pid;
+    uint32_t id;                 /* of the dump; HD_NONE: none */
+    bool has_pid;
+} hd__where;
+
+static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+/* NULL where there is none. */
+static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
+}
+
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t offset, uint64_t line,
-                                 const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where, const char *format, ...) {
+    hd_str id = hd__chrome_text(x, where.id);
     hd_error e;
+    size_t n;
     va_list args;
-    e.status = status;
-    e.offset = offset;
-    e.line = line;
+    if (id.len > 32) id.len = 32;
+    hd__fail_at(&e, status, where.offset, where.line,
+                where.event == HD_UNKNOWN ? ""
+                : !where.has_pid          ? "event %u: "
+                : where.id == HD_NONE     ? "event %u, pid %u: "
+                                          : "event %u, pid %u, dump %S: ",
+                where.event, where.pid, id);
+    n = strlen(e.message);
     va_start(args, format);
-    hd__format(e.message, sizeof e.message, format, args);
+    hd__format(e.message + n, sizeof e.message - n, format, args);
     va_end(args);
     if (!x->options || !x->options->lenient) {
         if (x->err) *x->err = e;
@@ -6256,21 +6289,36 @@ static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t of
     return HD_OK;
 }
 
-/* The same of what is being read, and of a heap or an item read before. */
+static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
+    hd__where where;
+    where.offset = offset;
+    where.line = hd__reader_line(&x->pull.r, offset);
+    where.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    where.pid = x->event.pid;
+    where.id = x->in_event ? x->event.id : HD_NONE;
+    where.has_pid = x->event.has_pid;
+    return where;
+}
+
+/* Of what was read before: a heap's or an item's place. */
+static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process, uint32_t dump) {
+    hd__where where;
+    where.offset = place->offset;
+    where.line = place->line;
+    where.event = place->event;
+    where.has_pid = process != HD_NONE;
+    where.pid = where.has_pid ? x->processes[process].pid : 0;
+    where.id = dump == HD_NONE ? HD_NONE : x->dumps[dump].id;
+    return where;
+}
+
 #define hd__complain(x, status, offset, ...) \
-    hd__complain_at((x), (status), (offset), hd__reader_line(&(x)->pull.r, (offset)), __VA_ARGS__)
-#define hd__complain_of(x, status, heap, ...) \
-    hd__complain_at((x), (status), (heap)->offset, (heap)->line, __VA_ARGS__)
+    hd__complain_at((x), (status), hd__where_now((x), (offset)), __VA_ARGS__)
+#define hd__complain_of(x, status, heap, ...)                                                             \
+    hd__complain_at((x), (status), hd__where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
+                    __VA_ARGS__)
 
 static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
-
-static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
-    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
-}
-
-static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
-    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
-}
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
    and *ok is false for them. */
@@ -6310,12 +6358,14 @@ static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
     return true;
 }
 
-/* A JSON number without its fraction; false when it is negative, no number, or too large. */
-static bool hd__parse_decimal(hd_str s, uint64_t *value) {
+/* A JSON number without its fraction; false when it is negative, no number, or too large. *fraction is
+   whether there was one. */
+static bool hd__parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     uint64_t v = 0, exponent = 0;
     size_t i = 0, places = 0, digits = 0;
     bool point = false, down = false;
     hd_str rest;
+    *fraction = false;
     for (; i < s.len && (s.data[i] == '.' || (s.data[i] >= '0' && s.data[i] <= '9')); i++) {
         if (s.data[i] == '.') {
             if (point) return false;
@@ -6323,7 +6373,10 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
             continue;
         }
         digits++;
-        if (point && v > UINT64_MAX / 16) continue; /* places too small to matter */
+        if (point && v > UINT64_MAX / 16) { /* places too small to matter */
+            *fraction |= s.data[i] != '0';
+            continue;
+        }
         if (v > (UINT64_MAX - (uint64_t)(s.data[i] - '0')) / 10) return false;
         v = v * 10 + (uint64_t)(s.data[i] - '0');
         places += point;
@@ -6339,7 +6392,7 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
         if (!hd__parse_u64(rest, 10, &exponent)) return false;
     }
     if (down) {
-        for (; exponent && v; exponent--) v /= 10;
+        for (; exponent && v; exponent--, v /= 10) *fraction |= v % 10 != 0;
     } else {
         for (; exponent && places; exponent--) places--;
         for (; exponent && v; exponent--) {
@@ -6347,16 +6400,19 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
             v *= 10;
         }
     }
-    for (; places && v; places--) v /= 10;
+    for (; places && v; places--, v /= 10) *fraction |= v % 10 != 0;
     *value = v;
     return true;
 }
 
-/* A number given as string or number, of which fractions are cut off. */
+/* A number given as string or number; of a time, which is HD__TIME, fractions are cut off. */
+#define HD__TIME 0u
+
 static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base, const char *what,
                                 uint64_t *value, bool *ok) {
     uint64_t offset = x->pull.token_offset;
     hd__number number;
+    bool fraction;
     hd_str s;
     s.data = number.text;
     s.len = 0;
@@ -6372,7 +6428,9 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
     } else if (!hd__pull_skip(&x->pull, token)) {
         return x->pull.status;
     }
-    *ok = base == 10 && token == HD__T_NUMBER ? hd__parse_decimal(s, value) : hd__parse_u64(s, base, value);
+    if (base != 16 && token == HD__T_NUMBER)
+        *ok = hd__parse_decimal(s, value, &fraction) && (!fraction || base == HD__TIME);
+    else *ok = hd__parse_u64(s, base ? base : 10, value);
     if (*ok) return HD_OK;
     return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
                         what, base == 16 ? "hexadecimal" : "decimal", s);
@@ -6413,11 +6471,29 @@ static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token 
                                                 : "a string");
 }
 
+/* Whether a key of this object, known by its bit, came before: its value then is passed over and told. */
+static hd_status hd__chrome_twice(hd__chrome_in *x, hd__token token, hd_str key, unsigned bit, unsigned *seen,
+                                  bool *twice) {
+    uint64_t offset = x->pull.token_offset;
+    *twice = (*seen & bit) != 0;
+    *seen |= bit;
+    if (!*twice) return HD_OK;
+    HD__TRY(hd__chrome_skip(x, token));
+    return hd__complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key);
+}
+
+static hd__place hd__place_of(hd__chrome_in *x, uint64_t offset) {
+    hd__place place;
+    place.offset = offset;
+    place.line = hd__reader_line(&x->pull.r, offset);
+    place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    return place;
+}
+
 static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id,
                                  uint32_t name, uint32_t parent) {
     hd__item item;
-    item.offset = offset;
-    item.line = hd__reader_line(&x->pull.r, offset);
+    item.place = hd__place_of(x, offset);
     item.process = HD_NONE;
     item.dictionary = (uint32_t)dictionary;
     item.id = id;
@@ -6445,12 +6521,17 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         token = hd__pull_next(&x->pull);
         ok = true;
         if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
+            unsigned seen = 0;
             HD__MEMBERS(x, key, value) {
-                if (ok && hd__is(key, "name"))
-                    HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
-                else if (ok && hd__is(key, "parent"))
-                    HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
-                else HD__TRY(hd__chrome_skip(x, value));
+                bool is_name = hd__is(key, "name"), twice;
+                if (!ok || (!is_name && !hd__is(key, "parent"))) {
+                    HD__TRY(hd__chrome_skip(x, value));
+                    continue;
+                }
+                HD__TRY(hd__chrome_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
+                if (twice) ok = false;
+                else if (is_name) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
+                else HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
@@ -6475,13 +6556,20 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
         uint32_t id = HD_NONE, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
+        unsigned seen = 0;
         HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
         if (!ok) continue;
         HD__MEMBERS(x, key, value) {
             uint32_t *to = hd__is(key, "id") ? &id : hd__is(key, "parent") ? &parent
                          : hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
-            if (ok && to) HD__TRY(hd__chrome_string(x, value, "an item of a heaps_v2 map", to, &ok));
-            else HD__TRY(hd__chrome_skip(x, value));
+            bool twice = false;
+            if (!ok || !to) {
+                HD__TRY(hd__chrome_skip(x, value));
+                continue;
+            }
+            HD__TRY(hd__chrome_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
+            if (twice) ok = false;
+            else HD__TRY(hd__chrome_string(x, value, "an item of a heaps_v2 map", to, &ok));
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (!ok) continue;
@@ -6496,8 +6584,7 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     hd__chrome_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
-    heap.offset = offset;
-    heap.line = hd__reader_line(&x->pull.r, offset);
+    heap.place = hd__place_of(x, offset);
     heap.first = hd__len(x->entries);
     heap.v2 = v2;
     if (hd__len(x->heaps) >= x->max_records)
@@ -6516,28 +6603,35 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
     hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
+    unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
     HD__MEMBERS(x, key, value) {
+        unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
+                     : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
+        bool twice = false;
         ok = true;
-        has_bt |= hd__is(key, "bt");
-        if (!good) {             /* one complaint is enough */
+        has_bt |= bit == 2;
+        if (!good || !bit) {     /* one complaint is enough */
             HD__TRY(hd__chrome_skip(x, value));
-        } else if (hd__is(key, "size")) {
+            continue;
+        }
+        HD__TRY(hd__chrome_twice(x, value, key, bit, &seen, &twice));
+        if (twice) {
+            ok = false;
+        } else if (bit == 1) {
             HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
             has_size = true;
-        } else if (hd__is(key, "count")) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
-        } else if (hd__is(key, "error")) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
-        } else if (hd__is(key, "bt")) {
+        } else if (bit == 2) {
             HD__TRY(hd__chrome_string(x, value, "bt", &entry.bt, &ok));
-        } else if (hd__is(key, "type")) {
+        } else if (bit == 4) {
+            HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
+        } else if (bit == 8) {
             HD__TRY(hd__chrome_string(x, value, "type", &entry.type, &ok));
         } else {
-            HD__TRY(hd__chrome_skip(x, value));
+            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
         }
-        good &= ok;
+        good = ok;
     }
     if (value == HD__T_ERROR) return x->pull.status;
     if (first && !has_bt) *old_format = true;
@@ -6703,6 +6797,7 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
     uint64_t offset = x->pull.token_offset;
     bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
     hd__number number;
+    bool fraction;
     hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
     if (token == HD__T_STRING) {
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
@@ -6711,7 +6806,7 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
         hd__pull_number(&x->pull, &number);
         s.data = number.text;
         s.len = number.len;
-        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value);
+        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value, &fraction);
     } else {
         HD__TRY(hd__chrome_skip(x, token));
     }
@@ -6742,8 +6837,7 @@ static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, u
     hd__mem *m = &x->dump->mem;
     hd_str s, first = hd__chrome_text(x, group);
     memset(scalar, 0, sizeof *scalar);
-    scalar->offset = x->pull.token_offset;
-    scalar->line = hd__reader_line(&x->pull.r, scalar->offset);
+    scalar->place = hd__place_of(x, x->pull.token_offset);
     scalar->allocator = allocator;
     scalar->units = scalar->text = HD_NONE;
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
@@ -6789,7 +6883,7 @@ static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
-        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.offset, "an attribute without a value"));
+        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -6949,7 +7043,9 @@ static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
 
 static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     hd__event *e = &x->event;
-    bool is_process_name = false, bad = false, ok;
+    bool is_process_name = false, bad = false, twice = false, no_args = false, ok;
+    uint64_t offset = x->pull.token_offset;
+    unsigned seen = 0;
     memset(e, 0, sizeof *e);
     e->id = e->process_name = HD_NONE;
     e->items = hd__len(x->items);
@@ -6959,7 +7055,12 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
+        unsigned bit = hd__is(key, "ph") ? 1 : hd__is(key, "pid") ? 2 : hd__is(key, "args") ? 4
+                     : hd__is(key, "id") ? 8 : hd__is(key, "ts") ? 16 : 0;
         hd_str s;
+        twice |= (seen & bit) != 0;
+        seen |= bit;
+        no_args |= bit == 4 && token != HD__T_OBJECT;
         if (hd__is(key, "ph") && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             e->phase = s.len == 1 ? s.data[0] : '?';
@@ -6969,8 +7070,9 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
         } else if (hd__is(key, "pid")) {
             HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e->pid, &ok));
             bad |= !ok;
+            e->has_pid = ok;
         } else if (hd__is(key, "ts")) {
-            HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e->time_us, &ok));
+            HD__TRY(hd__chrome_u64(x, token, HD__TIME, "ts", &e->time_us, &ok));
         } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
             HD__TRY(hd__chrome_string(x, token, "id", &e->id, &ok));
             bad |= !ok;
@@ -6984,6 +7086,12 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
         }
     }
     if (token == HD__T_ERROR) return x->pull.status;
+    if (e->phase == 'v' && no_args && !twice)
+        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "args: an object expected"));
+    if ((e->phase == 'v' || e->phase == 'M') && twice && !bad) {
+        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "a key of the event comes twice"));
+        bad = true;
+    }
     x->in_event = false;
     if (bad) e->phase = '?';     /* whose it is cannot be told */
     return hd__chrome_event_end(x, e, is_process_name);
@@ -7013,7 +7121,8 @@ static hd_status hd__chrome_events(hd__chrome_in *x) {
                 HD__TRY(hd__chrome_read_event(x));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
-            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events++));
+            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
+            x->events++;
         }
     }
     return HD_OK;
@@ -7076,9 +7185,10 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
                                x))
                 return hd__in_no_memory(x);
         } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
-            HD__TRY(hd__complain_of(x, HD_MALFORMED, item, "id '%S' is defined twice, as '%S' and as '%S'",
-                                 hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
-                                 hd__chrome_text(x, item->name)));
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
+                                    "id '%S' is defined twice, as '%S' and as '%S'",
+                                    hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
+                                    hd__chrome_text(x, item->name)));
         }
     }
     return HD_OK;
@@ -7152,9 +7262,8 @@ static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap 
     if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
         *ok = false;
         return hd__complain_of(x, HD_MALFORMED, heap,
-                               "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
-                               (uint64_t)i, hd__chrome_text(x, heap->allocator),
-                               x->processes[heap->process].pid,
+                               "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
+                               hd__chrome_text(x, heap->allocator),
                                nodes[0] == HD__NODE_BAD ? "stack frame" : "type",
                                nodes[0] == HD__NODE_BAD ? bt : type);
     }
@@ -7181,9 +7290,8 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
                 HD__TRY(hd__complain_of(x, HD_MALFORMED, heap,
-                                        "entry %u of the heap of %S of pid %u stands twice", (uint64_t)i,
-                                        hd__chrome_text(x, heap->allocator),
-                                        x->processes[heap->process].pid));
+                                        "entry %u of the heap of %S stands twice", (uint64_t)i,
+                                        hd__chrome_text(x, heap->allocator)));
         }
         if (ok && heap->old && ids[0] != HD_NONE)
             HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
@@ -7206,8 +7314,8 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         uint32_t nodes[2], row;
         if (e->bt == HD__NODE_BAD) continue;
         if (heap->v2 && !hd__sum(bytes, e->size)) {
-            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
-                                 hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
+            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                               hd__chrome_text(x, heap->allocator)));
             continue;
         }
         if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
@@ -7400,8 +7508,8 @@ static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uin
         HD__TRY(status);
     }
     if (whole) return HD_OK;
-    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
-                           hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid);
+    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                               hd__chrome_text(x, heap->allocator));
 }
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
@@ -7436,8 +7544,8 @@ static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], c
     heap->breakdown = b;
     status = hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), NULL);
     if (status == HD_OVERFLOW)
-        return hd__complain_of(x, status, from, "the sizes in the heap of %S of pid %u pass 2^64",
-                               hd__chrome_text(x, from->allocator), heap->pid);
+        return hd__complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
+                               hd__chrome_text(x, from->allocator));
     return status ? hd__in_no_memory(x) : HD_OK;
 }
 
@@ -7552,11 +7660,8 @@ static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, siz
         hd_scalar scalar;
         if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
             if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
-            HD__TRY(hd__complain_at(x, HD_MALFORMED, from->offset, from->line,
-                                    "'%S' of '%S' of pid %u comes twice in dump %S, and differs",
-                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator),
-                                    x->processes[from->process].pid,
-                                    hd__chrome_text(x, x->dumps[from->dump].id)));
+            HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
+                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
             continue;
         }
         last = from;
@@ -7599,9 +7704,8 @@ static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     for (size_t i = 0; i < n && !status; i++) {
         const hd__chrome_heap *heap = &x->heaps[order[i]];
         if (kept && hd__same_heap(heap, &x->heaps[order[kept - 1]]))
-            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S of pid %u comes twice in dump %S",
-                                  hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
-                                  hd__chrome_text(x, x->dumps[heap->dump].id));
+            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S comes twice",
+                                     hd__chrome_text(x, heap->allocator));
         else order[kept++] = order[i];
     }
     if (!status) status = hd__chrome_build(x, order, kept);
@@ -7623,7 +7727,11 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
             hd__set_len(x->heaps, x->event.heaps);
             hd__set_len(x->scalars, x->event.scalars);
         }
-        return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
+        {
+            hd__where where = hd__where_now(x, error.offset);
+            where.line = error.line;
+            return hd__complain_at(x, status, where, "%s", error.message);
+        }
     }
     if (x->pull.status == status && x->err) *x->err = error;
     return status;
