@@ -1491,6 +1491,33 @@ static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
     if (from != numbers && n) memcpy(numbers, from, n * sizeof *numbers);
 }
 
+/* A number and what it is the key of, sorted by key: stable, in as many passes as keys have bytes that
+   differ. `spare` holds n more. */
+typedef struct hd__keyed {
+    uint64_t key;
+    uint32_t number;
+} hd__keyed;
+
+static void hd__sort_keys(hd__keyed *keys, hd__keyed *spare, size_t n) {
+    hd__keyed *from = keys, *to = spare;
+    uint64_t differ = 0;
+    for (size_t i = 1; i < n; i++) differ |= keys[i].key ^ keys[0].key;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t at[256], sum = 0;
+        if (!(differ >> shift & 0xff)) continue;
+        memset(at, 0, sizeof at);
+        for (size_t i = 0; i < n; i++) at[from[i].key >> shift & 0xff]++;
+        for (unsigned d = 0; d < 256; d++) {
+            size_t count = at[d];
+            at[d] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) to[at[from[i].key >> shift & 0xff]++] = from[i];
+        { hd__keyed *swap = from; from = to; to = swap; }
+    }
+    if (from != keys && n) memcpy(keys, from, n * sizeof *keys);
+}
+
 /* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
 static bool hd__sum(uint64_t *sum, uint64_t value) {
     if (value > UINT64_MAX - 1 - *sum) {
@@ -1594,20 +1621,30 @@ static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
     return i;
 }
 
+/* Room for that many more rows. */
+static bool hd__table_room(hd__mem *m, hd__table *t, size_t rows) {
+    return hd__room(m, t->node, rows * t->axis_count) && hd__room(m, t->bytes, rows) &&
+           hd__room(m, t->blocks, rows) && hd__room(m, t->variance, rows);
+}
+
+/* A row, for which there is room, that hd__table_find will not find. */
+static void hd__table_append(hd__table *t, const uint32_t *nodes, uint64_t bytes, uint64_t blocks) {
+    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
+    stbds_arrput(t->bytes, bytes);
+    stbds_arrput(t->blocks, blocks);
+    stbds_arrput(t->variance, 0.0);
+}
+
 /* Adds a row that is not there yet. */
 static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
                                uint64_t bytes, uint64_t blocks, hd_error *err) {
     size_t row = hd__len(t->bytes);
     if (row >= max_records)
         return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
-    if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
-        !hd__room(m, t->variance, 1) ||
+    if (!hd__table_room(m, t, 1) ||
         !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
         return hd__no_memory(m, err);
-    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
-    stbds_arrput(t->bytes, bytes);
-    stbds_arrput(t->blocks, blocks);
-    stbds_arrput(t->variance, 0.0);
+    hd__table_append(t, nodes, bytes, blocks);
     return HD_OK;
 }
 
@@ -2421,7 +2458,8 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     string ^= string << 32;
     string ^= s->string;
     s->string = 0 - (string >> 63);
-    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)1 << 63)));
+    s->suspects = (b->quote << 1 | s->after_quote) &
+                  (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63)));
     s->after_quote = b->quote >> last & 1;
     *brackets = (b->open | b->close) & ~string;
     return true;
@@ -6146,16 +6184,21 @@ struct hd_dump {
 
 typedef enum hd__dictionary {
     HD__D_FRAMES, HD__D_TYPES,                    /* stackFrames, typeNames */
-    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS
+    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS,
+    HD__DICTIONARIES
 } hd__dictionary;
+
+typedef struct hd__item_found {
+    uint32_t item, id;
+} hd__item_found;
 
 /* Where something stood in the input; `event` HD_UNKNOWN: in none. */
 typedef struct hd__place {
     uint64_t offset, line, event;
 } hd__place;
 
-/* One definition in a dictionary. Ids and names are numbers of strings; in heaps_v2 a name is the id
-   of a string defined elsewhere. */
+/* One definition in a dictionary. Names are numbers of strings; in heaps_v2 a name is the id of a string
+   defined elsewhere. */
 typedef struct hd__item {
     hd__place place;
     uint32_t process, dictionary, id, name, parent;
@@ -6168,7 +6211,7 @@ typedef struct hd__item {
 
 typedef struct hd__entry {
     uint64_t size, count, error;
-    uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    uint32_t bt, type;           /* ids, then nodes; HD_NONE: absent */
     uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
     bool bad;                    /* complained of already */
 } hd__entry;
@@ -6241,6 +6284,7 @@ typedef struct hd__chrome_in {
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
+    hd__item_found found[HD__DICTIONARIES];
     hd__cell *cells;
     hd__level *levels;
     char *joined;                /* the last name that was put together */
@@ -6340,6 +6384,50 @@ static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char
     }
     *string = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
     return *string == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+/* Ids are numbers of strings, or, where they are decimal numbers as most are, these: above. */
+#define HD__ID_NUMBER 0x80000000u
+#define HD__ID_MOST 0x7ffffff0u
+
+typedef char hd__digits_text[20];
+
+static hd_str hd__id_text(const hd__chrome_in *x, uint32_t id, hd__digits_text digits) {
+    hd_str s;
+    if (id < HD__ID_NUMBER || id - HD__ID_NUMBER >= HD__ID_MOST) return hd__chrome_text(x, id);
+    s.data = hd__digits(digits, id - HD__ID_NUMBER, 10);
+    s.len = (size_t)(digits + 20 - s.data);
+    return s;
+}
+
+static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
+    uint32_t n = 0;
+    size_t i = 0;
+    if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
+        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) n = n * 10 + (uint32_t)(s.data[i] - '0');
+    if (i && i == s.len) {
+        *id = HD__ID_NUMBER + n;
+        return HD_OK;
+    }
+    *id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+    if (*id == HD_NONE) return hd__in_no_memory(x);
+    return *id < HD__ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
+}
+
+/* The same as hd__chrome_string, for an id. */
+static hd_status hd__chrome_id(hd__chrome_in *x, hd__token token, const char *what, uint32_t *id, bool *ok) {
+    hd__number number;
+    hd_str s;
+    if (token != HD__T_STRING && token != HD__T_NUMBER) return hd__chrome_string(x, token, what, id, ok);
+    *ok = true;
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    } else {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    }
+    return hd__chrome_id_of(x, s, id);
 }
 
 /* Digits to a number; false when there are none, others, or too many. */
@@ -6515,9 +6603,9 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         uint32_t id, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
         hd_str s;
+        hd__digits_text digits;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-        if (id == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_id_of(x, s, &id));
         token = hd__pull_next(&x->pull);
         ok = true;
         if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
@@ -6531,7 +6619,7 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
                 HD__TRY(hd__chrome_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
                 if (twice) ok = false;
                 else if (is_name) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
-                else HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
+                else HD__TRY(hd__chrome_id(x, value, "a frame's parent", &parent, &ok));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
@@ -6543,7 +6631,7 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
         else
             HD__TRY(hd__complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
-                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__chrome_text(x, id)));
+                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__id_text(x, id, digits)));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -6569,7 +6657,9 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
             }
             HD__TRY(hd__chrome_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
             if (twice) ok = false;
-            else HD__TRY(hd__chrome_string(x, value, "an item of a heaps_v2 map", to, &ok));
+            else if (to == &name && dictionary == HD__D_V2_STRINGS)
+                HD__TRY(hd__chrome_string(x, value, "a string of a heaps_v2 map", to, &ok));
+            else HD__TRY(hd__chrome_id(x, value, "an item of a heaps_v2 map", to, &ok));
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (!ok) continue;
@@ -6623,11 +6713,11 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
             HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
             has_size = true;
         } else if (bit == 2) {
-            HD__TRY(hd__chrome_string(x, value, "bt", &entry.bt, &ok));
+            HD__TRY(hd__chrome_id(x, value, "bt", &entry.bt, &ok));
         } else if (bit == 4) {
             HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
         } else if (bit == 8) {
-            HD__TRY(hd__chrome_string(x, value, "type", &entry.type, &ok));
+            HD__TRY(hd__chrome_id(x, value, "type", &entry.type, &ok));
         } else {
             HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
         }
@@ -6703,8 +6793,8 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         e = &x->entries[i];
         id = HD_NONE;
         switch (column) {
-        case 'n': HD__TRY(hd__chrome_string(x, token, "nodes", &id, &ok)); break;
-        case 't': HD__TRY(hd__chrome_string(x, token, "types", &id, &ok)); break;
+        case 'n': HD__TRY(hd__chrome_id(x, token, "nodes", &id, &ok)); break;
+        case 't': HD__TRY(hd__chrome_id(x, token, "types", &id, &ok)); break;
         case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
         case 'e': HD__TRY(hd__chrome_u64(x, token, 10, "errors", &e->error, &ok)); break;
         default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
@@ -7162,14 +7252,29 @@ static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
     return hd__item_hash(item->process, item->dictionary, item->id);
 }
 
-static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
-                                uint32_t id) {
-    uint64_t hash = hd__item_hash(process, (uint32_t)dictionary, id);
+static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+    uint64_t hash = hd__item_hash(process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
         const hd__item *item = &x->items[i];
-        if (item->process == process && item->dictionary == (uint32_t)dictionary && item->id == id) break;
+        if (item->process == process && item->dictionary == dictionary && item->id == id) break;
+    }
+    return i;
+}
+
+/* The item of an id. Ids and places in the input often go together: first it is looked for as far from the
+   last one found as the ids are apart. */
+static uint32_t hd__chrome_find(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+    hd__item_found *last = &x->found[dictionary];
+    uint32_t i = last->item + (id - last->id);
+    if (i < hd__len(x->items) && x->items[i].id == id && x->items[i].process == process &&
+        x->items[i].dictionary == (uint32_t)dictionary && id != HD_NONE)
+        return i;
+    i = hd__chrome_look(x, process, (uint32_t)dictionary, id);
+    if (i != HD_NONE) {
+        last->item = i;
+        last->id = id;
     }
     return i;
 }
@@ -7177,25 +7282,28 @@ static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__di
 /* Finds items by id from here on. Of two definitions that differ the first counts. */
 static hd_status hd__chrome_index(hd__chrome_in *x) {
     for (uint32_t i = 0; i < hd__len(x->items); i++) {
-        const hd__item *item = &x->items[i];
-        uint32_t first = hd__chrome_find(x, item->process, (hd__dictionary)item->dictionary, item->id);
+        hd__item *item = &x->items[i];
+        uint32_t first = hd__chrome_look(x, item->process, item->dictionary, item->id);
+        hd__digits_text a, b, c;
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
                                hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash,
                                x))
                 return hd__in_no_memory(x);
-        } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
+            continue;
+        }
+        if (x->items[first].name != item->name || x->items[first].parent != item->parent)
             HD__TRY(hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
                                     "id '%S' is defined twice, as '%S' and as '%S'",
-                                    hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
-                                    hd__chrome_text(x, item->name)));
-        }
+                                    hd__id_text(x, item->id, a), hd__id_text(x, x->items[first].name, b),
+                                    hd__id_text(x, item->name, c)));
+        item->id = HD_NONE;
     }
     return HD_OK;
 }
 
 /* The item of an id: frames may also come from the trace as a whole. */
-static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
+static uint32_t hd__chrome_item_of(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
                                    uint32_t id) {
     uint32_t i = hd__chrome_find(x, process, dictionary, id);
     if (i == HD_NONE && dictionary == HD__D_FRAMES) i = hd__chrome_find(x, HD_NONE, dictionary, id);
@@ -7245,9 +7353,10 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
 static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i,
                                         uint32_t nodes[2], bool *ok) {
     const hd__entry *e = &x->entries[heap->first + i];
-    hd_str bt = hd__chrome_text(x, e->bt), type = hd__chrome_text(x, e->type);
-    bool no_bt = bt.len == 0 || (heap->v2 && hd__is(bt, "0")),
-         no_type = e->type == HD_NONE || (heap->v2 && hd__is(type, "0"));
+    bool no_bt = (heap->v2 && e->bt == HD__ID_NUMBER) ||
+                 ((e->bt == HD_NONE || e->bt < HD__ID_NUMBER) && hd__chrome_text(x, e->bt).len == 0),
+         no_type = e->type == HD_NONE || (heap->v2 && e->type == HD__ID_NUMBER);
+    hd__digits_text digits;
     nodes[0] = nodes[1] = 0;
     *ok = true;
     /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
@@ -7265,14 +7374,27 @@ static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap 
                                "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
                                hd__chrome_text(x, heap->allocator),
                                nodes[0] == HD__NODE_BAD ? "stack frame" : "type",
-                               nodes[0] == HD__NODE_BAD ? bt : type);
+                               hd__id_text(x, nodes[0] == HD__NODE_BAD ? e->bt : e->type, digits));
     }
     return HD_OK;
+}
+
+/* Whether ids rise from entry to entry, as most writers have it: then none stands twice. */
+static bool hd__chrome_rising(const hd__chrome_in *x, const hd__chrome_heap *heap) {
+    uint64_t last = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        uint64_t ids = (uint64_t)(e->bt + 1) << 32 | (e->type + 1); /* HD_NONE is 0 */
+        if (i && ids <= last) return false;
+        last = ids;
+    }
+    return true;
 }
 
 /* Ids to nodes, in place; the bt of an entry to be left out becomes HD__NODE_BAD. */
 static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *heap) {
     hd__mem *m = &x->dump->mem;
+    bool may_repeat = !heap->v2 && !hd__chrome_rising(x, heap);
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
         hd__entry *e = &x->entries[heap->first + i];
@@ -7285,7 +7407,7 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
             continue;
         }
         HD__TRY(hd__chrome_entry_nodes(x, heap, i, nodes, &ok));
-        if (ok && !heap->v2) {
+        if (ok && may_repeat) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
@@ -7302,36 +7424,57 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
     return HD_OK;
 }
 
-/* The entries of a heap as rows of x->rows, nodes by their final numbers. Entries that lead to one
-   node by different ids add up. */
-static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
-                                 uint64_t *bytes, uint64_t *blocks) {
-    hd__mem *m = &x->dump->mem;
+/* The entries of a heap that are not left out, by the final numbers of their nodes; what its cells add up
+   to. */
+static hd_status hd__chrome_keys(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                                 uint64_t *bytes, uint64_t *blocks, hd__keyed *keys, size_t *count) {
     *bytes = *blocks = 0;
-    hd__table_free(m, &x->rows);
+    *count = 0;
     for (size_t i = 0; i < heap->count; i++) {
         const hd__entry *e = &x->entries[heap->first + i];
-        uint32_t nodes[2], row;
+        hd__keyed *key = &keys[*count];
         if (e->bt == HD__NODE_BAD) continue;
         if (heap->v2 && !hd__sum(bytes, e->size)) {
             HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
-                               hd__chrome_text(x, heap->allocator)));
+                                    hd__chrome_text(x, heap->allocator)));
             continue;
         }
         if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
-        nodes[0] = map[0][e->bt];
-        nodes[1] = map[1][e->type];
-        row = hd__table_find(&x->rows, nodes);
-        if (row == HD_NONE) {
-            row = (uint32_t)hd__len(x->rows.bytes);
-            HD__TRY(hd__table_add(m, &x->rows, HD_NONE - 1, nodes, e->size, e->count, x->err));
-        } else {
+        key->key = (uint64_t)map[0][e->bt] << 32 | map[1][e->type];
+        key->number = (uint32_t)i;
+        ++*count;
+    }
+    return HD_OK;
+}
+
+/* The entries of a heap as rows of x->rows, in the order of their nodes. Entries that lead to one node by
+   different ids add up. */
+static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                                 uint64_t *bytes, uint64_t *blocks) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = 0, row = 0;
+    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
+    hd_status status = keys ? HD_OK : hd__in_no_memory(x);
+    hd__table_free(m, &x->rows);
+    if (!status) status = hd__chrome_keys(x, heap, map, bytes, blocks, keys, &n);
+    if (!status && n && !hd__table_room(m, &x->rows, n)) status = hd__in_no_memory(x);
+    if (!status) hd__sort_keys(keys, keys + heap->count, n);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__entry *e = &x->entries[heap->first + keys[i].number];
+        if (i && keys[i].key == keys[i - 1].key) {
             hd__sum(&x->rows.bytes[row], e->size);
             hd__sum_known(&x->rows.blocks[row], e->count);
+        } else {
+            uint32_t nodes[2];
+            nodes[0] = (uint32_t)(keys[i].key >> 32);
+            nodes[1] = (uint32_t)keys[i].key;
+            row = hd__len(x->rows.bytes);
+            hd__table_append(&x->rows, nodes, e->size, e->count);
         }
         x->rows.variance[row] += (double)e->error * (double)e->error;
     }
-    return HD_OK;
+    if (keys) hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
+    return status;
 }
 
 /* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
@@ -7523,9 +7666,10 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     p->fixed[1] = axes[1];
     p->total_bytes = bytes;
     p->total_blocks = blocks;
-    for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++) {
-        HD__TRY(hd__table_add(&p->mem, &p->cells, HD_NONE - 1, x->rows.node + 2 * (size_t)i, x->rows.bytes[i],
-                              x->rows.blocks[i], x->err));
+    if (hd__len(x->rows.bytes) && !hd__table_room(&p->mem, &p->cells, hd__len(x->rows.bytes)))
+        return hd__no_memory(&p->mem, x->err);
+    for (size_t i = 0; i < hd__len(x->rows.bytes); i++) {
+        hd__table_append(&p->cells, x->rows.node + 2 * i, x->rows.bytes[i], x->rows.blocks[i]);
         p->cells.variance[i] = x->rows.variance[i];
     }
     x->dump->mem.used += p->mem.used; /* what is left for the rest of the dump */

@@ -467,7 +467,7 @@ static void v2_columns_of_counts_and_types_may_be_absent(void **state) {
     (void)state;
     assert_reads("[" V2("'allocators':{'m':{'nodes':[1,0],'sizes':[3,4]}},'maps':{'nodes':[{'id':1,'name_sid':2}],"
                         "'strings':[{'id':2,'string':'f'}]}") "]",
-                 "1 1 m self /f / 3 -\n1 1 m self / / 4 -\n");
+                 "1 1 m self / / 4 -\n1 1 m self /f / 3 -\n");
     assert_reads("[" V2("'allocators':{'m':{'nodes':[],'sizes':[]}}") "]", "");
 }
 

@@ -375,6 +375,26 @@ static void large_sizes_and_odd_names_stay_as_they_are(void **state) {
                  "1 0x1 malloc /\xed\xb0\x80\xed\xa0\x80x / 2 -\n");
 }
 
+/* Whether an event is passed over depends on its bytes alone, not on where blocks and windows begin. */
+static void events_passed_over_are_the_same_in_all_inputs(void **state) {
+    (void)state;
+    for (size_t shift = 0; shift < 70; shift++)
+        for (int kind = 0; kind < 3; kind++) {
+            static const char *const last[] = { "\"M", "\"v", "\\" };
+            char text[512];
+            snprintf(text, sizeof text, "[{\"a\":1+\"%*s\"},{\"b\":2+\"%s.\"},{\"ph\":\"X\",\"c\":[{\"v\":3}]}]", (int)shift, "", last[kind]);
+            hd_dump *d = NULL;
+            hd_status status = hd_read_memory(text, strlen(text), NULL, &d, NULL);
+            hd_dump_free(d);
+            for (size_t chunk = 1; chunk < 140; chunk += 1 + chunk / 8) {
+                hd__reads reads = { .data = text, .size = strlen(text), .chunk = chunk };
+                d = NULL;
+                assert_int_equal(hd_read(hd__faults_in(&reads), NULL, &d, NULL), status);
+                hd_dump_free(d);
+            }
+        }
+}
+
 static void sizes_that_pass_64_bits_together_are_told(void **state) {
     (void)state;
     char *text = trace_of(ENTRIES("{'size':'ffffffffffffffff','bt':'0'},{'size':'2','bt':'3'}"), NULL);
@@ -431,6 +451,7 @@ int main(void) {
         cmocka_unit_test(events_passed_over_need_only_end),
         cmocka_unit_test(complaints_name_event_pid_and_dump),
         cmocka_unit_test(large_sizes_and_odd_names_stay_as_they_are),
+        cmocka_unit_test(events_passed_over_are_the_same_in_all_inputs),
         cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
         cmocka_unit_test(gzip_is_named),
         cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
