@@ -4247,41 +4247,42 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory.
    When it has used up the 1 MiB of address space that is its own it splits in two by the next bit of the
    key; a directory over the top bits finds the table. Thus no call moves more than one table. Tables that
-   empty shrink and give their pages back.
-   Cost: 25 bytes a slot; 34 to 39 a live allocation, from a million up 29 to 33. */
+   empty shrink and give their pages back. Nothing is prefetched: fetching a slot before the stack is
+   unwound gains nothing that can be measured, at 300,000 blocks and at three million.
+   Cost: 25 bytes a slot; 34 to 39 a live allocation, from five million up 29 to 33. */
 
 typedef struct hd__slot {
     uint64_t key, size;          /* key 0: empty */
     uint32_t context, time;
 } hd__slot;
 
-enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
+enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
+/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
+   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
 typedef struct hd__table_of_slots {
-    uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
-                                    went past, 255 and more for good */
-    hd__slot *slots;             /* HD__GROUP a group; they lie behind all tags */
     uint32_t groups;
-    uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
     uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
+    uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
 #define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)(HD__SLOTS_BYTES / HD__GROUP_BYTES))
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a table has that is empty from the start; never written to. */
-static union { uint8_t bytes[HD__GROUP_BYTES]; uint64_t aligned; } hd__none;
-#define hd__no_slots hd__none.bytes
+/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
+   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+typedef uintptr_t hd__route;
+#define HD__ROUTE_LOW ((uintptr_t)4095)
 
 struct hd_register {
     uint64_t count;
     uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__slots **directory;       /* NULL while there are no tables */
-    hd__slots *table;
+    hd__route *directory;        /* NULL while there are no tables */
+    hd__slots **table;
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -4296,22 +4297,31 @@ static uint64_t hd__address_of(uint64_t key) {
     return (x ^ x >> 32) * 0xf1de83e19937733du;
 }
 
-static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
+static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
     return reg->directory[key >> (64 - reg->bits)];
 }
 
-static uint32_t hd__home(const hd__slots *t, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * t->homes >> 32);
+/* NULL: a table that was never used. */
+static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
+    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+}
+
+/* Keys scale to all groups but the last few, which take what goes past. */
+static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
+
+static uint32_t hd__home(uint32_t groups, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
 }
 
 static uint8_t hd__tag(uint64_t key) {
     uint8_t bits = (uint8_t)(key >> 32);
     return (uint8_t)(bits + !bits);
-}
-
-/* The entries of a group. */
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
-    return t->slots + (size_t)group * HD__GROUP;
 }
 
 /* A bit for each of the group's tags that is equal to this one. */
@@ -4342,32 +4352,37 @@ static unsigned hd__lowest(uint32_t bits) {
 }
 
 /* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(const hd__slots *t, uint64_t key) {
+HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
+    const hd__slots *t = hd__route_table(route);
+    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
     uint8_t tag = hd__tag(key);
-    for (uint32_t g = hd__home(t, key);; g++) {
-        const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
+    if (HD__UNLIKELY(!t)) return NULL;
+    for (uint32_t g = hd__home(groups, key);; g++) {
+        const uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
+static void hd__pass(hd__slots *t, uint32_t group) {
+    uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
+    if (*passed < 255) ++*passed;
+}
+
 /* An entry for a key that has none; NULL when there is no place for it. */
 static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t, key), g = home, empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
     hd__slot *s;
     if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
         if (!empty) return NULL;
-        for (; home < g; home++) {
-            uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
-        }
+        for (; home < g; home++) hd__pass(t, home);
     }
-    t->tags[(size_t)g * HD__TAGS + hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, g) + hd__lowest(empty);
+    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
+    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
     s->key = key;
     return s;
 }
@@ -4383,111 +4398,110 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            uint8_t *passed = &to->tags[(size_t)at * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
+        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__pass(to, at);
             if (++at == to->groups) return false;
         }
-        to->tags[(size_t)at * HD__TAGS + used[at]] = hd__tag(s.key);
-        hd__slots_at(to, at)[used[at]++] = s;
+        hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
+        hd__slots_at(to, to->groups, at)[used[at]++] = s;
     }
     return true;
 }
 
 /* Slots of a group, on average, that are in use when a table grows: fewer misses while what the register
    takes is little, less memory when it is much. */
-static uint32_t hd__full(const hd_register *reg) { return reg->tables < 64 ? 11 : 13; }
+static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11 : 13; }
 
-/* Lays a table out over `groups` at its tags. */
+/* Lays a table out over this many groups. */
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
-    t->homes = groups - 1 - groups / 512;
-    t->limit = t->homes * full;
-    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
+    t->limit = hd__homes(groups) * full;
+}
+
+static size_t hd__slots_bytes(uint32_t groups) {
+    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
-    uint64_t n = hd__page_round((size_t)(groups < 2 ? 2 : groups) * HD__GROUP_BYTES) / HD__GROUP_BYTES;
-    return n > HD__GROUPS_MAX ? HD__GROUPS_MAX : (uint32_t)n;
+    uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
+    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    return (uint32_t)(n < most ? n : most);
 }
-
-static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * HD__GROUP_BYTES); }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, 0), *to;
+    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
     hd__slots_lay(t, groups, full);
-    to = hd__slots_at(t, groups - old);
     memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)to - t->tags));
+    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(const hd__slots *t) {
-    if (t->tags != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
-}
+static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
-/* A table of its own for the `count` entries of another that a bit tells. False when there is no
-   memory, or no place for them all. */
-static bool hd__slots_from(const hd_register *reg, hd__slots *t, const hd__slots *from, uint32_t count,
-                           uint32_t depth, uint64_t bit, bool value) {
+/* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
+   no place for them all. */
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
+                                 uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    t->tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    t->count = count;
-    t->depth = depth;
-    while (t->tags) {
+    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    while (t) {
         hd__slots_lay(t, groups, full);
-        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return true;
+        t->count = count;
+        t->depth = depth;
+        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
+        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t->tags, HD__SLOTS_BYTES);
-    return false;
+    hd__pages_give(t, HD__SLOTS_BYTES);
+    return NULL;
+}
+
+/* The directory entries of the keys that begin with the first `depth` bits of this one. */
+static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__route route) {
+    size_t span = (size_t)1 << (reg->bits - depth);
+    size_t at = depth ? (size_t)(key >> (64 - depth)) * span : 0;
+    for (size_t i = at; i < at + span; i++) reg->directory[i] = route;
+}
+
+/* A table, and the directory for the keys that begin as this one, are about each other from here on. */
+static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
+    t->number = number;
+    reg->table[number] = t;
+    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
 }
 
 /* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(const hd_register *reg, hd__slots *t) {
-    hd__slots smaller;
-    if (!hd__slots_from(reg, &smaller, t, t->count, t->depth, 0, false)) return;
-    if (smaller.groups < t->groups) {
+static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+    if (smaller && smaller->groups < t->groups) {
+        hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
-        *t = smaller;
     } else {
-        hd__slots_give(&smaller);
+        hd__slots_give(smaller);
     }
-}
-
-/* Arrays of the register: pages, doubled by copying. */
-static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
-    void *old, *grown = hd__pages_take(size);
-    if (!grown) return false;
-    memcpy(&old, array, sizeof old);
-    if (old) memcpy(grown, old, old_size);
-    hd__pages_give(old, old_size);
-    memcpy(array, &grown, sizeof grown);
-    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
     uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
-    uintptr_t old = (uintptr_t)reg->table;
-    if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
-        return false;
+    hd__slots **grown = (hd__slots **)hd__pages_take(capacity * sizeof *grown);
+    if (!grown) return false;
+    if (reg->table) memcpy(grown, reg->table, reg->tables * sizeof *grown);
+    hd__pages_give(reg->table, reg->capacity * sizeof *grown);
+    reg->table = grown;
     reg->capacity = capacity;
-    for (size_t i = 0; reg->directory && i < (size_t)1 << reg->bits; i++)
-        reg->directory[i] = (hd__slots *)((uintptr_t)reg->table + ((uintptr_t)reg->directory[i] - old));
     return true;
 }
 
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
-    hd__slots **doubled;
+    hd__route *doubled;
     if (reg->bits == HD__DIRECTORY_BITS) return false;
-    doubled = (hd__slots **)hd__pages_take(2 * n * sizeof *doubled);
+    doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
     hd__pages_give(reg->directory, n * sizeof *doubled);
@@ -4496,19 +4510,13 @@ static bool hd__directory_double(hd_register *reg) {
     return true;
 }
 
-/* The directory entries of the keys that begin with the first `depth` bits of this one. */
-static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__slots *t) {
-    size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
-    for (size_t i = at; i < at + span; i++) reg->directory[i] = t;
-}
-
 /* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
 static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint64_t all = UINT64_MAX, any = 0, differ;
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, 0)[i].key;
+        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -4519,27 +4527,17 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
 }
 
 /* Keys that share more bits than the table's depth stand too close together: the table takes that
-   depth, and tables that are empty yet take the other sides of the bits between. */
-static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
-    hd__slots *t = hd__table_of(reg, key), deeper, none;
-    uint32_t more = depth - t->depth;
-    while (reg->capacity - reg->tables < more)
-        if (!hd__tables_grow(reg)) return false;
+   depth, and the other sides of the bits between are tables that were never used. */
+static bool hd__slots_deepen(hd_register *reg, uint64_t key, hd__slots *t, uint32_t depth) {
+    hd__slots *deeper;
     while (reg->bits < depth)
         if (!hd__directory_double(reg)) return false;
-    t = hd__table_of(reg, key);
-    if (!hd__slots_from(reg, &deeper, t, t->count, depth, 0, false)) return false;
+    deeper = hd__slots_from(reg, t, t->count, depth, 0, false);
+    if (!deeper) return false;
+    for (uint32_t d = t->depth + 1; d <= depth; d++)
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - d), d, d);
+    hd__slots_enter(reg, key, deeper, t->number);
     hd__slots_give(t);
-    memset(&none, 0, sizeof none);
-    none.tags = hd__no_slots;
-    none.slots = (hd__slot *)(void *)(hd__no_slots + HD__TAGS);
-    none.groups = 1;
-    for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
-        hd__slots *other = &reg->table[reg->tables++];
-        *other = none;
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, other);
-    }
-    *t = deeper;
     return true;
 }
 
@@ -4550,62 +4548,49 @@ static bool hd__pages_left(void) {
     return p != NULL;
 }
 
-static bool hd__slots_split(hd_register *reg, uint64_t key) {
-    hd__slots *t, high, low;
+static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *high, *low;
     uint32_t n, shared;
     uint64_t bit;
-    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = hd__table_of(reg, key);
     if (t->depth >= 63 || !hd__pages_left()) return false;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     shared = hd__shared_bits(t, &n);
-    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
+    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, t, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = (uint64_t)1 << (63 - t->depth);
-    if (!hd__slots_from(reg, &high, t, n, t->depth + 1, bit, true)) return false;
-    if (!hd__slots_from(reg, &low, t, t->count - n, t->depth + 1, bit, false)) {
-        hd__slots_give(&high);
+    high = hd__slots_from(reg, t, n, t->depth + 1, bit, true);
+    if (!high) return false;
+    low = hd__slots_from(reg, t, t->count - n, t->depth + 1, bit, false);
+    if (!low) {
+        hd__slots_give(high);
         return false;
     }
+    hd__slots_enter(reg, key & ~bit, low, t->number);
+    hd__slots_enter(reg, key | bit, high, reg->tables++);
     hd__slots_give(t);
-    *t = low;
-    reg->table[reg->tables] = high;
-    hd__directory_point(reg, key & ~bit, low.depth, t);
-    hd__directory_point(reg, key | bit, low.depth, &reg->table[reg->tables++]);
     return true;
 }
 
-/* Slots for a table that has none yet. */
-static bool hd__slots_first(const hd_register *reg, hd__slots *t) {
-    uint8_t *tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    if (!tags) return false;
-    t->tags = tags;
+/* A table for keys that have none yet. */
+static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
+    hd__slots *t;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
+    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
+    t->depth = depth;
+    hd__slots_enter(reg, key, t, reg->tables++);
     return true;
 }
 
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
-    hd__slots *t = hd__table_of(reg, key);
-    if (t->tags == hd__no_slots) return hd__slots_first(reg, t);
-    if (t->groups < HD__GROUPS_MAX) {
-        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
-        return true;
-    }
-    return hd__slots_split(reg, key);
-}
-
-HD__NOINLINE static bool hd__register_first(hd_register *reg) {
-    hd__slots **directory = (hd__slots **)hd__pages_take(2 * sizeof *directory);
-    hd__slots t;
-    memset(&t, 0, sizeof t);
-    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(reg, &t)) {
-        hd__pages_give(directory, 2 * sizeof *directory);
-        return false;
-    }
-    reg->bits = 1;
-    reg->directory = directory;
-    directory[0] = directory[1] = reg->table;
-    reg->table[reg->tables++] = t;
+    hd__route route = hd__route_of(reg, key);
+    hd__slots *t = hd__route_table(route);
+    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
+    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
@@ -4616,7 +4601,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
-    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(&reg->table[i]);
+    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -4641,15 +4626,20 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     uint64_t key = hd__key_of(allocation->address);
     hd__slot *s;
     if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
+    if (HD__UNLIKELY(!reg->directory)) {
+        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
+        if (!reg->directory) return HD_OUT_OF_MEMORY;
+        reg->bits = 1;
+    }
     for (bool more = true;;) {
-        hd__slots *t = hd__table_of(reg, key);
-        s = hd__search(t, key);
+        hd__route route = hd__route_of(reg, key);
+        hd__slots *t = hd__route_table(route);
+        s = hd__search(route, key);
         if (s) {
             hd__slot_show(s, allocation->address, replaced);
             break;
         }
-        if ((HD__LIKELY(t->count < t->limit) || !more) && t->tags != hd__no_slots && (s = hd__put(t, key))) {
+        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
             t->count++;
             reg->count++;
             if (replaced) replaced->address = 0;
@@ -4666,7 +4656,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__table_of(reg, key), key) : NULL;
+    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -4683,25 +4673,27 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
+    hd__route route;
     hd__slots *t;
     hd__slot *s;
     uint32_t at;
     if (!reg->directory || !key) return false;
-    t = hd__table_of(reg, key);
-    s = hd__search(t, key);
+    route = hd__route_of(reg, key);
+    t = hd__route_table(route);
+    s = hd__search(route, key);
     if (!s) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, 0)) / HD__GROUP);
-    t->tags[(size_t)at * HD__TAGS + (size_t)(s - hd__slots_at(t, at))] = 0;
+    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
+    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = &t->tags[(size_t)g * HD__TAGS + HD__PASSED];
+    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
+        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
         if (*passed < 255) --*passed;
     }
     t->count--;
     reg->count--;
     if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, t);
+        hd__slots_shrink(reg, key, t);
     return true;
 }
 
@@ -4709,9 +4701,9 @@ HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->co
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
-        const hd__slots *t = &reg->table[cursor->table];
+        const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -4727,9 +4719,8 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
-        if (reg->table[i].tags == hd__no_slots) continue;
         memory.reserved += HD__SLOTS_BYTES;
-        memory.resident += hd__slots_bytes(reg->table[i].groups);
+        memory.resident += hd__slots_bytes(reg->table[i]->groups);
     }
     return memory;
 }
