@@ -536,7 +536,7 @@ typedef struct hd_category {
 /* Remembers whether its begin pushed, and onto what, so that its end restores just that, also after
    a longjmp over inner scopes. */
 typedef struct hd_scope {
-    uint32_t session, depth;     /* private; zero: nothing was pushed */
+    uint32_t session, depth, top;  /* private; session 0: nothing was pushed */
 } hd_scope;
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
@@ -584,7 +584,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #define HD_SCOPE(category, name)                                                    \
     static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
     hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
-        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0 }
+        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0, 0 }
 #endif
 
 /* =============================================================================== >>register
@@ -3793,7 +3793,8 @@ struct hd_contexts {
 
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
-    uint32_t depth;              /* of open scopes that pushed */
+    uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
+    uint32_t top;                /* the context of the innermost; 0: none is open */
     /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
        declares leaf: compilers take those for unable to come back here. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
@@ -3801,7 +3802,6 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
-    uint32_t nodes[HD_MAX_FRAMES + 2]; /* the context after so many scopes; nodes[0] is the root */
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
     uint32_t native_busy;        /* a signal handler that comes now leaves these alone */
@@ -4134,16 +4134,11 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
 static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
-        t->depth = 0;
+        t->depth = t->top = 0;
         t->native_count = 0;
         t->session = hd__tracker.session;
     }
     return t;
-}
-
-/* The context at the top of the pseudo-stack. */
-static uint32_t hd__thread_top(const hd__thread *t) {
-    return t->nodes[t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1];
 }
 
 static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent, const char *name) {
@@ -4155,7 +4150,7 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
-    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, kept;
+    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
     hd_scope scope;
     scope.session = scope.depth = 0;
@@ -4164,28 +4159,31 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
         return scope;
     t = hd__thread_stack();
     kept = t->depth;
-    parent = hd__thread_top(t);
+    node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        uint32_t node = HD__LOAD_RELAXED(&category->last);
+        node = HD__LOAD_RELAXED(&category->last);
         if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
             node = parent;
             hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
             HD__STORE(&category->last, node);
         }
-        t->nodes[kept + 1] = node;
     } else if (kept == hd__tracker.max_frames) {
-        t->nodes[kept + 1] = parent;
-        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &t->nodes[kept + 1]);
+        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
     t->depth = kept + 1;
+    t->top = node;
     scope.session = session;
     scope.depth = kept;
+    scope.top = parent;
     return scope;
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
     hd__thread *t = &hd__this;
-    if (scope->session && scope->session == t->session && scope->depth < t->depth) t->depth = scope->depth;
+    if (scope->session && scope->session == t->session && scope->depth < t->depth) {
+        t->depth = scope->depth;
+        t->top = scope->top;
+    }
     scope->session = 0;
 }
 
@@ -4225,10 +4223,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd__thread *t = &hd__this;
     uint32_t node = 0;
     if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return hd__thread_top(t);
+        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
-    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(t);
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
     if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
