@@ -730,8 +730,23 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
-   heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
-   arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
+   bare arrays and arrays that a crashed writer left open. Source: chromium-heap-dump-format,
+   AS-SHIPPED. */
+
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
 
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
@@ -765,6 +780,11 @@ HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
 /* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
+   last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -5722,7 +5742,8 @@ struct hd_dump {
     hd__arena arena;
     hd_format format;
     uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds array */
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
     hd__strings strings;
 };
 
@@ -5746,6 +5767,7 @@ typedef struct hd__item {
 typedef struct hd__entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
     bool bad;                    /* complained of already */
 } hd__entry;
 
@@ -5754,8 +5776,27 @@ typedef struct hd__chrome_heap {
     uint64_t offset, line;       /* of the heap in the input */
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
-    bool v2;
+    bool v2, old;
 } hd__chrome_heap;
+
+/* Of the old format: bytes of one type (0: of all) in a frame itself. */
+typedef struct hd__cell {
+    uint32_t type, node, self;
+    uint64_t bytes, blocks;
+} hd__cell;
+
+/* A node on the way from the root to the cell at hand: what was found at and below it. */
+typedef struct hd__level {
+    hd__cell own;
+    uint64_t bytes, blocks;
+    bool has_own, has_callees;
+} hd__level;
+
+typedef struct hd__chrome_scalar {
+    uint64_t value, offset, line;
+    uint32_t process, dump;
+    uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
+} hd__chrome_scalar;
 
 typedef struct hd__chrome_process {
     uint64_t pid;
@@ -5773,7 +5814,7 @@ typedef struct hd__event {
     uint64_t pid, time_us;
     uint32_t id, process_name;
     char phase;
-    size_t items, heaps, entries; /* lengths of the arrays before */
+    size_t items, heaps, entries, scalars; /* lengths of the arrays before */
 } hd__event;
 
 typedef struct hd__chrome_in {
@@ -5788,6 +5829,7 @@ typedef struct hd__chrome_in {
     hd__index item_index;
     hd__chrome_heap *heaps;
     hd__entry *entries;
+    hd__chrome_scalar *scalars;
     hd__chrome_process_info *processes;
     hd__chrome_dump_info *dumps;
     uint32_t *chain;
@@ -5795,6 +5837,9 @@ typedef struct hd__chrome_in {
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
+    hd__cell *cells;
+    hd__level *levels;
+    char *joined;                /* the last name that was put together */
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
@@ -5827,6 +5872,10 @@ static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->d
 
 static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
     return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
 }
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
@@ -6068,9 +6117,9 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"} */
+/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
@@ -6098,8 +6147,8 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
     }
     if (value == HD__T_ERROR) return x->pull.status;
     if (first && !has_bt) *old_format = true;
-    if (!good || *old_format) return HD_OK;
-    if (!has_size || entry.bt == HD_NONE)
+    if (!good) return HD_OK;
+    if (!has_size || (entry.bt == HD_NONE && !*old_format))
         return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
     return hd__chrome_new_entry(x, entry);
 }
@@ -6132,14 +6181,10 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
-    if (!first && !old_format) return HD_OK;
-    hd__set_len(x->entries, entries);
+    stbds_arrlast(x->heaps).old = old_format;
+    if (!first) return HD_OK;
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
     if (told) return HD_OK;
-    if (old_format)
-        return hd__complain(x, HD_UNSUPPORTED, offset,
-                            "the heap of %S is in the old format: its first entry has no bt",
-                            hd__chrome_text(x, allocator));
     return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
                         hd__chrome_text(x, allocator));
 }
@@ -6164,7 +6209,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
@@ -6254,6 +6299,155 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
     return value == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+typedef enum hd__scalar_type { HD__S_ANY, HD__S_NUMBER, HD__S_TEXT, HD__S_BAD } hd__scalar_type;
+
+/* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
+   hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
+   where both will do, HD__S_ANY. */
+static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__scalar_type type,
+                                         hd__chrome_scalar *scalar, hd__scalar_type *found) {
+    uint64_t offset = x->pull.token_offset;
+    bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
+    hd__number number;
+    hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        is_number = type != HD__S_TEXT && hd__parse_u64(s, 16, &scalar->value);
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value);
+    } else {
+        HD__TRY(hd__chrome_skip(x, token));
+    }
+    if (type == HD__S_NUMBER) is_text = false;
+    if (is_text) {
+        scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (scalar->text == HD_NONE) return hd__in_no_memory(x);
+    }
+    *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
+    if (*found != HD__S_BAD) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+}
+
+/* Kept as a text only if it is known to be one, or can be nothing else. */
+static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scalar, hd__scalar_type type,
+                                       hd__scalar_type found) {
+    if (found == HD__S_BAD) return HD_OK; /* told */
+    if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
+    if (scalar.text != HD_NONE) scalar.value = 0;
+    if (hd__len(x->scalars) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u scalars", x->max_records);
+    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* The key just pulled, as the name of a scalar, the name of its group before it. */
+static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, uint32_t group,
+                                         hd__chrome_scalar *scalar) {
+    hd__mem *m = &x->dump->mem;
+    hd_str s, first = hd__chrome_text(x, group);
+    memset(scalar, 0, sizeof *scalar);
+    scalar->offset = x->pull.token_offset;
+    scalar->line = hd__reader_line(&x->pull.r, scalar->offset);
+    scalar->allocator = allocator;
+    scalar->units = scalar->text = HD_NONE;
+    if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
+        hd__set_len(x->joined, 0);
+        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__in_no_memory(x);
+        memcpy(x->joined, first.data, first.len);
+        x->joined[first.len] = '/';
+        memcpy(x->joined + first.len + 1, s.data, s.len);
+        s.data = x->joined;
+        s.len += first.len + 1;
+    }
+    scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
+    return scalar->name == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+/* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
+static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "attrs", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type type = HD__S_ANY, found = HD__S_ANY;
+        bool has_value = false, good = true;
+        HD__TRY(hd__chrome_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (good && hd__is(key, "value")) {
+                HD__TRY(hd__chrome_scalar_value(x, value, type, &scalar, &found));
+                good = found != HD__S_BAD;
+                has_value = true;
+            } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
+                HD__TRY(hd__chrome_string(x, value, "units", &scalar.units, &good));
+            } else if (hd__is(key, "type") && value == HD__T_STRING) {
+                hd_str text;
+                if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
+                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+            } else {
+                HD__TRY(hd__chrome_skip(x, value));
+            }
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+        if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
+        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.offset, "an attribute without a value"));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"malloc":{"guid":"1","attrs":{...}}} */
+static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "allocators", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t allocator;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (hd__is(key, "attrs")) HD__TRY(hd__chrome_attributes(x, value, allocator));
+            else HD__TRY(hd__chrome_skip(x, value));
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
+static hd_status hd__chrome_totals(hd__chrome_in *x, hd__token token) {
+    uint32_t depth = x->pull.depth, group = HD_NONE;
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
+           (token == HD__T_CLOSE && x->pull.depth == depth)) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type found;
+        if (token == HD__T_CLOSE) {
+            group = HD_NONE;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_begin(x, HD_NONE, group, &scalar));
+        token = hd__pull_next(&x->pull);
+        if (token == HD__T_OBJECT && group == HD_NONE) {
+            group = scalar.name;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_value(x, token, HD__S_ANY, &scalar, &found));
+        HD__TRY(hd__chrome_new_scalar(x, scalar, HD__S_ANY, found));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -6269,6 +6463,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
             HD__MEMBERS(x, part, value) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
+                else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals(x, value));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -6329,14 +6525,21 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     if (!memory) {
         hd__set_len(x->heaps, e->heaps);
         hd__set_len(x->entries, e->entries);
+        hd__set_len(x->scalars, e->scalars);
     }
     if (!metadata && !memory) hd__set_len(x->items, e->items);
-    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps && !new_name) return HD_OK;
+    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
+        hd__len(x->scalars) == e->scalars && !new_name)
+        return HD_OK;
     HD__TRY(hd__chrome_process_number(x, e->pid, &process));
     if (new_name) x->processes[process].name = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
-    if (hd__len(x->heaps) == e->heaps) return HD_OK;
+    if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
     HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
+        x->scalars[i].process = process;
+        x->scalars[i].dump = dump;
+    }
     for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
         x->heaps[i].process = process;
         x->heaps[i].dump = dump;
@@ -6358,6 +6561,7 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     e->items = hd__len(x->items);
     e->heaps = hd__len(x->heaps);
     e->entries = hd__len(x->entries);
+    e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
@@ -6583,6 +6787,9 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
                                         hd__chrome_text(x, heap->allocator),
                                         x->processes[heap->process].pid));
         }
+        if (ok && heap->old && ids[0] != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
+                                   &e->self, x->err));
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
     }
@@ -6619,6 +6826,184 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         x->rows.variance[row] += (double)e->error * (double)e->error;
     }
     return HD_OK;
+}
+
+/* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
+   sizes at the root. They become the new format's entries: what is given is kept, and what is missing is
+   added up at each node where entries meet or have bytes of their own. (At each node on the way it would
+   be out of proportion to the input.) */
+
+static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->node != y->node ? x->node < y->node : x->type < y->type;
+}
+
+static bool hd__cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->type != y->type ? x->type < y->type : x->node < y->node;
+}
+
+/* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
+   per node. There is room for 2n. */
+static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd__cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
+    bool whole = true, given = true;
+    for (size_t i = 0; i <= n; i++) {
+        hd__cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
+        bool same = i > 0 && i < n && next.node == all.node;
+        if (same && last->type == next.type) {
+            whole &= hd__sum(&last->bytes, next.bytes);
+            hd__sum_known(&last->blocks, next.blocks);
+        } else if (i < n) {
+            if (!same && !given) stbds_arrput(x->cells, all);
+            stbds_arrput(x->cells, next);
+        } else if (!given) {
+            stbds_arrput(x->cells, all);
+        }
+        if (!same) {
+            all = next;
+            all.type = 0;
+            given = next.type == 0;
+        } else if (!given) {
+            whole &= hd__sum(&all.bytes, next.bytes);
+            hd__sum_known(&all.blocks, next.blocks);
+        }
+    }
+    return whole;
+}
+
+/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+    jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t up = axis->parent[i], far = jump[up];
+        depth[i] = depth[up] + 1;
+        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+    }
+}
+
+/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
+    while (axis->end[node] <= later)
+        node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
+    return node;
+}
+
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+    uint32_t nodes[2];
+    nodes[0] = node;
+    nodes[1] = type;
+    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
+    return hd__table_add(&x->dump->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
+}
+
+/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+static hd_status hd__old_close(hd__chrome_in *x, const hd__level *level, uint32_t type) {
+    const hd__cell *own = &level->own;
+    uint32_t self[2] = { own->self, 0 };
+    bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
+                                                            : level->has_callees));
+    if (apart) HD__TRY(hd__old_row(x, own->self, type, own->bytes, own->blocks));
+    return hd__old_row(x, own->node, type, level->bytes, level->blocks);
+}
+
+/* Closes the innermost level into the one around it. */
+static hd_status hd__old_leave(hd__chrome_in *x, uint32_t type, bool *whole) {
+    hd__level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
+    *whole &= hd__sum(&above->bytes, done.bytes);
+    hd__sum_known(&above->blocks, done.blocks);
+    above->has_callees = true;
+    return hd__old_close(x, &done, type);
+}
+
+static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
+    hd__level level;
+    memset(&level, 0, sizeof level);
+    level.own.node = node;
+    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* Rows for the n cells of one type, in the order of their nodes. */
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
+                              size_t n, bool *whole) {
+    uint32_t type = x->cells[order[0]].type;
+    hd__set_len(x->levels, 0);
+    HD__TRY(hd__old_enter(x, 0));
+    for (size_t i = 0; i < n; i++) {
+        const hd__cell *cell = &x->cells[order[i]];
+        hd__level *top = &stbds_arrlast(x->levels);
+        while (axis->end[top->own.node] <= cell->node) {
+            uint32_t meeting = hd__old_meeting(axis, jump, top->own.node, cell->node);
+            if (top[-1].own.node < meeting) { /* between the two: a level of its own */
+                hd__level child = *top;
+                memset(top, 0, sizeof *top);
+                top->own.node = meeting;
+                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__in_no_memory(x);
+            }
+            HD__TRY(hd__old_leave(x, type, whole));
+            top = &stbds_arrlast(x->levels);
+        }
+        if (top->own.node != cell->node) {
+            HD__TRY(hd__old_enter(x, cell->node));
+            top = &stbds_arrlast(x->levels);
+        }
+        top->own = *cell;
+        top->has_own = true;
+        *whole &= hd__sum(&top->bytes, cell->bytes);
+        hd__sum_known(&top->blocks, cell->blocks);
+    }
+    while (hd__len(x->levels) > 1) HD__TRY(hd__old_leave(x, type, whole));
+    return hd__old_close(x, &x->levels[0], type);
+}
+
+/* The cells of a heap, at most n, `order` with room for 4n. */
+static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
+                               bool *whole) {
+    size_t n = hd__len(x->cells), first = n;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__cell_by_node, x->cells);
+    *whole &= hd__old_places(x, order, n);
+    n = hd__len(x->cells) - first;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
+    hd__sort(order, order + n, n, hd__cell_by_type, x->cells);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
+        HD__TRY(hd__old_type(x, axis, jump, order + i, k - i, whole));
+    }
+    return HD_OK;
+}
+
+/* The rows of a heap of the old format. */
+static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                              const hd_axis *axis, const uint32_t *jump) {
+    hd__mem *m = &x->dump->mem;
+    bool whole = true;
+    hd__table_free(m, &x->rows);
+    hd__set_len(x->cells, 0);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        hd__cell cell;
+        if (e->bt == HD__NODE_BAD) continue;
+        cell.type = map[1][e->type];
+        cell.node = map[0][e->bt];
+        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
+        cell.bytes = e->size;
+        cell.blocks = e->count;
+        if (cell.self == HD_NONE) HD__TRY(hd__old_row(x, 0, cell.type, cell.bytes, cell.blocks));
+        else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
+    }
+    if (hd__len(x->cells)) {
+        size_t n = hd__len(x->cells);
+        uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
+        hd_status status = HD_OK;
+        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__in_no_memory(x);
+        else status = hd__old_cells(x, axis, jump, order, &whole);
+        if (order) hd__cfree(m, order, n, 4 * sizeof *order);
+        HD__TRY(status);
+    }
+    if (whole) return HD_OK;
+    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
+                           hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid);
 }
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
@@ -6665,8 +7050,8 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = process->pid;
-    heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
-    heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
+    heap.process = hd__chrome_label_text(x, process->name);
+    heap.dump = hd__chrome_label_text(x, dump->id);
     heap.time_us = dump->time_us;
     heap.allocator = hd__chrome_text(x, from->allocator).data;
     heap.sample_bytes = from->sample_bytes;
@@ -6678,7 +7063,7 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
 static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
-    uint32_t *map[2];
+    uint32_t *map[2], *jump = NULL;
     for (int a = 0; a < 2; a++) {
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
@@ -6687,10 +7072,15 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bytes, blocks;
+        uint64_t bytes = 0, blocks = 0;
         const hd__chrome_heap *from = &x->heaps[order[i]];
         hd_heap *heap = &d->heaps[i];
-        HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
+        if (from->old && !jump) {
+            jump = maps + axes[0].node_count;
+            hd__old_jumps(&axes[0], jump, jump + axes[0].node_count);
+        }
+        if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
+        else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
         if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
         else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
@@ -6735,6 +7125,70 @@ static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
     return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
 }
 
+/* Absent before empty. */
+static int hd__compare_text(const hd__chrome_in *x, uint32_t a, uint32_t b) {
+    if (a == b) return 0;
+    if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
+    return hd_str_compare(hd__chrome_text(x, a), hd__chrome_text(x, b));
+}
+
+static bool hd__chrome_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+    int order;
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us;
+    if (a->dump != b->dump) return a->dump < b->dump;
+    order = hd__compare_text(x, a->allocator, b->allocator);
+    return order ? order < 0 : hd__compare_text(x, a->name, b->name) < 0;
+}
+
+/* Labels the scalars in their order; of those alike that do not agree the first counts. */
+static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd_dump *d = x->dump;
+    const hd__chrome_scalar *last = NULL;
+    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd__chrome_scalar *from = &x->scalars[order[i]];
+        hd_scalar scalar;
+        if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
+            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, from->offset, from->line,
+                                    "'%S' of '%S' of pid %u comes twice in dump %S, and differs",
+                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator),
+                                    x->processes[from->process].pid,
+                                    hd__chrome_text(x, x->dumps[from->dump].id)));
+            continue;
+        }
+        last = from;
+        scalar.pid = x->processes[from->process].pid;
+        scalar.process = hd__chrome_label_text(x, x->processes[from->process].name);
+        scalar.dump = hd__chrome_label_text(x, x->dumps[from->dump].id);
+        scalar.time_us = x->dumps[from->dump].time_us;
+        scalar.allocator = hd__chrome_label_text(x, from->allocator);
+        scalar.name = hd__chrome_text(x, from->name).data;
+        scalar.units = hd__chrome_label_text(x, from->units);
+        scalar.value = from->value;
+        scalar.text = hd__chrome_label_text(x, from->text);
+        stbds_arrput(d->scalars, scalar);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->scalars);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status;
+    if (!order) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_scalar_before, x);
+    status = hd__chrome_scalars(x, order, n);
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -6769,6 +7223,7 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
         if (x->in_event) {       /* what it brought belongs to no process */
             hd__set_len(x->items, x->event.items);
             hd__set_len(x->heaps, x->event.heaps);
+            hd__set_len(x->scalars, x->event.scalars);
         }
         return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
     }
@@ -6793,10 +7248,12 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.pull.r.base = skipped;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
+    if (!status) status = hd__chrome_build_scalars(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
     hd__arr_free(m, x.entries);
+    hd__arr_free(m, x.scalars);
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
@@ -6806,6 +7263,9 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    hd__arr_free(m, x.cells);
+    hd__arr_free(m, x.levels);
+    hd__arr_free(m, x.joined);
     return status;
 }
 
@@ -6916,6 +7376,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd__arr_free(&d->mem, d->heaps);
+    hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -6927,6 +7388,12 @@ HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->hea
 
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
     return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
