@@ -509,6 +509,57 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
 
+/* How an entry changed: one of the first four, or none of them when its size did not. */
+enum {
+    HD_DIFF_NEW = 1,             /* nothing before, something after */
+    HD_DIFF_GONE = 2,
+    HD_DIFF_GROWN = 4,
+    HD_DIFF_SHRUNK = 8,
+    HD_DIFF_BOUND = 16,          /* a breakdown does not list it: taken for 0 there, but it may be as much
+                                    as <other> of the entry above it */
+    HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
+};
+
+/* Two heaps side by side: the same nodes, in canonical order, entry 0 the total. Read only. */
+typedef struct hd_diff {
+    hd_axis axis[HD_MAX_AXES];
+    hd_rows before, after;       /* of the same nodes; share the node column */
+    const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
+    const uint8_t *flags;        /* HD_DIFF_ */
+} hd_diff;
+
+/* Compares two heaps of any kinds, nodes being the same when their paths are; axes as hd_breakdown_merge has
+   them. The cut-off applies to how much changed. Of two profiles that is gross change, the sum of what
+   every cell below changed by, so that 100 more here and 100 less there are not lost in a sum of 0; if
+   either is a breakdown, it is the largest change of an entry that is listed there or below. What did
+   not change is not listed; the total is. Cost: a merge, then hd_export's of the result. Errors: as
+   hd_merge and hd_export. */
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err);
+HEAPDUMP_API void hd_diff_free(hd_diff *diff);
+
+/* One line of a diff's tree, as in hd_tree_row. */
+typedef struct hd_diff_row {
+    uint32_t depth, axis, entry; /* entry in `diff`; HD_NONE: <other> */
+    hd_str name;
+    uint64_t bytes[2], blocks[2]; /* before, after */
+    double variance[2];
+    unsigned flags;              /* HD_DIFF_ */
+    const hd_diff *diff;
+} hd_diff_row;
+
+/* Calls `row` for each line, the most changed child first, ties in canonical order, <other> last if it
+   changed. Otherwise as hd_tree. */
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err);
+/* The tree as text: change in bytes (with its standard error when the heaps are estimates), bytes before
+   and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
+   "gone" behind names, with "?" where that is only not listed. */
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out);
+
 typedef struct hd_top_options {
     uint32_t axis;               /* whose names to list */
     uint32_t count;              /* list that many; 0: all */
@@ -1562,6 +1613,31 @@ static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
     return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
 }
 static double hd__less_variance(double whole, double part) { return whole > part ? whole - part : 0; }
+
+typedef struct hd__amount {
+    uint64_t bytes, blocks;
+    double variance;
+} hd__amount;
+
+static void hd__amount_add(hd__amount *to, hd__amount a) {
+    hd__sum(&to->bytes, a.bytes);
+    hd__sum_known(&to->blocks, a.blocks);
+    to->variance += a.variance;
+}
+
+static void hd__amount_take(hd__amount *from, hd__amount a) {
+    from->bytes = hd__less(from->bytes, a.bytes);
+    from->blocks = hd__less_known(from->blocks, a.blocks);
+    from->variance = hd__less_variance(from->variance, a.variance);
+}
+
+static hd__amount hd__amount_at(const hd_rows *rows, uint32_t row) {
+    hd__amount a;
+    a.bytes = rows->bytes[row];
+    a.blocks = rows->blocks[row];
+    a.variance = rows->variance[row];
+    return a;
+}
 
 /* Trees of names, and rows of their nodes: both found by hash. --------------------------------- */
 
@@ -3242,6 +3318,8 @@ typedef struct hd__export {
     uint32_t *sorted;
     hd__range *groups, *path;
     uint64_t splits;
+    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
+    hd__amount *sum[2];          /* stb_ds arrays, by entry */
 } hd__export;
 
 /* The ancestor of node x at `depth`, no deeper than x is. */
@@ -3359,10 +3437,21 @@ static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32
     return status;
 }
 
+/* What the cells of the entry listed last have on each side. */
+static bool hd__export_sums(hd__export *x, uint32_t low, uint32_t high) {
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        hd__amount sum = { 0, 0, 0 };
+        for (uint32_t i = low; i < high; i++) hd__amount_add(&sum, x->side[s][x->order[i]]);
+        if (!hd__push(&x->mem, x->sum[s], sum)) return false;
+    }
+    return true;
+}
+
 /* Breaks the entry of a range down along one axis: lists the children that pass, and puts those not
    listed before on the stack with their cells. */
 static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
     uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES], n, at;
+    size_t first = hd__len(x->groups);
     memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
     if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
     if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
@@ -3393,12 +3482,16 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         stbds_arrput(x->groups, group);
         c->id = group.low;       /* from here on: where the next of its cells goes */
     }
-    if (at == r.low || (n == 1 && at == r.high)) return HD_OK;
-    for (uint32_t i = r.low; i < r.high; i++) {
-        uint32_t k = x->child[i];
-        x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+    if (at == r.low) return HD_OK;
+    if (n > 1 || at < r.high) {
+        for (uint32_t i = r.low; i < r.high; i++) {
+            uint32_t k = x->child[i];
+            x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+        }
+        memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
     }
-    memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
+    for (size_t g = first; g < hd__len(x->groups); g++)
+        if (!hd__export_sums(x, x->groups[g].low, x->groups[g].high)) return hd__no_memory(&x->mem, err);
     return HD_OK;
 }
 
@@ -3420,6 +3513,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     }
     HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
     stbds_arrlast(x->out.variance) = variance;
+    if (!hd__export_sums(x, 0, n)) return hd__no_memory(m, err);
     memset(&all, 0, sizeof all);
     all.high = n;
     if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
@@ -3439,32 +3533,44 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     return HD_OK;
 }
 
+/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
+static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_error *err) {
+    x->mem = hd__mem_options(options);
+    if (cutoff) x->cutoff = *cutoff;
+    HD__TRY(hd__check_cutoff(&x->cutoff, err));
+    x->options = options;
+    x->cells = hd_profile_cells(profile);
+    x->out.axis_count = x->cells.axis_count;
+    x->out.seed = profile->cells.seed;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
+        hd_axis axis = hd_profile_axis(profile, a);
+        HD__TRY(hd__lattice_build(x, &axis, a, err));
+    }
+    return hd__export_run(x, err);
+}
+
+static void hd__export_free(hd__export *x) {
+    hd__table_free(&x->mem, &x->out);
+    hd__arr_free(&x->mem, x->candidates);
+    hd__arr_free(&x->mem, x->sorted);
+    hd__arr_free(&x->mem, x->groups);
+    hd__arr_free(&x->mem, x->path);
+    hd__arr_free(&x->mem, x->sum[0]);
+    hd__arr_free(&x->mem, x->sum[1]);
+    hd__arena_free(&x->mem, &x->arena);
+}
+
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
     hd_axis axes[HD_MAX_AXES];
     hd__export x;
-    hd_status status = HD_OK;
+    hd_status status;
     memset(&x, 0, sizeof x);
-    if (cutoff) x.cutoff = *cutoff;
-    HD__TRY(hd__check_cutoff(&x.cutoff, err));
-    x.mem = hd__mem_options(options);
-    x.options = options;
-    x.cells = hd_profile_cells(profile);
-    x.out.axis_count = x.cells.axis_count;
-    x.out.seed = profile->cells.seed;
-    for (uint32_t a = 0; a < x.cells.axis_count && !status; a++) {
-        hd_axis axis = hd_profile_axis(profile, a);
-        status = hd__lattice_build(&x, &axis, a, err);
-        axes[a] = x.axis[a].named;
-    }
-    if (!status) status = hd__export_run(&x, err);
+    status = hd__export_rows(&x, profile, cutoff, options, err);
+    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
     if (!status) status = hd__seal(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), out, err);
-    hd__table_free(&x.mem, &x.out);
-    hd__arr_free(&x.mem, x.candidates);
-    hd__arr_free(&x.mem, x.sorted);
-    hd__arr_free(&x.mem, x.groups);
-    hd__arr_free(&x.mem, x.path);
-    hd__arena_free(&x.mem, &x.arena);
+    hd__export_free(&x);
     return status;
 }
 
@@ -3613,7 +3719,7 @@ typedef struct hd__merge {
     uint32_t inverted;
     uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
     uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
-    uint32_t *row;               /* by row: the profile's */
+    uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
 } hd__merge;
 
 static hd_status hd__merge_axes(hd__merge *x, hd_error *err) {
@@ -3724,7 +3830,8 @@ static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd__mem *m = &x->into->mem;
     uint32_t before = (uint32_t)hd__len(x->into->cells.bytes), *scratch;
-    size_t size = rows->count;
+    bool places = x->row != NULL;
+    size_t size = places ? 0 : rows->count;
     hd_status status = HD_OK;
     if (x->into->is_fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
     HD__TRY(hd__merge_axes(x, err));
@@ -3732,15 +3839,15 @@ static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
         if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
     scratch = (uint32_t *)hd__calloc(m, size, sizeof *scratch);
     if (!scratch) return hd__no_memory(m, err);
-    x->row = scratch;
-    for (uint32_t a = 0, *at = scratch + rows->count; a < rows->axis_count && !status; a++) {
+    if (!places) x->row = scratch;
+    for (uint32_t a = 0, *at = scratch + (places ? 0 : rows->count); a < rows->axis_count && !status; a++) {
         if (x->to[a] == HD_NONE) continue;
         x->map[a] = at;
         at += x->from->axis[a].node_count;
         status = x->invert && a == x->inverted ? hd__merge_inverted(x, a, err) : hd__merge_nodes(x, a, err);
     }
     if (!status) status = hd__merge_places(x, err);
-    if (!status) status = hd__merge_amounts(x, err);
+    if (!status && !places) status = hd__merge_amounts(x, err);
     if (status) hd__table_truncate(&x->into->cells, before);
     hd__cfree(m, scratch, size, sizeof *scratch);
     return status;
@@ -4220,22 +4327,353 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
     return hd__made(heap, false, p, status, out, err);
 }
 
-/* The tree. ----------------------------------------------------------------------------------- */
+/* Comparing. ----------------------------------------------------------------------------------
+   The rows of both heaps are united first, with two columns of amounts. Of profiles, what each cell changed
+   by is then exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way
+   each row that stays remembers, as its number of blocks, which it was. */
+
+typedef struct hd__diff {
+    hd_diff shown;               /* first */
+    hd__mem mem;
+    hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
+    hd__amount *amounts;         /* unused but as the block of the columns */
+} hd__diff;
+
+/* Both heaps' rows: cells of two profiles, otherwise entries. */
+typedef struct hd__pair {
+    hd_profile *both;            /* whose cells are the united rows, all empty */
+    hd__arena arena;             /* in its memory */
+    hd_breakdown *exported[2];
+    hd__amount *side[2];         /* by united row */
+    uint8_t *present[2];
+    bool cells, complete[2];     /* complete: what is not listed is not there */
+} hd__pair;
+
+static void hd__pair_free(hd__pair *p) {
+    hd_breakdown_free(p->exported[0]);
+    hd_breakdown_free(p->exported[1]);
+    if (!p->both) return;
+    hd__arena_free(&p->both->mem, &p->arena);
+    hd_profile_free(p->both);
+}
+
+static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_options *options,
+                                hd_error *err) {
+    hd_breakdown view[2];
+    uint32_t *row[2], n;
+    hd__mem *m;
+    p->cells = heaps[0].profile && heaps[1].profile;
+    HD__TRY(hd__profile_uniting(heaps, 2, options, &p->both, err));
+    m = &p->both->mem;
+    for (int s = 0; s < 2; s++) {
+        hd__merge x;
+        hd_heap heap = heaps[s];
+        p->complete[s] = heap.profile != NULL;
+        if (!p->cells && heap.profile) {
+            hd_options rest;
+            memset(&rest, 0, sizeof rest);
+            if (options) rest = *options;
+            rest.limits.max_memory = m->limit - m->used;
+            HD__TRY(hd_export(heap.profile, NULL, &rest, &p->exported[s], err));
+            m->used += ((hd__breakdown *)p->exported[s])->mem.used;
+            heap.profile = NULL;
+            heap.breakdown = p->exported[s];
+        }
+        view[s] = hd__view(&heap);
+        row[s] = (uint32_t *)hd__arena_take(m, &p->arena, view[s].entries.count, sizeof *row[s]);
+        if (!row[s]) return hd__no_memory(m, err);
+        x = hd__merge_make(p->both, &view[s], NULL);
+        x.row = row[s];
+        HD__TRY(hd__merge_run(&x, err));
+    }
+    n = p->both->cells.bytes ? (uint32_t)hd__len(p->both->cells.bytes) : 0;
+    for (int s = 0; s < 2; s++) {
+        p->side[s] = (hd__amount *)hd__arena_take(m, &p->arena, n, sizeof *p->side[s]);
+        p->present[s] = (uint8_t *)hd__arena_take(m, &p->arena, n, 1);
+        if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
+        memset(p->side[s], 0, n * sizeof *p->side[s]);
+        memset(p->present[s], 0, n);
+        for (uint32_t i = 0; i < view[s].entries.count; i++) {
+            p->side[s][row[s][i]] = hd__amount_at(&view[s].entries, i);
+            p->present[s][row[s][i]] = 1;
+        }
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+static uint8_t hd__diff_flags(const hd__amount *before, const hd__amount *after) {
+    double change = (double)hd__distance(before->bytes, after->bytes);
+    double variance = before->variance + after->variance;
+    uint8_t flags = 0;
+    if (before->bytes < after->bytes) flags = before->bytes ? HD_DIFF_GROWN : HD_DIFF_NEW;
+    if (before->bytes > after->bytes) flags = after->bytes ? HD_DIFF_SHRUNK : HD_DIFF_GONE;
+    if (variance > 0 && change * change <= 4 * variance) flags |= HD_DIFF_NOISE;
+    return flags;
+}
+
+/* A diff of the rows of `sealed`, which say as their blocks which of the amounts are theirs. Takes it. */
+static hd_status hd__diff_make(hd_breakdown *sealed, const hd__amount *side0, const hd__amount *side1,
+                               const uint8_t *bound, hd__mem mem, hd_diff **out, hd_error *err) {
+    uint32_t n = sealed->entries.count;
+    hd_rows *rows[2];
+    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    uint64_t *numbers;
+    double *variance;
+    uint8_t *flags;
+    if (d) {
+        memset(d, 0, sizeof *d);
+        d->mem = mem;
+        d->amounts = (hd__amount *)hd__calloc(&d->mem, n, 2 * sizeof *d->amounts + 1);
+        mem = d->mem;
+    }
+    if (!d || !d->amounts) {
+        if (d) hd__free(&mem, d, sizeof *d);
+        hd_breakdown_free(sealed);
+        return hd__no_memory(&mem, err);
+    }
+    d->entries = sealed;
+    numbers = (uint64_t *)d->amounts;
+    variance = (double *)(numbers + 4 * (size_t)n);
+    flags = (uint8_t *)(variance + 2 * (size_t)n);
+    memcpy(d->shown.axis, sealed->axis, sizeof sealed->axis);
+    rows[0] = &d->shown.before;
+    rows[1] = &d->shown.after;
+    for (uint32_t s = 0; s < 2; s++) {
+        *rows[s] = sealed->entries;
+        rows[s]->bytes = numbers + 2 * (size_t)s * n;
+        rows[s]->blocks = numbers + (2 * (size_t)s + 1) * n;
+        rows[s]->variance = variance + (size_t)s * n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t from = (size_t)sealed->entries.blocks[i];
+        const hd__amount *amount[2];
+        amount[0] = &side0[from];
+        amount[1] = &side1[from];
+        for (uint32_t s = 0; s < 2; s++) {
+            numbers[2 * (size_t)s * n + i] = amount[s]->bytes;
+            numbers[(2 * (size_t)s + 1) * n + i] = amount[s]->blocks;
+            variance[(size_t)s * n + i] = amount[s]->variance;
+        }
+        flags[i] = hd__diff_flags(amount[0], amount[1]);
+        if (bound && bound[from]) flags[i] |= HD_DIFF_BOUND;
+    }
+    d->shown.gross = sealed->entries.bytes;
+    d->shown.flags = flags;
+    *out = &d->shown;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
+    hd__diff *d = (hd__diff *)diff;
+    hd__mem mem;
+    if (!d) return;
+    hd__cfree(&d->mem, d->amounts, d->entries->entries.count, 2 * sizeof *d->amounts + 1);
+    hd_breakdown_free(d->entries);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+/* Rows sealed, numbered by their blocks, and made a diff. `numbers` holds a number per row. */
+static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint64_t *numbers,
+                               const hd__amount *side0, const hd__amount *side1, const uint8_t *bound,
+                               hd_diff **out, hd_error *err) {
+    hd_breakdown *sealed;
+    rows.blocks = numbers;
+    HD__TRY(hd__seal(mem, axes, rows, &sealed, err));
+    mem.used = 0;
+    mem.limit -= ((hd__breakdown *)sealed)->mem.used;
+    return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
+}
+
+static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
+                                   hd_diff **out, hd_error *err) {
+    hd_profile *both = p->both;
+    uint32_t n = hd_profile_cells(both).count;
+    hd_options rest;
+    hd__export x;
+    uint64_t *numbers;
+    hd_status status;
+    for (uint32_t i = 0; i < n; i++) {
+        both->cells.bytes[i] = hd__distance(p->side[0][i].bytes, p->side[1][i].bytes);
+        if (!hd__sum(&both->total_bytes, both->cells.bytes[i]))
+            return hd__fail(err, HD_OVERFLOW, "the sum of all changes passes 2^64 bytes");
+    }
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.limits.max_memory = both->mem.limit - both->mem.used;
+    memset(&x, 0, sizeof x);
+    x.side[0] = p->side[0];
+    x.side[1] = p->side[1];
+    status = hd__export_rows(&x, both, cutoff, &rest, err);
+    if (!status) {
+        hd_rows rows = hd__table_rows(&x.out);
+        hd_axis axes[HD_MAX_AXES];
+        for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = x.axis[a].named;
+        numbers = (uint64_t *)hd__arena_take(&x.mem, &x.arena, rows.count, sizeof *numbers);
+        for (uint32_t i = 0; numbers && i < rows.count; i++) numbers[i] = i;
+        if (!numbers) status = hd__no_memory(&x.mem, err);
+        else status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL, out,
+                                    err);
+    }
+    hd__export_free(&x);
+    return status;
+}
+
+/* Marks the entries that one heap does not list although what is above them along each axis leaves room
+   for them. `order`, `parent` and `stack` hold a number per entry, `rest` what each has beyond its
+   children. */
+typedef struct hd__bounds {
+    const hd_breakdown *united;
+    uint32_t *order, *parent, *stack;
+    uint64_t *rest;
+    uint8_t *possible;           /* by entry: axes along which there is room */
+} hd__bounds;
+
+static void hd__bounds_along(hd__bounds *x, uint32_t axis, const hd__amount *side, const uint8_t *present) {
+    const hd_rows *rows = &x->united->entries;
+    const uint32_t *end = x->united->axis[axis].end;
+    uint32_t depth = 0;
+    for (uint32_t k = 0; k < rows->count; k++) {
+        uint32_t e = x->order[k], at = hd__entry_node(x->united, e, axis);
+        if (k && !hd__same_but(rows, axis, x->order[k - 1], e)) depth = 0;
+        while (depth && end[hd__entry_node(x->united, x->stack[depth - 1], axis)] <= at) depth--;
+        x->parent[e] = depth ? x->stack[depth - 1] : HD_NONE;
+        if (!present[e]) continue;
+        x->rest[e] = side[e].bytes;
+        if (depth) x->rest[x->parent[e]] = hd__less(x->rest[x->parent[e]], side[e].bytes);
+        x->stack[depth++] = e;
+    }
+    for (uint32_t e = 0; e < rows->count; e++)
+        if (!present[e] && (x->parent[e] == HD_NONE || x->rest[x->parent[e]])) x->possible[e]++;
+}
+
+/* United entries in canonical order: their amounts, whether each side lists them, and bounds. */
+static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, hd_diff **out, hd_error *err) {
+    hd__mem *m = &p->both->mem;
+    hd_breakdown *united;
+    hd_rows rows = hd_profile_cells(p->both);
+    hd_axis axes[HD_MAX_AXES];
+    uint32_t n = rows.count;
+    uint64_t *numbers = (uint64_t *)hd__arena_take(m, &p->arena, n, sizeof *numbers), *gross;
+    hd__amount *side[2];
+    uint8_t *present, *bound, *listed;
+    hd__bounds x;
+    hd__entry_order o;
+    hd_status status;
+    if (!numbers) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) numbers[i] = i;
+    for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = hd_profile_axis(p->both, a);
+    rows.blocks = numbers;
+    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, &united, err));
+    p->exported[p->exported[0] != NULL] = united; /* to be freed */
+    m->used += ((hd__breakdown *)united)->mem.used;
+    x.united = united;
+    side[0] = (hd__amount *)hd__arena_take(m, &p->arena, n, 2 * sizeof *side[0]);
+    x.order = (uint32_t *)hd__arena_take(m, &p->arena, n, 3 * sizeof *x.order);
+    x.rest = (uint64_t *)hd__arena_take(m, &p->arena, n, 2 * sizeof *x.rest);
+    x.possible = (uint8_t *)hd__arena_take(m, &p->arena, n, 4);
+    if (!side[0] || !x.order || !x.rest || !x.possible) return hd__no_memory(m, err);
+    side[1] = side[0] + n;
+    x.parent = x.order + n;
+    x.stack = x.parent + n;
+    gross = x.rest + n;
+    present = x.possible + n;
+    bound = present + n;
+    listed = bound + n;
+    memset(bound, 0, 2 * (size_t)n);
+    o.breakdown = united;
+    o.parent = NULL;
+    for (int s = 0; s < 2; s++) {
+        memset(x.possible, 0, n);
+        for (uint32_t e = 0; e < n; e++) {
+            size_t from = (size_t)united->entries.blocks[e];
+            side[s][e] = p->side[s][from];
+            present[e] = p->present[s][from];
+        }
+        for (uint32_t a = 0; a < rows.axis_count && !p->complete[s]; a++) {
+            for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+            o.axis = a;
+            hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+            hd__bounds_along(&x, a, side[s], present);
+        }
+        for (uint32_t e = 0; e < n; e++) bound[e] |= x.possible[e] == rows.axis_count;
+    }
+    for (uint32_t e = 0; e < n; e++) gross[e] = hd__distance(side[0][e].bytes, side[1][e].bytes);
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+        o.axis = a;
+        hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+        hd__nearest_listed(united, a, x.order, x.stack, x.parent);
+        for (uint32_t k = n; k-- > 0;) {
+            uint32_t e = x.order[k], above = x.parent[e];
+            if (above != HD_NONE && gross[above] < gross[e]) gross[above] = gross[e];
+        }
+    }
+    for (uint32_t e = 0; e < n; e++) {
+        gross[0] = gross[e] > gross[0] ? gross[e] : gross[0];
+        numbers[e] = e;
+    }
+    united->entries.bytes = gross;
+    status = hd__cut_run(m, &p->arena, united, cutoff, listed, err);
+    united->entries.blocks = numbers;
+    if (!status) status = hd__rows_listed(m, &p->arena, &united->entries, listed, &rows, err);
+    if (!status)
+        status = hd__diff_seal(hd__mem_rest(m), united->axis, rows, (uint64_t *)(uintptr_t)rows.blocks,
+                               side[0], side[1], bound, out, err);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err) {
+    hd_heap heaps[2];
+    hd__pair pair;
+    hd_cutoff changed;
+    hd_status status;
+    HD__TRY(hd__check_heap(before, err));
+    HD__TRY(hd__check_heap(after, err));
+    memset(&changed, 0, sizeof changed);
+    if (cutoff) changed = *cutoff;
+    HD__TRY(hd__check_cutoff(&changed, err));
+    if (!changed.min_bytes) changed.min_bytes = 1;
+    memset(&pair, 0, sizeof pair);
+    heaps[0] = *before;
+    heaps[1] = *after;
+    status = hd__pair_unite(&pair, heaps, options, err);
+    if (!status)
+        status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
+                            : hd__compare_entries(&pair, &changed, out, err);
+    hd__pair_free(&pair);
+    return status;
+}
+
+/* The tree. -----------------------------------------------------------------------------------
+   Of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are how
+   much changed. */
 
 /* An entry whose rows are being emitted: where it is among the children along which axis. */
 typedef struct hd__walk_level {
     uint32_t entry;
     uint32_t turn;               /* how many axes are behind it */
     uint32_t next;               /* index of the child to emit next */
-    uint64_t rest;               /* bytes not in children emitted so far along this axis */
-    uint64_t rest_blocks;
-    double rest_variance;
+    hd__amount rest[2];          /* not in children emitted so far along this axis */
 } hd__walk_level;
+
+typedef struct hd__walk_row {
+    uint32_t depth, axis, entry;
+    hd_str name;
+    hd__amount amount[2];
+    unsigned flags;
+} hd__walk_row;
 
 typedef struct hd__walk {
     hd__mem mem;
     hd__arena arena;
     const hd_breakdown *breakdown;
+    const hd_diff *diff;         /* NULL: of one heap */
+    hd_rows rows[2];
+    uint32_t sides;              /* of `rows` */
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
     char *name;
@@ -4287,24 +4725,32 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
 }
 
 /* What an entry holds, before any of its children was emitted. */
-static void hd__walk_whole(const hd_rows *rows, hd__walk_level *l) {
-    l->rest = rows->bytes[l->entry];
-    l->rest_blocks = rows->blocks[l->entry];
-    l->rest_variance = rows->variance[l->entry];
+static void hd__walk_whole(const hd__walk *w, hd__walk_level *l) {
+    for (uint32_t s = 0; s < w->sides; s++) l->rest[s] = hd__amount_at(&w->rows[s], l->entry);
 }
 
 static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
     hd__walk_level level;
+    memset(&level, 0, sizeof level);
     level.entry = entry;
-    level.turn = 0;
     level.next = w->children[w->first_axis].first[entry];
-    hd__walk_whole(&w->breakdown->entries, &level);
+    hd__walk_whole(w, &level);
     return hd__push(&w->mem, w->levels, level);
 }
 
+static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd__walk_row *row) {
+    uint32_t parent = l->entry;
+    row->entry = e;
+    row->flags = w->diff ? w->diff->flags[e] : 0;
+    for (uint32_t s = 0; s < w->sides; s++) {
+        row->amount[s] = hd__amount_at(&w->rows[s], e);
+        hd__amount_take(&l->rest[s], row->amount[s]);
+    }
+    return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
+}
+
 /* The row that comes next, false at the end. *fail is set when out of memory. */
-static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
-    const hd_rows *rows = &w->breakdown->entries;
+static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
     while (hd__len(w->levels)) {
         hd__walk_level *l = &stbds_arrlast(w->levels);
         uint32_t a = hd__walk_axis(w, l->turn);
@@ -4313,70 +4759,134 @@ static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
         row->depth = (uint32_t)hd__len(w->levels);
         row->axis = a;
         if (l->next < c->first[l->entry + 1]) {
-            uint32_t e = c->child[l->next++], parent = l->entry;
-            row->entry = e;
-            row->bytes = rows->bytes[e];
-            row->blocks = rows->blocks[e];
-            row->variance = rows->variance[e];
-            l->rest_variance -= row->variance;
-            l->rest -= row->bytes < l->rest ? row->bytes : l->rest;
-            if (l->rest_blocks == HD_UNKNOWN || row->blocks == HD_UNKNOWN) l->rest_blocks = HD_UNKNOWN;
-            else l->rest_blocks -= row->blocks < l->rest_blocks ? row->blocks : l->rest_blocks;
-            *fail = !hd__walk_name(w, parent, e, &row->name) || !hd__walk_enter(w, e);
+            uint32_t e = c->child[l->next++];
+            *fail = !hd__walk_child(w, l, e, row);
             return !*fail;
         }
         row->entry = HD_NONE;
-        row->bytes = l->rest;
-        row->blocks = l->rest_blocks;
-        row->variance = l->rest_variance > 0 ? l->rest_variance : 0;
+        row->amount[0] = l->rest[0];
+        row->amount[1] = l->rest[1];
+        row->flags = w->diff ? hd__diff_flags(&l->rest[0], &l->rest[1]) : 0;
         row->name = hd_cstr("<other>");
-        if (++l->turn < rows->axis_count && (w->every_route || !any)) {
+        if (++l->turn < w->breakdown->entries.axis_count && (w->every_route || !any)) {
             l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
-            hd__walk_whole(rows, l);
+            hd__walk_whole(w, l);
         } else {
             (void)stbds_arrpop(w->levels);
         }
-        if (any && row->bytes) return true;
+        if (any && (w->diff ? row->amount[0].bytes != row->amount[1].bytes : row->amount[0].bytes > 0))
+            return true;
     }
     return false;
 }
 
-HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
-                               hd_status (*emit)(void *user, const hd_tree_row *row), void *user,
-                               hd_error *err) {
-    hd_tree_options none;
-    hd_breakdown *b;
-    hd_tree_row row;
-    hd__walk w;
+typedef hd_status (*hd__walk_fn)(void *user, const hd__walk *w, const hd__walk_row *row);
+
+static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_error *err) {
+    hd__walk_row row;
     hd_status status;
     bool fail = false;
-    memset(&none, 0, sizeof none);
-    if (!options) options = &none;
-    HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    if (w->first_axis >= w->breakdown->entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
+    HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
+    if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
+    memset(&row, 0, sizeof row);
+    row.name = hd_cstr("");
+    for (uint32_t s = 0; s < w->sides; s++) row.amount[s] = hd__amount_at(&w->rows[s], 0);
+    row.flags = w->diff ? w->diff->flags[0] : 0;
+    status = emit(user, w, &row);
+    while (!status && hd__walk_next(w, &row, &fail)) status = emit(user, w, &row);
+    return fail ? hd__no_memory(&w->mem, err) : status;
+}
+
+/* The rows of a heap, or of two. */
+static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                hd__walk_fn emit, void *user, hd_error *err) {
+    hd_breakdown *b = NULL;
+    hd_diff *diff = NULL;
+    hd__walk w;
+    hd_status status;
     memset(&w, 0, sizeof w);
-    w.mem = hd__mem_rest(&((hd__breakdown *)b)->mem);
-    w.breakdown = b;
+    if (after) HD__TRY(hd_compare(heap, after, &options->cutoff, &options->options, &diff, err));
+    else HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    w.diff = diff;
+    w.breakdown = diff ? ((hd__diff *)diff)->entries : b;
+    w.rows[0] = diff ? diff->before : b->entries;
+    if (diff) w.rows[1] = diff->after;
+    w.sides = diff ? 2 : 1;
+    w.mem = hd__mem_rest(&((hd__breakdown *)(uintptr_t)w.breakdown)->mem);
+    if (diff) w.mem.limit -= ((hd__diff *)diff)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
-    memset(&row, 0, sizeof row);
-    row.bytes = b->entries.bytes[0];
-    row.blocks = b->entries.blocks[0];
-    row.variance = b->entries.variance[0];
-    row.breakdown = b;
-    row.name = hd_cstr("");
-    if (w.first_axis >= b->entries.axis_count)
-        status = hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w.first_axis);
-    else
-        status = hd__children_build(&w.mem, &w.arena, b, w.children, err);
-    if (!status && !hd__walk_enter(&w, 0)) status = hd__no_memory(&w.mem, err);
-    if (!status) status = emit(user, &row);
-    while (!status && hd__walk_next(&w, &row, &fail)) status = emit(user, &row);
-    if (fail) status = hd__no_memory(&w.mem, err);
+    status = hd__walk_run(&w, emit, user, err);
     hd__arr_free(&w.mem, w.levels);
     hd__arr_free(&w.mem, w.name);
     hd__arena_free(&w.mem, &w.arena);
     hd_breakdown_free(b);
+    hd_diff_free(diff);
     return status;
+}
+
+typedef struct hd__tree_user {
+    hd_status (*row)(void *user, const hd_tree_row *row);
+    hd_status (*diff_row)(void *user, const hd_diff_row *row);
+    void *user;
+} hd__tree_user;
+
+static hd_status hd__tree_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_tree_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    row.bytes = from->amount[0].bytes;
+    row.blocks = from->amount[0].blocks;
+    row.variance = from->amount[0].variance;
+    row.breakdown = w->breakdown;
+    return u->row(u->user, &row);
+}
+
+static hd_status hd__diff_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_diff_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    for (int s = 0; s < 2; s++) {
+        row.bytes[s] = from->amount[s].bytes;
+        row.blocks[s] = from->amount[s].blocks;
+        row.variance[s] = from->amount[s].variance;
+    }
+    row.flags = from->flags;
+    row.diff = w->diff;
+    return u->diff_row(u->user, &row);
+}
+
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.row = row;
+    u.user = user;
+    return hd__walk_heaps(heap, NULL, options ? options : &none, hd__tree_emit, &u, err);
+}
+
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.diff_row = row;
+    u.user = user;
+    return hd__walk_heaps(before, after, options ? options : &none, hd__diff_emit, &u, err);
 }
 
 /* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
@@ -4385,14 +4895,14 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 
 /* A row that leads to the current one. */
 typedef struct hd__tree_line {
-    uint64_t bytes;
+    uint64_t bytes[2];
     uint32_t indent;
 } hd__tree_line;
 
 typedef struct hd__tree_print {
     hd__mem mem;
     hd_sink sink;
-    const hd_heap *heap;
+    const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
     uint64_t total;
     size_t width, blocks_width;  /* of the columns */
     hd__tree_line *above;        /* stb_ds array, by depth */
@@ -4454,11 +4964,10 @@ static size_t hd__blocks_width(uint64_t blocks) {
     return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
 }
 
-/* And a line break: a name is one line, whatever is in it. */
+/* A name is within one line, whatever is in it. */
 static void hd__print_name(hd_sink *s, hd_str name) {
     for (size_t i = 0; i < name.len; i++)
         hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
-    hd__sink_put(s, "\n", 1);
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -4498,76 +5007,149 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     }
 }
 
-static hd_status hd__print_row(void *user, const hd_tree_row *row) {
-    hd__tree_print *t = (hd__tree_print *)user;
-    hd_sink *s = &t->sink;
+/* Goes to the row's level, and says how far to indent. */
+static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t *indent) {
     hd__tree_line line;
-    char digits[20], *p;
-    line.bytes = row->bytes;
+    line.bytes[0] = row->amount[0].bytes;
+    line.bytes[1] = row->amount[1].bytes;
     line.indent = 0;
-    if (!row->depth) {
-        t->total = row->bytes;
-        t->estimates = t->heap->sample_bytes || row->variance > 0;
-        t->width = hd__size_width(row->bytes, t->units);
-        t->blocks_width = hd__blocks_width(row->blocks);
-    } else {
+    if (row->depth) {
+        const hd__tree_line *above;
         hd__set_len(t->above, row->depth);
-        line.indent = t->above[row->depth - 1].indent + 2;
-        if (t->joins && row->depth > 1 && row->bytes == t->above[row->depth - 1].bytes &&
-            row->axis == HD_AXIS_BACKTRACE)
+        above = &t->above[row->depth - 1];
+        line.indent = above->indent + 2;
+        if (t->joins && row->depth > 1 && row->axis == HD_AXIS_BACKTRACE &&
+            line.bytes[0] == above->bytes[0] && line.bytes[1] == above->bytes[1])
             line.indent -= 2;
     }
-    if (!hd__push(&t->mem, t->above, line)) return HD_OUT_OF_MEMORY;
-    hd__print_size(s, row->bytes, t->units, t->width);
-    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
-    hd__print_share(s, row->bytes, t->total, "");
-    if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
-    hd__sink_pad(s, 2 + (size_t)(line.indent < HD__INDENT_MOST ? line.indent : HD__INDENT_MOST));
-    if (line.indent > HD__INDENT_MOST) {
-        p = hd__digits(digits, row->depth, 10);
+    *indent = line.indent;
+    return hd__push(&t->mem, t->above, line);
+}
+
+static void hd__line_name(hd__tree_print *t, const hd__walk_row *row, uint32_t indent) {
+    hd_sink *s = &t->sink;
+    hd__sink_pad(s, 2 + (size_t)(indent < HD__INDENT_MOST ? indent : HD__INDENT_MOST));
+    if (indent > HD__INDENT_MOST) {
+        char digits[20], *p = hd__digits(digits, row->depth, 10);
         hd__sink_put(s, "[", 1), hd__sink_put(s, p, (size_t)(digits + 20 - p)), hd__sink_put(s, "] ", 2);
     }
+    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
+    if (row->depth) hd__print_name(s, row->name);
+}
+
+static hd_status hd__print_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *a = &row->amount[0];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        t->total = a->bytes;
+        t->estimates = t->heap->sample_bytes || a->variance > 0;
+        t->width = hd__size_width(a->bytes, t->units);
+        t->blocks_width = hd__blocks_width(a->blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_size(s, a->bytes, t->units, t->width);
+    if (t->estimates) hd__print_share(s, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
+    hd__print_share(s, a->bytes, t->total, "");
+    if (t->blocks_width) hd__print_blocks(s, a->blocks, t->blocks_width + 2);
+    hd__line_name(t, row, indent);
     if (!row->depth) hd__print_label(s, t->heap);
-    else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
-    hd__print_name(s, row->name);
+    hd__sink_put(s, "\n", 1);
     return s->status;
 }
 
-HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+/* Behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
+static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
+                             size_t width) {
+    char text[32];
+    size_t n = strlen(sign), extra = n > 1 ? n - 1 : 0;
+    if (noise) text[0] = '~';
+    memcpy(text + noise, sign, n);
+    n += noise;
+    n += hd__size_text(text + n, change, units);
+    hd__sink_right(s, text, n, width + extra);
+}
+
+static const char *hd__sign(uint64_t before, uint64_t after) {
+    return after > before ? "+" : after < before ? "-" : " ";
+}
+
+static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *x = &row->amount[0], *y = &row->amount[1];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        uint64_t most = w->diff->gross[0], blocks;
+        if (x->bytes > most) most = x->bytes;
+        if (y->bytes > most) most = y->bytes;
+        blocks = x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN ? HD_UNKNOWN
+                 : x->blocks > y->blocks                            ? x->blocks
+                                                                    : y->blocks;
+        t->estimates = t->heap->sample_bytes || t->after->sample_bytes || x->variance > 0 || y->variance > 0;
+        t->width = hd__size_width(most, t->units);
+        t->blocks_width = hd__blocks_width(blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_change(s, hd__distance(x->bytes, y->bytes), hd__sign(x->bytes, y->bytes),
+                     row->flags & HD_DIFF_NOISE, t->units, t->width + 2);
+    if (t->estimates)
+        hd__print_change(s, hd_standard_error(x->variance + y->variance), "\xc2\xb1", false, t->units,
+                         t->width + 3);
+    hd__print_size(s, x->bytes, t->units, t->width + 2);
+    hd__print_size(s, y->bytes, t->units, t->width + 2);
+    if (t->blocks_width) {
+        if (x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN)
+            hd__print_blocks(s, HD_UNKNOWN, t->blocks_width + 3);
+        else hd__print_change(s, hd__distance(x->blocks, y->blocks), hd__sign(x->blocks, y->blocks), false,
+                              false, t->blocks_width + 3);
+    }
+    hd__line_name(t, row, indent);
+    if (!row->depth) {
+        hd__print_label(s, t->heap);
+        hd__sink_str(s, hd_cstr(" -> "));
+        hd__print_label(s, t->after);
+    } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE)) {
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
+    }
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                 hd_out out) {
+    hd_tree_options none;
     hd__tree_print t;
     hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
     memset(&t, 0, offsetof(hd__tree_print, sink));
     hd__sink_begin(&t.sink, out);
-    t.mem = hd__mem_options(options ? &options->options : NULL);
+    t.mem = hd__mem_options(&options->options);
     t.heap = heap;
+    t.after = after;
     t.above = NULL;
-    t.units = options && options->units;
-    t.joins = !options || !options->every_route;
-    status = hd_tree(heap, options, hd__print_row, &t, NULL);
+    t.units = options->units;
+    t.joins = !options->every_route;
+    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, NULL);
     hd__arr_free(&t.mem, t.above);
     return status ? status : hd__sink_flush(&t.sink);
 }
 
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(heap, NULL, options, out);
+}
+
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(before, after, options, out);
+}
+
 /* Names of an axis. --------------------------------------------------------------------------- */
-
-typedef struct hd__amount {
-    uint64_t bytes, blocks;
-    double variance;
-} hd__amount;
-
-static void hd__amount_add(hd__amount *to, hd__amount a) {
-    hd__sum(&to->bytes, a.bytes);
-    hd__sum_known(&to->blocks, a.blocks);
-    to->variance += a.variance;
-}
-
-static hd__amount hd__amount_at(const hd_rows *rows, uint32_t row) {
-    hd__amount a;
-    a.bytes = rows->bytes[row];
-    a.blocks = rows->blocks[row];
-    a.variance = rows->variance[row];
-    return a;
-}
 
 typedef struct hd__top {
     hd__mem mem;
@@ -4735,6 +5317,7 @@ static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
     if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
     hd__sink_pad(s, 2);
     hd__print_name(s, row->name);
+    hd__sink_put(s, "\n", 1);
     return s->status;
 }
 
