@@ -733,6 +733,66 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
    arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
 
+/* A value that a dump gives beside its heaps. Strings may be NULL but for `name`, and are borrowed. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;
+    const char *dump;
+    uint64_t time_us;
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
+
+typedef enum hd_detail {
+    HD_DETAILED,                 /* heaps and scalars */
+    HD_LIGHT                     /* scalars: cheap, for often */
+} hd_detail;
+
+/* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
+   so have one time, and belong into one of these. All of it is borrowed. */
+typedef struct hd_chrome_dumps {
+    const hd_heap *heaps;        /* profiles as heaps_v2, breakdowns in the new format */
+    size_t heap_count;
+    const hd_scalar *scalars;
+    size_t scalar_count;
+    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    const char *trigger;         /* the events' name ["explicitly_triggered"] */
+} hd_chrome_dumps;
+
+/* Writes a trace dump by dump, for as long as the program runs. Frames and names of types are
+   deduplicated over all dumps of a process: each is written once, before its first use but for the names
+   of types in the new format, of which the trace viewer takes one list per process: that comes at the
+   end. A heap costs its bytes in the output; between calls memory holds each distinct frame and type.
+   One thread at a time. */
+typedef struct hd_chrome_writer hd_chrome_writer;
+
+typedef struct hd_chrome_writer_desc {
+    hd_options options;
+    /* Whatever was added can be read when the program does not get to finish: the trace is a bare array,
+       and each dump comes with the types it is the first to use. Of these the trace viewer only takes the
+       first list of a process; it has no such trouble with heaps_v2. */
+    bool interruptible;
+} hd_chrome_writer_desc;
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err);
+/* Writes these dumps, ordered by pid, time, dump and allocator, through to `out`; the viewer wants
+   the dumps of later calls to have later times. Progress counts heaps and scalars of one process.
+   Errors: the output's; HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (two heaps of one pid, dump and allocator; two scalars that have their name in common too;
+   one dump of a pid at two times, or in two calls; heaps in a light dump). After HD_INVALID and
+   HD_UNSUPPORTED nothing was written and the writer goes on; all others stick. */
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_chrome_dumps *dumps,
+                                            hd_error *err);
+/* Ends the trace. */
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* Bytes that the writer holds. */
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
+
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
@@ -1406,13 +1466,20 @@ static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
     return hd__hash_bytes(s->seed, s->strings[number].data, s->strings[number].len);
 }
 
-/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
-static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
-    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+/* The number of a string, HD_NONE when it is not there. */
+static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&s->index, hash, &probe)) != HD_NONE)
-        if (hd_str_equal(s->strings[i], string)) return i;
+        if (hd_str_equal(s->strings[i], string)) break;
+    return i;
+}
+
+/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
+static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
+    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+    uint32_t i = hd__strings_find(s, string, hash);
+    if (i != HD_NONE) return i;
     i = (uint32_t)hd__len(s->strings);
     if (i >= HD_NONE - 1) return HD_NONE;
     if (!hd__room(m, s->strings, 1)) return HD_NONE;
@@ -5313,7 +5380,8 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps
+   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
    however heaps and frames multiply. */
@@ -5323,16 +5391,41 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
-typedef struct hd__chrome_out {
+/* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
+   order in which the trace tells of them; those told of are the lengths of the arrays. */
+typedef struct hd__ids {
+    hd__tree tree;
+    uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
+} hd__ids;
+
+typedef struct hd__writer_process {
+    uint64_t pid;
+    bool named, v1, v2;          /* what the trace told of it so far */
+    hd__ids axis[2];
+    hd__strings dumps;           /* their ids */
+    hd__strings strings;         /* heaps_v2: names */
+    uint32_t *string_id;         /* stb_ds array */
+    uint32_t next[2];            /* of the new format's ids */
+} hd__writer_process;
+
+/* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for
+   frames of either format. So ids of heaps_v2 are drawn from counters of the whole trace, as are the new
+   format's frames where a process has both. */
+enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
+
+struct hd_chrome_writer {
     hd__mem mem;
-    hd__arena arena;
+    hd__arena arena;             /* names, where `copy` is set */
+    hd_options options;
     hd_json json;
-    const hd_heap *heaps;
-    hd__tree tree[2];            /* the dictionaries of the current process; node numbers are the ids */
-    uint32_t *ids;               /* by node of the heap at hand, axis after axis */
-    hd__strings strings;         /* heaps_v2: names by id */
-    size_t nodes_done, types_done, strings_done;
-} hd__chrome_out;
+    bool copy, interruptible;
+    hd_status status;            /* of the writes so far */
+    uint64_t first;              /* all ids are above or equal */
+    uint32_t next_v2[HD__IDS];
+    hd__writer_process *processes; /* stb_ds array */
+    hd__index index;
+    uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
+};
 
 static uint32_t hd__heap_axes(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries.axis_count
@@ -5344,145 +5437,249 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
-static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
-static const char *hd__heap_allocator(const hd_heap *heap) {
-    return heap->allocator ? heap->allocator : "malloc";
-}
-
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
-/* By what a reader tells dumps and heaps apart. */
-static int hd__compare_dumps(const hd_heap *x, const hd_heap *y) {
+/* What heaps and scalars are ordered by: heaps come first, so that the numbers from heap_count on are
+   those of scalars. Defaults are filled in. */
+typedef struct hd__label {
+    uint64_t pid, time_us;
+    const char *process, *dump, *allocator, *name; /* name: NULL for heaps; allocator: for process_totals */
+} hd__label;
+
+static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
+    hd__label l;
+    if (i < d->heap_count) {
+        const hd_heap *heap = &d->heaps[i];
+        l.pid = heap->pid;
+        l.time_us = heap->time_us;
+        l.process = heap->process;
+        l.dump = heap->dump;
+        l.allocator = heap->allocator ? heap->allocator : "malloc";
+        l.name = NULL;
+    } else {
+        const hd_scalar *scalar = &d->scalars[i - d->heap_count];
+        l.pid = scalar->pid;
+        l.time_us = scalar->time_us;
+        l.process = scalar->process;
+        l.dump = scalar->dump;
+        l.allocator = scalar->allocator;
+        l.name = scalar->name;
+    }
+    if (!l.dump) l.dump = "0x1";
+    return l;
+}
+
+/* NULL before all. */
+static int hd__compare_texts(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* By what a reader tells dumps apart, and what is in them. */
+static int hd__compare_dumps(const hd__label *x, const hd__label *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return strcmp(hd__heap_dump(x), hd__heap_dump(y));
+    return strcmp(x->dump, y->dump);
 }
 
-static int hd__compare_heaps(const hd_heap *x, const hd_heap *y) {
+static int hd__compare_labels(const hd__label *x, const hd__label *y) {
     int order = hd__compare_dumps(x, y);
-    return order ? order : strcmp(hd__heap_allocator(x), hd__heap_allocator(y));
+    if (!order) order = (x->name != NULL) - (y->name != NULL);
+    if (!order) order = hd__compare_texts(x->allocator, y->allocator);
+    return order ? order : hd__compare_texts(x->name, y->name);
 }
 
-static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner;
-    return hd__compare_heaps(&heaps[a], &heaps[b]) < 0;
+static bool hd__label_by_name(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
-    if (x->pid == y->pid && x->time_us != y->time_us) return x->time_us < y->time_us;
-    return hd__compare_heaps(x, y) < 0;
+static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    if (x.pid == y.pid && x.time_us != y.time_us) return x.time_us < y.time_us;
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-/* Whether a trace can tell these heaps apart; sorted by name. */
-static hd_status hd__check_names(const hd_heap *heaps, const uint32_t *order, size_t count, hd_error *err) {
+static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
+    if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
+        return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
+    if (d->detail == HD_LIGHT && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
+                        (uint64_t)d->heap_count);
+    for (size_t i = 0; i < d->heap_count; i++) {
+        if (!d->heaps[i].breakdown == !d->heaps[i].profile)
+            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
+                            (uint64_t)i);
+        if (hd__heap_axes(&d->heaps[i]) > 2)
+            return hd__fail(err, HD_UNSUPPORTED,
+                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
+                            (uint64_t)hd__heap_axes(&d->heaps[i]));
+    }
+    for (size_t i = 0; i < d->scalar_count; i++)
+        if (!d->scalars[i].name)
+            return hd__fail(err, HD_INVALID, "scalar %u: a name expected", (uint64_t)i);
+    return HD_OK;
+}
+
+/* Whether a trace can tell these apart; sorted by name. */
+static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
+                                 hd_error *err) {
     for (size_t i = 1; i < count; i++) {
-        const hd_heap *x = &heaps[order[i - 1]], *y = &heaps[order[i]];
-        if (!hd__compare_heaps(x, y))
-            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(y),
-                            hd__heap_dump(y), y->pid);
-        if (!hd__compare_dumps(x, y) && x->time_us != y->time_us)
-            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", hd__heap_dump(y),
-                            y->pid, x->time_us, y->time_us);
+        hd__label x = hd__label_of(d, order[i - 1]), y = hd__label_of(d, order[i]);
+        if (!hd__compare_labels(&x, &y) && y.name)
+            return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
+                            y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
+        if (!hd__compare_labels(&x, &y))
+            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", y.allocator, y.dump,
+                            y.pid);
+        if (!hd__compare_dumps(&x, &y) && x.time_us != y.time_us)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", y.dump, y.pid,
+                            x.time_us, y.time_us);
     }
     return HD_OK;
 }
 
-/* Ids for the nodes that a heap uses; heaps may share axes much larger than that. */
-static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
+static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
+    return hd__hash_u64(0, ((const hd_chrome_writer *)owner)->processes[i].pid);
+}
+
+/* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
+static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
+    uint32_t node;
+    p->strings.seed = p->dumps.seed = hd__seed();
+    for (int a = 0; a < 2; a++) {
+        hd__ids *d = &p->axis[a];
+        d->tree.seed = p->strings.seed;
+        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
+            return hd__no_memory(&w->mem, err);
+    }
+    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+}
+
+static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
+    for (int a = 0; a < 2; a++) {
+        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__arr_free(&w->mem, p->axis[a].id);
+        hd__arr_free(&w->mem, p->axis[a].v2_id);
+    }
+    hd__strings_free(&w->mem, &p->dumps);
+    hd__strings_free(&w->mem, &p->strings);
+    hd__arr_free(&w->mem, p->string_id);
+}
+
+static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&w->index, hd__hash_u64(0, pid), &probe)) != HD_NONE)
+        if (w->processes[i].pid == pid) return &w->processes[i];
+    return NULL;
+}
+
+/* The process of a pid, made when it is new; valid until the next. */
+static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__writer_process **process,
+                                       hd_error *err) {
+    size_t n = hd__len(w->processes);
+    hd__writer_process fresh;
+    *process = hd__writer_find(w, pid);
+    if (*process) return HD_OK;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.pid = pid;
+    if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
+    if (!hd__index_add(&w->mem, &w->index, hd__hash_u64(0, pid), (uint32_t)n, hd__writer_rehash, w))
+        return hd__no_memory(&w->mem, err);
+    *process = &w->processes[n];
+    return hd__writer_process_init(w, *process, err);
+}
+
+/* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
+static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, const hd_heap *heap,
+                                   hd_error *err) {
     hd_rows rows = hd__heap_rows(heap);
-    hd__set_len(o->ids, 0);
+    hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &o->tree[a];
+        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
-        if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
-        ids = o->ids + hd__len(o->ids);
+        if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
+        ids = w->ids + hd__len(w->ids);
         memset(ids, 0, axis.node_count * sizeof *ids);
         for (uint32_t i = 0; i < rows.count; i++) ids[rows.node[(size_t)i * rows.axis_count + a]] = 1;
         for (uint32_t i = axis.node_count; i-- > 1;) ids[axis.parent[i]] |= ids[i];
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], false, &ids[i], err));
-        hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
+                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
+                                       axis.node_name[i], w->copy, &ids[i], err));
+        hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
 }
 
-/* Up to and including the key of the event's own object in args. */
-static void hd__chrome_event(hd_json *j, const hd_heap *heap, const char *phase, const char *category,
-                             const char *name) {
+/* Up to the key of the event's own object in args. */
+static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
+                             const char *category, const char *name) {
     hd_json_newline(j);
     hd_json_object(j);
-    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "tid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "ts"), hd_json_u64(j, heap->time_us);
+    hd_json_key(j, "pid"), hd_json_u64(j, pid);
+    hd_json_key(j, "tid"), hd_json_u64(j, pid);
+    hd_json_key(j, "ts"), hd_json_u64(j, time_us);
     hd_json_key(j, "ph"), hd_json_cstr(j, phase);
     hd_json_key(j, "cat"), hd_json_cstr(j, category);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}}: ids are node numbers minus one. */
-static void hd__chrome_frames(hd_json *j, const hd__tree *tree) {
-    char digits[20], *p;
-    hd_str id;
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        p = hd__digits(digits, i - 1, 10);
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
+static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+    hd_json *j = &w->json;
+    if (p->named || !name) return;
+    p->named = true;
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", "process_name");
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_cstr(j, name);
+    hd_json_end(j), hd_json_end(j);
+}
+
+/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
+   of yet. Types are flat in this format: a node below another is written under its own name. */
+static hd_status hd__chrome_dictionary_out(hd_chrome_writer *w, hd__writer_process *p, bool types,
+                                           hd_error *err) {
+    static const char *const names[] = { "stackFrames", "typeNames" };
+    hd_json *j = &w->json;
+    hd__ids *d = &p->axis[types];
+    uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
+    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    if (told == n && told > 1) return HD_OK;
+    if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, names[types]), hd_json_object(j);
+    for (; told < n; told++) {
+        uint32_t parent = d->tree.parent[told];
+        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
+        hd_str id;
+        id.data = at;
+        id.len = (size_t)(digits + 20 - at);
+        stbds_arrput(d->id, (*next)++);
         hd_json_key_str(j, id);
+        if (types) {
+            hd_json_str(j, d->tree.names[told]);
+            continue;
+        }
         hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, tree->names[i]);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_decimal(j, tree->parent[i] - 1);
+        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
+        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
         hd_json_end(j);
     }
-    hd_json_end(j);
+    hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    return HD_OK;
 }
 
-static void hd__chrome_types(hd_json *j, const hd__tree *tree) {
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        char digits[20], *p = hd__digits(digits, i - 1, 10);
-        hd_str id;
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
-        hd_json_key_str(j, id), hd_json_str(j, tree->names[i]);
-    }
-    hd_json_end(j);
-}
-
-/* Types are flat in this format: a node below another is written under its own name. */
-static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool frames) {
-    hd_json *j = &o->json;
-    hd_heap start = *heap;
-    start.time_us = 0;
-    if (heap->process) {
-        hd__chrome_event(j, &start, "M", "__metadata", "process_name");
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_cstr(j, heap->process);
-        hd_json_end(j), hd_json_end(j);
-    }
-    if (!frames) return;
-    for (int types = 0; types < 2; types++) {
-        const char *name = types ? "typeNames" : "stackFrames";
-        hd__chrome_event(j, &start, "M", "__metadata", name);
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, name);
-        if (types) hd__chrome_types(j, &o->tree[HD_AXIS_TYPE]);
-        else hd__chrome_frames(j, &o->tree[HD_AXIS_BACKTRACE]);
-        hd_json_end(j), hd_json_end(j);
-    }
-}
-
-static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+static void hd__chrome_entries(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap) {
+    hd_json *j = &w->json;
     const hd_rows *rows = &heap->breakdown->entries;
-    const uint32_t *types = ids + heap->breakdown->axis[0].node_count;
+    const uint32_t *frames = w->ids, *types = frames + heap->breakdown->axis[0].node_count;
     hd_json_object(j);
     hd_json_key(j, "entries"), hd_json_array(j);
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -5491,9 +5688,11 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
         hd_json_object(j);
         hd_json_key(j, "size"), hd_json_hex(j, rows->bytes[i]);
         hd_json_key(j, "bt");
-        if (node[0]) hd_json_decimal(j, ids[node[0]] - 1);
+        if (node[0]) hd_json_decimal(j, w->first + p->axis[0].id[frames[node[0]]]);
         else hd_json_cstr(j, "");
-        if (rows->axis_count > 1 && node[1]) hd_json_key(j, "type"), hd_json_decimal(j, types[node[1]] - 1);
+        /* Types are numbered by their nodes, whether the trace has told of them yet or not. */
+        if (rows->axis_count > 1 && node[1])
+            hd_json_key(j, "type"), hd_json_decimal(j, w->first + types[node[1]] - 1);
         if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
         if (rows->variance[i] > 0)
             hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->variance[i]));
@@ -5504,37 +5703,56 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
     hd_json_end(j);
 }
 
-static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char *name) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+/* Ids of heaps_v2 for the nodes that have none yet. */
+static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
+    if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
+    p->v2 = true;
+    for (int a = 0; a < 2; a++) {
+        hd__ids *d = &p->axis[a];
+        size_t n = hd__len(d->tree.parent);
+        if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
+        while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
+    }
+    return true;
+}
+
+static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__ids *d, uint32_t node) {
+    return node ? w->first + d->v2_id[node] : 0;
+}
+
+static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap,
+                              const char *name) {
+    hd_json *j = &w->json;
     hd_rows rows = hd_profile_cells(heap->profile);
-    const uint32_t *types = ids + hd_profile_axis(heap->profile, 0).node_count;
+    const uint32_t *frames = w->ids, *types = frames + hd_profile_axis(heap->profile, 0).node_count;
     hd_json_key(j, name), hd_json_array(j);
     for (uint32_t i = 0; i < rows.count; i++) {
         const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
         switch (*name) {
-        case 'n': hd_json_u64(j, ids[node[0]]); break;
+        case 'n': hd_json_u64(j, hd__v2_id(w, &p->axis[0], frames[node[0]])); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
         case 'c': hd_json_u64(j, rows.blocks[i]); break;
         case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
-        default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
+        default: hd_json_u64(j, rows.axis_count > 1 ? hd__v2_id(w, &p->axis[1], types[node[1]]) : 0);
         }
     }
     hd_json_end(j);
 }
 
-/* What the maps of heaps_v2 have not said yet of one axis, at least up to node `end`. */
-static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done,
-                           size_t end) {
-    hd_json *j = &o->json;
+/* What the maps of heaps_v2 have not said yet of one axis: nodes from `told` on. */
+static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
+                           size_t told) {
+    hd_json *j = &w->json;
+    const hd__ids *d = &p->axis[axis];
     hd_json_key(j, key), hd_json_array(j);
-    for (size_t i = done; i < end; i++) {
-        uint32_t string = hd__strings_add(&o->mem, &o->arena, &o->strings, tree->names[i]);
-        if (string == HD_NONE) return false;
+    for (size_t i = told; i < hd__len(d->v2_id); i++) {
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
+        if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, i);
-        hd_json_key(j, "name_sid"), hd_json_u64(j, string + 1);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, tree->parent[i]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
+        hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
+        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -5555,174 +5773,305 @@ static bool hd__errors_known(const hd_profile *p) {
     return false;
 }
 
-static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    hd_json *j = &o->json;
-    const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
+/* The n heaps of one dump, those that are profiles. */
+static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                               const uint32_t *order, size_t n, hd_error *err) {
+    hd_json *j = &w->json;
+    size_t nodes = hd__len(p->axis[0].v2_id), types = hd__len(p->axis[1].v2_id);
+    size_t strings = hd__len(p->string_id);
     hd_json_key(j, "heaps_v2"), hd_json_object(j);
     hd_json_key(j, "version"), hd_json_u64(j, 1);
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
+        const hd_heap *heap = &d->heaps[order[i]];
         if (!heap->profile) continue;
-        HD__TRY(hd__chrome_intern(o, heap, err));
-        hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
+        HD__TRY(hd__chrome_intern(w, p, heap, err));
+        if (!hd__chrome_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
+        hd_json_key(j, hd__label_of(d, order[i]).allocator), hd_json_object(j);
         for (int c = 0; c < HD__V2_COLUMNS; c++) {
             char column = *hd__v2_columns[c];
             if (column == 'c' && !hd__counts_known(heap->profile)) continue;
             if (column == 'e' && !hd__errors_known(heap->profile)) continue;
-            hd__chrome_column(o, heap, hd__v2_columns[c]);
+            hd__chrome_column(w, p, heap, hd__v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
     hd_json_end(j);
     hd_json_key(j, "maps"), hd_json_object(j);
-    if (!hd__chrome_map(o, "nodes", frames, o->nodes_done, hd__len(frames->parent)) ||
-        !hd__chrome_map(o, "types", types, o->types_done, hd__len(types->parent)))
-        return hd__no_memory(&o->mem, err);
-    o->nodes_done = hd__len(frames->parent);
-    o->types_done = hd__len(types->parent);
+    if (!hd__chrome_map(w, p, "nodes", 0, nodes) || !hd__chrome_map(w, p, "types", 1, types))
+        return hd__no_memory(&w->mem, err);
     hd_json_key(j, "strings"), hd_json_array(j);
-    for (; o->strings_done < hd__len(o->strings.strings); o->strings_done++) {
+    for (; strings < hd__len(p->string_id); strings++) {
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, o->strings_done + 1);
-        hd_json_key(j, "string"), hd_json_str(j, o->strings.strings[o->strings_done]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + p->string_id[strings]);
+        hd_json_key(j, "string"), hd_json_str(j, p->strings.strings[strings]);
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* What the viewer shows an allocator's size from. */
-static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size_t n) {
-    hd_json *j = &o->json;
+static void hd__chrome_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+                                 const char *text) {
+    hd_json_key(j, name), hd_json_object(j);
+    hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
+    if (units) hd_json_key(j, "units"), hd_json_cstr(j, units);
+    hd_json_key(j, "value");
+    if (text) hd_json_cstr(j, text);
+    else hd_json_hex(j, value);
+    hd_json_end(j);
+}
+
+/* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
+   which is what the viewer shows, the heap's where no scalar gives one. */
+static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+                                  const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
-    for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
-        const char *name = hd__heap_allocator(heap);
+    for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
+        const char *of_heap = i < n ? hd__label_of(d, heaps[i]).allocator : NULL;
+        const char *of_scalar = k < m ? hd__label_of(d, scalars[k]).allocator : NULL;
+        int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
+        const char *name = order <= 0 ? of_heap : of_scalar;
+        hd__label l = hd__label_of(d, order <= 0 ? heaps[i] : scalars[k]);
+        bool sized = order > 0;
+        for (end = k; end < m && !strcmp(hd__label_of(d, scalars[end]).allocator, name); end++)
+            sized |= !strcmp(hd__label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
-        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(heap->pid, name, strlen(name)));
+        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(l.pid, name, strlen(name)));
         hd_json_key(j, "attrs"), hd_json_object(j);
-        hd_json_key(j, "size"), hd_json_object(j);
-        hd_json_key(j, "type"), hd_json_cstr(j, "scalar");
-        hd_json_key(j, "units"), hd_json_cstr(j, "bytes");
-        hd_json_key(j, "value");
-        hd_json_hex(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : heap->profile->total_bytes);
-        hd_json_end(j), hd_json_end(j), hd_json_end(j);
+        if (!sized) {
+            const hd_heap *heap = &d->heaps[heaps[i]];
+            hd__chrome_attribute(j, "size", "bytes",
+                                 heap->breakdown ? heap->breakdown->entries.bytes[0]
+                                                 : heap->profile->total_bytes, NULL);
+        }
+        for (; k < end; k++) {
+            const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+            hd__chrome_attribute(j, s->name, s->units, s->value, s->text);
+        }
+        hd_json_end(j), hd_json_end(j);
+        i += order <= 0;
     }
     hd_json_end(j);
 }
 
-/* One dump of one process. */
-static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    const hd_heap *first = &o->heaps[order[0]];
-    hd_json *j = &o->json;
+static void hd__chrome_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+    hd_json_key(j, "process_totals"), hd_json_object(j);
+    for (size_t k = 0; k < m; k++) {
+        const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+        hd_json_key(j, s->name);
+        if (s->text) hd_json_cstr(j, s->text);
+        else hd_json_hex(j, s->value);
+    }
+    hd_json_end(j);
+}
+
+/* One dump of one process: n of its heaps and scalars. */
+static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                                 const uint32_t *order, size_t n, hd_error *err) {
+    hd__label first = hd__label_of(d, order[0]);
+    hd_json *j = &w->json;
     bool v2 = false, v1 = false;
-    hd__chrome_event(j, first, "v", "disabled-by-default-memory-infra", "explicitly_triggered");
-    hd_json_key(j, "id"), hd_json_cstr(j, hd__heap_dump(first));
+    size_t heaps = 0, totals;
+    for (; heaps < n && order[heaps] < d->heap_count; heaps++) {
+        v1 |= d->heaps[order[heaps]].breakdown != NULL;
+        v2 |= d->heaps[order[heaps]].profile != NULL;
+    }
+    if (w->copy && hd__strings_add(&w->mem, &w->arena, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
+        return hd__no_memory(&w->mem, err);
+    for (totals = heaps; totals < n && !hd__label_of(d, order[totals]).allocator; totals++) {}
+    hd__chrome_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
+                     d->trigger ? d->trigger : "explicitly_triggered");
+    hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, "detailed");
-    hd__chrome_allocators(o, order, n);
-    for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        v2 |= o->heaps[order[i]].profile != NULL;
-    }
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    if (totals > heaps) hd__chrome_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__chrome_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
-        for (size_t i = 0; i < n; i++) {
-            const hd_heap *heap = &o->heaps[order[i]];
+        for (size_t i = 0; i < heaps; i++) {
+            const hd_heap *heap = &d->heaps[order[i]];
             if (!heap->breakdown) continue;
-            HD__TRY(hd__chrome_intern(o, heap, err));
-            hd_json_key(j, hd__heap_allocator(heap));
-            hd__chrome_entries(o, heap);
+            HD__TRY(hd__chrome_intern(w, p, heap, err));
+            hd_json_key(j, hd__label_of(d, order[i]).allocator);
+            hd__chrome_entries(w, p, heap);
         }
         hd_json_end(j);
     }
-    if (v2) HD__TRY(hd__chrome_v2(o, order, n, err));
+    if (v2) HD__TRY(hd__chrome_v2(w, p, d, order, heaps, err));
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* Empty dictionaries but for the roots, and the type that the viewer expects to be there. */
-static hd_status hd__chrome_clear(hd__chrome_out *o, hd_error *err) {
-    uint32_t node;
-    for (int a = 0; a < 2; a++) {
-        hd__tree_free(&o->mem, &o->tree[a]);
-        HD__TRY(hd__tree_child(&o->mem, NULL, &o->tree[a], 1, HD_NONE, hd_cstr(""), false, &node, err));
-    }
-    hd__set_len(o->ids, 0);
-    hd__strings_free(&o->mem, &o->strings);
-    o->nodes_done = o->types_done = 1;
-    o->strings_done = 0;
-    return hd__tree_child(&o->mem, NULL, &o->tree[1], 2, 0, hd_cstr("[unknown]"), false, &node, err);
-}
-
-/* All heaps of one process. */
-static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
+/* All of one process: what its dumps refer to comes before them. */
+static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                        size_t n, hd_error *err) {
+    const hd_options *o = &w->options;
+    hd__writer_process *p = NULL;
     bool v1 = false;
-    HD__TRY(hd__chrome_clear(o, err));
+    HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        HD__TRY(hd__chrome_intern(o, &o->heaps[order[i]], err));
+        hd__chrome_name(w, p, hd__label_of(d, order[i]).process);
+        if (order[i] >= d->heap_count) continue;
+        v1 |= d->heaps[order[i]].breakdown != NULL;
+        HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
     }
-    hd__chrome_metadata(o, &o->heaps[order[0]], v1);
+    p->v1 |= v1;
+    if (v1) HD__TRY(hd__chrome_dictionary_out(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__chrome_dictionary_out(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && !hd__compare_dumps(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
-        HD__TRY(hd__chrome_dump(o, order + i, k - i, err));
+        hd__label x = hd__label_of(d, order[i]);
+        for (k = i + 1; k < n; k++) {
+            hd__label y = hd__label_of(d, order[k]);
+            if (hd__compare_dumps(&x, &y)) break;
+        }
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        HD__TRY(hd__chrome_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_processes(hd__chrome_out *o, const uint32_t *order, size_t count, hd_error *err) {
-    hd_json *j = &o->json;
-    hd_json_object(j);
-    hd_json_key(j, "traceEvents"), hd_json_array(j);
-    for (size_t i = 0, k; i < count; i = k) {
-        for (k = i + 1; k < count && o->heaps[order[k]].pid == o->heaps[order[i]].pid; k++) {}
-        HD__TRY(hd__chrome_process(o, order + i, k - i, err));
+/* Whether these dumps are new to the trace; sorted by name. */
+static hd_status hd__check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                 size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        hd__label l = hd__label_of(d, order[i]);
+        const hd__writer_process *p = hd__writer_find(w, l.pid);
+        hd_str id = hd_cstr(l.dump);
+        if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u was written before", l.dump, l.pid);
     }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_dumps_out(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
+                                      size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + count, count, hd__label_by_name, d);
+    HD__TRY(hd__check_names(d, order, count, err));
+    HD__TRY(hd__check_dumps(w, d, order, count, err));
+    hd__sort(order, order + count, count, hd__label_before, d);
+    for (size_t i = 0, k; i < count && !w->status; i = k) {
+        for (k = i + 1; k < count && hd__label_of(d, order[k]).pid == hd__label_of(d, order[i]).pid; k++) {}
+        w->status = hd__chrome_process_out(w, d, order + i, k - i, err);
+    }
+    return w->status;
+}
+
+static hd_status hd__writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
+    w->status = status;
+    return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
+}
+
+static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
+    memset(w, 0, sizeof *w);
+    w->mem = hd__mem_options(desc ? &desc->options : NULL);
+    if (desc) w->options = desc->options;
+    w->interruptible = desc && desc->interruptible;
+    w->copy = true;
+    for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
+    hd_json_begin(&w->json, out);
+}
+
+/* Before the first event. */
+static void hd__writer_begin(hd_chrome_writer *w, bool bare) {
+    if (!bare) {
+        hd_json_object(&w->json);
+        hd_json_key(&w->json, "traceEvents");
+    }
+    hd_json_array(&w->json);
+}
+
+static void hd__writer_release(hd_chrome_writer *w) {
+    for (size_t i = 0; i < hd__len(w->processes); i++) hd__writer_process_free(w, &w->processes[i]);
+    hd__arr_free(&w->mem, w->processes);
+    hd__index_free(&w->mem, &w->index);
+    hd__arr_free(&w->mem, w->ids);
+    hd__arena_free(&w->mem, &w->arena);
+}
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer *w = (hd_chrome_writer *)hd__realloc(&mem, NULL, 0, sizeof *w);
+    if (!w) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    hd__writer_init(w, desc, out);
+    w->mem.used = mem.used;
+    hd__writer_begin(w, w->interruptible);
+    return w;
+}
+
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
+    hd__mem mem;
+    if (!w) return;
+    hd__writer_release(w);
+    mem = w->mem;
+    hd__free(&mem, w, sizeof *w);
+}
+
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
+
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
+                                            hd_error *err) {
+    size_t count = dumps->heap_count + dumps->scalar_count;
+    uint32_t *order;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__check_heaps(dumps, err));
+    order = (uint32_t *)hd__calloc(&w->mem, count, 2 * sizeof *order);
+    if (!order) return w->status = hd__no_memory(&w->mem, err);
+    status = hd__chrome_dumps_out(w, dumps, order, count, err);
+    hd__cfree(&w->mem, order, count, 2 * sizeof *order);
+    /* So that what comes after a crash ends between two events. */
+    if (!status && hd__sink_flush(&w->json.sink)) status = hd__writer_failed(w, w->json.sink.status, err);
+    return status;
+}
+
+/* Types that were not told of where they were used. */
+static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
+    for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
+        if (w->processes[i].v1) w->status = hd__chrome_dictionary_out(w, &w->processes[i], true, err);
+    return w->status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *err) {
+    hd_json *j = &w->json;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__writer_types(w, err));
     hd_json_newline(j);
-    hd_json_end(j), hd_json_end(j);
+    hd_json_end(j);
+    if (j->depth) hd_json_end(j);
     hd_json_newline(j);
+    status = hd_json_finish(j);
+    if (status) return hd__writer_failed(w, status, err);
+    w->status = HD_INVALID;      /* nothing may follow */
     return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
                                        hd_out out, hd_error *err) {
-    hd__chrome_out o;
-    uint32_t *order;
-    hd_status status = HD_OK;
-    if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    for (size_t i = 0; i < count; i++) {
-        if (!heaps[i].breakdown == !heaps[i].profile)
-            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
-                            (uint64_t)i);
-        if (hd__heap_axes(&heaps[i]) > 2)
-            return hd__fail(err, HD_UNSUPPORTED,
-                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
-                            (uint64_t)hd__heap_axes(&heaps[i]));
-    }
-    memset(&o, 0, sizeof o);
-    o.mem = hd__mem_options(options);
-    o.heaps = heaps;
-    hd_json_begin(&o.json, out);
-    order = (uint32_t *)hd__calloc(&o.mem, count, 2 * sizeof *order);
-    if (!order) return hd__no_memory(&o.mem, err);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + count, count, hd__heap_by_name, heaps);
-    status = hd__check_names(heaps, order, count, err);
-    hd__sort(order, order + count, count, hd__heap_before, heaps);
-    if (!status) status = hd__chrome_processes(&o, order, count, err);
-    if (!status) {
-        status = hd_json_finish(&o.json);
-        if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
-    }
-    hd__cfree(&o.mem, order, count, 2 * sizeof *order);
-    for (int a = 0; a < 2; a++) hd__tree_free(&o.mem, &o.tree[a]);
-    hd__arr_free(&o.mem, o.ids);
-    hd__strings_free(&o.mem, &o.strings);
-    hd__arena_free(&o.mem, &o.arena);
+    hd_chrome_writer w;
+    hd_chrome_writer_desc desc;
+    hd_chrome_dumps dumps;
+    hd_status status;
+    memset(&desc, 0, sizeof desc);
+    memset(&dumps, 0, sizeof dumps);
+    if (options) desc.options = *options;
+    dumps.heaps = heaps;
+    dumps.heap_count = count;
+    desc.interruptible = true;   /* all types are known before the first dump */
+    hd__writer_init(&w, &desc, out);
+    w.copy = false;
+    hd__writer_begin(&w, false);
+    status = hd_chrome_writer_add(&w, &dumps, err);
+    if (!status) status = hd_chrome_writer_finish(&w, err);
+    hd__writer_release(&w);
     return status;
 }
 
