@@ -41,6 +41,7 @@
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
        >>chrome    heap dumps in Chromium traces
+       >>provider  dump providers and the manager that asks them
        >>dump      hd_read_*: detects the format, reads anything
 
    Two models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -728,6 +729,13 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
+/* The same of contexts that the caller added up himself: bytes[c] and blocks[c] are those of context c, for
+   all c below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err);
+
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
@@ -799,6 +807,99 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
    of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+
+/* =============================================================================== >>provider
+   Chromium's flow of a memory dump: parts of a program that know about memory register as providers with
+   a manager; it asks each for its part, and writes what they say as a dump into a trace. Any thread may
+   call the manager at any time; calls wait for each other. Providers are called one after the other, in
+   the order they registered in, by the thread that registers, enables or dumps, and may not call their
+   manager back (HD_INVALID). Source: chromium-heap-profiler. */
+
+typedef struct hd_memory_dump_manager hd_memory_dump_manager;
+/* One dump, for as long as a provider is asked. */
+typedef struct hd_memory_dump hd_memory_dump;
+
+typedef struct hd_memory_dump_provider {
+    const char *name;            /* for warnings */
+    /* Says what there is, by hd_memory_dump_add_ calls: scalars always, heaps when the dump is detailed.
+       False when that failed: of this dump the provider then has no part, and after failing
+       HD_PROVIDER_FAILURES times in a row it is asked no more. So it is when such a call failed. */
+    bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
+    /* May be NULL. Called when heap profiling is switched, and as early as registration when it is on
+       already: from then on, record what is allocated. */
+    void (*on_heap_profiling_enabled)(void *user, bool enabled);
+    void *user;
+} hd_memory_dump_provider;
+
+#define HD_PROVIDER_FAILURES 3
+
+typedef struct hd_memory_dump_manager_desc {
+    hd_out out;                  /* where the trace goes; required */
+    bool interruptible;          /* as in hd_chrome_writer_desc */
+    uint64_t pid;                /* [1] */
+    const char *process;         /* borrowed */
+    hd_cutoff heap_cutoff;       /* what of a heap is worth writing */
+    uint64_t period_us;          /* between dumps made by hd_memory_dump_manager_tick [none are] */
+    uint32_t detailed_every;     /* of these, the first and then every so many-th is detailed [8] */
+    /* Warnings are of providers that failed. Progress counts providers asked. */
+    hd_options options;
+} hd_memory_dump_manager_desc;
+
+/* Errors: HD_INVALID (no output), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err);
+/* Ends the trace; no dumps can follow. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *manager, hd_error *err);
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
+
+/* The provider stays where it is until it is unregistered. Errors: HD_INVALID (registered already, or
+   called by a provider), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err);
+/* After this the provider is not called any more. Errors: HD_INVALID (not registered, or called by a
+   provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err);
+/* Tells all providers, when that is new. Errors: HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *manager,
+                                                                 bool enabled, hd_error *err);
+
+/* Asks all providers and writes the dump through to the output, under the ids 0x1, 0x2, ...; one of which
+   nobody has anything to say is not written. time_us: microseconds on the trace's clock, never less than
+   before. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
+   manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add has;
+   HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err);
+/* Call often: makes the dump that is due by period_us, if one is, and at most one. The first call starts
+   the periods. Errors: as above. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *manager, uint64_t time_us,
+                                                   hd_error *err);
+
+/* Whether the provider is registered, and asked for dumps. */
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
+                                              const hd_memory_dump_provider *provider);
+
+/* What providers call. All arguments are copied. Allocators are paths, "foo/arena_1", a parent holding
+   its children. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (said already; no name). */
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *units, uint64_t value);
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *text);
+/* Of the whole process: "resident_set_bytes". */
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value);
+/* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
+   the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (the dump is light). */
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap);
+/* What a recorder has recorded, and as overhead its own memory. */
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options);
+/* Memory that profiling itself takes: a register's, say. These add up. */
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
 
 /* =================================================================================== >>dump
    Reads anything. */
@@ -5231,7 +5332,8 @@ static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
     uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
     hd__estimate *estimates = NULL;
     if (!sums) return false;
-    if (s->rec->sample_bytes && !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
+    if (s->rec && s->rec->sample_bytes &&
+        !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
         hd__cfree(s->mem, sums, n, 2 * sizeof *sums);
         return false;
     }
@@ -5335,10 +5437,8 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
 }
 
-static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     const hd_options *o = &s->options->options;
-    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
-    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
     s->node = (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node);
     if (!s->node) return hd__no_memory(s->mem, err);
     s->stack = s->node + s->n;
@@ -5346,37 +5446,79 @@ static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *e
     for (size_t i = 0; i < s->n; i++) {
         if (o->progress && i % 4096 == 0 && !o->progress(o->user, i, s->n))
             return hd__fail(err, HD_CANCELLED, "cancelled");
-        if (s->blocks[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
     }
     return HD_OK;
+}
+
+static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
+    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
+    return hd__snapshot_cells(s, err);
+}
+
+/* A profile, empty, and what fills it. */
+static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_contexts *contexts,
+                                    const hd_snapshot_options *options, hd_error *err) {
+    hd_profile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(s, 0, sizeof *s);
+    s->options = options;
+    s->contexts = contexts;
+    desc.allocator = options->options.allocator;
+    desc.limits = options->options.limits;
+    s->profile = hd_profile_create(&desc, err);
+    if (!s->profile) return err->status;
+    s->mem = &s->profile->mem;
+    return HD_OK;
+}
+
+static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
+    hd__snapshot_drop(s);
+    if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
+    if (status) hd_profile_free(s->profile);
+    else *out = s->profile;
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err) {
     hd_snapshot_options none;
-    hd_profile_desc desc;
     hd__snapshot s;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
     memset(&none, 0, sizeof none);
-    memset(&desc, 0, sizeof desc);
-    memset(&s, 0, sizeof s);
-    s.options = options ? options : &none;
-    s.contexts = rec->contexts;
-    s.rec = rec;
-    desc.allocator = s.options->options.allocator;
-    desc.limits = s.options->options.limits;
     hd_record_suspend();
-    s.profile = hd_profile_create(&desc, err);
-    if (s.profile) s.mem = &s.profile->mem;
-    status = s.profile ? hd__snapshot_run(&s, rec, err) : err->status;
-    hd__snapshot_drop(&s);
-    if (s.node) hd__cfree(s.mem, s.node, s.n, 2 * sizeof *s.node);
-    if (status) hd_profile_free(s.profile);
-    else *out = s.profile;
+    status = hd__snapshot_begin(&s, rec->contexts, options ? options : &none, err);
+    s.rec = rec;
+    if (!status) status = hd__snapshot_run(&s, rec, err);
+    status = hd__snapshot_end(&s, status, out);
     hd_record_resume();
     return status;
+}
+
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err) {
+    hd_snapshot_options none;
+    hd__snapshot s;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&none, 0, sizeof none);
+    if (count > hd_contexts_count(contexts))
+        return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
+                        (uint64_t)hd_contexts_count(contexts));
+    status = hd__snapshot_begin(&s, contexts, options ? options : &none, err);
+    if (!status && !hd__snapshot_room(&s, count)) status = hd__no_memory(s.mem, err);
+    for (uint32_t c = 0; c < count && !status; c++) {
+        s.bytes[c] = bytes[c];
+        s.blocks[c] = blocks ? blocks[c] : bytes[c] ? HD_UNKNOWN : 0;
+    }
+    if (!status) status = hd__snapshot_cells(&s, err);
+    return hd__snapshot_end(&s, status, out);
 }
 
 /* ================================================================================= >>chrome
@@ -7166,6 +7308,451 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    return status;
+}
+
+/* =============================================================================== >>provider
+   A dump gathers copies of what providers say, then is written whole. What a failing provider said is cut
+   off again: all of it stands at the ends of arrays. */
+
+struct hd_memory_dump {
+    hd_memory_dump_manager *manager;
+    hd__arena arena;
+    hd_detail detail;
+    hd_scalar *scalars;          /* stb_ds arrays */
+    hd_heap *heaps;              /* their breakdowns are the dump's */
+    hd__index names;             /* scalars by allocator and name */
+    uint64_t seed;
+    hd_memory overhead;
+    hd_error error;              /* the first of an add_ call, since the provider was asked */
+};
+
+typedef struct hd__registration {
+    const hd_memory_dump_provider *provider;
+    uint32_t failures;           /* in a row */
+} hd__registration;
+
+struct hd_memory_dump_manager {
+    hd__mem mem;
+    hd_memory_dump_manager_desc desc;
+    hd__mutex lock;
+    hd_chrome_writer *writer;
+    hd__registration *providers; /* stb_ds array */
+    bool profiling, ticking;
+    uint64_t dumps;              /* ids given */
+    uint64_t due_us, periods;
+    hd_memory_dump dump;
+    const hd_memory_dump_manager *outer; /* that its caller is inside of */
+};
+
+/* The manager that the calling thread is inside of. */
+static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__managing;
+
+static hd_status hd__manager_enter(hd_memory_dump_manager *m, hd_error *err) {
+    if (hd__managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+    hd__lock(&m->lock);
+    m->outer = hd__managing;
+    hd__managing = m;
+    return HD_OK;
+}
+
+static void hd__manager_leave(hd_memory_dump_manager *m) {
+    hd__managing = m->outer;
+    hd__unlock(&m->lock);
+}
+
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer_desc writer;
+    hd_memory_dump_manager *m;
+    if (!desc || !desc->out.write) {
+        hd__fail(err, HD_INVALID, "an output for the trace expected");
+        return NULL;
+    }
+    m = (hd_memory_dump_manager *)hd__calloc(&mem, 1, sizeof *m);
+    if (!m) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(&writer, 0, sizeof writer);
+    writer.options = desc->options;
+    writer.options.progress = NULL;
+    writer.interruptible = desc->interruptible;
+    m->writer = hd_chrome_writer_create(&writer, desc->out, err);
+    if (!m->writer) {
+        hd__cfree(&mem, m, 1, sizeof *m);
+        return NULL;
+    }
+    m->mem = mem;
+    m->desc = *desc;
+    if (!m->desc.pid) m->desc.pid = 1;
+    if (!m->desc.detailed_every) m->desc.detailed_every = 8;
+    m->dump.manager = m;
+    m->dump.seed = hd__seed();
+    hd__mutex_init(&m->lock);
+    return m;
+}
+
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
+    hd__mem mem;
+    if (!m) return;
+    hd_chrome_writer_free(m->writer);
+    hd__arr_free(&m->mem, m->providers);
+    hd__mutex_free(&m->lock);
+    mem = m->mem;
+    hd__cfree(&mem, m, 1, sizeof *m);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd_chrome_writer_finish(m->writer, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+static size_t hd__manager_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
+    size_t i = 0;
+    while (i < hd__len(m->providers) && m->providers[i].provider != provider) i++;
+    return i;
+}
+
+static hd_status hd__manager_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
+                                      hd_error *err) {
+    hd__registration fresh;
+    if (!provider->on_memory_dump)
+        return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
+    if (hd__manager_find(m, provider) < hd__len(m->providers))
+        return hd__fail(err, HD_INVALID, "provider %s is registered already",
+                        provider->name ? provider->name : "");
+    fresh.provider = provider;
+    fresh.failures = 0;
+    if (!hd__push(&m->mem, m->providers, fresh)) return hd__no_memory(&m->mem, err);
+    if (m->profiling && provider->on_heap_profiling_enabled)
+        provider->on_heap_profiling_enabled(provider->user, true);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_register(m, provider, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *m,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err) {
+    size_t i, n;
+    HD__TRY(hd__manager_enter(m, err));
+    i = hd__manager_find(m, provider);
+    n = hd__len(m->providers);
+    if (i < n) {
+        memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
+        hd__set_len(m->providers, n - 1);
+    }
+    hd__manager_leave(m);
+    return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
+}
+
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
+                                              const hd_memory_dump_provider *provider) {
+    bool entered = !hd__manager_enter(m, NULL);
+    size_t i = hd__manager_find(m, provider);
+    bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
+    if (entered) hd__manager_leave(m);
+    return asks;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *m, bool enabled,
+                                                                 hd_error *err) {
+    HD__TRY(hd__manager_enter(m, err));
+    if (m->profiling != enabled) {
+        m->profiling = enabled;
+        for (size_t i = 0; i < hd__len(m->providers); i++) {
+            const hd_memory_dump_provider *p = m->providers[i].provider;
+            if (p->on_heap_profiling_enabled) p->on_heap_profiling_enabled(p->user, enabled);
+        }
+    }
+    hd__manager_leave(m);
+    return HD_OK;
+}
+
+static uint64_t hd__scalar_hash(uint64_t seed, const hd_scalar *s) {
+    const char *allocator = s->allocator ? s->allocator : "";
+    return hd__hash_bytes(hd__hash_bytes(seed, allocator, strlen(allocator)), s->name, strlen(s->name));
+}
+
+static uint64_t hd__scalar_rehash(const void *owner, uint32_t i) {
+    const hd_memory_dump *d = (const hd_memory_dump *)owner;
+    return hd__scalar_hash(d->seed, &d->scalars[i]);
+}
+
+/* A copy; NULL stays NULL. */
+static bool hd__memory_dump_copy(hd_memory_dump *d, const char **text) {
+    if (*text) *text = hd__arena_str(&d->manager->mem, &d->arena, hd_cstr(*text));
+    else return true;
+    return *text != NULL;
+}
+
+static hd_status hd__memory_dump_scalar(hd_memory_dump *d, hd_scalar s) {
+    hd__mem *m = &d->manager->mem;
+    size_t n = hd__len(d->scalars), probe = 0;
+    uint64_t hash;
+    uint32_t i;
+    if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
+    hash = hd__scalar_hash(d->seed, &s);
+    while ((i = hd__index_next(&d->names, hash, &probe)) != HD_NONE)
+        if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
+            return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
+                            s.allocator ? s.allocator : "the process");
+    if (!hd__memory_dump_copy(d, &s.allocator) || !hd__memory_dump_copy(d, &s.name) ||
+        !hd__memory_dump_copy(d, &s.units) || !hd__memory_dump_copy(d, &s.text) ||
+        !hd__room(m, d->scalars, 1) ||
+        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__scalar_rehash, d))
+        return hd__no_memory(m, &d->error);
+    stbds_arrput(d->scalars, s);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *units, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = units;
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *text) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = "";
+    s.text = text ? text : "";
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.name = name;
+    s.units = "bytes";
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory) {
+    hd__sum(&d->overhead.reserved, memory.reserved);
+    hd__sum(&d->overhead.resident, memory.resident);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap) {
+    hd__mem *m = &d->manager->mem;
+    const hd_memory_dump_manager_desc *desc = &d->manager->desc;
+    hd_breakdown *breakdown;
+    hd_heap own;
+    hd_options options = desc->options;
+    memset(&own, 0, sizeof own);
+    own.allocator = heap->allocator ? heap->allocator : "malloc";
+    own.sample_bytes = heap->sample_bytes;
+    options.progress = NULL;
+    if (d->detail == HD_LIGHT)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
+    if (!heap->breakdown == !heap->profile)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
+                        own.allocator);
+    if (hd__heap_axes(heap) > 2)
+        return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
+                        own.allocator);
+    for (size_t i = 0; i < hd__len(d->heaps); i++)
+        if (!strcmp(d->heaps[i].allocator, own.allocator))
+            return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
+    if (!hd__memory_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
+        return hd__no_memory(m, &d->error);
+    HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
+    own.breakdown = breakdown;
+    stbds_arrput(d->heaps, own);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options) {
+    hd_profile *profile;
+    hd_heap heap;
+    hd_recorder_stats stats;
+    hd_status status;
+    memset(&heap, 0, sizeof heap);
+    heap.allocator = allocator;
+    heap.sample_bytes = rec->sample_bytes;
+    HD__TRY(hd_recorder_snapshot(rec, options, &profile, &d->error));
+    heap.profile = profile;
+    status = hd_memory_dump_add_heap(d, &heap);
+    hd_profile_free(profile);
+    hd_recorder_get_stats(rec, &stats);
+    return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
+}
+
+/* Takes what was added after there were this many. */
+static void hd__memory_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
+    hd__mem *m = &d->manager->mem;
+    for (size_t i = heaps; i < hd__len(d->heaps); i++)
+        hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
+    hd__set_len(d->heaps, heaps);
+    hd__set_len(d->scalars, scalars);
+    hd__index_free(m, &d->names);
+}
+
+static void hd__memory_dump_clear(hd_memory_dump *d) {
+    hd__mem *m = &d->manager->mem;
+    hd__memory_dump_cut(d, 0, 0);
+    hd__arr_free(m, d->scalars);
+    hd__arr_free(m, d->heaps);
+    hd__arena_free(m, &d->arena);
+    memset(&d->overhead, 0, sizeof d->overhead);
+}
+
+static void hd__manager_warn(hd_memory_dump_manager *m, const hd__registration *r, const hd_error *why) {
+    hd_error warning;
+    if (!m->desc.options.warning) return;
+    hd__fail(&warning, why->status ? why->status : HD_INVALID, "provider %s failed%s%s%s",
+             r->provider->name ? r->provider->name : "", why->status ? ": " : "",
+             why->status ? why->message : "",
+             r->failures == HD_PROVIDER_FAILURES ? "; it is asked no more" : "");
+    m->desc.options.warning(m->desc.options.user, &warning);
+}
+
+/* One provider's part, or nothing. */
+static hd_status hd__manager_ask(hd_memory_dump_manager *m, hd__registration *r, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    size_t scalars = hd__len(d->scalars), heaps = hd__len(d->heaps);
+    hd_memory overhead = d->overhead;
+    memset(&d->error, 0, sizeof d->error);
+    if (r->provider->on_memory_dump(r->provider->user, d->detail, d) && !d->error.status) {
+        r->failures = 0;
+        return HD_OK;
+    }
+    r->failures++;
+    hd__manager_warn(m, r, &d->error);
+    d->overhead = overhead;
+    hd__memory_dump_cut(d, scalars, heaps);
+    for (uint32_t i = 0; i < scalars; i++)
+        if (!hd__index_add(&m->mem, &d->names, hd__scalar_rehash(d, i), i, hd__scalar_rehash, d))
+            return hd__no_memory(&m->mem, err);
+    return HD_OK;
+}
+
+/* What tracing takes. A provider that says so itself is believed. */
+static hd_status hd__manager_overhead(hd_memory_dump_manager *m, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    uint64_t own = m->mem.used + hd_chrome_writer_memory(m->writer);
+    hd_status status;
+    if (!d->overhead.reserved && !d->overhead.resident) return HD_OK;
+    hd__sum(&d->overhead.reserved, own);
+    hd__sum(&d->overhead.resident, own);
+    memset(&d->error, 0, sizeof d->error);
+    status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "size", "bytes", d->overhead.reserved);
+    if (!status)
+        status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
+                                           d->overhead.resident);
+    if (status == HD_INVALID) return HD_OK; /* said already */
+    if (status && err) *err = d->error;
+    return status;
+}
+
+static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
+                                   hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    hd_chrome_dumps dumps;
+    char id[24], digits[20], *at = hd__digits(digits, m->dumps + 1, 16);
+    size_t length = (size_t)(digits + 20 - at);
+    memcpy(id, "0x", 2);
+    memcpy(id + 2, at, length);
+    id[2 + length] = 0;
+    for (size_t i = 0; i < hd__len(d->heaps); i++) {
+        d->heaps[i].pid = m->desc.pid;
+        d->heaps[i].process = m->desc.process;
+        d->heaps[i].dump = id;
+        d->heaps[i].time_us = time_us;
+    }
+    for (size_t i = 0; i < hd__len(d->scalars); i++) {
+        d->scalars[i].pid = m->desc.pid;
+        d->scalars[i].process = m->desc.process;
+        d->scalars[i].dump = id;
+        d->scalars[i].time_us = time_us;
+    }
+    memset(&dumps, 0, sizeof dumps);
+    dumps.heaps = d->heaps;
+    dumps.heap_count = hd__len(d->heaps);
+    dumps.scalars = d->scalars;
+    dumps.scalar_count = hd__len(d->scalars);
+    dumps.detail = d->detail;
+    dumps.trigger = trigger;
+    if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
+    HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
+    m->dumps++;
+    return HD_OK;
+}
+
+static hd_status hd__manager_gather(hd_memory_dump_manager *m, hd_error *err) {
+    const hd_options *o = &m->desc.options;
+    size_t n = hd__len(m->providers);
+    for (size_t i = 0; i < n; i++) {
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (m->providers[i].failures < HD_PROVIDER_FAILURES)
+            HD__TRY(hd__manager_ask(m, &m->providers[i], err));
+    }
+    return hd__manager_overhead(m, err);
+}
+
+static hd_status hd__manager_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
+                                  const char *trigger, hd_error *err) {
+    hd_status status;
+    m->dump.detail = detail;
+    status = hd__manager_gather(m, err);
+    if (!status) status = hd__manager_write(m, time_us, trigger, err);
+    hd__memory_dump_clear(&m->dump);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_dump(m, detail, time_us, NULL, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+/* Periods that passed without a call are not made up for. */
+static hd_status hd__manager_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+    uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
+    hd_detail detail;
+    if (!m->ticking) m->due_us = time_us;
+    m->ticking = true;
+    detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;
+    m->due_us += (passed + 1) * period;
+    if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* past the end of the clock */
+    return hd__manager_dump(m, detail, time_us, "periodic_interval", err);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
+                                                   hd_error *err) {
+    hd_status status = HD_OK;
+    if (!m->desc.period_us) return HD_OK;
+    HD__TRY(hd__manager_enter(m, err));
+    if (!m->ticking || time_us >= m->due_us) status = hd__manager_tick(m, time_us, err);
+    hd__manager_leave(m);
     return status;
 }
 
