@@ -50,7 +50,8 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
             hd_memory_dump_add_overhead(dump, hd_register_memory(allocation_register));
         }
         pthread_mutex_unlock(&allocation_register_lock);
-        if (bytes_by_context) hd_contexts_profile(contexts, bytes_by_context, NULL, count, NULL, &profile, NULL);
+        if (bytes_by_context)
+            hd_contexts_profile(contexts, bytes_by_context, NULL, count, NULL, &profile, NULL);
         heap.profile = profile;
         if (profile) hd_memory_dump_add_heap(dump, &heap);
         hd_profile_free(profile);
@@ -69,16 +70,11 @@ int main(void) {
     if (!manager || hd_tracker_start(&tracker, NULL)) return 1;
     hd_memory_dump_manager_set_heap_profiling(manager, true, NULL);
     hd_memory_dump_manager_register(manager, &foo, NULL);
-    for (int i = 0; i < 3; i++) {                  /* what foo_alloc and foo_free would do */
-        HD_SCOPE("foo", i ? "Draw" : "Load");
-        insert_allocation(foo_memory + 1000 * i, 1000, i ? "Vertex" : "Image");
-    }
+    HD_SCOPE("foo", "Load");                       /* and what foo_alloc and foo_free would do: */
+    for (int i = 0; i < 3; i++) insert_allocation(foo_memory + 1000 * i, 1000, i ? "Vertex" : "Image");
     remove_allocation(foo_memory);
     bool failed = hd_memory_dump_manager_dump(manager, HD_DETAILED, 1000, NULL) ||
                   hd_memory_dump_manager_finish(manager, NULL);
-    hd_tracker_stop();
     hd_memory_dump_manager_free(manager);
-    hd_register_free(allocation_register);
-    hd_contexts_free(contexts);
-    return failed;
+    return failed;               /* the rest stays for as long as the program runs */
 }

@@ -59,8 +59,8 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
 int main(void) {
     hd_memory_dump_provider pool = { "pool", on_memory_dump, NULL, NULL };
     /* A dump every 10 ms, each second one in detail. */
-    hd_memory_dump_manager_desc desc = { .out = hd_out_file(stdout), .period_us = 10000, .detailed_every = 2 };
-    hd_memory_dump_manager *manager = hd_memory_dump_manager_create(&desc, NULL);
+    hd_memory_dump_manager_desc d = { .out = hd_out_file(stdout), .period_us = 10000, .detailed_every = 2 };
+    hd_memory_dump_manager *manager = hd_memory_dump_manager_create(&d, NULL);
     hd_tracker_desc tracker = { .contexts = contexts = hd_contexts_create(NULL) };
     bool ok = manager && contexts && !hd_tracker_start(&tracker, NULL) &&
               !hd_memory_dump_manager_register(manager, &pool, NULL);
