@@ -41,6 +41,7 @@
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
        >>chrome    heap dumps in Chromium traces
+       >>provider  dump providers and the manager that asks them
        >>dump      hd_read_*: detects the format, reads anything
 
    Two models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -870,6 +871,13 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
+/* The same of contexts that the caller added up himself: bytes[c] and blocks[c] are those of context c, for
+   all c below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err);
+
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
@@ -890,12 +898,165 @@ typedef struct hd_scalar {
     const char *text;            /* a string attribute's value, else NULL */
 } hd_scalar;
 
+/* A value that a dump gives beside its heaps. Strings may be NULL but for `name`, and are borrowed. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;
+    const char *dump;
+    uint64_t time_us;
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
+
+typedef enum hd_detail {
+    HD_DETAILED,                 /* heaps and scalars */
+    HD_LIGHT                     /* scalars: cheap, for often */
+} hd_detail;
+
+/* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
+   so have one time, and belong into one of these. All of it is borrowed. */
+typedef struct hd_chrome_dumps {
+    const hd_heap *heaps;        /* profiles as heaps_v2, breakdowns in the new format */
+    size_t heap_count;
+    const hd_scalar *scalars;
+    size_t scalar_count;
+    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    const char *trigger;         /* the events' name ["explicitly_triggered"] */
+} hd_chrome_dumps;
+
+/* Writes a trace dump by dump, for as long as the program runs. Frames and names of types are
+   deduplicated over all dumps of a process: each is written once, before its first use but for the names
+   of types in the new format, of which the trace viewer takes one list per process: that comes at the
+   end. A heap costs its bytes in the output; between calls memory holds each distinct frame and type.
+   One thread at a time. */
+typedef struct hd_chrome_writer hd_chrome_writer;
+
+typedef struct hd_chrome_writer_desc {
+    hd_options options;
+    /* Whatever was added can be read when the program does not get to finish: the trace is a bare array,
+       and each dump comes with the types it is the first to use. Of these the trace viewer only takes the
+       first list of a process; it has no such trouble with heaps_v2. */
+    bool interruptible;
+} hd_chrome_writer_desc;
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err);
+/* Writes these dumps, ordered by pid, time, dump and allocator, through to `out`; the viewer wants
+   the dumps of later calls to have later times. Progress counts heaps and scalars of one process.
+   Errors: the output's; HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (two heaps of one pid, dump and allocator; two scalars that have their name in common too;
+   one dump of a pid at two times, or in two calls; heaps in a light dump). After HD_INVALID and
+   HD_UNSUPPORTED nothing was written and the writer goes on; all others stick. */
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_chrome_dumps *dumps,
+                                            hd_error *err);
+/* Ends the trace. */
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* Bytes that the writer holds. */
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
+
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
    of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+
+/* =============================================================================== >>provider
+   Chromium's flow of a memory dump: parts of a program that know about memory register as providers with
+   a manager; it asks each for its part, and writes what they say as a dump into a trace. Any thread may
+   call the manager at any time; calls wait for each other. Providers are called one after the other, in
+   the order they registered in, by the thread that registers, enables or dumps, and may not call their
+   manager back (HD_INVALID). Source: chromium-heap-profiler. */
+
+typedef struct hd_memory_dump_manager hd_memory_dump_manager;
+/* One dump, for as long as a provider is asked. */
+typedef struct hd_memory_dump hd_memory_dump;
+
+typedef struct hd_memory_dump_provider {
+    const char *name;            /* for warnings */
+    /* Says what there is, by hd_memory_dump_add_ calls: scalars always, heaps when the dump is detailed.
+       False when that failed: of this dump the provider then has no part, and after failing
+       HD_PROVIDER_FAILURES times in a row it is asked no more. So it is when such a call failed. */
+    bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
+    /* May be NULL. Called when heap profiling is switched, and as early as registration when it is on
+       already: from then on, record what is allocated. */
+    void (*on_heap_profiling_enabled)(void *user, bool enabled);
+    void *user;
+} hd_memory_dump_provider;
+
+#define HD_PROVIDER_FAILURES 3
+
+typedef struct hd_memory_dump_manager_desc {
+    hd_out out;                  /* where the trace goes; required */
+    bool interruptible;          /* as in hd_chrome_writer_desc */
+    uint64_t pid;                /* [1] */
+    const char *process;         /* borrowed */
+    hd_cutoff heap_cutoff;       /* what of a heap is worth writing */
+    uint64_t period_us;          /* between dumps made by hd_memory_dump_manager_tick [none are] */
+    uint32_t detailed_every;     /* of these, the first and then every so many-th is detailed [8] */
+    /* Warnings are of providers that failed. Progress counts providers asked. */
+    hd_options options;
+} hd_memory_dump_manager_desc;
+
+/* Errors: HD_INVALID (no output), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err);
+/* Ends the trace; no dumps can follow. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *manager, hd_error *err);
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
+
+/* The provider stays where it is until it is unregistered. Errors: HD_INVALID (registered already, or
+   called by a provider), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err);
+/* After this the provider is not called any more. Errors: HD_INVALID (not registered, or called by a
+   provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err);
+/* Tells all providers, when that is new. Errors: HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *manager,
+                                                                 bool enabled, hd_error *err);
+
+/* Asks all providers and writes the dump through to the output, under the ids 0x1, 0x2, ...; one of which
+   nobody has anything to say is not written. time_us: microseconds on the trace's clock, never less than
+   before. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
+   manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add has;
+   HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err);
+/* Call often: makes the dump that is due by period_us, if one is, and at most one. The first call starts
+   the periods. Errors: as above. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *manager, uint64_t time_us,
+                                                   hd_error *err);
+
+/* Whether the provider is registered, and asked for dumps. */
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
+                                              const hd_memory_dump_provider *provider);
+
+/* What providers call. All arguments are copied. Allocators are paths, "foo/arena_1", a parent holding
+   its children. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (said already; no name). */
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *units, uint64_t value);
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *text);
+/* Of the whole process: "resident_set_bytes". */
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value);
+/* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
+   the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (the dump is light). */
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap);
+/* What a recorder has recorded, and as overhead its own memory. */
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options);
+/* Memory that profiling itself takes: a register's, say. These add up. */
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
 
 /* =================================================================================== >>dump
    Reads anything. */
@@ -1568,13 +1729,20 @@ static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
     return hd__hash_bytes(s->seed, s->strings[number].data, s->strings[number].len);
 }
 
-/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
-static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
-    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+/* The number of a string, HD_NONE when it is not there. */
+static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&s->index, hash, &probe)) != HD_NONE)
-        if (hd_str_equal(s->strings[i], string)) return i;
+        if (hd_str_equal(s->strings[i], string)) break;
+    return i;
+}
+
+/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
+static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
+    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+    uint32_t i = hd__strings_find(s, string, hash);
+    if (i != HD_NONE) return i;
     i = (uint32_t)hd__len(s->strings);
     if (i >= HD_NONE - 1) return HD_NONE;
     if (!hd__room(m, s->strings, 1)) return HD_NONE;
@@ -6766,7 +6934,8 @@ static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
     uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
     hd__estimate *estimates = NULL;
     if (!sums) return false;
-    if (s->rec->sample_bytes && !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
+    if (s->rec && s->rec->sample_bytes &&
+        !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
         hd__cfree(s->mem, sums, n, 2 * sizeof *sums);
         return false;
     }
@@ -6870,10 +7039,8 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
 }
 
-static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     const hd_options *o = &s->options->options;
-    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
-    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
     s->node = (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node);
     if (!s->node) return hd__no_memory(s->mem, err);
     s->stack = s->node + s->n;
@@ -6881,41 +7048,84 @@ static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *e
     for (size_t i = 0; i < s->n; i++) {
         if (o->progress && i % 4096 == 0 && !o->progress(o->user, i, s->n))
             return hd__fail(err, HD_CANCELLED, "cancelled");
-        if (s->blocks[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
     }
     return HD_OK;
+}
+
+static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
+    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
+    return hd__snapshot_cells(s, err);
+}
+
+/* A profile, empty, and what fills it. */
+static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_contexts *contexts,
+                                    const hd_snapshot_options *options, hd_error *err) {
+    hd_profile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(s, 0, sizeof *s);
+    s->options = options;
+    s->contexts = contexts;
+    desc.allocator = options->options.allocator;
+    desc.limits = options->options.limits;
+    s->profile = hd_profile_create(&desc, err);
+    if (!s->profile) return err->status;
+    s->mem = &s->profile->mem;
+    return HD_OK;
+}
+
+static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
+    hd__snapshot_drop(s);
+    if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
+    if (status) hd_profile_free(s->profile);
+    else *out = s->profile;
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err) {
     hd_snapshot_options none;
-    hd_profile_desc desc;
     hd__snapshot s;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
     memset(&none, 0, sizeof none);
-    memset(&desc, 0, sizeof desc);
-    memset(&s, 0, sizeof s);
-    s.options = options ? options : &none;
-    s.contexts = rec->contexts;
-    s.rec = rec;
-    desc.allocator = s.options->options.allocator;
-    desc.limits = s.options->options.limits;
     hd_record_suspend();
-    s.profile = hd_profile_create(&desc, err);
-    if (s.profile) s.mem = &s.profile->mem;
-    status = s.profile ? hd__snapshot_run(&s, rec, err) : err->status;
-    hd__snapshot_drop(&s);
-    if (s.node) hd__cfree(s.mem, s.node, s.n, 2 * sizeof *s.node);
-    if (status) hd_profile_free(s.profile);
-    else *out = s.profile;
+    status = hd__snapshot_begin(&s, rec->contexts, options ? options : &none, err);
+    s.rec = rec;
+    if (!status) status = hd__snapshot_run(&s, rec, err);
+    status = hd__snapshot_end(&s, status, out);
     hd_record_resume();
     return status;
 }
 
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err) {
+    hd_snapshot_options none;
+    hd__snapshot s;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&none, 0, sizeof none);
+    if (count > hd_contexts_count(contexts))
+        return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
+                        (uint64_t)hd_contexts_count(contexts));
+    status = hd__snapshot_begin(&s, contexts, options ? options : &none, err);
+    if (!status && !hd__snapshot_room(&s, count)) status = hd__no_memory(s.mem, err);
+    for (uint32_t c = 0; c < count && !status; c++) {
+        s.bytes[c] = bytes[c];
+        s.blocks[c] = blocks ? blocks[c] : bytes[c] ? HD_UNKNOWN : 0;
+    }
+    if (!status) status = hd__snapshot_cells(&s, err);
+    return hd__snapshot_end(&s, status, out);
+}
+
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps
+   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
    however heaps and frames multiply. */
@@ -6925,16 +7135,41 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
-typedef struct hd__chrome_out {
+/* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
+   order in which the trace tells of them; those told of are the lengths of the arrays. */
+typedef struct hd__ids {
+    hd__tree tree;
+    uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
+} hd__ids;
+
+typedef struct hd__writer_process {
+    uint64_t pid;
+    bool named, v1, v2;          /* what the trace told of it so far */
+    hd__ids axis[2];
+    hd__strings dumps;           /* their ids */
+    hd__strings strings;         /* heaps_v2: names */
+    uint32_t *string_id;         /* stb_ds array */
+    uint32_t next[2];            /* of the new format's ids */
+} hd__writer_process;
+
+/* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for
+   frames of either format. So ids of heaps_v2 are drawn from counters of the whole trace, as are the new
+   format's frames where a process has both. */
+enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
+
+struct hd_chrome_writer {
     hd__mem mem;
-    hd__arena arena;
+    hd__arena arena;             /* names, where `copy` is set */
+    hd_options options;
     hd_json json;
-    const hd_heap *heaps;
-    hd__tree tree[2];            /* the dictionaries of the current process; node numbers are the ids */
-    uint32_t *ids;               /* by node of the heap at hand, axis after axis */
-    hd__strings strings;         /* heaps_v2: names by id */
-    size_t nodes_done, types_done, strings_done;
-} hd__chrome_out;
+    bool copy, interruptible;
+    hd_status status;            /* of the writes so far */
+    uint64_t first;              /* all ids are above or equal */
+    uint32_t next_v2[HD__IDS];
+    hd__writer_process *processes; /* stb_ds array */
+    hd__index index;
+    uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
+};
 
 static uint32_t hd__heap_axes(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries.axis_count
@@ -6946,145 +7181,249 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
-static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
-static const char *hd__heap_allocator(const hd_heap *heap) {
-    return heap->allocator ? heap->allocator : "malloc";
-}
-
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
-/* By what a reader tells dumps and heaps apart. */
-static int hd__compare_dumps(const hd_heap *x, const hd_heap *y) {
+/* What heaps and scalars are ordered by: heaps come first, so that the numbers from heap_count on are
+   those of scalars. Defaults are filled in. */
+typedef struct hd__label {
+    uint64_t pid, time_us;
+    const char *process, *dump, *allocator, *name; /* name: NULL for heaps; allocator: for process_totals */
+} hd__label;
+
+static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
+    hd__label l;
+    if (i < d->heap_count) {
+        const hd_heap *heap = &d->heaps[i];
+        l.pid = heap->pid;
+        l.time_us = heap->time_us;
+        l.process = heap->process;
+        l.dump = heap->dump;
+        l.allocator = heap->allocator ? heap->allocator : "malloc";
+        l.name = NULL;
+    } else {
+        const hd_scalar *scalar = &d->scalars[i - d->heap_count];
+        l.pid = scalar->pid;
+        l.time_us = scalar->time_us;
+        l.process = scalar->process;
+        l.dump = scalar->dump;
+        l.allocator = scalar->allocator;
+        l.name = scalar->name;
+    }
+    if (!l.dump) l.dump = "0x1";
+    return l;
+}
+
+/* NULL before all. */
+static int hd__compare_texts(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* By what a reader tells dumps apart, and what is in them. */
+static int hd__compare_dumps(const hd__label *x, const hd__label *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return strcmp(hd__heap_dump(x), hd__heap_dump(y));
+    return strcmp(x->dump, y->dump);
 }
 
-static int hd__compare_heaps(const hd_heap *x, const hd_heap *y) {
+static int hd__compare_labels(const hd__label *x, const hd__label *y) {
     int order = hd__compare_dumps(x, y);
-    return order ? order : strcmp(hd__heap_allocator(x), hd__heap_allocator(y));
+    if (!order) order = (x->name != NULL) - (y->name != NULL);
+    if (!order) order = hd__compare_texts(x->allocator, y->allocator);
+    return order ? order : hd__compare_texts(x->name, y->name);
 }
 
-static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner;
-    return hd__compare_heaps(&heaps[a], &heaps[b]) < 0;
+static bool hd__label_by_name(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
-    if (x->pid == y->pid && x->time_us != y->time_us) return x->time_us < y->time_us;
-    return hd__compare_heaps(x, y) < 0;
+static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    if (x.pid == y.pid && x.time_us != y.time_us) return x.time_us < y.time_us;
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-/* Whether a trace can tell these heaps apart; sorted by name. */
-static hd_status hd__check_names(const hd_heap *heaps, const uint32_t *order, size_t count, hd_error *err) {
+static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
+    if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
+        return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
+    if (d->detail == HD_LIGHT && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
+                        (uint64_t)d->heap_count);
+    for (size_t i = 0; i < d->heap_count; i++) {
+        if (!d->heaps[i].breakdown == !d->heaps[i].profile)
+            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
+                            (uint64_t)i);
+        if (hd__heap_axes(&d->heaps[i]) > 2)
+            return hd__fail(err, HD_UNSUPPORTED,
+                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
+                            (uint64_t)hd__heap_axes(&d->heaps[i]));
+    }
+    for (size_t i = 0; i < d->scalar_count; i++)
+        if (!d->scalars[i].name)
+            return hd__fail(err, HD_INVALID, "scalar %u: a name expected", (uint64_t)i);
+    return HD_OK;
+}
+
+/* Whether a trace can tell these apart; sorted by name. */
+static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
+                                 hd_error *err) {
     for (size_t i = 1; i < count; i++) {
-        const hd_heap *x = &heaps[order[i - 1]], *y = &heaps[order[i]];
-        if (!hd__compare_heaps(x, y))
-            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(y),
-                            hd__heap_dump(y), y->pid);
-        if (!hd__compare_dumps(x, y) && x->time_us != y->time_us)
-            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", hd__heap_dump(y),
-                            y->pid, x->time_us, y->time_us);
+        hd__label x = hd__label_of(d, order[i - 1]), y = hd__label_of(d, order[i]);
+        if (!hd__compare_labels(&x, &y) && y.name)
+            return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
+                            y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
+        if (!hd__compare_labels(&x, &y))
+            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", y.allocator, y.dump,
+                            y.pid);
+        if (!hd__compare_dumps(&x, &y) && x.time_us != y.time_us)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", y.dump, y.pid,
+                            x.time_us, y.time_us);
     }
     return HD_OK;
 }
 
-/* Ids for the nodes that a heap uses; heaps may share axes much larger than that. */
-static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
+static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
+    return hd__hash_u64(0, ((const hd_chrome_writer *)owner)->processes[i].pid);
+}
+
+/* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
+static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
+    uint32_t node;
+    p->strings.seed = p->dumps.seed = hd__seed();
+    for (int a = 0; a < 2; a++) {
+        hd__ids *d = &p->axis[a];
+        d->tree.seed = p->strings.seed;
+        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
+            return hd__no_memory(&w->mem, err);
+    }
+    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+}
+
+static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
+    for (int a = 0; a < 2; a++) {
+        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__arr_free(&w->mem, p->axis[a].id);
+        hd__arr_free(&w->mem, p->axis[a].v2_id);
+    }
+    hd__strings_free(&w->mem, &p->dumps);
+    hd__strings_free(&w->mem, &p->strings);
+    hd__arr_free(&w->mem, p->string_id);
+}
+
+static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&w->index, hd__hash_u64(0, pid), &probe)) != HD_NONE)
+        if (w->processes[i].pid == pid) return &w->processes[i];
+    return NULL;
+}
+
+/* The process of a pid, made when it is new; valid until the next. */
+static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__writer_process **process,
+                                       hd_error *err) {
+    size_t n = hd__len(w->processes);
+    hd__writer_process fresh;
+    *process = hd__writer_find(w, pid);
+    if (*process) return HD_OK;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.pid = pid;
+    if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
+    if (!hd__index_add(&w->mem, &w->index, hd__hash_u64(0, pid), (uint32_t)n, hd__writer_rehash, w))
+        return hd__no_memory(&w->mem, err);
+    *process = &w->processes[n];
+    return hd__writer_process_init(w, *process, err);
+}
+
+/* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
+static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, const hd_heap *heap,
+                                   hd_error *err) {
     hd_rows rows = hd__heap_rows(heap);
-    hd__set_len(o->ids, 0);
+    hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &o->tree[a];
+        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
-        if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
-        ids = o->ids + hd__len(o->ids);
+        if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
+        ids = w->ids + hd__len(w->ids);
         memset(ids, 0, axis.node_count * sizeof *ids);
         for (uint32_t i = 0; i < rows.count; i++) ids[rows.node[(size_t)i * rows.axis_count + a]] = 1;
         for (uint32_t i = axis.node_count; i-- > 1;) ids[axis.parent[i]] |= ids[i];
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], false, &ids[i], err));
-        hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
+                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
+                                       axis.node_name[i], w->copy, &ids[i], err));
+        hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
 }
 
-/* Up to and including the key of the event's own object in args. */
-static void hd__chrome_event(hd_json *j, const hd_heap *heap, const char *phase, const char *category,
-                             const char *name) {
+/* Up to the key of the event's own object in args. */
+static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
+                             const char *category, const char *name) {
     hd_json_newline(j);
     hd_json_object(j);
-    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "tid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "ts"), hd_json_u64(j, heap->time_us);
+    hd_json_key(j, "pid"), hd_json_u64(j, pid);
+    hd_json_key(j, "tid"), hd_json_u64(j, pid);
+    hd_json_key(j, "ts"), hd_json_u64(j, time_us);
     hd_json_key(j, "ph"), hd_json_cstr(j, phase);
     hd_json_key(j, "cat"), hd_json_cstr(j, category);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}}: ids are node numbers minus one. */
-static void hd__chrome_frames(hd_json *j, const hd__tree *tree) {
-    char digits[20], *p;
-    hd_str id;
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        p = hd__digits(digits, i - 1, 10);
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
+static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+    hd_json *j = &w->json;
+    if (p->named || !name) return;
+    p->named = true;
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", "process_name");
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_cstr(j, name);
+    hd_json_end(j), hd_json_end(j);
+}
+
+/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
+   of yet. Types are flat in this format: a node below another is written under its own name. */
+static hd_status hd__chrome_dictionary_out(hd_chrome_writer *w, hd__writer_process *p, bool types,
+                                           hd_error *err) {
+    static const char *const names[] = { "stackFrames", "typeNames" };
+    hd_json *j = &w->json;
+    hd__ids *d = &p->axis[types];
+    uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
+    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    if (told == n && told > 1) return HD_OK;
+    if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, names[types]), hd_json_object(j);
+    for (; told < n; told++) {
+        uint32_t parent = d->tree.parent[told];
+        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
+        hd_str id;
+        id.data = at;
+        id.len = (size_t)(digits + 20 - at);
+        stbds_arrput(d->id, (*next)++);
         hd_json_key_str(j, id);
+        if (types) {
+            hd_json_str(j, d->tree.names[told]);
+            continue;
+        }
         hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, tree->names[i]);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_decimal(j, tree->parent[i] - 1);
+        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
+        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
         hd_json_end(j);
     }
-    hd_json_end(j);
+    hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    return HD_OK;
 }
 
-static void hd__chrome_types(hd_json *j, const hd__tree *tree) {
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        char digits[20], *p = hd__digits(digits, i - 1, 10);
-        hd_str id;
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
-        hd_json_key_str(j, id), hd_json_str(j, tree->names[i]);
-    }
-    hd_json_end(j);
-}
-
-/* Types are flat in this format: a node below another is written under its own name. */
-static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool frames) {
-    hd_json *j = &o->json;
-    hd_heap start = *heap;
-    start.time_us = 0;
-    if (heap->process) {
-        hd__chrome_event(j, &start, "M", "__metadata", "process_name");
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_cstr(j, heap->process);
-        hd_json_end(j), hd_json_end(j);
-    }
-    if (!frames) return;
-    for (int types = 0; types < 2; types++) {
-        const char *name = types ? "typeNames" : "stackFrames";
-        hd__chrome_event(j, &start, "M", "__metadata", name);
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, name);
-        if (types) hd__chrome_types(j, &o->tree[HD_AXIS_TYPE]);
-        else hd__chrome_frames(j, &o->tree[HD_AXIS_BACKTRACE]);
-        hd_json_end(j), hd_json_end(j);
-    }
-}
-
-static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+static void hd__chrome_entries(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap) {
+    hd_json *j = &w->json;
     const hd_rows *rows = &heap->breakdown->entries;
-    const uint32_t *types = ids + heap->breakdown->axis[0].node_count;
+    const uint32_t *frames = w->ids, *types = frames + heap->breakdown->axis[0].node_count;
     hd_json_object(j);
     hd_json_key(j, "entries"), hd_json_array(j);
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -7093,9 +7432,11 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
         hd_json_object(j);
         hd_json_key(j, "size"), hd_json_hex(j, rows->bytes[i]);
         hd_json_key(j, "bt");
-        if (node[0]) hd_json_decimal(j, ids[node[0]] - 1);
+        if (node[0]) hd_json_decimal(j, w->first + p->axis[0].id[frames[node[0]]]);
         else hd_json_cstr(j, "");
-        if (rows->axis_count > 1 && node[1]) hd_json_key(j, "type"), hd_json_decimal(j, types[node[1]] - 1);
+        /* Types are numbered by their nodes, whether the trace has told of them yet or not. */
+        if (rows->axis_count > 1 && node[1])
+            hd_json_key(j, "type"), hd_json_decimal(j, w->first + types[node[1]] - 1);
         if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
         if (rows->variance[i] > 0)
             hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->variance[i]));
@@ -7106,37 +7447,56 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
     hd_json_end(j);
 }
 
-static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char *name) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+/* Ids of heaps_v2 for the nodes that have none yet. */
+static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
+    if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
+    p->v2 = true;
+    for (int a = 0; a < 2; a++) {
+        hd__ids *d = &p->axis[a];
+        size_t n = hd__len(d->tree.parent);
+        if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
+        while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
+    }
+    return true;
+}
+
+static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__ids *d, uint32_t node) {
+    return node ? w->first + d->v2_id[node] : 0;
+}
+
+static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap,
+                              const char *name) {
+    hd_json *j = &w->json;
     hd_rows rows = hd_profile_cells(heap->profile);
-    const uint32_t *types = ids + hd_profile_axis(heap->profile, 0).node_count;
+    const uint32_t *frames = w->ids, *types = frames + hd_profile_axis(heap->profile, 0).node_count;
     hd_json_key(j, name), hd_json_array(j);
     for (uint32_t i = 0; i < rows.count; i++) {
         const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
         switch (*name) {
-        case 'n': hd_json_u64(j, ids[node[0]]); break;
+        case 'n': hd_json_u64(j, hd__v2_id(w, &p->axis[0], frames[node[0]])); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
         case 'c': hd_json_u64(j, rows.blocks[i]); break;
         case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
-        default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
+        default: hd_json_u64(j, rows.axis_count > 1 ? hd__v2_id(w, &p->axis[1], types[node[1]]) : 0);
         }
     }
     hd_json_end(j);
 }
 
-/* What the maps of heaps_v2 have not said yet of one axis, at least up to node `end`. */
-static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done,
-                           size_t end) {
-    hd_json *j = &o->json;
+/* What the maps of heaps_v2 have not said yet of one axis: nodes from `told` on. */
+static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
+                           size_t told) {
+    hd_json *j = &w->json;
+    const hd__ids *d = &p->axis[axis];
     hd_json_key(j, key), hd_json_array(j);
-    for (size_t i = done; i < end; i++) {
-        uint32_t string = hd__strings_add(&o->mem, &o->arena, &o->strings, tree->names[i]);
-        if (string == HD_NONE) return false;
+    for (size_t i = told; i < hd__len(d->v2_id); i++) {
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
+        if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, i);
-        hd_json_key(j, "name_sid"), hd_json_u64(j, string + 1);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, tree->parent[i]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
+        hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
+        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -7157,174 +7517,305 @@ static bool hd__errors_known(const hd_profile *p) {
     return false;
 }
 
-static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    hd_json *j = &o->json;
-    const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
+/* The n heaps of one dump, those that are profiles. */
+static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                               const uint32_t *order, size_t n, hd_error *err) {
+    hd_json *j = &w->json;
+    size_t nodes = hd__len(p->axis[0].v2_id), types = hd__len(p->axis[1].v2_id);
+    size_t strings = hd__len(p->string_id);
     hd_json_key(j, "heaps_v2"), hd_json_object(j);
     hd_json_key(j, "version"), hd_json_u64(j, 1);
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
+        const hd_heap *heap = &d->heaps[order[i]];
         if (!heap->profile) continue;
-        HD__TRY(hd__chrome_intern(o, heap, err));
-        hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
+        HD__TRY(hd__chrome_intern(w, p, heap, err));
+        if (!hd__chrome_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
+        hd_json_key(j, hd__label_of(d, order[i]).allocator), hd_json_object(j);
         for (int c = 0; c < HD__V2_COLUMNS; c++) {
             char column = *hd__v2_columns[c];
             if (column == 'c' && !hd__counts_known(heap->profile)) continue;
             if (column == 'e' && !hd__errors_known(heap->profile)) continue;
-            hd__chrome_column(o, heap, hd__v2_columns[c]);
+            hd__chrome_column(w, p, heap, hd__v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
     hd_json_end(j);
     hd_json_key(j, "maps"), hd_json_object(j);
-    if (!hd__chrome_map(o, "nodes", frames, o->nodes_done, hd__len(frames->parent)) ||
-        !hd__chrome_map(o, "types", types, o->types_done, hd__len(types->parent)))
-        return hd__no_memory(&o->mem, err);
-    o->nodes_done = hd__len(frames->parent);
-    o->types_done = hd__len(types->parent);
+    if (!hd__chrome_map(w, p, "nodes", 0, nodes) || !hd__chrome_map(w, p, "types", 1, types))
+        return hd__no_memory(&w->mem, err);
     hd_json_key(j, "strings"), hd_json_array(j);
-    for (; o->strings_done < hd__len(o->strings.strings); o->strings_done++) {
+    for (; strings < hd__len(p->string_id); strings++) {
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, o->strings_done + 1);
-        hd_json_key(j, "string"), hd_json_str(j, o->strings.strings[o->strings_done]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + p->string_id[strings]);
+        hd_json_key(j, "string"), hd_json_str(j, p->strings.strings[strings]);
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* What the viewer shows an allocator's size from. */
-static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size_t n) {
-    hd_json *j = &o->json;
+static void hd__chrome_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+                                 const char *text) {
+    hd_json_key(j, name), hd_json_object(j);
+    hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
+    if (units) hd_json_key(j, "units"), hd_json_cstr(j, units);
+    hd_json_key(j, "value");
+    if (text) hd_json_cstr(j, text);
+    else hd_json_hex(j, value);
+    hd_json_end(j);
+}
+
+/* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
+   which is what the viewer shows, the heap's where no scalar gives one. */
+static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+                                  const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
-    for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
-        const char *name = hd__heap_allocator(heap);
+    for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
+        const char *of_heap = i < n ? hd__label_of(d, heaps[i]).allocator : NULL;
+        const char *of_scalar = k < m ? hd__label_of(d, scalars[k]).allocator : NULL;
+        int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
+        const char *name = order <= 0 ? of_heap : of_scalar;
+        hd__label l = hd__label_of(d, order <= 0 ? heaps[i] : scalars[k]);
+        bool sized = order > 0;
+        for (end = k; end < m && !strcmp(hd__label_of(d, scalars[end]).allocator, name); end++)
+            sized |= !strcmp(hd__label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
-        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(heap->pid, name, strlen(name)));
+        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(l.pid, name, strlen(name)));
         hd_json_key(j, "attrs"), hd_json_object(j);
-        hd_json_key(j, "size"), hd_json_object(j);
-        hd_json_key(j, "type"), hd_json_cstr(j, "scalar");
-        hd_json_key(j, "units"), hd_json_cstr(j, "bytes");
-        hd_json_key(j, "value");
-        hd_json_hex(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : heap->profile->total_bytes);
-        hd_json_end(j), hd_json_end(j), hd_json_end(j);
+        if (!sized) {
+            const hd_heap *heap = &d->heaps[heaps[i]];
+            hd__chrome_attribute(j, "size", "bytes",
+                                 heap->breakdown ? heap->breakdown->entries.bytes[0]
+                                                 : heap->profile->total_bytes, NULL);
+        }
+        for (; k < end; k++) {
+            const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+            hd__chrome_attribute(j, s->name, s->units, s->value, s->text);
+        }
+        hd_json_end(j), hd_json_end(j);
+        i += order <= 0;
     }
     hd_json_end(j);
 }
 
-/* One dump of one process. */
-static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    const hd_heap *first = &o->heaps[order[0]];
-    hd_json *j = &o->json;
+static void hd__chrome_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+    hd_json_key(j, "process_totals"), hd_json_object(j);
+    for (size_t k = 0; k < m; k++) {
+        const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+        hd_json_key(j, s->name);
+        if (s->text) hd_json_cstr(j, s->text);
+        else hd_json_hex(j, s->value);
+    }
+    hd_json_end(j);
+}
+
+/* One dump of one process: n of its heaps and scalars. */
+static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                                 const uint32_t *order, size_t n, hd_error *err) {
+    hd__label first = hd__label_of(d, order[0]);
+    hd_json *j = &w->json;
     bool v2 = false, v1 = false;
-    hd__chrome_event(j, first, "v", "disabled-by-default-memory-infra", "explicitly_triggered");
-    hd_json_key(j, "id"), hd_json_cstr(j, hd__heap_dump(first));
+    size_t heaps = 0, totals;
+    for (; heaps < n && order[heaps] < d->heap_count; heaps++) {
+        v1 |= d->heaps[order[heaps]].breakdown != NULL;
+        v2 |= d->heaps[order[heaps]].profile != NULL;
+    }
+    if (w->copy && hd__strings_add(&w->mem, &w->arena, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
+        return hd__no_memory(&w->mem, err);
+    for (totals = heaps; totals < n && !hd__label_of(d, order[totals]).allocator; totals++) {}
+    hd__chrome_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
+                     d->trigger ? d->trigger : "explicitly_triggered");
+    hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, "detailed");
-    hd__chrome_allocators(o, order, n);
-    for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        v2 |= o->heaps[order[i]].profile != NULL;
-    }
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    if (totals > heaps) hd__chrome_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__chrome_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
-        for (size_t i = 0; i < n; i++) {
-            const hd_heap *heap = &o->heaps[order[i]];
+        for (size_t i = 0; i < heaps; i++) {
+            const hd_heap *heap = &d->heaps[order[i]];
             if (!heap->breakdown) continue;
-            HD__TRY(hd__chrome_intern(o, heap, err));
-            hd_json_key(j, hd__heap_allocator(heap));
-            hd__chrome_entries(o, heap);
+            HD__TRY(hd__chrome_intern(w, p, heap, err));
+            hd_json_key(j, hd__label_of(d, order[i]).allocator);
+            hd__chrome_entries(w, p, heap);
         }
         hd_json_end(j);
     }
-    if (v2) HD__TRY(hd__chrome_v2(o, order, n, err));
+    if (v2) HD__TRY(hd__chrome_v2(w, p, d, order, heaps, err));
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* Empty dictionaries but for the roots, and the type that the viewer expects to be there. */
-static hd_status hd__chrome_clear(hd__chrome_out *o, hd_error *err) {
-    uint32_t node;
-    for (int a = 0; a < 2; a++) {
-        hd__tree_free(&o->mem, &o->tree[a]);
-        HD__TRY(hd__tree_child(&o->mem, NULL, &o->tree[a], 1, HD_NONE, hd_cstr(""), false, &node, err));
-    }
-    hd__set_len(o->ids, 0);
-    hd__strings_free(&o->mem, &o->strings);
-    o->nodes_done = o->types_done = 1;
-    o->strings_done = 0;
-    return hd__tree_child(&o->mem, NULL, &o->tree[1], 2, 0, hd_cstr("[unknown]"), false, &node, err);
-}
-
-/* All heaps of one process. */
-static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
+/* All of one process: what its dumps refer to comes before them. */
+static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                        size_t n, hd_error *err) {
+    const hd_options *o = &w->options;
+    hd__writer_process *p = NULL;
     bool v1 = false;
-    HD__TRY(hd__chrome_clear(o, err));
+    HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        HD__TRY(hd__chrome_intern(o, &o->heaps[order[i]], err));
+        hd__chrome_name(w, p, hd__label_of(d, order[i]).process);
+        if (order[i] >= d->heap_count) continue;
+        v1 |= d->heaps[order[i]].breakdown != NULL;
+        HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
     }
-    hd__chrome_metadata(o, &o->heaps[order[0]], v1);
+    p->v1 |= v1;
+    if (v1) HD__TRY(hd__chrome_dictionary_out(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__chrome_dictionary_out(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && !hd__compare_dumps(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
-        HD__TRY(hd__chrome_dump(o, order + i, k - i, err));
+        hd__label x = hd__label_of(d, order[i]);
+        for (k = i + 1; k < n; k++) {
+            hd__label y = hd__label_of(d, order[k]);
+            if (hd__compare_dumps(&x, &y)) break;
+        }
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        HD__TRY(hd__chrome_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_processes(hd__chrome_out *o, const uint32_t *order, size_t count, hd_error *err) {
-    hd_json *j = &o->json;
-    hd_json_object(j);
-    hd_json_key(j, "traceEvents"), hd_json_array(j);
-    for (size_t i = 0, k; i < count; i = k) {
-        for (k = i + 1; k < count && o->heaps[order[k]].pid == o->heaps[order[i]].pid; k++) {}
-        HD__TRY(hd__chrome_process(o, order + i, k - i, err));
+/* Whether these dumps are new to the trace; sorted by name. */
+static hd_status hd__check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                 size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        hd__label l = hd__label_of(d, order[i]);
+        const hd__writer_process *p = hd__writer_find(w, l.pid);
+        hd_str id = hd_cstr(l.dump);
+        if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u was written before", l.dump, l.pid);
     }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_dumps_out(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
+                                      size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + count, count, hd__label_by_name, d);
+    HD__TRY(hd__check_names(d, order, count, err));
+    HD__TRY(hd__check_dumps(w, d, order, count, err));
+    hd__sort(order, order + count, count, hd__label_before, d);
+    for (size_t i = 0, k; i < count && !w->status; i = k) {
+        for (k = i + 1; k < count && hd__label_of(d, order[k]).pid == hd__label_of(d, order[i]).pid; k++) {}
+        w->status = hd__chrome_process_out(w, d, order + i, k - i, err);
+    }
+    return w->status;
+}
+
+static hd_status hd__writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
+    w->status = status;
+    return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
+}
+
+static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
+    memset(w, 0, sizeof *w);
+    w->mem = hd__mem_options(desc ? &desc->options : NULL);
+    if (desc) w->options = desc->options;
+    w->interruptible = desc && desc->interruptible;
+    w->copy = true;
+    for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
+    hd_json_begin(&w->json, out);
+}
+
+/* Before the first event. */
+static void hd__writer_begin(hd_chrome_writer *w, bool bare) {
+    if (!bare) {
+        hd_json_object(&w->json);
+        hd_json_key(&w->json, "traceEvents");
+    }
+    hd_json_array(&w->json);
+}
+
+static void hd__writer_release(hd_chrome_writer *w) {
+    for (size_t i = 0; i < hd__len(w->processes); i++) hd__writer_process_free(w, &w->processes[i]);
+    hd__arr_free(&w->mem, w->processes);
+    hd__index_free(&w->mem, &w->index);
+    hd__arr_free(&w->mem, w->ids);
+    hd__arena_free(&w->mem, &w->arena);
+}
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer *w = (hd_chrome_writer *)hd__realloc(&mem, NULL, 0, sizeof *w);
+    if (!w) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    hd__writer_init(w, desc, out);
+    w->mem.used = mem.used;
+    hd__writer_begin(w, w->interruptible);
+    return w;
+}
+
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
+    hd__mem mem;
+    if (!w) return;
+    hd__writer_release(w);
+    mem = w->mem;
+    hd__free(&mem, w, sizeof *w);
+}
+
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
+
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
+                                            hd_error *err) {
+    size_t count = dumps->heap_count + dumps->scalar_count;
+    uint32_t *order;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__check_heaps(dumps, err));
+    order = (uint32_t *)hd__calloc(&w->mem, count, 2 * sizeof *order);
+    if (!order) return w->status = hd__no_memory(&w->mem, err);
+    status = hd__chrome_dumps_out(w, dumps, order, count, err);
+    hd__cfree(&w->mem, order, count, 2 * sizeof *order);
+    /* So that what comes after a crash ends between two events. */
+    if (!status && hd__sink_flush(&w->json.sink)) status = hd__writer_failed(w, w->json.sink.status, err);
+    return status;
+}
+
+/* Types that were not told of where they were used. */
+static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
+    for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
+        if (w->processes[i].v1) w->status = hd__chrome_dictionary_out(w, &w->processes[i], true, err);
+    return w->status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *err) {
+    hd_json *j = &w->json;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__writer_types(w, err));
     hd_json_newline(j);
-    hd_json_end(j), hd_json_end(j);
+    hd_json_end(j);
+    if (j->depth) hd_json_end(j);
     hd_json_newline(j);
+    status = hd_json_finish(j);
+    if (status) return hd__writer_failed(w, status, err);
+    w->status = HD_INVALID;      /* nothing may follow */
     return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
                                        hd_out out, hd_error *err) {
-    hd__chrome_out o;
-    uint32_t *order;
-    hd_status status = HD_OK;
-    if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    for (size_t i = 0; i < count; i++) {
-        if (!heaps[i].breakdown == !heaps[i].profile)
-            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
-                            (uint64_t)i);
-        if (hd__heap_axes(&heaps[i]) > 2)
-            return hd__fail(err, HD_UNSUPPORTED,
-                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
-                            (uint64_t)hd__heap_axes(&heaps[i]));
-    }
-    memset(&o, 0, sizeof o);
-    o.mem = hd__mem_options(options);
-    o.heaps = heaps;
-    hd_json_begin(&o.json, out);
-    order = (uint32_t *)hd__calloc(&o.mem, count, 2 * sizeof *order);
-    if (!order) return hd__no_memory(&o.mem, err);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + count, count, hd__heap_by_name, heaps);
-    status = hd__check_names(heaps, order, count, err);
-    hd__sort(order, order + count, count, hd__heap_before, heaps);
-    if (!status) status = hd__chrome_processes(&o, order, count, err);
-    if (!status) {
-        status = hd_json_finish(&o.json);
-        if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
-    }
-    hd__cfree(&o.mem, order, count, 2 * sizeof *order);
-    for (int a = 0; a < 2; a++) hd__tree_free(&o.mem, &o.tree[a]);
-    hd__arr_free(&o.mem, o.ids);
-    hd__strings_free(&o.mem, &o.strings);
-    hd__arena_free(&o.mem, &o.arena);
+    hd_chrome_writer w;
+    hd_chrome_writer_desc desc;
+    hd_chrome_dumps dumps;
+    hd_status status;
+    memset(&desc, 0, sizeof desc);
+    memset(&dumps, 0, sizeof dumps);
+    if (options) desc.options = *options;
+    dumps.heaps = heaps;
+    dumps.heap_count = count;
+    desc.interruptible = true;   /* all types are known before the first dump */
+    hd__writer_init(&w, &desc, out);
+    w.copy = false;
+    hd__writer_begin(&w, false);
+    status = hd_chrome_writer_add(&w, &dumps, err);
+    if (!status) status = hd_chrome_writer_finish(&w, err);
+    hd__writer_release(&w);
     return status;
 }
 
@@ -8859,6 +9350,451 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     hd__arr_free(m, x.cells);
     hd__arr_free(m, x.levels);
     hd__arr_free(m, x.joined);
+    return status;
+}
+
+/* =============================================================================== >>provider
+   A dump gathers copies of what providers say, then is written whole. What a failing provider said is cut
+   off again: all of it stands at the ends of arrays. */
+
+struct hd_memory_dump {
+    hd_memory_dump_manager *manager;
+    hd__arena arena;
+    hd_detail detail;
+    hd_scalar *scalars;          /* stb_ds arrays */
+    hd_heap *heaps;              /* their breakdowns are the dump's */
+    hd__index names;             /* scalars by allocator and name */
+    uint64_t seed;
+    hd_memory overhead;
+    hd_error error;              /* the first of an add_ call, since the provider was asked */
+};
+
+typedef struct hd__registration {
+    const hd_memory_dump_provider *provider;
+    uint32_t failures;           /* in a row */
+} hd__registration;
+
+struct hd_memory_dump_manager {
+    hd__mem mem;
+    hd_memory_dump_manager_desc desc;
+    hd__mutex lock;
+    hd_chrome_writer *writer;
+    hd__registration *providers; /* stb_ds array */
+    bool profiling, ticking;
+    uint64_t dumps;              /* ids given */
+    uint64_t due_us, periods;
+    hd_memory_dump dump;
+    const hd_memory_dump_manager *outer; /* that its caller is inside of */
+};
+
+/* The manager that the calling thread is inside of. */
+static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__managing;
+
+static hd_status hd__manager_enter(hd_memory_dump_manager *m, hd_error *err) {
+    if (hd__managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+    hd__lock(&m->lock);
+    m->outer = hd__managing;
+    hd__managing = m;
+    return HD_OK;
+}
+
+static void hd__manager_leave(hd_memory_dump_manager *m) {
+    hd__managing = m->outer;
+    hd__unlock(&m->lock);
+}
+
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer_desc writer;
+    hd_memory_dump_manager *m;
+    if (!desc || !desc->out.write) {
+        hd__fail(err, HD_INVALID, "an output for the trace expected");
+        return NULL;
+    }
+    m = (hd_memory_dump_manager *)hd__calloc(&mem, 1, sizeof *m);
+    if (!m) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(&writer, 0, sizeof writer);
+    writer.options = desc->options;
+    writer.options.progress = NULL;
+    writer.interruptible = desc->interruptible;
+    m->writer = hd_chrome_writer_create(&writer, desc->out, err);
+    if (!m->writer) {
+        hd__cfree(&mem, m, 1, sizeof *m);
+        return NULL;
+    }
+    m->mem = mem;
+    m->desc = *desc;
+    if (!m->desc.pid) m->desc.pid = 1;
+    if (!m->desc.detailed_every) m->desc.detailed_every = 8;
+    m->dump.manager = m;
+    m->dump.seed = hd__seed();
+    hd__mutex_init(&m->lock);
+    return m;
+}
+
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
+    hd__mem mem;
+    if (!m) return;
+    hd_chrome_writer_free(m->writer);
+    hd__arr_free(&m->mem, m->providers);
+    hd__mutex_free(&m->lock);
+    mem = m->mem;
+    hd__cfree(&mem, m, 1, sizeof *m);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd_chrome_writer_finish(m->writer, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+static size_t hd__manager_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
+    size_t i = 0;
+    while (i < hd__len(m->providers) && m->providers[i].provider != provider) i++;
+    return i;
+}
+
+static hd_status hd__manager_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
+                                      hd_error *err) {
+    hd__registration fresh;
+    if (!provider->on_memory_dump)
+        return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
+    if (hd__manager_find(m, provider) < hd__len(m->providers))
+        return hd__fail(err, HD_INVALID, "provider %s is registered already",
+                        provider->name ? provider->name : "");
+    fresh.provider = provider;
+    fresh.failures = 0;
+    if (!hd__push(&m->mem, m->providers, fresh)) return hd__no_memory(&m->mem, err);
+    if (m->profiling && provider->on_heap_profiling_enabled)
+        provider->on_heap_profiling_enabled(provider->user, true);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_register(m, provider, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *m,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err) {
+    size_t i, n;
+    HD__TRY(hd__manager_enter(m, err));
+    i = hd__manager_find(m, provider);
+    n = hd__len(m->providers);
+    if (i < n) {
+        memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
+        hd__set_len(m->providers, n - 1);
+    }
+    hd__manager_leave(m);
+    return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
+}
+
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
+                                              const hd_memory_dump_provider *provider) {
+    bool entered = !hd__manager_enter(m, NULL);
+    size_t i = hd__manager_find(m, provider);
+    bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
+    if (entered) hd__manager_leave(m);
+    return asks;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *m, bool enabled,
+                                                                 hd_error *err) {
+    HD__TRY(hd__manager_enter(m, err));
+    if (m->profiling != enabled) {
+        m->profiling = enabled;
+        for (size_t i = 0; i < hd__len(m->providers); i++) {
+            const hd_memory_dump_provider *p = m->providers[i].provider;
+            if (p->on_heap_profiling_enabled) p->on_heap_profiling_enabled(p->user, enabled);
+        }
+    }
+    hd__manager_leave(m);
+    return HD_OK;
+}
+
+static uint64_t hd__scalar_hash(uint64_t seed, const hd_scalar *s) {
+    const char *allocator = s->allocator ? s->allocator : "";
+    return hd__hash_bytes(hd__hash_bytes(seed, allocator, strlen(allocator)), s->name, strlen(s->name));
+}
+
+static uint64_t hd__scalar_rehash(const void *owner, uint32_t i) {
+    const hd_memory_dump *d = (const hd_memory_dump *)owner;
+    return hd__scalar_hash(d->seed, &d->scalars[i]);
+}
+
+/* A copy; NULL stays NULL. */
+static bool hd__memory_dump_copy(hd_memory_dump *d, const char **text) {
+    if (*text) *text = hd__arena_str(&d->manager->mem, &d->arena, hd_cstr(*text));
+    else return true;
+    return *text != NULL;
+}
+
+static hd_status hd__memory_dump_scalar(hd_memory_dump *d, hd_scalar s) {
+    hd__mem *m = &d->manager->mem;
+    size_t n = hd__len(d->scalars), probe = 0;
+    uint64_t hash;
+    uint32_t i;
+    if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
+    hash = hd__scalar_hash(d->seed, &s);
+    while ((i = hd__index_next(&d->names, hash, &probe)) != HD_NONE)
+        if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
+            return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
+                            s.allocator ? s.allocator : "the process");
+    if (!hd__memory_dump_copy(d, &s.allocator) || !hd__memory_dump_copy(d, &s.name) ||
+        !hd__memory_dump_copy(d, &s.units) || !hd__memory_dump_copy(d, &s.text) ||
+        !hd__room(m, d->scalars, 1) ||
+        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__scalar_rehash, d))
+        return hd__no_memory(m, &d->error);
+    stbds_arrput(d->scalars, s);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *units, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = units;
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *text) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = "";
+    s.text = text ? text : "";
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.name = name;
+    s.units = "bytes";
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory) {
+    hd__sum(&d->overhead.reserved, memory.reserved);
+    hd__sum(&d->overhead.resident, memory.resident);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap) {
+    hd__mem *m = &d->manager->mem;
+    const hd_memory_dump_manager_desc *desc = &d->manager->desc;
+    hd_breakdown *breakdown;
+    hd_heap own;
+    hd_options options = desc->options;
+    memset(&own, 0, sizeof own);
+    own.allocator = heap->allocator ? heap->allocator : "malloc";
+    own.sample_bytes = heap->sample_bytes;
+    options.progress = NULL;
+    if (d->detail == HD_LIGHT)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
+    if (!heap->breakdown == !heap->profile)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
+                        own.allocator);
+    if (hd__heap_axes(heap) > 2)
+        return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
+                        own.allocator);
+    for (size_t i = 0; i < hd__len(d->heaps); i++)
+        if (!strcmp(d->heaps[i].allocator, own.allocator))
+            return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
+    if (!hd__memory_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
+        return hd__no_memory(m, &d->error);
+    HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
+    own.breakdown = breakdown;
+    stbds_arrput(d->heaps, own);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options) {
+    hd_profile *profile;
+    hd_heap heap;
+    hd_recorder_stats stats;
+    hd_status status;
+    memset(&heap, 0, sizeof heap);
+    heap.allocator = allocator;
+    heap.sample_bytes = rec->sample_bytes;
+    HD__TRY(hd_recorder_snapshot(rec, options, &profile, &d->error));
+    heap.profile = profile;
+    status = hd_memory_dump_add_heap(d, &heap);
+    hd_profile_free(profile);
+    hd_recorder_get_stats(rec, &stats);
+    return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
+}
+
+/* Takes what was added after there were this many. */
+static void hd__memory_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
+    hd__mem *m = &d->manager->mem;
+    for (size_t i = heaps; i < hd__len(d->heaps); i++)
+        hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
+    hd__set_len(d->heaps, heaps);
+    hd__set_len(d->scalars, scalars);
+    hd__index_free(m, &d->names);
+}
+
+static void hd__memory_dump_clear(hd_memory_dump *d) {
+    hd__mem *m = &d->manager->mem;
+    hd__memory_dump_cut(d, 0, 0);
+    hd__arr_free(m, d->scalars);
+    hd__arr_free(m, d->heaps);
+    hd__arena_free(m, &d->arena);
+    memset(&d->overhead, 0, sizeof d->overhead);
+}
+
+static void hd__manager_warn(hd_memory_dump_manager *m, const hd__registration *r, const hd_error *why) {
+    hd_error warning;
+    if (!m->desc.options.warning) return;
+    hd__fail(&warning, why->status ? why->status : HD_INVALID, "provider %s failed%s%s%s",
+             r->provider->name ? r->provider->name : "", why->status ? ": " : "",
+             why->status ? why->message : "",
+             r->failures == HD_PROVIDER_FAILURES ? "; it is asked no more" : "");
+    m->desc.options.warning(m->desc.options.user, &warning);
+}
+
+/* One provider's part, or nothing. */
+static hd_status hd__manager_ask(hd_memory_dump_manager *m, hd__registration *r, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    size_t scalars = hd__len(d->scalars), heaps = hd__len(d->heaps);
+    hd_memory overhead = d->overhead;
+    memset(&d->error, 0, sizeof d->error);
+    if (r->provider->on_memory_dump(r->provider->user, d->detail, d) && !d->error.status) {
+        r->failures = 0;
+        return HD_OK;
+    }
+    r->failures++;
+    hd__manager_warn(m, r, &d->error);
+    d->overhead = overhead;
+    hd__memory_dump_cut(d, scalars, heaps);
+    for (uint32_t i = 0; i < scalars; i++)
+        if (!hd__index_add(&m->mem, &d->names, hd__scalar_rehash(d, i), i, hd__scalar_rehash, d))
+            return hd__no_memory(&m->mem, err);
+    return HD_OK;
+}
+
+/* What tracing takes. A provider that says so itself is believed. */
+static hd_status hd__manager_overhead(hd_memory_dump_manager *m, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    uint64_t own = m->mem.used + hd_chrome_writer_memory(m->writer);
+    hd_status status;
+    if (!d->overhead.reserved && !d->overhead.resident) return HD_OK;
+    hd__sum(&d->overhead.reserved, own);
+    hd__sum(&d->overhead.resident, own);
+    memset(&d->error, 0, sizeof d->error);
+    status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "size", "bytes", d->overhead.reserved);
+    if (!status)
+        status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
+                                           d->overhead.resident);
+    if (status == HD_INVALID) return HD_OK; /* said already */
+    if (status && err) *err = d->error;
+    return status;
+}
+
+static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
+                                   hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    hd_chrome_dumps dumps;
+    char id[24], digits[20], *at = hd__digits(digits, m->dumps + 1, 16);
+    size_t length = (size_t)(digits + 20 - at);
+    memcpy(id, "0x", 2);
+    memcpy(id + 2, at, length);
+    id[2 + length] = 0;
+    for (size_t i = 0; i < hd__len(d->heaps); i++) {
+        d->heaps[i].pid = m->desc.pid;
+        d->heaps[i].process = m->desc.process;
+        d->heaps[i].dump = id;
+        d->heaps[i].time_us = time_us;
+    }
+    for (size_t i = 0; i < hd__len(d->scalars); i++) {
+        d->scalars[i].pid = m->desc.pid;
+        d->scalars[i].process = m->desc.process;
+        d->scalars[i].dump = id;
+        d->scalars[i].time_us = time_us;
+    }
+    memset(&dumps, 0, sizeof dumps);
+    dumps.heaps = d->heaps;
+    dumps.heap_count = hd__len(d->heaps);
+    dumps.scalars = d->scalars;
+    dumps.scalar_count = hd__len(d->scalars);
+    dumps.detail = d->detail;
+    dumps.trigger = trigger;
+    if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
+    HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
+    m->dumps++;
+    return HD_OK;
+}
+
+static hd_status hd__manager_gather(hd_memory_dump_manager *m, hd_error *err) {
+    const hd_options *o = &m->desc.options;
+    size_t n = hd__len(m->providers);
+    for (size_t i = 0; i < n; i++) {
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (m->providers[i].failures < HD_PROVIDER_FAILURES)
+            HD__TRY(hd__manager_ask(m, &m->providers[i], err));
+    }
+    return hd__manager_overhead(m, err);
+}
+
+static hd_status hd__manager_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
+                                  const char *trigger, hd_error *err) {
+    hd_status status;
+    m->dump.detail = detail;
+    status = hd__manager_gather(m, err);
+    if (!status) status = hd__manager_write(m, time_us, trigger, err);
+    hd__memory_dump_clear(&m->dump);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_dump(m, detail, time_us, NULL, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+/* Periods that passed without a call are not made up for. */
+static hd_status hd__manager_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+    uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
+    hd_detail detail;
+    if (!m->ticking) m->due_us = time_us;
+    m->ticking = true;
+    detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;
+    m->due_us += (passed + 1) * period;
+    if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* past the end of the clock */
+    return hd__manager_dump(m, detail, time_us, "periodic_interval", err);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
+                                                   hd_error *err) {
+    hd_status status = HD_OK;
+    if (!m->desc.period_us) return HD_OK;
+    HD__TRY(hd__manager_enter(m, err));
+    if (!m->ticking || time_us >= m->due_us) status = hd__manager_tick(m, time_us, err);
+    hd__manager_leave(m);
     return status;
 }
 
