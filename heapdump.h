@@ -898,19 +898,6 @@ typedef struct hd_scalar {
     const char *text;            /* a string attribute's value, else NULL */
 } hd_scalar;
 
-/* A value that a dump gives beside its heaps. Strings may be NULL but for `name`, and are borrowed. */
-typedef struct hd_scalar {
-    uint64_t pid;
-    const char *process;
-    const char *dump;
-    uint64_t time_us;
-    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
-    const char *name;            /* "size", "resident_set_bytes" */
-    const char *units;           /* "bytes", "objects" or NULL */
-    uint64_t value;
-    const char *text;            /* a string attribute's value, else NULL */
-} hd_scalar;
-
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
     HD_LIGHT                     /* scalars: cheap, for often */
@@ -4324,7 +4311,7 @@ static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *he
     const hd_rows *from = &view->entries;
     uint8_t *listed = (uint8_t *)hd__arena_take(m, arena, from->count, 1);
     hd_rows changed = *from;
-    hd__parts parts;
+    hd__parts parts = { NULL, NULL, NULL, NULL };
     if (!listed) return hd__no_memory(m, err);
     for (uint32_t i = 0; i < from->count; i++)
         listed[i] = inside[hd__entry_node(view, i, axis)] == (kind != HD__DROP);
@@ -8507,7 +8494,7 @@ static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
 }
 
 /* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
-static hd_status hd__chrome_totals(hd__chrome_in *x, hd__token token) {
+static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
     uint32_t depth = x->pull.depth, group = HD_NONE;
     bool ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
@@ -8548,7 +8535,7 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
                 else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
-                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
