@@ -808,6 +808,18 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
+/* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
+   types are above all that the trace has, so that nothing in it gets another meaning. An array that a
+   crashed writer left open is closed. What the trace has of a process already makes a difference to the
+   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
+   bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
+   traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
+   viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and when the trace's ids pass 2^52.
+   What was written until then is of no use. Cost: about that of reading the trace. */
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err);
+
 /* =============================================================================== >>provider
    Chromium's flow of a memory dump: parts of a program that know about memory register as providers with
    a manager; it asks each for its part, and writes what they say as a dump into a trace. Any thread may
@@ -5535,15 +5547,15 @@ static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "c
 
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
-typedef struct hd__ids {
+typedef struct hd__told {
     hd__tree tree;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
-} hd__ids;
+} hd__told;
 
 typedef struct hd__writer_process {
     uint64_t pid;
     bool named, v1, v2;          /* what the trace told of it so far */
-    hd__ids axis[2];
+    hd__told axis[2];
     hd__strings dumps;           /* their ids */
     hd__strings strings;         /* heaps_v2: names */
     uint32_t *string_id;         /* stb_ds array */
@@ -5692,7 +5704,7 @@ static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process
     uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
-        hd__ids *d = &p->axis[a];
+        hd__told *d = &p->axis[a];
         d->tree.seed = p->strings.seed;
         HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
@@ -5773,7 +5785,7 @@ static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const c
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
     hd_json *j = &w->json;
     if (p->named || !name) return;
     p->named = true;
@@ -5785,11 +5797,11 @@ static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const ch
 
 /* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
    of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__chrome_dictionary_out(hd_chrome_writer *w, hd__writer_process *p, bool types,
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
                                            hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
-    hd__ids *d = &p->axis[types];
+    hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
     size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
     if (told == n && told > 1) return HD_OK;
@@ -5850,7 +5862,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
-        hd__ids *d = &p->axis[a];
+        hd__told *d = &p->axis[a];
         size_t n = hd__len(d->tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
@@ -5858,7 +5870,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     return true;
 }
 
-static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__ids *d, uint32_t node) {
+static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__told *d, uint32_t node) {
     return node ? w->first + d->v2_id[node] : 0;
 }
 
@@ -5885,7 +5897,7 @@ static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, 
 static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
                            size_t told) {
     hd_json *j = &w->json;
-    const hd__ids *d = &p->axis[axis];
+    const hd__told *d = &p->axis[axis];
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
         uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
@@ -5954,7 +5966,7 @@ static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const
     return HD_OK;
 }
 
-static void hd__chrome_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+static void hd__write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
                                  const char *text) {
     hd_json_key(j, name), hd_json_object(j);
     hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
@@ -5967,7 +5979,7 @@ static void hd__chrome_attribute(hd_json *j, const char *name, const char *units
 
 /* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
    which is what the viewer shows, the heap's where no scalar gives one. */
-static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+static void hd__write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
                                   const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
@@ -5984,13 +5996,13 @@ static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const ui
         hd_json_key(j, "attrs"), hd_json_object(j);
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
-            hd__chrome_attribute(j, "size", "bytes",
+            hd__write_attribute(j, "size", "bytes",
                                  heap->breakdown ? heap->breakdown->entries.bytes[0]
                                                  : heap->profile->total_bytes, NULL);
         }
         for (; k < end; k++) {
             const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
-            hd__chrome_attribute(j, s->name, s->units, s->value, s->text);
+            hd__write_attribute(j, s->name, s->units, s->value, s->text);
         }
         hd_json_end(j), hd_json_end(j);
         i += order <= 0;
@@ -5998,7 +6010,7 @@ static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const ui
     hd_json_end(j);
 }
 
-static void hd__chrome_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+static void hd__write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
     hd_json_key(j, "process_totals"), hd_json_object(j);
     for (size_t k = 0; k < m; k++) {
         const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
@@ -6029,8 +6041,8 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
     hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
-    if (totals > heaps) hd__chrome_totals(j, d, order + heaps, totals - heaps);
-    if (heaps || totals < n) hd__chrome_allocators(j, d, order, heaps, order + totals, n - totals);
+    if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
         for (size_t i = 0; i < heaps; i++) {
@@ -6055,14 +6067,14 @@ static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dum
     bool v1 = false;
     HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        hd__chrome_name(w, p, hd__label_of(d, order[i]).process);
+        hd__write_name(w, p, hd__label_of(d, order[i]).process);
         if (order[i] >= d->heap_count) continue;
         v1 |= d->heaps[order[i]].breakdown != NULL;
         HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
     }
     p->v1 |= v1;
-    if (v1) HD__TRY(hd__chrome_dictionary_out(w, p, false, err));
-    if (v1 && w->interruptible) HD__TRY(hd__chrome_dictionary_out(w, p, true, err));
+    if (v1) HD__TRY(hd__write_dictionary(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__write_dictionary(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
         hd__label x = hd__label_of(d, order[i]);
         for (k = i + 1; k < n; k++) {
@@ -6177,7 +6189,7 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
 /* Types that were not told of where they were used. */
 static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
     for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
-        if (w->processes[i].v1) w->status = hd__chrome_dictionary_out(w, &w->processes[i], true, err);
+        if (w->processes[i].v1) w->status = hd__write_dictionary(w, &w->processes[i], true, err);
     return w->status;
 }
 
@@ -6439,21 +6451,21 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
    at the end, HD__T_ERROR on failure. */
-static hd__token hd__chrome_member(hd__chrome_in *x, hd_str *key, char copy[64]) {
-    hd__token token = hd__pull_next(&x->pull);
+static hd__token hd__pull_member(hd__pull *p, hd_str *key, char copy[64]) {
+    hd__token token = hd__pull_next(p);
     if (token != HD__T_KEY) return token;
-    if (!hd__pull_key(&x->pull, key)) return HD__T_ERROR;
+    if (!hd__pull_key(p, key)) return HD__T_ERROR;
     if (key->len > 64) key->len = 64;
     if (key->len) memcpy(copy, key->data, key->len);
     key->data = copy;
-    return hd__pull_next(&x->pull);
+    return hd__pull_next(p);
 }
 
 #define HD__MEMBERS(x, key, token)                                           \
     char key##_text[64];                                                     \
     hd_str key;                                                              \
     hd__token token;                                                         \
-    while ((token = hd__chrome_member((x), &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+    while ((token = hd__pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
 
 static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
     return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
@@ -7308,6 +7320,350 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    return status;
+}
+
+/* Adding to a trace. --------------------------------------------------------------------------
+   The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
+   it has to know of them: which ids are taken, and whether a dump of ours is there already. */
+
+typedef struct hd__add {
+    hd__pull pull;
+    hd_in in;
+    const hd_options *options;
+    hd_chrome_writer w;
+    const hd_chrome_dumps *dumps;
+    const uint32_t *order;       /* of heaps and scalars, by pid and dump */
+    size_t count;
+    char *id;                    /* of the event at hand */
+    size_t id_room;              /* longer ids are none of ours */
+    uint64_t written;            /* bytes of the input */
+    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__HELD */
+    size_t held_size;
+    uint64_t events;
+    bool inserted;
+} hd__add;
+
+#define HD__HELD (2 * (size_t)HD__READER_BUFFER)
+/* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
+#define HD__IDS_END ((uint64_t)1 << 52)
+
+/* Copies the input up to an offset that the parser is not past. */
+static void hd__add_copy(hd__add *a, uint64_t to) {
+    size_t n = (size_t)(to - a->written);
+    if (!a->in.read) {
+        hd__sink_put(&a->w.json.sink, (const char *)a->in.data + a->written, n);
+    } else {
+        hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
+        a->held_size -= n;
+        memmove(a->held, a->held + n, a->held_size);
+    }
+    a->written = to;
+}
+
+/* The parser needs more, and does not need what was before its window. */
+static int64_t hd__add_read(void *user, void *buffer, size_t capacity) {
+    hd__add *a = (hd__add *)user;
+    int64_t n;
+    hd__add_copy(a, a->pull.r.base);
+    n = a->in.read(a->in.user, buffer, capacity);
+    if (n <= 0 || (uint64_t)n > capacity || (size_t)n > HD__HELD - a->held_size) return n ? -1 : 0;
+    memcpy(a->held + a->held_size, buffer, (size_t)n);
+    a->held_size += (size_t)n;
+    return n;
+}
+
+static hd_status hd__add_progress(hd__add *a) {
+    const hd_options *o = a->options;
+    const hd__reader *r = &a->pull.r;
+    uint64_t offset = hd__reader_offset(r);
+    if (!a->in.read) hd__add_copy(a, offset);
+    if (a->w.json.sink.status) return hd__writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
+    if (o->progress && !o->progress(o->user, offset, a->in.read ? HD_UNKNOWN : a->in.size))
+        return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
+    return HD_OK;
+}
+
+static void hd__add_taken(hd__add *a, uint64_t id) {
+    if (id < HD__IDS_END && id >= a->w.first) a->w.first = id + 1;
+}
+
+/* A number, or one in a string; false for anything else. */
+static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
+    hd__number number;
+    hd_str s;
+    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__parse_u64(s, 10, value);
+    if (token != HD__T_NUMBER) {
+        hd__pull_skip(&a->pull, token);
+        return false;
+    }
+    hd__pull_number(&a->pull, &number);
+    s.data = number.text;
+    s.len = number.len;
+    return hd__parse_decimal(s, value);
+}
+
+/* {"0":...,"1":...} */
+static void hd__add_dictionary(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_OBJECT) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    {
+        HD__MEMBERS(a, key, value) {
+            if (hd__parse_u64(key, 10, &id)) hd__add_taken(a, id);
+            hd__pull_skip(&a->pull, value);
+        }
+    }
+}
+
+/* [{"id":1,...},...] */
+static void hd__add_map(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_ARRAY) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    while ((token = hd__pull_next(&a->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        if (token != HD__T_OBJECT) {
+            hd__pull_skip(&a->pull, token);
+            continue;
+        }
+        {
+            HD__MEMBERS(a, key, value) {
+                if (!hd__is(key, "id")) hd__pull_skip(&a->pull, value);
+                else if (hd__add_number(a, value, &id)) hd__add_taken(a, id);
+            }
+        }
+    }
+}
+
+/* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
+static void hd__add_args(hd__add *a) {
+    static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
+    uint32_t level = 0;
+    hd_str key;
+    char text[64];
+    for (;;) {
+        hd__token token = hd__pull_member(&a->pull, &key, text);
+        if (token == HD__T_ERROR) return;
+        if (token == HD__T_CLOSE) {
+            if (!level--) return;
+        } else if (level == 3) {
+            hd__add_map(a, token);
+        } else if (token == HD__T_OBJECT && hd__is(key, levels[level])) {
+            level++;
+        } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
+            hd__add_dictionary(a, token);
+        } else {
+            hd__pull_skip(&a->pull, token);
+        }
+    }
+}
+
+/* The id of an event, kept as far as ours go. */
+static void hd__add_id(hd__add *a, hd__token token) {
+    hd_str s;
+    hd__number number;
+    *a->id = 0;
+    if (token == HD__T_STRING) {
+        bool ok;
+        a->pull.keep = a->id_room - 1;
+        ok = hd__pull_string(&a->pull, &s);
+        a->pull.keep = SIZE_MAX;
+        if (!ok) return;
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&a->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    } else {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    if (s.len >= a->id_room) s.len = a->id_room - 1;
+    if (s.len) memcpy(a->id, s.data, s.len);
+    a->id[s.len] = 0;
+}
+
+/* Whether the dump of that pid and id is among ours. */
+static bool hd__add_has(const hd__add *a, uint64_t pid, const char *id) {
+    size_t low = 0, high = a->count;
+    hd__label l, sought;
+    memset(&sought, 0, sizeof sought);
+    sought.pid = pid;
+    sought.dump = id;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order;
+        l = hd__label_of(a->dumps, a->order[middle]);
+        order = hd__compare_dumps(&sought, &l);
+        if (!order) return true;
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return false;
+}
+
+static hd_status hd__add_event(hd__add *a) {
+    hd__pull *p = &a->pull;
+    uint64_t offset = p->token_offset, pid = 0;
+    bool known = false, memory = false;
+    *a->id = 0;
+    {
+        HD__MEMBERS(a, key, token) {
+            hd_str s;
+            if (hd__is(key, "ph") && token == HD__T_STRING) {
+                if (!hd__pull_key(p, &s)) return p->status;
+                memory = s.len == 1 && *s.data == 'v';
+            } else if (hd__is(key, "pid")) {
+                known = hd__add_number(a, token, &pid);
+            } else if (hd__is(key, "id")) {
+                hd__add_id(a, token);
+            } else if (hd__is(key, "id2") && token == HD__T_OBJECT) {
+                HD__MEMBERS(a, scope, value) hd__add_id(a, value);
+            } else if (hd__is(key, "args") && token == HD__T_OBJECT) {
+                hd__add_args(a);
+            } else {
+                hd__pull_skip(p, token);
+            }
+        }
+    }
+    if (p->status) return p->status;
+    if (!memory || !known || !*a->id || !hd__add_has(a, pid, a->id)) return HD_OK;
+    return hd__fail_at(p->err, HD_INVALID, offset, hd__reader_line(&p->r, offset),
+                       "the trace has a dump %s of pid %u already", a->id, pid);
+}
+
+/* JSON, but not a trace as we know them. */
+static hd_status hd__add_fail(hd__add *a, const char *sentence) {
+    hd__pull *p = &a->pull;
+    return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd__reader_line(&p->r, p->token_offset), "%s",
+                       sentence);
+}
+
+/* At the end of the array of events, `more`: after one without a comma. */
+static hd_status hd__add_insert(hd__add *a, uint64_t offset, bool more) {
+    hd_json *j = &a->w.json;
+    if (a->w.first >= HD__IDS_END - HD_NONE - HD_NONE)
+        return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace has ids up to %u, which leaves none",
+                        a->w.first - 1);
+    hd__add_copy(a, offset);
+    a->inserted = true;
+    if (!a->count) return HD_OK;
+    for (int k = 0; k < HD__IDS; k++) a->w.next_v2[k] = a->w.first == 0;
+    j->depth = 1;
+    j->state[1] = (uint8_t)(HD__W_ARRAY | (more ? HD__W_MORE : 0));
+    HD__TRY(hd_chrome_writer_add(&a->w, a->dumps, a->pull.err));
+    hd_json_newline(j);
+    hd__json_break(j);
+    return HD_OK;
+}
+
+static hd_status hd__add_events(hd__add *a) {
+    hd__pull *p = &a->pull;
+    hd__token token;
+    bool any = false;
+    if (a->inserted) return hd__add_fail(a, "traceEvents for the second time");
+    while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
+        if (token == HD__T_ERROR) return p->status;
+        any = true;
+        if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
+        else if (!hd__pull_skip(p, token)) return p->status;
+        if (++a->events % 1024 == 0) HD__TRY(hd__add_progress(a));
+    }
+    if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
+    /* A crashed writer left the array open; it is whole from now on. */
+    HD__TRY(hd__add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
+    hd__sink_put(&a->w.json.sink, "]\n", 2);
+    return HD_OK;
+}
+
+/* Byte order mark, then an object or an array. */
+static hd_status hd__add_root(hd__add *a) {
+    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
+    hd__pull *p = &a->pull;
+    hd__reader *r = &p->r;
+    hd__token token;
+    for (size_t i = 0; i < sizeof mark; i++) {
+        if (r->at == r->end && !hd__reader_fill(r)) break;
+        if (!i && *r->at == 0x1f)
+            return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
+        if (*r->at != mark[i]) break;
+        r->at++;
+    }
+    token = hd__pull_next(p);
+    if (token == HD__T_ARRAY) {
+        HD__TRY(hd__add_events(a));
+    } else if (token == HD__T_OBJECT) {
+        HD__MEMBERS(a, key, value) {
+            if (!hd__is(key, "traceEvents")) hd__pull_skip(p, value);
+            else if (value != HD__T_ARRAY) return hd__add_fail(a, "traceEvents: an array expected");
+            else HD__TRY(hd__add_events(a));
+        }
+        if (p->status) return p->status;
+        if (!a->inserted) return hd__add_fail(a, "a trace expected, an object without traceEvents found");
+    } else {
+        return p->status ? p->status : hd__add_fail(a, "a trace expected: an object or an array");
+    }
+    while ((token = hd__pull_next(p)) != HD__T_END && token != HD__T_CUT)
+        if (token == HD__T_ERROR) return p->status;
+    hd__add_copy(a, hd__reader_offset(r));
+    if (hd__sink_flush(&a->w.json.sink)) return hd__writer_failed(&a->w, a->w.json.sink.status, p->err);
+    return HD_OK;
+}
+
+static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
+    hd__mem *m = &a->w.mem;
+    hd_in in = a->in;
+    hd_status status;
+    a->id_room = 2;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(hd__label_of(a->dumps, (uint32_t)i).dump);
+        order[i] = (uint32_t)i;
+        if (length + 2 > a->id_room) a->id_room = length + 2;
+    }
+    hd__sort(order, order + a->count, a->count, hd__label_by_name, a->dumps);
+    HD__TRY(hd__check_names(a->dumps, order, a->count, err));
+    a->order = order;
+    a->id = (char *)hd__realloc(m, NULL, 0, a->id_room);
+    if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
+    if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
+    if (in.read) in = hd_in_callback(hd__add_read, a);
+    status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
+    if (status) return status;
+    status = hd__add_root(a);
+    hd__pull_close(&a->pull);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err) {
+    hd__add a;
+    hd_chrome_writer_desc desc;
+    uint32_t *order;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&a, 0, sizeof a);
+    memset(&desc, 0, sizeof desc);
+    if (options) desc.options = *options;
+    HD__TRY(hd__check_heaps(dumps, err));
+    hd__writer_init(&a.w, &desc, out);
+    a.w.interruptible = true;    /* all types are known */
+    a.w.copy = false;
+    a.w.options.progress = NULL; /* it counts other things */
+    a.options = &desc.options;
+    a.in = trace;
+    a.dumps = dumps;
+    a.count = dumps->heap_count + dumps->scalar_count;
+    order = (uint32_t *)hd__calloc(&a.w.mem, a.count, 2 * sizeof *order);
+    if (!order) return hd__no_memory(&a.w.mem, err);
+    status = hd__add_run(&a, order, err);
+    hd__free(&a.w.mem, a.id, a.id_room);
+    hd__free(&a.w.mem, a.held, HD__HELD);
+    hd__cfree(&a.w.mem, order, a.count, 2 * sizeof *order);
+    hd__writer_release(&a.w);
     return status;
 }
 
