@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
     add(7, "outside of every scope");
     deep(5);
     heaps[0] = snapshot(1, "0x1", 1000000, "malloc", condense);
+    { HD_SCOPE("test", "Second"); add(3, "second"); } /* ids of two processes do not come in one order */
     heaps[1] = snapshot(2, "0x1", 1000000, "malloc", condense);
     { HD_SCOPE("test", "Later"); add((size_t)5 << 40, "huge"); add(0, "empty"); }
     heaps[2] = snapshot(1, "0x2", 2000000, "malloc", condense);
