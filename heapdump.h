@@ -446,6 +446,148 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out);
 
+/* Operations. Each takes heaps of either model and makes a new one that borrows nothing from them but the
+   names of axes; inputs stay as they are. What they make of profiles is exact. A breakdown does not say
+   what it does not list, so of breakdowns some results are bounds: each operation says which. */
+
+/* Frees the profile or breakdown of a heap that an operation made; its strings are not its own. */
+HEAPDUMP_API void hd_heap_release(hd_heap *heap);
+
+/* Adds the cells of `from` to those of `into`, nodes being the same when their paths are. The axes are
+   those of `into`, found in `from` by name: over an axis that `into` lacks cells are added up, on one that
+   `from` lacks they stand at the root. Exact, so that neither order nor grouping matters: equal sums, and
+   after hd_profile_sort equal arrays (of variances, which are rounded, all but the last bits). `into`
+   takes memory for what is new to it alone. On failure its cells are as they were. `from` may be `into`.
+   Cost: one pass over the nodes and cells of `from`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
+   HD_INVALID (two axes of one name; `into` was read from a file and takes no nodes). */
+HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
+/* Canonical order, as a breakdown's: nodes in preorder, siblings by name, cells by their nodes; nodes
+   without cells at or below them go. Equal profiles become equal arrays. Nodes have new numbers then.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT; the profile is as it was. */
+HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
+/* Adds up breakdowns. Listed is what any of them lists. One that does not list an entry adds nothing to it,
+   so entries that are not listed everywhere are lower bounds, and may be smaller than what is listed
+   below them; the total is exact. Axes are united by name: "backtrace", "type", then others by name; an
+   entry stands at the root of axes that its breakdown lacks. Neither order nor grouping matters: the same
+   arrays, but for the last bits of variances. Cost: a pass over all entries, then sorting the result;
+   memory follows the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID
+   (two axes of one name, no breakdown), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
+HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
+                                          const hd_options *options, hd_breakdown **out, hd_error *err);
+/* Either, for heaps: a sorted profile when all are profiles, else a breakdown, in which the profiles count
+   with all their entries. What labels all heaps share stays; strings are borrowed from the first. */
+HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
+                                hd_error *err);
+
+/* Says whether a node is meant, by its name. Called once per node of an axis that rows stand at or below,
+   but for the root. */
+typedef bool (*hd_match_fn)(void *user, hd_str name);
+
+/* What stands at or below a node of `axis` that matches (keep), or all the rest (!keep). Of breakdowns:
+   an entry above matching ones becomes what the outermost of those listed below it add up to, a lower
+   bound; dropped, it loses that, which leaves an upper bound. Keeping and dropping add up to the whole.
+   Cost: a pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
+                                 const hd_options *options, hd_heap *out, hd_error *err);
+/* Paths of `axis` start at their outermost matching node, several occurrences merged; what is below none
+   is dropped. Of breakdowns: sizes at and below matching nodes are lower bounds where an occurrence is
+   not listed, and so are those of the root. Cost and errors: as above, and HD_OVERFLOW. */
+HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                                 const hd_options *options, hd_heap *out, hd_error *err);
+/* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
+   there on being left out; "<self>" counts to the node above it. Inverted again it is as it was. Makes a
+   profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth). Errors: as
+   above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
+#define HD_INVERT_MAX 512
+HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
+                                 hd_error *err);
+/* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
+   with what it holds beyond its listed children. That is never negative in a breakdown of one heap (of a
+   merged one, a negative rest is taken for 0). A node's own bytes ("<self>", which is not a node of the
+   result) and what is not listed below it are not told apart. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW, HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
+                                                 const hd_options *options, hd_profile **out, hd_error *err);
+
+/* How an entry changed: one of the first four, or none of them when its size did not. */
+enum {
+    HD_DIFF_NEW = 1,             /* nothing before, something after */
+    HD_DIFF_GONE = 2,
+    HD_DIFF_GROWN = 4,
+    HD_DIFF_SHRUNK = 8,
+    HD_DIFF_BOUND = 16,          /* a breakdown does not list it: taken for 0 there, but it may be as much
+                                    as <other> of the entry above it */
+    HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
+};
+
+/* Two heaps side by side: the same nodes, in canonical order, entry 0 the total. Read only. */
+typedef struct hd_diff {
+    hd_axis axis[HD_MAX_AXES];
+    hd_rows before, after;       /* of the same nodes; share the node column */
+    const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
+    const uint8_t *flags;        /* HD_DIFF_ */
+} hd_diff;
+
+/* Compares two heaps of any kinds, nodes being the same when their paths are; axes as hd_breakdown_merge has
+   them. The cut-off applies to how much changed. Of two profiles that is gross change, the sum of what
+   every cell below changed by, so that 100 more here and 100 less there are not lost in a sum of 0; if
+   either is a breakdown, it is the largest change of an entry that is listed there or below. What did
+   not change is not listed; the total is. Cost: a merge, then hd_export's of the result. Errors: as
+   hd_merge and hd_export. */
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err);
+HEAPDUMP_API void hd_diff_free(hd_diff *diff);
+
+/* One line of a diff's tree, as in hd_tree_row. */
+typedef struct hd_diff_row {
+    uint32_t depth, axis, entry; /* entry in `diff`; HD_NONE: <other> */
+    hd_str name;
+    uint64_t bytes[2], blocks[2]; /* before, after */
+    double variance[2];
+    unsigned flags;              /* HD_DIFF_ */
+    const hd_diff *diff;
+} hd_diff_row;
+
+/* Calls `row` for each line, the most changed child first, ties in canonical order, <other> last if it
+   changed. Otherwise as hd_tree. */
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err);
+/* The tree as text: change in bytes (with its standard error when the heaps are estimates), bytes before
+   and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
+   "gone" behind names, with "?" where that is only not listed. */
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out);
+
+typedef struct hd_top_options {
+    uint32_t axis;               /* whose names to list */
+    uint32_t count;              /* list that many; 0: all */
+    bool by_self;                /* largest self size first; otherwise largest total */
+    bool units;                  /* as in hd_tree_options */
+    hd_options options;
+} hd_top_options;
+
+/* A name wherever it stands on an axis: what is at nodes of that name (self), and what is at or below
+   them (total), counted once where the name is on one path several times. */
+typedef struct hd_top_row {
+    hd_str name;                 /* "<self>": what stands at the root itself */
+    uint64_t self_bytes, self_blocks, bytes, blocks;
+    double self_variance, variance;
+} hd_top_row;
+
+/* Calls `row` for each name, the largest first, ties by name. "<self>" counts to the node above it. Of a
+   breakdown: the same of hd_breakdown_axis_profile, so that self is an upper bound, what is not listed
+   further being in it, and total a lower one. Stops when `row` returns anything but HD_OK, and returns
+   that. Cost: a pass over nodes and cells, then sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW, HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
+                              hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
+/* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
+   estimates) and their shares of the heap, blocks, name. */
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
+
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
    tree that all threads share, so that a snapshot is a number, not a copy of a stack. The tracker
@@ -537,7 +679,7 @@ typedef struct hd_category {
 /* Remembers whether its begin pushed, and onto what, so that its end restores just that, also after
    a longjmp over inner scopes. */
 typedef struct hd_scope {
-    uint32_t session, depth;     /* private; zero: nothing was pushed */
+    uint32_t session, depth, top;  /* private; session 0: nothing was pushed */
 } hd_scope;
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
@@ -585,7 +727,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #define HD_SCOPE(category, name)                                                    \
     static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
     hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
-        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0 }
+        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0, 0 }
 #endif
 
 /* =============================================================================== >>register
@@ -738,15 +880,17 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
-   heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
-   arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
+   bare arrays and arrays that a crashed writer left open. Source: chromium-heap-dump-format,
+   AS-SHIPPED. */
 
-/* A value that a dump gives beside its heaps. Strings may be NULL but for `name`, and are borrowed. */
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
 typedef struct hd_scalar {
     uint64_t pid;
-    const char *process;
-    const char *dump;
-    uint64_t time_us;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
     const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
     const char *name;            /* "size", "resident_set_bytes" */
     const char *units;           /* "bytes", "objects" or NULL */
@@ -938,6 +1082,11 @@ HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
 /* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
+   last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -1645,6 +1794,38 @@ static void hd__sum_known(uint64_t *sum, uint64_t value) {
     else hd__sum(sum, value);
 }
 
+/* What is left of a whole; never less than nothing. */
+static uint64_t hd__less(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
+    return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
+}
+static double hd__less_variance(double whole, double part) { return whole > part ? whole - part : 0; }
+
+typedef struct hd__amount {
+    uint64_t bytes, blocks;
+    double variance;
+} hd__amount;
+
+static void hd__amount_add(hd__amount *to, hd__amount a) {
+    hd__sum(&to->bytes, a.bytes);
+    hd__sum_known(&to->blocks, a.blocks);
+    to->variance += a.variance;
+}
+
+static void hd__amount_take(hd__amount *from, hd__amount a) {
+    from->bytes = hd__less(from->bytes, a.bytes);
+    from->blocks = hd__less_known(from->blocks, a.blocks);
+    from->variance = hd__less_variance(from->variance, a.variance);
+}
+
+static hd__amount hd__amount_at(const hd_rows *rows, uint32_t row) {
+    hd__amount a;
+    a.bytes = rows->bytes[row];
+    a.blocks = rows->blocks[row];
+    a.variance = rows->variance[row];
+    return a;
+}
+
 /* Trees of names, and rows of their nodes: both found by hash. --------------------------------- */
 
 typedef struct hd__tree {
@@ -1653,6 +1834,7 @@ typedef struct hd__tree {
     hd_str *names;
     hd__index index;
     uint64_t seed;
+    hd__strings *copies;         /* of names; NULL where none are copied */
 } hd__tree;
 
 static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
@@ -1678,8 +1860,9 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
     if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
     if (copy) {
-        name.data = hd__arena_str(m, arena, name);
-        if (!name.data) return hd__no_memory(m, err);
+        uint32_t number = hd__strings_add(m, arena, t->copies, name);
+        if (number == HD_NONE) return hd__no_memory(m, err);
+        name = t->copies->strings[number];
     }
     if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
     stbds_arrput(t->parent, parent);
@@ -1748,6 +1931,19 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
     stbds_arrput(t->blocks, blocks);
     stbds_arrput(t->variance, 0.0);
     return HD_OK;
+}
+
+/* Takes back all rows from number n on. */
+static void hd__table_truncate(hd__table *t, uint32_t n) {
+    if (n >= hd__len(t->bytes) && n >= t->index.count) return;
+    hd__set_len(t->node, (size_t)n * t->axis_count);
+    hd__set_len(t->bytes, n);
+    hd__set_len(t->blocks, n);
+    hd__set_len(t->variance, n);
+    memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
+    t->index.count = n;
+    for (uint32_t i = 0; i < n; i++)
+        hd__index_place(t->index.slots, t->index.capacity, hd__table_rehash(t, i), i);
 }
 
 static void hd__table_free(hd__mem *m, hd__table *t) {
@@ -2651,6 +2847,7 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 struct hd_profile {
     hd__mem mem;
     hd__arena arena;
+    hd__strings names;           /* of all axes */
     hd__tree tree[HD_MAX_AXES];
     hd__table cells;
     uint64_t total_bytes, total_blocks, max_records;
@@ -2671,8 +2868,18 @@ static hd_profile *hd__profile_make(hd__mem *mem, uint32_t axis_count, uint64_t 
     p->mem = *mem;
     p->max_records = max_records;
     p->cells.axis_count = axis_count;
-    p->cells.seed = hd__seed();
+    p->cells.seed = p->names.seed = hd__seed();
     return p;
+}
+
+/* Names axis a, and gives it its root. */
+static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
+    uint32_t root;
+    p->tree[a].seed = p->cells.seed;
+    p->tree[a].copies = &p->names;
+    p->tree[a].name = name;
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false, &root,
+                          err);
 }
 
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err) {
@@ -2692,14 +2899,10 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
     p = hd__profile_make(&mem, axes, hd__records(&desc->limits));
     if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
     for (uint32_t a = 0; a < axes; a++) {
-        uint32_t root;
-        p->tree[a].seed = p->cells.seed;
-        p->tree[a].name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
-        if (hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false,
-                           &root, err)) {
-            hd_profile_free(p);
-            return NULL;
-        }
+        const char *name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
+        if (!hd__profile_axis_begin(p, a, name, err)) continue;
+        hd_profile_free(p);
+        return NULL;
     }
     return p;
 }
@@ -2709,6 +2912,7 @@ HEAPDUMP_API void hd_profile_free(hd_profile *p) {
     if (!p) return;
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__tree_free(&p->mem, &p->tree[a]);
     hd__table_free(&p->mem, &p->cells);
+    hd__strings_free(&p->mem, &p->names);
     hd__arena_free(&p->mem, &p->arena);
     mem = p->mem;
     hd__free(&mem, p, sizeof *p);
@@ -3161,9 +3365,10 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
     return status;
 }
 
-static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *rows, uint32_t *nodes,
-                               hd_error *err) {
-    hd__mem *m = &b->mem;
+/* The nodes that rows stand at or below, in canonical order: new axes, from the arena, and the rows'
+   nodes renumbered, into `nodes`. */
+static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
+                                uint32_t *nodes, bool copy_names, hd_axis *to, hd_error *err) {
     if (rows->count) memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t n = axes[a].node_count;
@@ -3171,7 +3376,7 @@ static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *r
         hd_status status;
         if (!map) return hd__no_memory(m, err);
         for (uint32_t i = 0; i < rows->count; i++) map[nodes[(size_t)i * rows->axis_count + a]] = 1;
-        status = hd__axis_order(m, &b->arena, &axes[a], map, map + n, true, &b->shown.axis[a], err);
+        status = hd__axis_order(m, arena, &axes[a], map, map + n, copy_names, &to[a], err);
         for (uint32_t i = 0; i < rows->count && !status; i++) {
             uint32_t *at = &nodes[(size_t)i * rows->axis_count + a];
             *at = map[*at];
@@ -3180,7 +3385,7 @@ static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *r
         HD__TRY(status);
     }
     rows->node = nodes;
-    return hd__breakdown_fill(m, &b->arena, &b->shown, *rows, err);
+    return HD_OK;
 }
 
 /* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
@@ -3193,7 +3398,10 @@ static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_bre
     memset(b, 0, sizeof *b);
     b->mem = mem;
     nodes = (uint32_t *)hd__calloc(&b->mem, size, sizeof *nodes);
-    status = nodes ? hd__seal_into(b, axes, &rows, nodes, err) : hd__no_memory(&b->mem, err);
+    status = nodes ? HD_OK : hd__no_memory(&b->mem, err);
+    if (!status)
+        status = hd__axes_order(&b->mem, &b->arena, axes, &rows, nodes, true, b->shown.axis, err);
+    if (!status) status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, rows, err);
     if (nodes) hd__cfree(&b->mem, nodes, size, sizeof *nodes);
     if (status) hd_breakdown_free(&b->shown);
     else *out = &b->shown;
@@ -3297,6 +3505,8 @@ typedef struct hd__export {
     uint32_t *sorted;
     hd__range *groups, *path;
     uint64_t splits;
+    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
+    hd__amount *sum[2];          /* stb_ds arrays, by entry */
 } hd__export;
 
 /* The ancestor of node x at `depth`, no deeper than x is. */
@@ -3414,10 +3624,21 @@ static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32
     return status;
 }
 
+/* What the cells of the entry listed last have on each side. */
+static bool hd__export_sums(hd__export *x, uint32_t low, uint32_t high) {
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        hd__amount sum = { 0, 0, 0 };
+        for (uint32_t i = low; i < high; i++) hd__amount_add(&sum, x->side[s][x->order[i]]);
+        if (!hd__push(&x->mem, x->sum[s], sum)) return false;
+    }
+    return true;
+}
+
 /* Breaks the entry of a range down along one axis: lists the children that pass, and puts those not
    listed before on the stack with their cells. */
 static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
     uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES], n, at;
+    size_t first = hd__len(x->groups);
     memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
     if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
     if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
@@ -3448,12 +3669,16 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         stbds_arrput(x->groups, group);
         c->id = group.low;       /* from here on: where the next of its cells goes */
     }
-    if (at == r.low || (n == 1 && at == r.high)) return HD_OK;
-    for (uint32_t i = r.low; i < r.high; i++) {
-        uint32_t k = x->child[i];
-        x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+    if (at == r.low) return HD_OK;
+    if (n > 1 || at < r.high) {
+        for (uint32_t i = r.low; i < r.high; i++) {
+            uint32_t k = x->child[i];
+            x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+        }
+        memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
     }
-    memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
+    for (size_t g = first; g < hd__len(x->groups); g++)
+        if (!hd__export_sums(x, x->groups[g].low, x->groups[g].high)) return hd__no_memory(&x->mem, err);
     return HD_OK;
 }
 
@@ -3475,6 +3700,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     }
     HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
     stbds_arrlast(x->out.variance) = variance;
+    if (!hd__export_sums(x, 0, n)) return hd__no_memory(m, err);
     memset(&all, 0, sizeof all);
     all.high = n;
     if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
@@ -3494,32 +3720,44 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     return HD_OK;
 }
 
+/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
+static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_error *err) {
+    x->mem = hd__mem_options(options);
+    if (cutoff) x->cutoff = *cutoff;
+    HD__TRY(hd__check_cutoff(&x->cutoff, err));
+    x->options = options;
+    x->cells = hd_profile_cells(profile);
+    x->out.axis_count = x->cells.axis_count;
+    x->out.seed = profile->cells.seed;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
+        hd_axis axis = hd_profile_axis(profile, a);
+        HD__TRY(hd__lattice_build(x, &axis, a, err));
+    }
+    return hd__export_run(x, err);
+}
+
+static void hd__export_free(hd__export *x) {
+    hd__table_free(&x->mem, &x->out);
+    hd__arr_free(&x->mem, x->candidates);
+    hd__arr_free(&x->mem, x->sorted);
+    hd__arr_free(&x->mem, x->groups);
+    hd__arr_free(&x->mem, x->path);
+    hd__arr_free(&x->mem, x->sum[0]);
+    hd__arr_free(&x->mem, x->sum[1]);
+    hd__arena_free(&x->mem, &x->arena);
+}
+
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
     hd_axis axes[HD_MAX_AXES];
     hd__export x;
-    hd_status status = HD_OK;
+    hd_status status;
     memset(&x, 0, sizeof x);
-    if (cutoff) x.cutoff = *cutoff;
-    HD__TRY(hd__check_cutoff(&x.cutoff, err));
-    x.mem = hd__mem_options(options);
-    x.options = options;
-    x.cells = hd_profile_cells(profile);
-    x.out.axis_count = x.cells.axis_count;
-    x.out.seed = profile->cells.seed;
-    for (uint32_t a = 0; a < x.cells.axis_count && !status; a++) {
-        hd_axis axis = hd_profile_axis(profile, a);
-        status = hd__lattice_build(&x, &axis, a, err);
-        axes[a] = x.axis[a].named;
-    }
-    if (!status) status = hd__export_run(&x, err);
+    status = hd__export_rows(&x, profile, cutoff, options, err);
+    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
     if (!status) status = hd__seal(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), out, err);
-    hd__table_free(&x.mem, &x.out);
-    hd__arr_free(&x.mem, x.candidates);
-    hd__arr_free(&x.mem, x.sorted);
-    hd__arr_free(&x.mem, x.groups);
-    hd__arr_free(&x.mem, x.path);
-    hd__arena_free(&x.mem, &x.arena);
+    hd__export_free(&x);
     return status;
 }
 
@@ -3630,22 +3868,999 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
     return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
 }
 
-/* The tree. ----------------------------------------------------------------------------------- */
+/* Operations. ---------------------------------------------------------------------------------
+   Rows over axes are handed around as an hd_breakdown, whether they are cells or entries. All operations
+   that make new nodes are a merge into an empty profile: of some of the rows, with other parents, or
+   with paths reversed. */
+
+static hd_breakdown hd__view(const hd_heap *heap) {
+    hd_breakdown view;
+    memset(&view, 0, sizeof view);
+    if (heap->breakdown) return *heap->breakdown;
+    view.entries = hd_profile_cells(heap->profile);
+    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(heap->profile, a);
+    return view;
+}
+
+static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
+    if (!heap->profile == !heap->breakdown)
+        return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
+    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
+    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
+    heap->profile = NULL;
+    heap->breakdown = NULL;
+}
+
+/* Rows on their way into a profile. Scratch is the profile's memory. */
+typedef struct hd__merge {
+    hd_profile *into;
+    const hd_breakdown *from;
+    const hd_options *options;   /* whose progress to call; may be NULL */
+    bool cumulative;             /* rows are entries: their sum means nothing */
+    bool copy;                   /* names, which otherwise need to outlive the profile */
+    bool invert;                 /* paths of axis `inverted` */
+    uint32_t inverted;
+    uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
+    uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
+    uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
+} hd__merge;
+
+static hd_status hd__merge_axes(hd__merge *x, hd_error *err) {
+    uint32_t n = x->from->entries.axis_count;
+    for (uint32_t a = 0; a < n; a++) {
+        const char *name = x->from->axis[a].name;
+        x->to[a] = HD_NONE;
+        for (uint32_t k = 0; k < a; k++)
+            if (!strcmp(x->from->axis[k].name, name))
+                return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+        for (uint32_t k = 0; k < x->into->cells.axis_count; k++) {
+            if (strcmp(x->into->tree[k].name, name)) continue;
+            if (x->to[a] != HD_NONE) return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+            x->to[a] = k;
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t total, hd_error *err) {
+    if (done % 4096 == 0 && x->options && x->options->progress &&
+        !x->options->progress(x->options->user, done, total))
+        return hd__fail(err, HD_CANCELLED, "cancelled");
+    return HD_OK;
+}
+
+static hd_status hd__merge_child(const hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    hd_profile *p = x->into;
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[x->to[a]], p->max_records, parent, name, x->copy, node,
+                          err);
+}
+
+/* The nodes of an axis that rows stand at or below, made where they are missing. */
+static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
+    const hd_axis *axis = &x->from->axis[a];
+    const hd_rows *rows = &x->from->entries;
+    uint32_t *map = x->map[a];
+    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
+    map[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++)
+        if (map[i])
+            HD__TRY(hd__merge_child(x, a, map[axis->parent[i]], axis->node_name[i], &map[i], err));
+    return HD_OK;
+}
+
+static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
+    const hd_axis *axis = &x->from->axis[a];
+    const hd_rows *rows = &x->from->entries;
+    uint32_t *map = x->map[a];
+    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    for (uint32_t i = 0; i < axis->node_count; i++) {
+        uint32_t node = 0, depth = 0, at = i;
+        HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
+        if (!map[i]) continue;
+        if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
+        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+            HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
+        map[i] = node;
+    }
+    return HD_OK;
+}
+
+/* Finds each row's place, or makes an empty one. */
+static hd_status hd__merge_places(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd_profile *p = x->into;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
+        uint32_t at[HD_MAX_AXES] = { 0 };
+        HD__TRY(hd__merge_progress(x, i, rows->count, err));
+        for (uint32_t a = 0; a < rows->axis_count; a++)
+            if (x->to[a] != HD_NONE) at[x->to[a]] = x->map[a][node[a]];
+        x->row[i] = hd__table_find(&p->cells, at);
+        if (x->row[i] != HD_NONE) continue;
+        x->row[i] = (uint32_t)hd__len(p->cells.bytes);
+        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__merge_amounts(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd_profile *p = x->into;
+    uint64_t bytes = p->total_bytes, blocks = p->total_blocks;
+    bool whole = true;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        whole &= x->cumulative || hd__sum(&bytes, rows->bytes[i]);
+        if (rows->blocks[i] != HD_UNKNOWN) whole &= hd__sum(&blocks, rows->blocks[i]) || x->cumulative;
+    }
+    if (!whole) return hd__fail(err, HD_OVERFLOW, "the sum of the heaps passes 2^64 bytes or blocks");
+    p->total_bytes = bytes;
+    p->total_blocks = blocks;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t row = x->row[i];
+        whole &= hd__sum(&p->cells.bytes[row], rows->bytes[i]);
+        hd__sum_known(&p->cells.blocks[row], rows->blocks[i]);
+        p->cells.variance[row] += rows->variance[i];
+    }
+    return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sum of an entry passes 2^64 bytes");
+}
+
+/* On failure the profile's cells are as they were, unless a sum of entries overflowed. */
+static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd__mem *m = &x->into->mem;
+    uint32_t before = (uint32_t)hd__len(x->into->cells.bytes), *scratch;
+    bool places = x->row != NULL;
+    size_t size = places ? 0 : rows->count;
+    hd_status status = HD_OK;
+    if (x->into->is_fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
+    HD__TRY(hd__merge_axes(x, err));
+    for (uint32_t a = 0; a < rows->axis_count; a++)
+        if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
+    scratch = (uint32_t *)hd__calloc(m, size, sizeof *scratch);
+    if (!scratch) return hd__no_memory(m, err);
+    if (!places) x->row = scratch;
+    for (uint32_t a = 0, *at = scratch + (places ? 0 : rows->count); a < rows->axis_count && !status; a++) {
+        if (x->to[a] == HD_NONE) continue;
+        x->map[a] = at;
+        at += x->from->axis[a].node_count;
+        status = x->invert && a == x->inverted ? hd__merge_inverted(x, a, err) : hd__merge_nodes(x, a, err);
+    }
+    if (!status) status = hd__merge_places(x, err);
+    if (!status && !places) status = hd__merge_amounts(x, err);
+    if (status) hd__table_truncate(&x->into->cells, before);
+    hd__cfree(m, scratch, size, sizeof *scratch);
+    return status;
+}
+
+static hd__merge hd__merge_make(hd_profile *into, const hd_breakdown *from, const hd_options *options) {
+    hd__merge x;
+    memset(&x, 0, sizeof x);
+    x.into = into;
+    x.from = from;
+    x.options = options;
+    return x;
+}
+
+HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err) {
+    hd_breakdown view;
+    hd_heap heap;
+    hd__merge x;
+    memset(&heap, 0, sizeof heap);
+    heap.profile = from;
+    view = hd__view(&heap);
+    x = hd__merge_make(into, &view, NULL);
+    x.copy = true;
+    return hd__merge_run(&x, err);
+}
+
+/* An empty profile with axes of these names. */
+static hd_status hd__profile_of(const char *const *names, uint32_t axes, const hd_options *options,
+                                hd_profile **out, hd_error *err) {
+    hd_profile_desc desc;
+    hd_error e;
+    memset(&desc, 0, sizeof desc);
+    desc.axis_count = axes;
+    for (uint32_t a = 0; a < axes; a++) desc.axis_name[a] = names[a];
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    *out = hd_profile_create(&desc, &e);
+    if (*out) return HD_OK;
+    if (err) *err = e;
+    return e.status;
+}
+
+/* An empty profile with the axes of these rows. */
+static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *options, hd_profile **out,
+                                  hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    for (uint32_t a = 0; a < view->entries.axis_count; a++) names[a] = view->axis[a].name;
+    return hd__profile_of(names, view->entries.axis_count, options, out, err);
+}
+
+/* "backtrace", "type", then by name. */
+static int hd__compare_axes(const char *a, const char *b) {
+    int x = !strcmp(a, "backtrace") ? 0 : !strcmp(a, "type") ? 1 : 2;
+    int y = !strcmp(b, "backtrace") ? 0 : !strcmp(b, "type") ? 1 : 2;
+    return x != y ? x - y : strcmp(a, b);
+}
+
+/* An empty profile with the axes of all these heaps. */
+static hd_status hd__profile_uniting(const hd_heap *heaps, size_t count, const hd_options *options,
+                                     hd_profile **out, hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    uint32_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        hd_breakdown view = hd__view(&heaps[i]);
+        for (uint32_t a = 0; a < view.entries.axis_count; a++) {
+            const char *name = view.axis[a].name;
+            uint32_t at = 0;
+            while (at < n && hd__compare_axes(names[at], name) < 0) at++;
+            if (at < n && !strcmp(names[at], name)) continue;
+            if (n == HD_MAX_AXES)
+                return hd__fail(err, HD_UNSUPPORTED, "more than %u axes together", (uint64_t)HD_MAX_AXES);
+            memmove(names + at + 1, names + at, (n++ - at) * sizeof *names);
+            names[at] = name;
+        }
+    }
+    return hd__profile_of(names, n, options, out, err);
+}
+
+/* A breakdown of a profile whose cells are entries; the profile is freed. */
+static hd_status hd__seal_profile(hd_profile *p, hd_breakdown **out, hd_error *err) {
+    hd_axis axes[HD_MAX_AXES];
+    hd_status status;
+    for (uint32_t a = 0; a < p->cells.axis_count; a++) axes[a] = hd_profile_axis(p, a);
+    status = hd__seal(hd__mem_rest(&p->mem), axes, hd_profile_cells(p), out, err);
+    hd_profile_free(p);
+    return status;
+}
+
+/* Each profile counts with all its entries, exported one at a time. */
+static hd_status hd__merge_entries(hd_profile *into, const hd_heap *heap, bool copy, hd_error *err) {
+    hd_breakdown *exported = NULL;
+    hd_breakdown view;
+    hd__merge x;
+    hd_status status = HD_OK;
+    if (heap->profile) {
+        hd_options options;
+        memset(&options, 0, sizeof options);
+        options.allocator = into->mem.allocator;
+        options.limits.max_memory = into->mem.limit - into->mem.used;
+        options.limits.max_records = into->max_records;
+        HD__TRY(hd_export(heap->profile, NULL, &options, &exported, err));
+    }
+    view = heap->profile ? *exported : *heap->breakdown;
+    x = hd__merge_make(into, &view, NULL);
+    x.cumulative = true;
+    x.copy = copy || exported;
+    if (exported) into->mem.used += ((hd__breakdown *)exported)->mem.used;
+    status = hd__merge_run(&x, err);
+    if (exported) into->mem.used -= ((hd__breakdown *)exported)->mem.used;
+    hd_breakdown_free(exported);
+    return status;
+}
+
+/* Everything but the labels. */
+static hd_status hd__merge_heaps(const hd_heap *heaps, size_t count, bool exact, const hd_options *options,
+                                 hd_heap *out, hd_error *err) {
+    hd_breakdown *breakdown = NULL;
+    hd_profile *p;
+    hd_status status = HD_OK;
+    HD__TRY(hd__profile_uniting(heaps, count, options, &p, err));
+    for (size_t i = 0; i < count && !status; i++) {
+        if (options && options->progress && !options->progress(options->user, i, count))
+            status = hd__fail(err, HD_CANCELLED, "cancelled");
+        else if (exact) status = hd_profile_merge(p, heaps[i].profile, err);
+        else status = hd__merge_entries(p, &heaps[i], false, err);
+    }
+    if (!status && exact) status = hd_profile_sort(p, err);
+    if (status) {
+        hd_profile_free(p);
+        return status;
+    }
+    out->profile = exact ? p : NULL;
+    if (!exact) status = hd__seal_profile(p, &breakdown, err);
+    out->breakdown = breakdown;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
+                                          const hd_options *options, hd_breakdown **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_heap *heaps = (hd_heap *)hd__calloc(&m, count, sizeof *heaps), merged;
+    hd_options rest;
+    hd_status status;
+    if (!heaps) return hd__no_memory(&m, err);
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.limits.max_memory = m.limit - m.used;
+    for (size_t i = 0; i < count; i++) heaps[i].breakdown = breakdowns[i];
+    if (!count) status = hd__fail(err, HD_INVALID, "at least one breakdown expected");
+    else status = hd__merge_heaps(heaps, count, false, &rest, &merged, err);
+    hd__cfree(&m, heaps, count, sizeof *heaps);
+    if (!status) *out = (hd_breakdown *)(uintptr_t)merged.breakdown;
+    return status;
+}
+
+static void hd__keep_label(const char **label, const char *other) {
+    if (*label && (!other || strcmp(*label, other))) *label = NULL;
+}
+
+HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
+                                hd_error *err) {
+    hd_heap label;
+    bool exact = true;
+    if (!count) return hd__fail(err, HD_INVALID, "at least one heap expected");
+    label = heaps[0];
+    for (size_t i = 0; i < count; i++) {
+        const hd_heap *h = &heaps[i];
+        HD__TRY(hd__check_heap(h, err));
+        exact &= h->profile != NULL;
+        hd__keep_label(&label.process, h->process);
+        hd__keep_label(&label.dump, h->dump);
+        hd__keep_label(&label.allocator, h->allocator);
+        if (label.pid != h->pid) label.pid = 0;
+        if (label.time_us != h->time_us) label.time_us = 0;
+        if (label.sample_bytes != h->sample_bytes) label.sample_bytes = 0;
+    }
+    HD__TRY(hd__merge_heaps(heaps, count, exact, options, &label, err));
+    *out = label;
+    return HD_OK;
+}
+
+static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_profile *p, hd_error *err) {
+    hd_breakdown view;
+    hd_rows rows = hd_profile_cells(p);
+    uint32_t *nodes;
+    hd__merge x;
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        view.axis[a] = hd_profile_axis(p, a);
+        HD__TRY(hd__profile_axis_begin(sorted, a, view.axis[a].name, err));
+    }
+    nodes = (uint32_t *)hd__arena_take(&sorted->mem, scratch, rows.count, rows.axis_count * sizeof *nodes);
+    if (!nodes) return hd__no_memory(&sorted->mem, err);
+    HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, view.axis, err));
+    HD__TRY(hd__rows_order(&sorted->mem, scratch, &rows, &view.entries, err));
+    x = hd__merge_make(sorted, &view, NULL);
+    x.copy = true;
+    return hd__merge_run(&x, err);
+}
+
+HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
+    hd__mem mem = hd__mem_rest(&p->mem);
+    hd_profile *sorted = hd__profile_make(&mem, p->cells.axis_count, p->max_records), swap;
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_status status;
+    if (!sorted) return hd__no_memory(&mem, err);
+    status = hd__sort_into(sorted, &scratch, p, err);
+    hd__arena_free(&sorted->mem, &scratch);
+    if (!status) {
+        sorted->mem.limit = p->mem.limit; /* what is freed next counts no more */
+        swap = *p;
+        *p = *sorted;
+        *sorted = swap;
+        for (uint32_t a = 0; a < p->cells.axis_count; a++) p->tree[a].copies = &p->names;
+    }
+    hd_profile_free(sorted);
+    return status;
+}
+
+/* Which nodes of an axis are at or below a match, and, with `parent`, paths that start there. */
+static void hd__match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user,
+                            uint8_t *inside, uint32_t *parent) {
+    const hd_axis *a = &view->axis[axis];
+    const hd_rows *rows = &view->entries;
+    memset(inside, 0, a->node_count);
+    for (uint32_t i = 0; i < rows->count; i++) inside[rows->node[(size_t)i * rows->axis_count + axis]] = 1;
+    for (uint32_t i = a->node_count; i-- > 1;) inside[a->parent[i]] |= inside[i];
+    inside[0] = 0;
+    if (parent) parent[0] = HD_NONE;
+    for (uint32_t i = 1; i < a->node_count; i++) {
+        bool above = inside[a->parent[i]];
+        inside[i] = inside[i] && (above || match(user, a->node_name[i]));
+        if (parent) parent[i] = inside[i] && !above ? 0 : a->parent[i];
+    }
+}
+
+/* What an entry of a breakdown has at or below matching nodes, as far as that is listed. */
+typedef struct hd__parts {
+    uint64_t *bytes, *blocks;
+    double *variance;
+    uint8_t *any;                /* whether anything that matches is listed there */
+} hd__parts;
+
+static hd_status hd__match_parts(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+                                 const uint8_t *inside, hd__parts *parts, hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint32_t n = rows->count, *order = (uint32_t *)hd__arena_take(m, arena, n, 3 * sizeof *order);
+    hd__entry_order o;
+    parts->bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *parts->bytes);
+    parts->variance = (double *)hd__arena_take(m, arena, n, sizeof *parts->variance);
+    parts->any = (uint8_t *)hd__arena_take(m, arena, n, 1);
+    if (!order || !parts->bytes || !parts->variance || !parts->any) return hd__no_memory(m, err);
+    parts->blocks = parts->bytes + n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t in = inside[hd__entry_node(b, i, axis)];
+        order[i] = i;
+        parts->any[i] = in;
+        parts->bytes[i] = in ? rows->bytes[i] : 0;
+        parts->blocks[i] = in ? rows->blocks[i] : 0;
+        parts->variance[i] = in ? rows->variance[i] : 0;
+    }
+    o.breakdown = b;
+    o.axis = axis;
+    o.parent = NULL;
+    hd__sort(order, order + n, n, hd__by_axis_last, &o);
+    hd__nearest_listed(b, axis, order, order + n, order + 2 * (size_t)n);
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t e = order[k], above = order[2 * (size_t)n + e];
+        if (!parts->any[e] || above == HD_NONE || inside[hd__entry_node(b, above, axis)]) continue;
+        parts->any[above] = 1;
+        hd__sum(&parts->bytes[above], parts->bytes[e]);
+        hd__sum_known(&parts->blocks[above], parts->blocks[e]);
+        parts->variance[above] += parts->variance[e];
+    }
+    return HD_OK;
+}
+
+
+typedef enum hd__filter_kind { HD__KEEP, HD__DROP, HD__REROOT } hd__filter_kind;
+
+/* The rows of the result, in new columns. */
+static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *heap, const hd_breakdown *view,
+                                 uint32_t axis, const uint8_t *inside, hd__filter_kind kind, hd_rows *rows,
+                                 hd_error *err) {
+    const hd_rows *from = &view->entries;
+    uint8_t *listed = (uint8_t *)hd__arena_take(m, arena, from->count, 1);
+    hd_rows changed = *from;
+    hd__parts parts = { NULL, NULL, NULL, NULL };
+    if (!listed) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < from->count; i++)
+        listed[i] = inside[hd__entry_node(view, i, axis)] == (kind != HD__DROP);
+    if (heap->profile) return hd__rows_listed(m, arena, from, listed, rows, err);
+    HD__TRY(hd__match_parts(m, arena, view, axis, inside, &parts, err));
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (kind == HD__DROP) {
+            bool some = parts.any[i];
+            parts.bytes[i] = hd__less(from->bytes[i], parts.bytes[i]);
+            parts.blocks[i] = hd__less_known(from->blocks[i], parts.blocks[i]);
+            parts.variance[i] = hd__less_variance(from->variance[i], parts.variance[i]);
+            listed[i] = listed[i] && (!some || parts.bytes[i]);
+        } else if (!listed[i]) {
+            listed[i] = parts.any[i] && (kind == HD__KEEP || !hd__entry_node(view, i, axis));
+        }
+    }
+    listed[0] = 1;
+    changed.bytes = parts.bytes;
+    changed.blocks = parts.blocks;
+    changed.variance = parts.variance;
+    return hd__rows_listed(m, arena, &changed, listed, rows, err);
+}
+
+/* Filtering and re-rooting: some rows, with the paths that `parent` says, into an empty profile. */
+static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
+                                 hd_match_fn match, void *user, hd__filter_kind kind,
+                                 const hd_options *options, hd_error *err) {
+    hd_breakdown view = hd__view(heap), some = view;
+    uint32_t n = view.axis[axis].node_count;
+    uint8_t *inside = (uint8_t *)hd__arena_take(&p->mem, scratch, n, 1);
+    uint32_t *parent = NULL;
+    hd__merge x;
+    if (!inside) return hd__no_memory(&p->mem, err);
+    if (kind == HD__REROOT) {
+        parent = (uint32_t *)hd__arena_take(&p->mem, scratch, n, sizeof *parent);
+        if (!parent) return hd__no_memory(&p->mem, err);
+        some.axis[axis].parent = parent;
+    }
+    hd__match_nodes(&view, axis, match, user, inside, parent);
+    HD__TRY(hd__filter_rows(&p->mem, scratch, heap, &view, axis, inside, kind, &some.entries, err));
+    x = hd__merge_make(p, &some, options);
+    x.copy = heap->profile != NULL;
+    x.cumulative = heap->breakdown != NULL;
+    return hd__merge_run(&x, err);
+}
+
+/* An operation's result, labelled as the heap it was made of. */
+static hd_status hd__made(const hd_heap *heap, bool entries, hd_profile *p, hd_status status, hd_heap *out,
+                          hd_error *err) {
+    hd_breakdown *breakdown = NULL;
+    if (status) {
+        hd_profile_free(p);
+        return status;
+    }
+    if (entries) HD__TRY(hd__seal_profile(p, &breakdown, err));
+    *out = *heap;
+    out->profile = entries ? NULL : p;
+    out->breakdown = breakdown;
+    return HD_OK;
+}
+
+static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
+    HD__TRY(hd__check_heap(heap, err));
+    if (axis >= hd__view(heap).entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    return HD_OK;
+}
+
+static hd_status hd__filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                            hd__filter_kind kind, const hd_options *options, hd_heap *out, hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd_status status;
+    HD__TRY(hd__check_axis(heap, axis, err));
+    view = hd__view(heap);
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    status = hd__filter_into(p, &scratch, heap, axis, match, user, kind, options, err);
+    hd__arena_free(&p->mem, &scratch);
+    return hd__made(heap, heap->breakdown != NULL, p, status, out, err);
+}
+
+HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
+                                 const hd_options *options, hd_heap *out, hd_error *err) {
+    return hd__filter(heap, axis, match, user, keep ? HD__KEEP : HD__DROP, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                                 const hd_options *options, hd_heap *out, hd_error *err) {
+    return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
+}
+
+/* The entries at the root of all other axes, with what each holds beyond its listed children. */
+static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+                               hd_rows *to, hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint32_t n = 0, depth = 0, *node, *stack;
+    uint64_t *bytes, *blocks;
+    double *variance;
+    node = (uint32_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *node);
+    bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *bytes);
+    variance = (double *)hd__arena_take(m, arena, rows->count, sizeof *variance);
+    if (!node || !bytes || !variance) return hd__no_memory(m, err);
+    stack = node + rows->count;
+    blocks = bytes + rows->count;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t at = hd__entry_node(b, i, axis), above;
+        if (!hd__same_but(rows, axis, 0, i)) continue;
+        while (depth && b->axis[axis].end[node[stack[depth - 1]]] <= at) depth--;
+        node[n] = at;
+        bytes[n] = rows->bytes[i];
+        blocks[n] = rows->blocks[i];
+        variance[n] = rows->variance[i];
+        if (depth) {
+            above = stack[depth - 1];
+            bytes[above] = hd__less(bytes[above], bytes[n]);
+            blocks[above] = hd__less_known(blocks[above], blocks[n]);
+            variance[above] = hd__less_variance(variance[above], variance[n]);
+        }
+        stack[depth++] = n++;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (node[i] && hd__is_self(b->axis[axis].node_name[node[i]])) node[i] = b->axis[axis].parent[node[i]];
+    to->count = 0;
+    to->axis_count = 1;
+    to->node = node;
+    to->bytes = bytes;
+    to->blocks = blocks;
+    to->variance = variance;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = to->count;
+        if (!bytes[i] && (!blocks[i] || blocks[i] == HD_UNKNOWN)) continue;
+        node[k] = node[i];
+        bytes[k] = bytes[i];
+        blocks[k] = blocks[i];
+        variance[k] = variance[i];
+        to->count++;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t axis,
+                                                 const hd_options *options, hd_profile **out,
+                                                 hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd__merge x;
+    hd_status status;
+    if (axis >= b->entries.axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    memset(&view, 0, sizeof view);
+    view.axis[0] = b->axis[axis];
+    view.entries.axis_count = 1;
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, err);
+    if (!status) {
+        x = hd__merge_make(p, &view, options);
+        x.copy = true;
+        status = hd__merge_run(&x, err);
+    }
+    hd__arena_free(&p->mem, &scratch);
+    if (status) hd_profile_free(p);
+    else *out = p;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
+                                 hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd__merge x;
+    hd_status status = HD_OK;
+    HD__TRY(hd__check_axis(heap, axis, err));
+    view = hd__view(heap);
+    if (heap->breakdown && view.entries.axis_count > 1)
+        return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
+                        "cells cannot be had back: take the profile of one of its axes");
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    if (heap->breakdown) status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, err);
+    if (!status) {
+        x = hd__merge_make(p, &view, options);
+        x.copy = x.invert = true;
+        x.inverted = axis;
+        status = hd__merge_run(&x, err);
+    }
+    hd__arena_free(&p->mem, &scratch);
+    return hd__made(heap, false, p, status, out, err);
+}
+
+/* Comparing. ----------------------------------------------------------------------------------
+   The rows of both heaps are united first, with two columns of amounts. Of profiles, what each cell changed
+   by is then exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way
+   each row that stays remembers, as its number of blocks, which it was. */
+
+typedef struct hd__diff {
+    hd_diff shown;               /* first */
+    hd__mem mem;
+    hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
+    hd__amount *amounts;         /* unused but as the block of the columns */
+} hd__diff;
+
+/* Both heaps' rows: cells of two profiles, otherwise entries. */
+typedef struct hd__pair {
+    hd_profile *both;            /* whose cells are the united rows, all empty */
+    hd__arena arena;             /* in its memory */
+    hd_breakdown *exported[2];
+    hd__amount *side[2];         /* by united row */
+    uint8_t *present[2];
+    bool cells, complete[2];     /* complete: what is not listed is not there */
+} hd__pair;
+
+static void hd__pair_free(hd__pair *p) {
+    hd_breakdown_free(p->exported[0]);
+    hd_breakdown_free(p->exported[1]);
+    if (!p->both) return;
+    hd__arena_free(&p->both->mem, &p->arena);
+    hd_profile_free(p->both);
+}
+
+static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_options *options,
+                                hd_error *err) {
+    hd_breakdown view[2];
+    uint32_t *row[2], n;
+    hd__mem *m;
+    p->cells = heaps[0].profile && heaps[1].profile;
+    HD__TRY(hd__profile_uniting(heaps, 2, options, &p->both, err));
+    m = &p->both->mem;
+    for (int s = 0; s < 2; s++) {
+        hd__merge x;
+        hd_heap heap = heaps[s];
+        p->complete[s] = heap.profile != NULL;
+        if (!p->cells && heap.profile) {
+            hd_options rest;
+            memset(&rest, 0, sizeof rest);
+            if (options) rest = *options;
+            rest.limits.max_memory = m->limit - m->used;
+            HD__TRY(hd_export(heap.profile, NULL, &rest, &p->exported[s], err));
+            m->used += ((hd__breakdown *)p->exported[s])->mem.used;
+            heap.profile = NULL;
+            heap.breakdown = p->exported[s];
+        }
+        view[s] = hd__view(&heap);
+        row[s] = (uint32_t *)hd__arena_take(m, &p->arena, view[s].entries.count, sizeof *row[s]);
+        if (!row[s]) return hd__no_memory(m, err);
+        x = hd__merge_make(p->both, &view[s], NULL);
+        x.row = row[s];
+        HD__TRY(hd__merge_run(&x, err));
+    }
+    n = p->both->cells.bytes ? (uint32_t)hd__len(p->both->cells.bytes) : 0;
+    for (int s = 0; s < 2; s++) {
+        p->side[s] = (hd__amount *)hd__arena_take(m, &p->arena, n, sizeof *p->side[s]);
+        p->present[s] = (uint8_t *)hd__arena_take(m, &p->arena, n, 1);
+        if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
+        memset(p->side[s], 0, n * sizeof *p->side[s]);
+        memset(p->present[s], 0, n);
+        for (uint32_t i = 0; i < view[s].entries.count; i++) {
+            p->side[s][row[s][i]] = hd__amount_at(&view[s].entries, i);
+            p->present[s][row[s][i]] = 1;
+        }
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+static uint8_t hd__diff_flags(const hd__amount *before, const hd__amount *after) {
+    double change = (double)hd__distance(before->bytes, after->bytes);
+    double variance = before->variance + after->variance;
+    uint8_t flags = 0;
+    if (before->bytes < after->bytes) flags = before->bytes ? HD_DIFF_GROWN : HD_DIFF_NEW;
+    if (before->bytes > after->bytes) flags = after->bytes ? HD_DIFF_SHRUNK : HD_DIFF_GONE;
+    if (variance > 0 && change * change <= 4 * variance) flags |= HD_DIFF_NOISE;
+    return flags;
+}
+
+/* A diff of the rows of `sealed`, which say as their blocks which of the amounts are theirs. Takes it. */
+static hd_status hd__diff_make(hd_breakdown *sealed, const hd__amount *side0, const hd__amount *side1,
+                               const uint8_t *bound, hd__mem mem, hd_diff **out, hd_error *err) {
+    uint32_t n = sealed->entries.count;
+    hd_rows *rows[2];
+    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    uint64_t *numbers;
+    double *variance;
+    uint8_t *flags;
+    if (d) {
+        memset(d, 0, sizeof *d);
+        d->mem = mem;
+        d->amounts = (hd__amount *)hd__calloc(&d->mem, n, 2 * sizeof *d->amounts + 1);
+        mem = d->mem;
+    }
+    if (!d || !d->amounts) {
+        if (d) hd__free(&mem, d, sizeof *d);
+        hd_breakdown_free(sealed);
+        return hd__no_memory(&mem, err);
+    }
+    d->entries = sealed;
+    numbers = (uint64_t *)d->amounts;
+    variance = (double *)(numbers + 4 * (size_t)n);
+    flags = (uint8_t *)(variance + 2 * (size_t)n);
+    memcpy(d->shown.axis, sealed->axis, sizeof sealed->axis);
+    rows[0] = &d->shown.before;
+    rows[1] = &d->shown.after;
+    for (uint32_t s = 0; s < 2; s++) {
+        *rows[s] = sealed->entries;
+        rows[s]->bytes = numbers + 2 * (size_t)s * n;
+        rows[s]->blocks = numbers + (2 * (size_t)s + 1) * n;
+        rows[s]->variance = variance + (size_t)s * n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t from = (size_t)sealed->entries.blocks[i];
+        const hd__amount *amount[2];
+        amount[0] = &side0[from];
+        amount[1] = &side1[from];
+        for (uint32_t s = 0; s < 2; s++) {
+            numbers[2 * (size_t)s * n + i] = amount[s]->bytes;
+            numbers[(2 * (size_t)s + 1) * n + i] = amount[s]->blocks;
+            variance[(size_t)s * n + i] = amount[s]->variance;
+        }
+        flags[i] = hd__diff_flags(amount[0], amount[1]);
+        if (bound && bound[from]) flags[i] |= HD_DIFF_BOUND;
+    }
+    d->shown.gross = sealed->entries.bytes;
+    d->shown.flags = flags;
+    *out = &d->shown;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
+    hd__diff *d = (hd__diff *)diff;
+    hd__mem mem;
+    if (!d) return;
+    hd__cfree(&d->mem, d->amounts, d->entries->entries.count, 2 * sizeof *d->amounts + 1);
+    hd_breakdown_free(d->entries);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+/* Rows sealed, numbered by their blocks, and made a diff. `numbers` holds a number per row. */
+static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint64_t *numbers,
+                               const hd__amount *side0, const hd__amount *side1, const uint8_t *bound,
+                               hd_diff **out, hd_error *err) {
+    hd_breakdown *sealed;
+    rows.blocks = numbers;
+    HD__TRY(hd__seal(mem, axes, rows, &sealed, err));
+    mem.used = 0;
+    mem.limit -= ((hd__breakdown *)sealed)->mem.used;
+    return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
+}
+
+static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
+                                   hd_diff **out, hd_error *err) {
+    hd_profile *both = p->both;
+    uint32_t n = hd_profile_cells(both).count;
+    hd_options rest;
+    hd__export x;
+    uint64_t *numbers;
+    hd_status status;
+    for (uint32_t i = 0; i < n; i++) {
+        both->cells.bytes[i] = hd__distance(p->side[0][i].bytes, p->side[1][i].bytes);
+        if (!hd__sum(&both->total_bytes, both->cells.bytes[i]))
+            return hd__fail(err, HD_OVERFLOW, "the sum of all changes passes 2^64 bytes");
+    }
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.limits.max_memory = both->mem.limit - both->mem.used;
+    memset(&x, 0, sizeof x);
+    x.side[0] = p->side[0];
+    x.side[1] = p->side[1];
+    status = hd__export_rows(&x, both, cutoff, &rest, err);
+    if (!status) {
+        hd_rows rows = hd__table_rows(&x.out);
+        hd_axis axes[HD_MAX_AXES];
+        for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = x.axis[a].named;
+        numbers = (uint64_t *)hd__arena_take(&x.mem, &x.arena, rows.count, sizeof *numbers);
+        for (uint32_t i = 0; numbers && i < rows.count; i++) numbers[i] = i;
+        if (!numbers) status = hd__no_memory(&x.mem, err);
+        else status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL, out,
+                                    err);
+    }
+    hd__export_free(&x);
+    return status;
+}
+
+/* Marks the entries that one heap does not list although what is above them along each axis leaves room
+   for them. `order`, `parent` and `stack` hold a number per entry, `rest` what each has beyond its
+   children. */
+typedef struct hd__bounds {
+    const hd_breakdown *united;
+    uint32_t *order, *parent, *stack;
+    uint64_t *rest;
+    uint8_t *possible;           /* by entry: axes along which there is room */
+} hd__bounds;
+
+static void hd__bounds_along(hd__bounds *x, uint32_t axis, const hd__amount *side, const uint8_t *present) {
+    const hd_rows *rows = &x->united->entries;
+    const uint32_t *end = x->united->axis[axis].end;
+    uint32_t depth = 0;
+    for (uint32_t k = 0; k < rows->count; k++) {
+        uint32_t e = x->order[k], at = hd__entry_node(x->united, e, axis);
+        if (k && !hd__same_but(rows, axis, x->order[k - 1], e)) depth = 0;
+        while (depth && end[hd__entry_node(x->united, x->stack[depth - 1], axis)] <= at) depth--;
+        x->parent[e] = depth ? x->stack[depth - 1] : HD_NONE;
+        if (!present[e]) continue;
+        x->rest[e] = side[e].bytes;
+        if (depth) x->rest[x->parent[e]] = hd__less(x->rest[x->parent[e]], side[e].bytes);
+        x->stack[depth++] = e;
+    }
+    for (uint32_t e = 0; e < rows->count; e++)
+        if (!present[e] && (x->parent[e] == HD_NONE || x->rest[x->parent[e]])) x->possible[e]++;
+}
+
+/* United entries in canonical order: their amounts, whether each side lists them, and bounds. */
+static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, hd_diff **out, hd_error *err) {
+    hd__mem *m = &p->both->mem;
+    hd_breakdown *united;
+    hd_rows rows = hd_profile_cells(p->both);
+    hd_axis axes[HD_MAX_AXES];
+    uint32_t n = rows.count;
+    uint64_t *numbers = (uint64_t *)hd__arena_take(m, &p->arena, n, sizeof *numbers), *gross;
+    hd__amount *side[2];
+    uint8_t *present, *bound, *listed;
+    hd__bounds x;
+    hd__entry_order o;
+    hd_status status;
+    if (!numbers) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) numbers[i] = i;
+    for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = hd_profile_axis(p->both, a);
+    rows.blocks = numbers;
+    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, &united, err));
+    p->exported[p->exported[0] != NULL] = united; /* to be freed */
+    m->used += ((hd__breakdown *)united)->mem.used;
+    x.united = united;
+    side[0] = (hd__amount *)hd__arena_take(m, &p->arena, n, 2 * sizeof *side[0]);
+    x.order = (uint32_t *)hd__arena_take(m, &p->arena, n, 3 * sizeof *x.order);
+    x.rest = (uint64_t *)hd__arena_take(m, &p->arena, n, 2 * sizeof *x.rest);
+    x.possible = (uint8_t *)hd__arena_take(m, &p->arena, n, 4);
+    if (!side[0] || !x.order || !x.rest || !x.possible) return hd__no_memory(m, err);
+    side[1] = side[0] + n;
+    x.parent = x.order + n;
+    x.stack = x.parent + n;
+    gross = x.rest + n;
+    present = x.possible + n;
+    bound = present + n;
+    listed = bound + n;
+    memset(bound, 0, 2 * (size_t)n);
+    o.breakdown = united;
+    o.parent = NULL;
+    for (int s = 0; s < 2; s++) {
+        memset(x.possible, 0, n);
+        for (uint32_t e = 0; e < n; e++) {
+            size_t from = (size_t)united->entries.blocks[e];
+            side[s][e] = p->side[s][from];
+            present[e] = p->present[s][from];
+        }
+        for (uint32_t a = 0; a < rows.axis_count && !p->complete[s]; a++) {
+            for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+            o.axis = a;
+            hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+            hd__bounds_along(&x, a, side[s], present);
+        }
+        for (uint32_t e = 0; e < n; e++) bound[e] |= x.possible[e] == rows.axis_count;
+    }
+    for (uint32_t e = 0; e < n; e++) gross[e] = hd__distance(side[0][e].bytes, side[1][e].bytes);
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+        o.axis = a;
+        hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+        hd__nearest_listed(united, a, x.order, x.stack, x.parent);
+        for (uint32_t k = n; k-- > 0;) {
+            uint32_t e = x.order[k], above = x.parent[e];
+            if (above != HD_NONE && gross[above] < gross[e]) gross[above] = gross[e];
+        }
+    }
+    for (uint32_t e = 0; e < n; e++) {
+        gross[0] = gross[e] > gross[0] ? gross[e] : gross[0];
+        numbers[e] = e;
+    }
+    united->entries.bytes = gross;
+    status = hd__cut_run(m, &p->arena, united, cutoff, listed, err);
+    united->entries.blocks = numbers;
+    if (!status) status = hd__rows_listed(m, &p->arena, &united->entries, listed, &rows, err);
+    if (!status)
+        status = hd__diff_seal(hd__mem_rest(m), united->axis, rows, (uint64_t *)(uintptr_t)rows.blocks,
+                               side[0], side[1], bound, out, err);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err) {
+    hd_heap heaps[2];
+    hd__pair pair;
+    hd_cutoff changed;
+    hd_status status;
+    HD__TRY(hd__check_heap(before, err));
+    HD__TRY(hd__check_heap(after, err));
+    memset(&changed, 0, sizeof changed);
+    if (cutoff) changed = *cutoff;
+    HD__TRY(hd__check_cutoff(&changed, err));
+    if (!changed.min_bytes) changed.min_bytes = 1;
+    memset(&pair, 0, sizeof pair);
+    heaps[0] = *before;
+    heaps[1] = *after;
+    status = hd__pair_unite(&pair, heaps, options, err);
+    if (!status)
+        status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
+                            : hd__compare_entries(&pair, &changed, out, err);
+    hd__pair_free(&pair);
+    return status;
+}
+
+/* The tree. -----------------------------------------------------------------------------------
+   Of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are how
+   much changed. */
 
 /* An entry whose rows are being emitted: where it is among the children along which axis. */
 typedef struct hd__walk_level {
     uint32_t entry;
     uint32_t turn;               /* how many axes are behind it */
     uint32_t next;               /* index of the child to emit next */
-    uint64_t rest;               /* bytes not in children emitted so far along this axis */
-    uint64_t rest_blocks;
-    double rest_variance;
+    hd__amount rest[2];          /* not in children emitted so far along this axis */
 } hd__walk_level;
+
+typedef struct hd__walk_row {
+    uint32_t depth, axis, entry;
+    hd_str name;
+    hd__amount amount[2];
+    unsigned flags;
+} hd__walk_row;
 
 typedef struct hd__walk {
     hd__mem mem;
     hd__arena arena;
     const hd_breakdown *breakdown;
+    const hd_diff *diff;         /* NULL: of one heap */
+    hd_rows rows[2];
+    uint32_t sides;              /* of `rows` */
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
     char *name;
@@ -3697,24 +4912,32 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
 }
 
 /* What an entry holds, before any of its children was emitted. */
-static void hd__walk_whole(const hd_rows *rows, hd__walk_level *l) {
-    l->rest = rows->bytes[l->entry];
-    l->rest_blocks = rows->blocks[l->entry];
-    l->rest_variance = rows->variance[l->entry];
+static void hd__walk_whole(const hd__walk *w, hd__walk_level *l) {
+    for (uint32_t s = 0; s < w->sides; s++) l->rest[s] = hd__amount_at(&w->rows[s], l->entry);
 }
 
 static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
     hd__walk_level level;
+    memset(&level, 0, sizeof level);
     level.entry = entry;
-    level.turn = 0;
     level.next = w->children[w->first_axis].first[entry];
-    hd__walk_whole(&w->breakdown->entries, &level);
+    hd__walk_whole(w, &level);
     return hd__push(&w->mem, w->levels, level);
 }
 
+static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd__walk_row *row) {
+    uint32_t parent = l->entry;
+    row->entry = e;
+    row->flags = w->diff ? w->diff->flags[e] : 0;
+    for (uint32_t s = 0; s < w->sides; s++) {
+        row->amount[s] = hd__amount_at(&w->rows[s], e);
+        hd__amount_take(&l->rest[s], row->amount[s]);
+    }
+    return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
+}
+
 /* The row that comes next, false at the end. *fail is set when out of memory. */
-static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
-    const hd_rows *rows = &w->breakdown->entries;
+static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
     while (hd__len(w->levels)) {
         hd__walk_level *l = &stbds_arrlast(w->levels);
         uint32_t a = hd__walk_axis(w, l->turn);
@@ -3723,70 +4946,134 @@ static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
         row->depth = (uint32_t)hd__len(w->levels);
         row->axis = a;
         if (l->next < c->first[l->entry + 1]) {
-            uint32_t e = c->child[l->next++], parent = l->entry;
-            row->entry = e;
-            row->bytes = rows->bytes[e];
-            row->blocks = rows->blocks[e];
-            row->variance = rows->variance[e];
-            l->rest_variance -= row->variance;
-            l->rest -= row->bytes < l->rest ? row->bytes : l->rest;
-            if (l->rest_blocks == HD_UNKNOWN || row->blocks == HD_UNKNOWN) l->rest_blocks = HD_UNKNOWN;
-            else l->rest_blocks -= row->blocks < l->rest_blocks ? row->blocks : l->rest_blocks;
-            *fail = !hd__walk_name(w, parent, e, &row->name) || !hd__walk_enter(w, e);
+            uint32_t e = c->child[l->next++];
+            *fail = !hd__walk_child(w, l, e, row);
             return !*fail;
         }
         row->entry = HD_NONE;
-        row->bytes = l->rest;
-        row->blocks = l->rest_blocks;
-        row->variance = l->rest_variance > 0 ? l->rest_variance : 0;
+        row->amount[0] = l->rest[0];
+        row->amount[1] = l->rest[1];
+        row->flags = w->diff ? hd__diff_flags(&l->rest[0], &l->rest[1]) : 0;
         row->name = hd_cstr("<other>");
-        if (++l->turn < rows->axis_count && (w->every_route || !any)) {
+        if (++l->turn < w->breakdown->entries.axis_count && (w->every_route || !any)) {
             l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
-            hd__walk_whole(rows, l);
+            hd__walk_whole(w, l);
         } else {
             (void)stbds_arrpop(w->levels);
         }
-        if (any && row->bytes) return true;
+        if (any && (w->diff ? row->amount[0].bytes != row->amount[1].bytes : row->amount[0].bytes > 0))
+            return true;
     }
     return false;
 }
 
-HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
-                               hd_status (*emit)(void *user, const hd_tree_row *row), void *user,
-                               hd_error *err) {
-    hd_tree_options none;
-    hd_breakdown *b;
-    hd_tree_row row;
-    hd__walk w;
+typedef hd_status (*hd__walk_fn)(void *user, const hd__walk *w, const hd__walk_row *row);
+
+static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_error *err) {
+    hd__walk_row row;
     hd_status status;
     bool fail = false;
-    memset(&none, 0, sizeof none);
-    if (!options) options = &none;
-    HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    if (w->first_axis >= w->breakdown->entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
+    HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
+    if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
+    memset(&row, 0, sizeof row);
+    row.name = hd_cstr("");
+    for (uint32_t s = 0; s < w->sides; s++) row.amount[s] = hd__amount_at(&w->rows[s], 0);
+    row.flags = w->diff ? w->diff->flags[0] : 0;
+    status = emit(user, w, &row);
+    while (!status && hd__walk_next(w, &row, &fail)) status = emit(user, w, &row);
+    return fail ? hd__no_memory(&w->mem, err) : status;
+}
+
+/* The rows of a heap, or of two. */
+static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                hd__walk_fn emit, void *user, hd_error *err) {
+    hd_breakdown *b = NULL;
+    hd_diff *diff = NULL;
+    hd__walk w;
+    hd_status status;
     memset(&w, 0, sizeof w);
-    w.mem = hd__mem_rest(&((hd__breakdown *)b)->mem);
-    w.breakdown = b;
+    if (after) HD__TRY(hd_compare(heap, after, &options->cutoff, &options->options, &diff, err));
+    else HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    w.diff = diff;
+    w.breakdown = diff ? ((hd__diff *)diff)->entries : b;
+    w.rows[0] = diff ? diff->before : b->entries;
+    if (diff) w.rows[1] = diff->after;
+    w.sides = diff ? 2 : 1;
+    w.mem = hd__mem_rest(&((hd__breakdown *)(uintptr_t)w.breakdown)->mem);
+    if (diff) w.mem.limit -= ((hd__diff *)diff)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
-    memset(&row, 0, sizeof row);
-    row.bytes = b->entries.bytes[0];
-    row.blocks = b->entries.blocks[0];
-    row.variance = b->entries.variance[0];
-    row.breakdown = b;
-    row.name = hd_cstr("");
-    if (w.first_axis >= b->entries.axis_count)
-        status = hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w.first_axis);
-    else
-        status = hd__children_build(&w.mem, &w.arena, b, w.children, err);
-    if (!status && !hd__walk_enter(&w, 0)) status = hd__no_memory(&w.mem, err);
-    if (!status) status = emit(user, &row);
-    while (!status && hd__walk_next(&w, &row, &fail)) status = emit(user, &row);
-    if (fail) status = hd__no_memory(&w.mem, err);
+    status = hd__walk_run(&w, emit, user, err);
     hd__arr_free(&w.mem, w.levels);
     hd__arr_free(&w.mem, w.name);
     hd__arena_free(&w.mem, &w.arena);
     hd_breakdown_free(b);
+    hd_diff_free(diff);
     return status;
+}
+
+typedef struct hd__tree_user {
+    hd_status (*row)(void *user, const hd_tree_row *row);
+    hd_status (*diff_row)(void *user, const hd_diff_row *row);
+    void *user;
+} hd__tree_user;
+
+static hd_status hd__tree_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_tree_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    row.bytes = from->amount[0].bytes;
+    row.blocks = from->amount[0].blocks;
+    row.variance = from->amount[0].variance;
+    row.breakdown = w->breakdown;
+    return u->row(u->user, &row);
+}
+
+static hd_status hd__diff_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_diff_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    for (int s = 0; s < 2; s++) {
+        row.bytes[s] = from->amount[s].bytes;
+        row.blocks[s] = from->amount[s].blocks;
+        row.variance[s] = from->amount[s].variance;
+    }
+    row.flags = from->flags;
+    row.diff = w->diff;
+    return u->diff_row(u->user, &row);
+}
+
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.row = row;
+    u.user = user;
+    return hd__walk_heaps(heap, NULL, options ? options : &none, hd__tree_emit, &u, err);
+}
+
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.diff_row = row;
+    u.user = user;
+    return hd__walk_heaps(before, after, options ? options : &none, hd__diff_emit, &u, err);
 }
 
 /* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
@@ -3795,14 +5082,14 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 
 /* A row that leads to the current one. */
 typedef struct hd__tree_line {
-    uint64_t bytes;
+    uint64_t bytes[2];
     uint32_t indent;
 } hd__tree_line;
 
 typedef struct hd__tree_print {
     hd__mem mem;
     hd_sink sink;
-    const hd_heap *heap;
+    const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
     uint64_t total;
     size_t width, blocks_width;  /* of the columns */
     hd__tree_line *above;        /* stb_ds array, by depth */
@@ -3838,6 +5125,36 @@ static size_t hd__size_text(char text[24], uint64_t bytes, bool units) {
 static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width) {
     if (n < width) hd__sink_pad(s, width - n);
     hd__sink_put(s, text, n);
+}
+
+static void hd__print_size(hd_sink *s, uint64_t bytes, bool units, size_t width) {
+    char text[24];
+    hd__sink_right(s, text, hd__size_text(text, bytes, units), width);
+}
+
+/* The width of a column of sizes of which this is the largest. */
+static size_t hd__size_width(uint64_t bytes, bool units) {
+    char text[24];
+    size_t width = hd__size_text(text, bytes, units);
+    return units && width < 10 ? 10 : width;
+}
+
+static void hd__print_blocks(hd_sink *s, uint64_t blocks, size_t width) {
+    char digits[20], *p = hd__digits(digits, blocks, 10);
+    if (blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
+    hd__sink_right(s, p, (size_t)(digits + 20 - p), width);
+}
+
+/* 0, for no column, when the whole is not told. */
+static size_t hd__blocks_width(uint64_t blocks) {
+    char digits[20];
+    return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
+}
+
+/* A name is within one line, whatever is in it. */
+static void hd__print_name(hd_sink *s, hd_str name) {
+    for (size_t i = 0; i < name.len; i++)
+        hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -3877,63 +5194,346 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     }
 }
 
-static hd_status hd__print_row(void *user, const hd_tree_row *row) {
-    hd__tree_print *t = (hd__tree_print *)user;
-    hd_sink *s = &t->sink;
+/* Goes to the row's level, and says how far to indent. */
+static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t *indent) {
     hd__tree_line line;
-    char text[24], digits[20], *p;
-    line.bytes = row->bytes;
+    line.bytes[0] = row->amount[0].bytes;
+    line.bytes[1] = row->amount[1].bytes;
     line.indent = 0;
-    if (!row->depth) {
-        t->total = row->bytes;
-        t->estimates = t->heap->sample_bytes || row->variance > 0;
-        t->width = hd__size_text(text, row->bytes, t->units);
-        if (t->units && t->width < 10) t->width = 10;
-        p = hd__digits(digits, row->blocks, 10);
-        t->blocks_width = row->blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - p);
-    } else {
+    if (row->depth) {
+        const hd__tree_line *above;
         hd__set_len(t->above, row->depth);
-        line.indent = t->above[row->depth - 1].indent + 2;
-        if (t->joins && row->depth > 1 && row->bytes == t->above[row->depth - 1].bytes &&
-            row->axis == HD_AXIS_BACKTRACE)
+        above = &t->above[row->depth - 1];
+        line.indent = above->indent + 2;
+        if (t->joins && row->depth > 1 && row->axis == HD_AXIS_BACKTRACE &&
+            line.bytes[0] == above->bytes[0] && line.bytes[1] == above->bytes[1])
             line.indent -= 2;
     }
-    if (!hd__push(&t->mem, t->above, line)) return HD_OUT_OF_MEMORY;
-    hd__sink_right(s, text, hd__size_text(text, row->bytes, t->units), t->width);
-    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
-    hd__print_share(s, row->bytes, t->total, "");
-    if (t->blocks_width) {
-        p = hd__digits(digits, row->blocks, 10);
-        if (row->blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
-        hd__sink_right(s, p, (size_t)(digits + 20 - p), t->blocks_width + 2);
-    }
-    hd__sink_pad(s, 2 + (size_t)(line.indent < HD__INDENT_MOST ? line.indent : HD__INDENT_MOST));
-    if (line.indent > HD__INDENT_MOST) {
-        p = hd__digits(digits, row->depth, 10);
+    *indent = line.indent;
+    return hd__push(&t->mem, t->above, line);
+}
+
+static void hd__line_name(hd__tree_print *t, const hd__walk_row *row, uint32_t indent) {
+    hd_sink *s = &t->sink;
+    hd__sink_pad(s, 2 + (size_t)(indent < HD__INDENT_MOST ? indent : HD__INDENT_MOST));
+    if (indent > HD__INDENT_MOST) {
+        char digits[20], *p = hd__digits(digits, row->depth, 10);
         hd__sink_put(s, "[", 1), hd__sink_put(s, p, (size_t)(digits + 20 - p)), hd__sink_put(s, "] ", 2);
     }
+    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
+    if (row->depth) hd__print_name(s, row->name);
+}
+
+static hd_status hd__print_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *a = &row->amount[0];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        t->total = a->bytes;
+        t->estimates = t->heap->sample_bytes || a->variance > 0;
+        t->width = hd__size_width(a->bytes, t->units);
+        t->blocks_width = hd__blocks_width(a->blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_size(s, a->bytes, t->units, t->width);
+    if (t->estimates) hd__print_share(s, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
+    hd__print_share(s, a->bytes, t->total, "");
+    if (t->blocks_width) hd__print_blocks(s, a->blocks, t->blocks_width + 2);
+    hd__line_name(t, row, indent);
     if (!row->depth) hd__print_label(s, t->heap);
-    else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
-    for (size_t i = 0; i < row->name.len; i++)      /* a name is one line, whatever is in it */
-        hd__sink_put(s,
-                     (uint8_t)row->name.data[i] < 32 || row->name.data[i] == 127 ? "?" : row->name.data + i,
-                     1);
     hd__sink_put(s, "\n", 1);
     return s->status;
 }
 
-HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+/* Behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
+static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
+                             size_t width) {
+    char text[32];
+    size_t n = strlen(sign), extra = n > 1 ? n - 1 : 0;
+    if (noise) text[0] = '~';
+    memcpy(text + noise, sign, n);
+    n += noise;
+    n += hd__size_text(text + n, change, units);
+    hd__sink_right(s, text, n, width + extra);
+}
+
+static const char *hd__sign(uint64_t before, uint64_t after) {
+    return after > before ? "+" : after < before ? "-" : " ";
+}
+
+static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *x = &row->amount[0], *y = &row->amount[1];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        uint64_t most = w->diff->gross[0], blocks;
+        if (x->bytes > most) most = x->bytes;
+        if (y->bytes > most) most = y->bytes;
+        blocks = x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN ? HD_UNKNOWN
+                 : x->blocks > y->blocks                            ? x->blocks
+                                                                    : y->blocks;
+        t->estimates = t->heap->sample_bytes || t->after->sample_bytes || x->variance > 0 || y->variance > 0;
+        t->width = hd__size_width(most, t->units);
+        t->blocks_width = hd__blocks_width(blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_change(s, hd__distance(x->bytes, y->bytes), hd__sign(x->bytes, y->bytes),
+                     row->flags & HD_DIFF_NOISE, t->units, t->width + 2);
+    if (t->estimates)
+        hd__print_change(s, hd_standard_error(x->variance + y->variance), "\xc2\xb1", false, t->units,
+                         t->width + 3);
+    hd__print_size(s, x->bytes, t->units, t->width + 2);
+    hd__print_size(s, y->bytes, t->units, t->width + 2);
+    if (t->blocks_width) {
+        if (x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN)
+            hd__print_blocks(s, HD_UNKNOWN, t->blocks_width + 3);
+        else hd__print_change(s, hd__distance(x->blocks, y->blocks), hd__sign(x->blocks, y->blocks), false,
+                              false, t->blocks_width + 3);
+    }
+    hd__line_name(t, row, indent);
+    if (!row->depth) {
+        hd__print_label(s, t->heap);
+        hd__sink_str(s, hd_cstr(" -> "));
+        hd__print_label(s, t->after);
+    } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE)) {
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
+    }
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                 hd_out out) {
+    hd_tree_options none;
     hd__tree_print t;
     hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
     memset(&t, 0, offsetof(hd__tree_print, sink));
     hd__sink_begin(&t.sink, out);
-    t.mem = hd__mem_options(options ? &options->options : NULL);
+    t.mem = hd__mem_options(&options->options);
     t.heap = heap;
+    t.after = after;
     t.above = NULL;
-    t.units = options && options->units;
-    t.joins = !options || !options->every_route;
-    status = hd_tree(heap, options, hd__print_row, &t, NULL);
+    t.units = options->units;
+    t.joins = !options->every_route;
+    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, NULL);
     hd__arr_free(&t.mem, t.above);
+    return status ? status : hd__sink_flush(&t.sink);
+}
+
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(heap, NULL, options, out);
+}
+
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(before, after, options, out);
+}
+
+/* Names of an axis. --------------------------------------------------------------------------- */
+
+typedef struct hd__top {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+    hd_axis axis;
+    hd__amount *self, *whole;    /* by node */
+    uint8_t *used;               /* by node: whether cells stand at or below it */
+    hd__amount *name_self, *name_whole; /* by name */
+    uint32_t *order;             /* of names */
+} hd__top;
+
+static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__top *t = (const hd__top *)owner;
+    uint64_t x = t->name_whole[a].bytes, y = t->name_whole[b].bytes;
+    return x != y ? x > y : hd_str_compare(t->names.strings[a], t->names.strings[b]) < 0;
+}
+
+static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
+    const hd__top *t = (const hd__top *)owner;
+    uint64_t x = t->name_self[a].bytes, y = t->name_self[b].bytes;
+    return x != y ? x > y : hd__top_before(owner, a, b);
+}
+
+/* Self and whole of each node. */
+static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
+    uint32_t n = t->axis.node_count;
+    t->self = (hd__amount *)hd__arena_take(&t->mem, &t->arena, n, 2 * sizeof *t->self);
+    t->used = (uint8_t *)hd__arena_take(&t->mem, &t->arena, n, 1);
+    if (!t->self || !t->used) return hd__no_memory(&t->mem, err);
+    t->whole = t->self + n;
+    memset(t->self, 0, n * sizeof *t->self);
+    memset(t->used, 0, n);
+    for (uint32_t i = 0; i < cells->count; i++) {
+        uint32_t at = cells->node[(size_t)i * cells->axis_count + axis];
+        if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
+        hd__amount_add(&t->self[at], hd__amount_at(cells, i));
+        t->used[at] = 1;
+    }
+    memcpy(t->whole, t->self, n * sizeof *t->self);
+    for (uint32_t i = n; i-- > 1;) {
+        hd__amount_add(&t->whole[t->axis.parent[i]], t->whole[i]);
+        t->used[t->axis.parent[i]] |= t->used[i];
+    }
+    return HD_OK;
+}
+
+/* All nodes in preorder: order[i] is the i-th. `scratch` holds 2 x node_count numbers. */
+static void hd__preorder(const hd_axis *axis, uint32_t *order, uint32_t *scratch) {
+    uint32_t n = axis->node_count, *size = scratch, *next = scratch + n;
+    for (uint32_t i = 0; i < n; i++) size[i] = 1;
+    for (uint32_t i = n; i-- > 1;) size[axis->parent[i]] += size[i];
+    order[0] = 0;
+    next[0] = 1;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t at = next[axis->parent[i]];
+        next[axis->parent[i]] += size[i];
+        next[i] = at + 1;
+        order[at] = i;
+    }
+}
+
+/* What each name has: its outermost nodes are told by how often it is on the path to a node. */
+static hd_status hd__top_names(hd__top *t, hd_error *err) {
+    hd__mem *m = &t->mem;
+    uint32_t n = t->axis.node_count, depth = 0, names;
+    uint32_t *number = (uint32_t *)hd__arena_take(m, &t->arena, n, 4 * sizeof *number);
+    uint32_t *preorder = number + n, *path = number + 2 * (size_t)n, *open;
+    if (!number) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) {
+        number[i] = HD_NONE;
+        if (!(i ? t->used[i] : t->self[0].bytes || t->self[0].blocks)) continue;
+        number[i] = hd__strings_add(m, &t->arena, &t->names, i ? t->axis.node_name[i] : hd_cstr("<self>"));
+        if (number[i] == HD_NONE) return hd__no_memory(m, err);
+    }
+    names = (uint32_t)hd__len(t->names.strings);
+    hd__preorder(&t->axis, preorder, path);
+    open = (uint32_t *)hd__arena_take(m, &t->arena, names, 3 * sizeof *open);
+    t->name_self = (hd__amount *)hd__arena_take(m, &t->arena, names, 2 * sizeof *t->name_self);
+    if (!open || !t->name_self) return hd__no_memory(m, err);
+    t->order = open + names;
+    t->name_whole = t->name_self + names;
+    memset(open, 0, names * sizeof *open);
+    memset(t->name_self, 0, 2 * names * sizeof *t->name_self);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = preorder[k], name = number[i];
+        for (; depth && path[depth - 1] != t->axis.parent[i]; depth--)
+            if (number[path[depth - 1]] != HD_NONE) open[number[path[depth - 1]]]--;
+        path[depth++] = i;
+        if (name == HD_NONE) continue;
+        hd__amount_add(&t->name_self[name], t->self[i]);
+        if (!open[name]) hd__amount_add(&t->name_whole[name], i ? t->whole[i] : t->self[i]);
+        if (i) open[name]++;
+        else number[i] = HD_NONE; /* the root is on every path, by no name */
+    }
+    return HD_OK;
+}
+
+static hd_status hd__top_run(hd__top *t, const hd_profile *p, const hd_top_options *options, uint32_t axis,
+                             hd_status (*emit)(void *user, const hd_top_row *row), void *user,
+                             hd_error *err) {
+    hd_rows cells = hd_profile_cells(p);
+    uint32_t n;
+    hd_status status = HD_OK;
+    t->axis = hd_profile_axis(p, axis);
+    HD__TRY(hd__top_nodes(t, &cells, axis, err));
+    HD__TRY(hd__top_names(t, err));
+    n = (uint32_t)hd__len(t->names.strings);
+    for (uint32_t i = 0; i < n; i++) t->order[i] = i;
+    hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t);
+    if (options->count && n > options->count) n = options->count;
+    for (uint32_t i = 0; i < n && !status; i++) {
+        uint32_t name = t->order[i];
+        hd_top_row row;
+        row.name = t->names.strings[name];
+        row.self_bytes = t->name_self[name].bytes;
+        row.self_blocks = t->name_self[name].blocks;
+        row.self_variance = t->name_self[name].variance;
+        row.bytes = t->name_whole[name].bytes;
+        row.blocks = t->name_whole[name].blocks;
+        row.variance = t->name_whole[name].variance;
+        status = emit(user, &row);
+    }
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
+                              hd_status (*emit)(void *user, const hd_top_row *row), void *user,
+                              hd_error *err) {
+    hd_top_options none;
+    hd_profile *own = NULL;
+    hd__top t;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    HD__TRY(hd__check_axis(heap, options->axis, err));
+    if (heap->breakdown)
+        HD__TRY(hd_breakdown_axis_profile(heap->breakdown, options->axis, &options->options, &own, err));
+    memset(&t, 0, sizeof t);
+    t.mem = own ? hd__mem_rest(&own->mem) : hd__mem_options(&options->options);
+    t.names.seed = hd__seed();
+    status = hd__top_run(&t, own ? own : heap->profile, options, own ? 0 : options->axis, emit, user, err);
+    hd__strings_free(&t.mem, &t.names);
+    hd__arena_free(&t.mem, &t.arena);
+    hd_profile_free(own);
+    return status;
+}
+
+typedef struct hd__top_print {
+    hd_sink sink;
+    uint64_t total;
+    size_t width, blocks_width;
+    bool units, estimates;
+} hd__top_print;
+
+static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
+    hd__top_print *t = (hd__top_print *)user;
+    hd_sink *s = &t->sink;
+    hd__print_size(s, row->bytes, t->units, t->width);
+    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
+    hd__print_share(s, row->bytes, t->total, "");
+    hd__print_size(s, row->self_bytes, t->units, t->width + 2);
+    if (t->estimates) hd__print_share(s, hd_standard_error(row->self_variance), row->self_bytes, "\xc2\xb1");
+    hd__print_share(s, row->self_bytes, t->total, "");
+    if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
+    hd__sink_pad(s, 2);
+    hd__print_name(s, row->name);
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+/* The heap itself is a line like the others, with its label. */
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out) {
+    hd__top_print t;
+    hd_breakdown view;
+    hd__amount total = { 0, 0, 0 };
+    hd_status status = hd__check_heap(heap, NULL);
+    if (status) return status;
+    view = hd__view(heap);
+    for (uint32_t i = 0; i < (heap->breakdown ? 1 : view.entries.count); i++)
+        hd__amount_add(&total, hd__amount_at(&view.entries, i));
+    memset(&t, 0, sizeof t);
+    hd__sink_begin(&t.sink, out);
+    t.total = total.bytes;
+    t.units = options && options->units;
+    t.estimates = heap->sample_bytes || total.variance > 0;
+    t.width = hd__size_width(total.bytes, t.units);
+    t.blocks_width = hd__blocks_width(total.blocks);
+    hd__print_size(&t.sink, total.bytes, t.units, t.width);
+    if (t.estimates) hd__print_share(&t.sink, hd_standard_error(total.variance), total.bytes, "\xc2\xb1");
+    hd__print_share(&t.sink, total.bytes, t.total, "");
+    hd__sink_pad(&t.sink, t.width + 2 + 8 + (t.estimates ? 8 : 0));
+    if (t.blocks_width) hd__print_blocks(&t.sink, total.blocks, t.blocks_width + 2);
+    hd__sink_pad(&t.sink, 2);
+    hd__print_label(&t.sink, heap);
+    hd__sink_put(&t.sink, "\n", 1);
+    status = hd_top(heap, options, hd__print_top_row, &t, NULL);
     return status ? status : hd__sink_flush(&t.sink);
 }
 
@@ -3973,7 +5573,8 @@ struct hd_contexts {
 
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
-    uint32_t depth;              /* of open scopes that pushed */
+    uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
+    uint32_t top;                /* the context of the innermost; 0: none is open */
     /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
        declares leaf: compilers take those for unable to come back here. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
@@ -3981,7 +5582,6 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
-    uint32_t nodes[HD_MAX_FRAMES + 2]; /* the context after so many scopes; nodes[0] is the root */
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
     uint32_t native_busy;        /* a signal handler that comes now leaves these alone */
@@ -4314,16 +5914,11 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
 static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
-        t->depth = 0;
+        t->depth = t->top = 0;
         t->native_count = 0;
         t->session = hd__tracker.session;
     }
     return t;
-}
-
-/* The context at the top of the pseudo-stack. */
-static uint32_t hd__thread_top(const hd__thread *t) {
-    return t->nodes[t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1];
 }
 
 static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent, const char *name) {
@@ -4335,7 +5930,7 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
-    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, kept;
+    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
     hd_scope scope;
     scope.session = scope.depth = 0;
@@ -4344,28 +5939,31 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
         return scope;
     t = hd__thread_stack();
     kept = t->depth;
-    parent = hd__thread_top(t);
+    node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        uint32_t node = HD__LOAD_RELAXED(&category->last);
+        node = HD__LOAD_RELAXED(&category->last);
         if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
             node = parent;
             hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
             HD__STORE(&category->last, node);
         }
-        t->nodes[kept + 1] = node;
     } else if (kept == hd__tracker.max_frames) {
-        t->nodes[kept + 1] = parent;
-        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &t->nodes[kept + 1]);
+        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
     t->depth = kept + 1;
+    t->top = node;
     scope.session = session;
     scope.depth = kept;
+    scope.top = parent;
     return scope;
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
     hd__thread *t = &hd__this;
-    if (scope->session && scope->session == t->session && scope->depth < t->depth) t->depth = scope->depth;
+    if (scope->session && scope->session == t->session && scope->depth < t->depth) {
+        t->depth = scope->depth;
+        t->top = scope->top;
+    }
     scope->session = 0;
 }
 
@@ -4405,10 +6003,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd__thread *t = &hd__this;
     uint32_t node = 0;
     if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return hd__thread_top(t);
+        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
-    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(t);
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
     if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
@@ -4427,41 +6025,42 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory.
    When it has used up the 1 MiB of address space that is its own it splits in two by the next bit of the
    key; a directory over the top bits finds the table. Thus no call moves more than one table. Tables that
-   empty shrink and give their pages back.
-   Cost: 25 bytes a slot; 34 to 39 a live allocation, from a million up 29 to 33. */
+   empty shrink and give their pages back. Nothing is prefetched: fetching a slot before the stack is
+   unwound gains nothing that can be measured, at 300,000 blocks and at three million.
+   Cost: 25 bytes a slot; 34 to 39 a live allocation, from five million up 29 to 33. */
 
 typedef struct hd__slot {
     uint64_t key, size;          /* key 0: empty */
     uint32_t context, time;
 } hd__slot;
 
-enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
+enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
+/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
+   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
 typedef struct hd__table_of_slots {
-    uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
-                                    went past, 255 and more for good */
-    hd__slot *slots;             /* HD__GROUP a group; they lie behind all tags */
     uint32_t groups;
-    uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
     uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
+    uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
 #define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)(HD__SLOTS_BYTES / HD__GROUP_BYTES))
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a table has that is empty from the start; never written to. */
-static union { uint8_t bytes[HD__GROUP_BYTES]; uint64_t aligned; } hd__none;
-#define hd__no_slots hd__none.bytes
+/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
+   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+typedef uintptr_t hd__route;
+#define HD__ROUTE_LOW ((uintptr_t)4095)
 
 struct hd_register {
     uint64_t count;
     uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__slots **directory;       /* NULL while there are no tables */
-    hd__slots *table;
+    hd__route *directory;        /* NULL while there are no tables */
+    hd__slots **table;
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -4476,22 +6075,31 @@ static uint64_t hd__address_of(uint64_t key) {
     return (x ^ x >> 32) * 0xf1de83e19937733du;
 }
 
-static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
+static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
     return reg->directory[key >> (64 - reg->bits)];
 }
 
-static uint32_t hd__home(const hd__slots *t, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * t->homes >> 32);
+/* NULL: a table that was never used. */
+static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
+    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+}
+
+/* Keys scale to all groups but the last few, which take what goes past. */
+static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
+
+static uint32_t hd__home(uint32_t groups, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
 }
 
 static uint8_t hd__tag(uint64_t key) {
     uint8_t bits = (uint8_t)(key >> 32);
     return (uint8_t)(bits + !bits);
-}
-
-/* The entries of a group. */
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
-    return t->slots + (size_t)group * HD__GROUP;
 }
 
 /* A bit for each of the group's tags that is equal to this one. */
@@ -4522,32 +6130,37 @@ static unsigned hd__lowest(uint32_t bits) {
 }
 
 /* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(const hd__slots *t, uint64_t key) {
+HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
+    const hd__slots *t = hd__route_table(route);
+    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
     uint8_t tag = hd__tag(key);
-    for (uint32_t g = hd__home(t, key);; g++) {
-        const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
+    if (HD__UNLIKELY(!t)) return NULL;
+    for (uint32_t g = hd__home(groups, key);; g++) {
+        const uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
+static void hd__pass(hd__slots *t, uint32_t group) {
+    uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
+    if (*passed < 255) ++*passed;
+}
+
 /* An entry for a key that has none; NULL when there is no place for it. */
 static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t, key), g = home, empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
     hd__slot *s;
     if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
         if (!empty) return NULL;
-        for (; home < g; home++) {
-            uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
-        }
+        for (; home < g; home++) hd__pass(t, home);
     }
-    t->tags[(size_t)g * HD__TAGS + hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, g) + hd__lowest(empty);
+    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
+    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
     s->key = key;
     return s;
 }
@@ -4563,111 +6176,110 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            uint8_t *passed = &to->tags[(size_t)at * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
+        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__pass(to, at);
             if (++at == to->groups) return false;
         }
-        to->tags[(size_t)at * HD__TAGS + used[at]] = hd__tag(s.key);
-        hd__slots_at(to, at)[used[at]++] = s;
+        hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
+        hd__slots_at(to, to->groups, at)[used[at]++] = s;
     }
     return true;
 }
 
 /* Slots of a group, on average, that are in use when a table grows: fewer misses while what the register
    takes is little, less memory when it is much. */
-static uint32_t hd__full(const hd_register *reg) { return reg->tables < 64 ? 11 : 13; }
+static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11 : 13; }
 
-/* Lays a table out over `groups` at its tags. */
+/* Lays a table out over this many groups. */
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
-    t->homes = groups - 1 - groups / 512;
-    t->limit = t->homes * full;
-    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
+    t->limit = hd__homes(groups) * full;
+}
+
+static size_t hd__slots_bytes(uint32_t groups) {
+    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
-    uint64_t n = hd__page_round((size_t)(groups < 2 ? 2 : groups) * HD__GROUP_BYTES) / HD__GROUP_BYTES;
-    return n > HD__GROUPS_MAX ? HD__GROUPS_MAX : (uint32_t)n;
+    uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
+    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    return (uint32_t)(n < most ? n : most);
 }
-
-static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * HD__GROUP_BYTES); }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, 0), *to;
+    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
     hd__slots_lay(t, groups, full);
-    to = hd__slots_at(t, groups - old);
     memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)to - t->tags));
+    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(const hd__slots *t) {
-    if (t->tags != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
-}
+static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
-/* A table of its own for the `count` entries of another that a bit tells. False when there is no
-   memory, or no place for them all. */
-static bool hd__slots_from(const hd_register *reg, hd__slots *t, const hd__slots *from, uint32_t count,
-                           uint32_t depth, uint64_t bit, bool value) {
+/* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
+   no place for them all. */
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
+                                 uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    t->tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    t->count = count;
-    t->depth = depth;
-    while (t->tags) {
+    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    while (t) {
         hd__slots_lay(t, groups, full);
-        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return true;
+        t->count = count;
+        t->depth = depth;
+        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
+        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t->tags, HD__SLOTS_BYTES);
-    return false;
+    hd__pages_give(t, HD__SLOTS_BYTES);
+    return NULL;
+}
+
+/* The directory entries of the keys that begin with the first `depth` bits of this one. */
+static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__route route) {
+    size_t span = (size_t)1 << (reg->bits - depth);
+    size_t at = depth ? (size_t)(key >> (64 - depth)) * span : 0;
+    for (size_t i = at; i < at + span; i++) reg->directory[i] = route;
+}
+
+/* A table, and the directory for the keys that begin as this one, are about each other from here on. */
+static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
+    t->number = number;
+    reg->table[number] = t;
+    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
 }
 
 /* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(const hd_register *reg, hd__slots *t) {
-    hd__slots smaller;
-    if (!hd__slots_from(reg, &smaller, t, t->count, t->depth, 0, false)) return;
-    if (smaller.groups < t->groups) {
+static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+    if (smaller && smaller->groups < t->groups) {
+        hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
-        *t = smaller;
     } else {
-        hd__slots_give(&smaller);
+        hd__slots_give(smaller);
     }
-}
-
-/* Arrays of the register: pages, doubled by copying. */
-static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
-    void *old, *grown = hd__pages_take(size);
-    if (!grown) return false;
-    memcpy(&old, array, sizeof old);
-    if (old) memcpy(grown, old, old_size);
-    hd__pages_give(old, old_size);
-    memcpy(array, &grown, sizeof grown);
-    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
     uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
-    uintptr_t old = (uintptr_t)reg->table;
-    if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
-        return false;
+    hd__slots **grown = (hd__slots **)hd__pages_take(capacity * sizeof *grown);
+    if (!grown) return false;
+    if (reg->table) memcpy(grown, reg->table, reg->tables * sizeof *grown);
+    hd__pages_give(reg->table, reg->capacity * sizeof *grown);
+    reg->table = grown;
     reg->capacity = capacity;
-    for (size_t i = 0; reg->directory && i < (size_t)1 << reg->bits; i++)
-        reg->directory[i] = (hd__slots *)((uintptr_t)reg->table + ((uintptr_t)reg->directory[i] - old));
     return true;
 }
 
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
-    hd__slots **doubled;
+    hd__route *doubled;
     if (reg->bits == HD__DIRECTORY_BITS) return false;
-    doubled = (hd__slots **)hd__pages_take(2 * n * sizeof *doubled);
+    doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
     hd__pages_give(reg->directory, n * sizeof *doubled);
@@ -4676,19 +6288,13 @@ static bool hd__directory_double(hd_register *reg) {
     return true;
 }
 
-/* The directory entries of the keys that begin with the first `depth` bits of this one. */
-static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__slots *t) {
-    size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
-    for (size_t i = at; i < at + span; i++) reg->directory[i] = t;
-}
-
 /* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
 static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint64_t all = UINT64_MAX, any = 0, differ;
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, 0)[i].key;
+        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -4699,27 +6305,17 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
 }
 
 /* Keys that share more bits than the table's depth stand too close together: the table takes that
-   depth, and tables that are empty yet take the other sides of the bits between. */
-static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
-    hd__slots *t = hd__table_of(reg, key), deeper, none;
-    uint32_t more = depth - t->depth;
-    while (reg->capacity - reg->tables < more)
-        if (!hd__tables_grow(reg)) return false;
+   depth, and the other sides of the bits between are tables that were never used. */
+static bool hd__slots_deepen(hd_register *reg, uint64_t key, hd__slots *t, uint32_t depth) {
+    hd__slots *deeper;
     while (reg->bits < depth)
         if (!hd__directory_double(reg)) return false;
-    t = hd__table_of(reg, key);
-    if (!hd__slots_from(reg, &deeper, t, t->count, depth, 0, false)) return false;
+    deeper = hd__slots_from(reg, t, t->count, depth, 0, false);
+    if (!deeper) return false;
+    for (uint32_t d = t->depth + 1; d <= depth; d++)
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - d), d, d);
+    hd__slots_enter(reg, key, deeper, t->number);
     hd__slots_give(t);
-    memset(&none, 0, sizeof none);
-    none.tags = hd__no_slots;
-    none.slots = (hd__slot *)(void *)(hd__no_slots + HD__TAGS);
-    none.groups = 1;
-    for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
-        hd__slots *other = &reg->table[reg->tables++];
-        *other = none;
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, other);
-    }
-    *t = deeper;
     return true;
 }
 
@@ -4730,62 +6326,49 @@ static bool hd__pages_left(void) {
     return p != NULL;
 }
 
-static bool hd__slots_split(hd_register *reg, uint64_t key) {
-    hd__slots *t, high, low;
+static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *high, *low;
     uint32_t n, shared;
     uint64_t bit;
-    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = hd__table_of(reg, key);
     if (t->depth >= 63 || !hd__pages_left()) return false;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     shared = hd__shared_bits(t, &n);
-    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
+    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, t, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = (uint64_t)1 << (63 - t->depth);
-    if (!hd__slots_from(reg, &high, t, n, t->depth + 1, bit, true)) return false;
-    if (!hd__slots_from(reg, &low, t, t->count - n, t->depth + 1, bit, false)) {
-        hd__slots_give(&high);
+    high = hd__slots_from(reg, t, n, t->depth + 1, bit, true);
+    if (!high) return false;
+    low = hd__slots_from(reg, t, t->count - n, t->depth + 1, bit, false);
+    if (!low) {
+        hd__slots_give(high);
         return false;
     }
+    hd__slots_enter(reg, key & ~bit, low, t->number);
+    hd__slots_enter(reg, key | bit, high, reg->tables++);
     hd__slots_give(t);
-    *t = low;
-    reg->table[reg->tables] = high;
-    hd__directory_point(reg, key & ~bit, low.depth, t);
-    hd__directory_point(reg, key | bit, low.depth, &reg->table[reg->tables++]);
     return true;
 }
 
-/* Slots for a table that has none yet. */
-static bool hd__slots_first(const hd_register *reg, hd__slots *t) {
-    uint8_t *tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    if (!tags) return false;
-    t->tags = tags;
+/* A table for keys that have none yet. */
+static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
+    hd__slots *t;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
+    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
+    t->depth = depth;
+    hd__slots_enter(reg, key, t, reg->tables++);
     return true;
 }
 
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
-    hd__slots *t = hd__table_of(reg, key);
-    if (t->tags == hd__no_slots) return hd__slots_first(reg, t);
-    if (t->groups < HD__GROUPS_MAX) {
-        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
-        return true;
-    }
-    return hd__slots_split(reg, key);
-}
-
-HD__NOINLINE static bool hd__register_first(hd_register *reg) {
-    hd__slots **directory = (hd__slots **)hd__pages_take(2 * sizeof *directory);
-    hd__slots t;
-    memset(&t, 0, sizeof t);
-    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(reg, &t)) {
-        hd__pages_give(directory, 2 * sizeof *directory);
-        return false;
-    }
-    reg->bits = 1;
-    reg->directory = directory;
-    directory[0] = directory[1] = reg->table;
-    reg->table[reg->tables++] = t;
+    hd__route route = hd__route_of(reg, key);
+    hd__slots *t = hd__route_table(route);
+    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
+    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
@@ -4796,7 +6379,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
-    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(&reg->table[i]);
+    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -4821,15 +6404,20 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     uint64_t key = hd__key_of(allocation->address);
     hd__slot *s;
     if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
+    if (HD__UNLIKELY(!reg->directory)) {
+        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
+        if (!reg->directory) return HD_OUT_OF_MEMORY;
+        reg->bits = 1;
+    }
     for (bool more = true;;) {
-        hd__slots *t = hd__table_of(reg, key);
-        s = hd__search(t, key);
+        hd__route route = hd__route_of(reg, key);
+        hd__slots *t = hd__route_table(route);
+        s = hd__search(route, key);
         if (s) {
             hd__slot_show(s, allocation->address, replaced);
             break;
         }
-        if ((HD__LIKELY(t->count < t->limit) || !more) && t->tags != hd__no_slots && (s = hd__put(t, key))) {
+        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
             t->count++;
             reg->count++;
             if (replaced) replaced->address = 0;
@@ -4846,7 +6434,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__table_of(reg, key), key) : NULL;
+    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -4863,25 +6451,27 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
+    hd__route route;
     hd__slots *t;
     hd__slot *s;
     uint32_t at;
     if (!reg->directory || !key) return false;
-    t = hd__table_of(reg, key);
-    s = hd__search(t, key);
+    route = hd__route_of(reg, key);
+    t = hd__route_table(route);
+    s = hd__search(route, key);
     if (!s) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, 0)) / HD__GROUP);
-    t->tags[(size_t)at * HD__TAGS + (size_t)(s - hd__slots_at(t, at))] = 0;
+    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
+    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = &t->tags[(size_t)g * HD__TAGS + HD__PASSED];
+    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
+        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
         if (*passed < 255) --*passed;
     }
     t->count--;
     reg->count--;
     if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, t);
+        hd__slots_shrink(reg, key, t);
     return true;
 }
 
@@ -4889,9 +6479,9 @@ HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->co
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
-        const hd__slots *t = &reg->table[cursor->table];
+        const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -4907,9 +6497,8 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
-        if (reg->table[i].tags == hd__no_slots) continue;
         memory.reserved += HD__SLOTS_BYTES;
-        memory.resident += hd__slots_bytes(reg->table[i].groups);
+        memory.resident += hd__slots_bytes(reg->table[i]->groups);
     }
     return memory;
 }
@@ -6236,7 +7825,8 @@ struct hd_dump {
     hd__arena arena;
     hd_format format;
     uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds array */
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
     hd__strings strings;
 };
 
@@ -6260,6 +7850,7 @@ typedef struct hd__item {
 typedef struct hd__entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
     bool bad;                    /* complained of already */
 } hd__entry;
 
@@ -6268,8 +7859,27 @@ typedef struct hd__chrome_heap {
     uint64_t offset, line;       /* of the heap in the input */
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
-    bool v2;
+    bool v2, old;
 } hd__chrome_heap;
+
+/* Of the old format: bytes of one type (0: of all) in a frame itself. */
+typedef struct hd__cell {
+    uint32_t type, node, self;
+    uint64_t bytes, blocks;
+} hd__cell;
+
+/* A node on the way from the root to the cell at hand: what was found at and below it. */
+typedef struct hd__level {
+    hd__cell own;
+    uint64_t bytes, blocks;
+    bool has_own, has_callees;
+} hd__level;
+
+typedef struct hd__chrome_scalar {
+    uint64_t value, offset, line;
+    uint32_t process, dump;
+    uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
+} hd__chrome_scalar;
 
 typedef struct hd__chrome_process {
     uint64_t pid;
@@ -6287,7 +7897,7 @@ typedef struct hd__event {
     uint64_t pid, time_us;
     uint32_t id, process_name;
     char phase;
-    size_t items, heaps, entries; /* lengths of the arrays before */
+    size_t items, heaps, entries, scalars; /* lengths of the arrays before */
 } hd__event;
 
 typedef struct hd__chrome_in {
@@ -6302,6 +7912,7 @@ typedef struct hd__chrome_in {
     hd__index item_index;
     hd__chrome_heap *heaps;
     hd__entry *entries;
+    hd__chrome_scalar *scalars;
     hd__chrome_process_info *processes;
     hd__chrome_dump_info *dumps;
     uint32_t *chain;
@@ -6309,6 +7920,9 @@ typedef struct hd__chrome_in {
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
+    hd__cell *cells;
+    hd__level *levels;
+    char *joined;                /* the last name that was put together */
 } hd__chrome_in;
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
@@ -6341,6 +7955,10 @@ static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->d
 
 static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
     return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
 }
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
@@ -6582,9 +8200,9 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"} */
+/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
@@ -6612,8 +8230,8 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
     }
     if (value == HD__T_ERROR) return x->pull.status;
     if (first && !has_bt) *old_format = true;
-    if (!good || *old_format) return HD_OK;
-    if (!has_size || entry.bt == HD_NONE)
+    if (!good) return HD_OK;
+    if (!has_size || (entry.bt == HD_NONE && !*old_format))
         return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
     return hd__chrome_new_entry(x, entry);
 }
@@ -6646,14 +8264,10 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
-    if (!first && !old_format) return HD_OK;
-    hd__set_len(x->entries, entries);
+    stbds_arrlast(x->heaps).old = old_format;
+    if (!first) return HD_OK;
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
     if (told) return HD_OK;
-    if (old_format)
-        return hd__complain(x, HD_UNSUPPORTED, offset,
-                            "the heap of %S is in the old format: its first entry has no bt",
-                            hd__chrome_text(x, allocator));
     return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
                         hd__chrome_text(x, allocator));
 }
@@ -6678,7 +8292,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
@@ -6768,6 +8382,155 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
     return value == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+typedef enum hd__scalar_type { HD__S_ANY, HD__S_NUMBER, HD__S_TEXT, HD__S_BAD } hd__scalar_type;
+
+/* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
+   hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
+   where both will do, HD__S_ANY. */
+static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__scalar_type type,
+                                         hd__chrome_scalar *scalar, hd__scalar_type *found) {
+    uint64_t offset = x->pull.token_offset;
+    bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
+    hd__number number;
+    hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        is_number = type != HD__S_TEXT && hd__parse_u64(s, 16, &scalar->value);
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value);
+    } else {
+        HD__TRY(hd__chrome_skip(x, token));
+    }
+    if (type == HD__S_NUMBER) is_text = false;
+    if (is_text) {
+        scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (scalar->text == HD_NONE) return hd__in_no_memory(x);
+    }
+    *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
+    if (*found != HD__S_BAD) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+}
+
+/* Kept as a text only if it is known to be one, or can be nothing else. */
+static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scalar, hd__scalar_type type,
+                                       hd__scalar_type found) {
+    if (found == HD__S_BAD) return HD_OK; /* told */
+    if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
+    if (scalar.text != HD_NONE) scalar.value = 0;
+    if (hd__len(x->scalars) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u scalars", x->max_records);
+    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* The key just pulled, as the name of a scalar, the name of its group before it. */
+static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, uint32_t group,
+                                         hd__chrome_scalar *scalar) {
+    hd__mem *m = &x->dump->mem;
+    hd_str s, first = hd__chrome_text(x, group);
+    memset(scalar, 0, sizeof *scalar);
+    scalar->offset = x->pull.token_offset;
+    scalar->line = hd__reader_line(&x->pull.r, scalar->offset);
+    scalar->allocator = allocator;
+    scalar->units = scalar->text = HD_NONE;
+    if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
+        hd__set_len(x->joined, 0);
+        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__in_no_memory(x);
+        memcpy(x->joined, first.data, first.len);
+        x->joined[first.len] = '/';
+        memcpy(x->joined + first.len + 1, s.data, s.len);
+        s.data = x->joined;
+        s.len += first.len + 1;
+    }
+    scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
+    return scalar->name == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+/* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
+static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "attrs", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type type = HD__S_ANY, found = HD__S_ANY;
+        bool has_value = false, good = true;
+        HD__TRY(hd__chrome_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (good && hd__is(key, "value")) {
+                HD__TRY(hd__chrome_scalar_value(x, value, type, &scalar, &found));
+                good = found != HD__S_BAD;
+                has_value = true;
+            } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
+                HD__TRY(hd__chrome_string(x, value, "units", &scalar.units, &good));
+            } else if (hd__is(key, "type") && value == HD__T_STRING) {
+                hd_str text;
+                if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
+                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+            } else {
+                HD__TRY(hd__chrome_skip(x, value));
+            }
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+        if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
+        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.offset, "an attribute without a value"));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"malloc":{"guid":"1","attrs":{...}}} */
+static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "allocators", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t allocator;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (hd__is(key, "attrs")) HD__TRY(hd__chrome_attributes(x, value, allocator));
+            else HD__TRY(hd__chrome_skip(x, value));
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
+static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
+    uint32_t depth = x->pull.depth, group = HD_NONE;
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
+           (token == HD__T_CLOSE && x->pull.depth == depth)) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type found;
+        if (token == HD__T_CLOSE) {
+            group = HD_NONE;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_begin(x, HD_NONE, group, &scalar));
+        token = hd__pull_next(&x->pull);
+        if (token == HD__T_OBJECT && group == HD_NONE) {
+            group = scalar.name;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_value(x, token, HD__S_ANY, &scalar, &found));
+        HD__TRY(hd__chrome_new_scalar(x, scalar, HD__S_ANY, found));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -6783,6 +8546,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
             HD__MEMBERS(x, part, value) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
+                else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -6843,14 +8608,21 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     if (!memory) {
         hd__set_len(x->heaps, e->heaps);
         hd__set_len(x->entries, e->entries);
+        hd__set_len(x->scalars, e->scalars);
     }
     if (!metadata && !memory) hd__set_len(x->items, e->items);
-    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps && !new_name) return HD_OK;
+    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
+        hd__len(x->scalars) == e->scalars && !new_name)
+        return HD_OK;
     HD__TRY(hd__chrome_process_number(x, e->pid, &process));
     if (new_name) x->processes[process].name = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
-    if (hd__len(x->heaps) == e->heaps) return HD_OK;
+    if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
     HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
+        x->scalars[i].process = process;
+        x->scalars[i].dump = dump;
+    }
     for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
         x->heaps[i].process = process;
         x->heaps[i].dump = dump;
@@ -6872,6 +8644,7 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     e->items = hd__len(x->items);
     e->heaps = hd__len(x->heaps);
     e->entries = hd__len(x->entries);
+    e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
@@ -7097,6 +8870,9 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
                                         hd__chrome_text(x, heap->allocator),
                                         x->processes[heap->process].pid));
         }
+        if (ok && heap->old && ids[0] != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
+                                   &e->self, x->err));
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
     }
@@ -7133,6 +8909,184 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
         x->rows.variance[row] += (double)e->error * (double)e->error;
     }
     return HD_OK;
+}
+
+/* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
+   sizes at the root. They become the new format's entries: what is given is kept, and what is missing is
+   added up at each node where entries meet or have bytes of their own. (At each node on the way it would
+   be out of proportion to the input.) */
+
+static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->node != y->node ? x->node < y->node : x->type < y->type;
+}
+
+static bool hd__cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->type != y->type ? x->type < y->type : x->node < y->node;
+}
+
+/* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
+   per node. There is room for 2n. */
+static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd__cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
+    bool whole = true, given = true;
+    for (size_t i = 0; i <= n; i++) {
+        hd__cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
+        bool same = i > 0 && i < n && next.node == all.node;
+        if (same && last->type == next.type) {
+            whole &= hd__sum(&last->bytes, next.bytes);
+            hd__sum_known(&last->blocks, next.blocks);
+        } else if (i < n) {
+            if (!same && !given) stbds_arrput(x->cells, all);
+            stbds_arrput(x->cells, next);
+        } else if (!given) {
+            stbds_arrput(x->cells, all);
+        }
+        if (!same) {
+            all = next;
+            all.type = 0;
+            given = next.type == 0;
+        } else if (!given) {
+            whole &= hd__sum(&all.bytes, next.bytes);
+            hd__sum_known(&all.blocks, next.blocks);
+        }
+    }
+    return whole;
+}
+
+/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+    jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t up = axis->parent[i], far = jump[up];
+        depth[i] = depth[up] + 1;
+        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+    }
+}
+
+/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
+    while (axis->end[node] <= later)
+        node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
+    return node;
+}
+
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+    uint32_t nodes[2];
+    nodes[0] = node;
+    nodes[1] = type;
+    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
+    return hd__table_add(&x->dump->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
+}
+
+/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+static hd_status hd__old_close(hd__chrome_in *x, const hd__level *level, uint32_t type) {
+    const hd__cell *own = &level->own;
+    uint32_t self[2] = { own->self, 0 };
+    bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
+                                                            : level->has_callees));
+    if (apart) HD__TRY(hd__old_row(x, own->self, type, own->bytes, own->blocks));
+    return hd__old_row(x, own->node, type, level->bytes, level->blocks);
+}
+
+/* Closes the innermost level into the one around it. */
+static hd_status hd__old_leave(hd__chrome_in *x, uint32_t type, bool *whole) {
+    hd__level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
+    *whole &= hd__sum(&above->bytes, done.bytes);
+    hd__sum_known(&above->blocks, done.blocks);
+    above->has_callees = true;
+    return hd__old_close(x, &done, type);
+}
+
+static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
+    hd__level level;
+    memset(&level, 0, sizeof level);
+    level.own.node = node;
+    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* Rows for the n cells of one type, in the order of their nodes. */
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
+                              size_t n, bool *whole) {
+    uint32_t type = x->cells[order[0]].type;
+    hd__set_len(x->levels, 0);
+    HD__TRY(hd__old_enter(x, 0));
+    for (size_t i = 0; i < n; i++) {
+        const hd__cell *cell = &x->cells[order[i]];
+        hd__level *top = &stbds_arrlast(x->levels);
+        while (axis->end[top->own.node] <= cell->node) {
+            uint32_t meeting = hd__old_meeting(axis, jump, top->own.node, cell->node);
+            if (top[-1].own.node < meeting) { /* between the two: a level of its own */
+                hd__level child = *top;
+                memset(top, 0, sizeof *top);
+                top->own.node = meeting;
+                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__in_no_memory(x);
+            }
+            HD__TRY(hd__old_leave(x, type, whole));
+            top = &stbds_arrlast(x->levels);
+        }
+        if (top->own.node != cell->node) {
+            HD__TRY(hd__old_enter(x, cell->node));
+            top = &stbds_arrlast(x->levels);
+        }
+        top->own = *cell;
+        top->has_own = true;
+        *whole &= hd__sum(&top->bytes, cell->bytes);
+        hd__sum_known(&top->blocks, cell->blocks);
+    }
+    while (hd__len(x->levels) > 1) HD__TRY(hd__old_leave(x, type, whole));
+    return hd__old_close(x, &x->levels[0], type);
+}
+
+/* The cells of a heap, at most n, `order` with room for 4n. */
+static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
+                               bool *whole) {
+    size_t n = hd__len(x->cells), first = n;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__cell_by_node, x->cells);
+    *whole &= hd__old_places(x, order, n);
+    n = hd__len(x->cells) - first;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
+    hd__sort(order, order + n, n, hd__cell_by_type, x->cells);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
+        HD__TRY(hd__old_type(x, axis, jump, order + i, k - i, whole));
+    }
+    return HD_OK;
+}
+
+/* The rows of a heap of the old format. */
+static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                              const hd_axis *axis, const uint32_t *jump) {
+    hd__mem *m = &x->dump->mem;
+    bool whole = true;
+    hd__table_free(m, &x->rows);
+    hd__set_len(x->cells, 0);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        hd__cell cell;
+        if (e->bt == HD__NODE_BAD) continue;
+        cell.type = map[1][e->type];
+        cell.node = map[0][e->bt];
+        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
+        cell.bytes = e->size;
+        cell.blocks = e->count;
+        if (cell.self == HD_NONE) HD__TRY(hd__old_row(x, 0, cell.type, cell.bytes, cell.blocks));
+        else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
+    }
+    if (hd__len(x->cells)) {
+        size_t n = hd__len(x->cells);
+        uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
+        hd_status status = HD_OK;
+        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__in_no_memory(x);
+        else status = hd__old_cells(x, axis, jump, order, &whole);
+        if (order) hd__cfree(m, order, n, 4 * sizeof *order);
+        HD__TRY(status);
+    }
+    if (whole) return HD_OK;
+    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
+                           hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid);
 }
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
@@ -7179,8 +9133,8 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = process->pid;
-    heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
-    heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
+    heap.process = hd__chrome_label_text(x, process->name);
+    heap.dump = hd__chrome_label_text(x, dump->id);
     heap.time_us = dump->time_us;
     heap.allocator = hd__chrome_text(x, from->allocator).data;
     heap.sample_bytes = from->sample_bytes;
@@ -7192,7 +9146,7 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
 static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
-    uint32_t *map[2];
+    uint32_t *map[2], *jump = NULL;
     for (int a = 0; a < 2; a++) {
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
@@ -7201,10 +9155,15 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bytes, blocks;
+        uint64_t bytes = 0, blocks = 0;
         const hd__chrome_heap *from = &x->heaps[order[i]];
         hd_heap *heap = &d->heaps[i];
-        HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
+        if (from->old && !jump) {
+            jump = maps + axes[0].node_count;
+            hd__old_jumps(&axes[0], jump, jump + axes[0].node_count);
+        }
+        if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
+        else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
         if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
         else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
@@ -7249,6 +9208,70 @@ static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
     return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
 }
 
+/* Absent before empty. */
+static int hd__compare_text(const hd__chrome_in *x, uint32_t a, uint32_t b) {
+    if (a == b) return 0;
+    if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
+    return hd_str_compare(hd__chrome_text(x, a), hd__chrome_text(x, b));
+}
+
+static bool hd__chrome_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+    int order;
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us;
+    if (a->dump != b->dump) return a->dump < b->dump;
+    order = hd__compare_text(x, a->allocator, b->allocator);
+    return order ? order < 0 : hd__compare_text(x, a->name, b->name) < 0;
+}
+
+/* Labels the scalars in their order; of those alike that do not agree the first counts. */
+static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd_dump *d = x->dump;
+    const hd__chrome_scalar *last = NULL;
+    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd__chrome_scalar *from = &x->scalars[order[i]];
+        hd_scalar scalar;
+        if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
+            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, from->offset, from->line,
+                                    "'%S' of '%S' of pid %u comes twice in dump %S, and differs",
+                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator),
+                                    x->processes[from->process].pid,
+                                    hd__chrome_text(x, x->dumps[from->dump].id)));
+            continue;
+        }
+        last = from;
+        scalar.pid = x->processes[from->process].pid;
+        scalar.process = hd__chrome_label_text(x, x->processes[from->process].name);
+        scalar.dump = hd__chrome_label_text(x, x->dumps[from->dump].id);
+        scalar.time_us = x->dumps[from->dump].time_us;
+        scalar.allocator = hd__chrome_label_text(x, from->allocator);
+        scalar.name = hd__chrome_text(x, from->name).data;
+        scalar.units = hd__chrome_label_text(x, from->units);
+        scalar.value = from->value;
+        scalar.text = hd__chrome_label_text(x, from->text);
+        stbds_arrput(d->scalars, scalar);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->scalars);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status;
+    if (!order) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_scalar_before, x);
+    status = hd__chrome_scalars(x, order, n);
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -7283,6 +9306,7 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
         if (x->in_event) {       /* what it brought belongs to no process */
             hd__set_len(x->items, x->event.items);
             hd__set_len(x->heaps, x->event.heaps);
+            hd__set_len(x->scalars, x->event.scalars);
         }
         return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
     }
@@ -7307,10 +9331,12 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.pull.r.base = skipped;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
+    if (!status) status = hd__chrome_build_scalars(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
     hd__arr_free(m, x.entries);
+    hd__arr_free(m, x.scalars);
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
@@ -7320,6 +9346,9 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    hd__arr_free(m, x.cells);
+    hd__arr_free(m, x.levels);
+    hd__arr_free(m, x.joined);
     return status;
 }
 
@@ -8219,6 +10248,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd__arr_free(&d->mem, d->heaps);
+    hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -8230,6 +10260,12 @@ HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->hea
 
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
     return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }

@@ -143,7 +143,6 @@ static void heaps_that_are_malformed(void **state) {
         { "entries null", HEAP("{'entries':\nnull}"), NULL, HD_OK },
         { "entries an object", HEAP("{'entries':\n{'size':'1','bt':''}}"), NULL, HD_OK },
         { "entries a string", HEAP("{'entries':'x'}"), NULL, HD_OK },
-        { "of the old format", HEAP("{'entries':[{'size':'5'},\n{'size':'5','bt':'0'}]}"), NULL, HD_UNSUPPORTED },
         { "twice in one dump", TRACE("{" GOOD_HEAP ",\n'malloc':@{'entries':[{'size':'5','bt':''}]}#}"), NULL, HD_OK },
         { "twice in two events of a dump",
           "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n" HEAPS("{'malloc':\n@{'entries':[{'size':'5','bt':''}]}#}") "]", NULL, HD_OK },
