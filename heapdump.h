@@ -57,6 +57,7 @@
        HEAPDUMP_API             what stands before each declaration (default extern)
        HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
        HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
+       HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
        HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
@@ -1069,7 +1070,8 @@ typedef enum hd_format {
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
 /* The format is found from the content. Memory stays within a small multiple of the heap dumps in
-   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
+   the input; the rest is passed over, and needs no more than brackets that match and strings that end.
+   Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
    error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
@@ -1231,9 +1233,13 @@ HD_UNUSED static void *stbds_shmode_func(size_t elemsize, int mode);
 }
 #endif
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if !defined(HEAPDUMP_NO_SIMD) && (defined(__SSE2__) || defined(_M_X64))
 #include <emmintrin.h>
 #define HD__SSE2
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HD__AVX2
+#endif
 #endif
 
 #if defined(HEAPDUMP_NO_THREADS)
@@ -1967,7 +1973,8 @@ static hd_rows hd__table_rows(const hd__table *t) {
 
 /* ===================================================================================== >>io
    hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
-   memory the whole input at once, over a callback one buffer after the other. */
+   memory the whole input at once, over a callback one buffer after the other, over a mapped file a
+   stretch of it, whose pages are given back behind the window. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
@@ -2012,6 +2019,10 @@ int rename(const char *from, const char *to); /* stdio.h has it */
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
 ssize_t readlink(const char *path, char *target, size_t size);
 int fchmod(int fd, mode_t mode);
+int madvise(void *start, size_t size, int advice);
+#endif
+#if defined(__linux__) && !defined(MADV_DONTNEED)
+#define MADV_DONTNEED 4
 #endif
 #define hd__os_pid() ((uint64_t)getpid())
 #endif
@@ -2254,6 +2265,7 @@ typedef struct hd__reader {
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
     uint64_t lines;              /* newlines before `counted` */
+    const uint8_t *released;     /* of a mapped file: what is before was given back */
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
@@ -2262,15 +2274,22 @@ typedef struct hd__reader {
 } hd__reader;
 
 #define HD__READER_BUFFER 65536u
+#define HD__READER_MAPPED ((size_t)4 << 20)
+
+/* The next bytes of a mapped file, or of any memory, become visible. */
+static void hd__reader_show(hd__reader *r, size_t most) {
+    size_t rest = (size_t)(r->in.data + r->in.size - r->end);
+    r->end += rest < most ? rest : most;
+    r->ended = rest <= most;
+}
 
 static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
     memset(r, 0, sizeof *r);
     r->in = in;
     r->mem = m;
     if (!in.read) {
-        r->at = r->start = r->counted = in.data;
-        r->end = in.data + in.size;
-        r->ended = true;
+        r->at = r->start = r->end = r->counted = r->released = in.data;
+        hd__reader_show(r, in.mapped == 1 ? HD__READER_MAPPED : SIZE_MAX);
         return true;
     }
     r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
@@ -2284,6 +2303,17 @@ static uint64_t hd__reader_offset(const hd__reader *r) { return r->base + (uint6
 
 static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
+#if defined(HD__SSE2)
+    while (end - p >= 16) {      /* bytes of `sums` count to 255 at most */
+        const uint8_t *stop = end - p >= 255 * 16 ? p + 255 * 16 : p + (end - p) / 16 * 16;
+        __m128i sums = _mm_setzero_si128();
+        for (; p < stop; p += 16)
+            sums = _mm_sub_epi8(sums, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+                                                     _mm_set1_epi8('\n')));
+        sums = _mm_sad_epu8(sums, _mm_setzero_si128());
+        n += (uint64_t)_mm_cvtsi128_si32(sums) + (uint64_t)_mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+    }
+#endif
     while (p < end && (p = (const uint8_t *)memchr(p, '\n', (size_t)(end - p))) != NULL) {
         n++;
         p++;
@@ -2303,20 +2333,44 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
     return 1 + r->lines;
 }
 
-/* Called when the window is used up: false at the end of the input. */
-HD__NOINLINE static bool hd__reader_fill(hd__reader *r) {
+/* Pages of a mapped file that were read would be counted as the program's. */
+static void hd__reader_release(hd__reader *r) {
+#if defined(__linux__)
+    uintptr_t from = ((uintptr_t)r->released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t to = (uintptr_t)r->at & ~(uintptr_t)(HD__PAGE - 1);
+    if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
+#endif
+    r->released = r->at;
+}
+
+/* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
+   input, and when the window is full. */
+HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
+    size_t left = (size_t)(r->end - r->at);
     int64_t n;
-    HEAPDUMP_ASSERT(r->at == r->end);
-    if (r->ended) return false;
-    r->lines += hd__newlines(r->counted, r->end);
-    r->base += (uint64_t)(r->end - r->start);
-    n = r->in.read(r->in.user, r->buffer, HD__READER_BUFFER);
-    if (n > (int64_t)HD__READER_BUFFER) n = -1;
+    if (r->ended || left >= (r->in.read ? HD__READER_BUFFER : HD__READER_MAPPED)) return false;
+    hd__reader_line(r, hd__reader_offset(r));
+    r->base += (uint64_t)(r->at - r->start);
+    if (!r->in.read) {
+        hd__reader_release(r);
+        r->start = r->at;
+        hd__reader_show(r, HD__READER_MAPPED);
+        return true;
+    }
+    if (left) memmove(r->buffer, r->at, left);
+    n = r->in.read(r->in.user, r->buffer + left, HD__READER_BUFFER - left);
+    if (n > (int64_t)(HD__READER_BUFFER - left)) n = -1;
     r->failed = n < 0;
     r->ended = n <= 0;
     r->at = r->start = r->counted = r->buffer;
-    r->end = r->buffer + (n > 0 ? n : 0);
+    r->end = r->buffer + left + (n > 0 ? n : 0);
     return n > 0;
+}
+
+/* Called when the window is used up: false at the end of the input. */
+static bool hd__reader_fill(hd__reader *r) {
+    HEAPDUMP_ASSERT(r->at == r->end);
+    return hd__reader_more(r);
 }
 
 /* =================================================================================== >>json
@@ -2503,6 +2557,169 @@ typedef enum hd__expect {
 
 #define HD__JSON_MAX_DEPTH 1024u
 
+/* What of 64 bytes passing over a value needs to know: a bit per byte. */
+typedef struct hd__bits {
+    uint64_t quote, backslash;
+    uint64_t open, close;        /* brackets of both kinds */
+    uint64_t mark;               /* v and M: the phases of events that matter */
+} hd__bits;
+
+#define HD__BLOCK 64u
+#define HD__BLOCKS 32u           /* looked at at a time */
+
+#if defined(HD__SSE2)
+static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
+        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
+        b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
+        b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
+        b->close |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('}'))) << i;
+        b->mark |= (uint64_t)(unsigned)_mm_movemask_epi8(mark) << i;
+    }
+}
+#endif
+
+#if defined(HD__AVX2)
+__attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size_t blocks, hd__bits *b) {
+    const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\');
+    const __m256i open = _mm256_set1_epi8('{'), close = _mm256_set1_epi8('}'), bit = _mm256_set1_epi8(0x20);
+    const __m256i v = _mm256_set1_epi8('v'), m = _mm256_set1_epi8('M');
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
+        __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
+        __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
+#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+        b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
+        b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
+        b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
+        b->close = HD__MASK(_mm256_cmpeq_epi8(lc, close), _mm256_cmpeq_epi8(ld, close));
+        b->mark = HD__MASK(mc, md);
+#undef HD__MASK
+    }
+}
+#endif
+
+/* The same without vectors: a class per byte. */
+HD_UNUSED static void hd__bits_plain(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        switch (p[i]) {
+        case '"': b->quote |= bit; break;
+        case '\\': b->backslash |= bit; break;
+        case '{': case '[': b->open |= bit; break;
+        case '}': case ']': b->close |= bit; break;
+        case 'v': case 'M': b->mark |= bit; break;
+        default: break;
+        }
+    }
+}
+
+static void hd__bits_of(const uint8_t *p, size_t blocks, hd__bits *b) {
+#if defined(HD__AVX2)
+    if (__builtin_cpu_supports("avx2")) {
+        hd__bits_avx2(p, blocks, b);
+        return;
+    }
+#endif
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+#if defined(HD__SSE2)
+        hd__bits_sse2(p, b);
+#else
+        hd__bits_plain(p, b);
+#endif
+    }
+}
+
+/* Passing over text, block by block. The bits of blocks are found some blocks ahead. */
+typedef struct hd__scan {
+    const uint8_t *block, *at, *end; /* the one at hand, where it ends, and the text */
+    uint64_t string;             /* all ones inside a string */
+    uint64_t escaped, after_quote; /* of the next block's first byte */
+    uint64_t suspects;           /* of the block at hand: "v", "M", and strings that begin with an escape */
+    uint32_t next, ready, ahead;
+    hd__bits bits[HD__BLOCKS];
+} hd__scan;
+
+/* The text from here on; strings and escapes go on from what was before. */
+static void hd__scan_text(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->block = s->at = at;
+    s->end = end;
+    s->next = s->ready = 0;
+    s->ahead = 2;
+}
+
+static void hd__scan_begin(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->string = s->escaped = s->after_quote = 0;
+    hd__scan_text(s, at, end);
+}
+
+HD__NOINLINE static void hd__scan_ahead(hd__scan *s) {
+    size_t left = (size_t)(s->end - s->block), blocks = left / HD__BLOCK;
+    if (blocks > s->ahead) blocks = s->ahead;
+    if (blocks) {
+        hd__bits_of(s->block, blocks, s->bits);
+        if (s->ahead < HD__BLOCKS) s->ahead *= 2;
+    } else {
+        uint8_t last[HD__BLOCK];
+        memset(last, ' ', sizeof last);
+        memcpy(last, s->block, left);
+        hd__bits_of(last, blocks = 1, s->bits);
+    }
+    s->next = 0;
+    s->ready = (uint32_t)blocks;
+}
+
+static unsigned hd__lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    for (; !(bits & 0xff); bits >>= 8) n += 8;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
+HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
+    const hd__bits *b;
+    uint64_t quote, string, escaped = s->escaped, backslash;
+    size_t left = (size_t)(s->end - s->at);
+    unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
+    if (!left) return false;
+    s->block = s->at;
+    s->at += last + 1;
+    if (s->next == s->ready) hd__scan_ahead(s);
+    b = &s->bits[s->next++];
+    s->escaped = 0;
+    for (backslash = b->backslash & ~escaped; backslash;) { /* each takes away the meaning of the next */
+        uint64_t bit = backslash & (0 - backslash);
+        escaped |= bit << 1;
+        s->escaped = bit >> last;
+        backslash &= ~(bit | bit << 1);
+    }
+    quote = b->quote & ~escaped;
+    string = quote ^ quote << 1; /* from a quote to the one that ends the string */
+    string ^= string << 2;
+    string ^= string << 4;
+    string ^= string << 8;
+    string ^= string << 16;
+    string ^= string << 32;
+    string ^= s->string;
+    s->string = 0 - (string >> 63);
+    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)1 << 63)));
+    s->after_quote = b->quote >> last & 1;
+    *brackets = (b->open | b->close) & ~string;
+    return true;
+}
+
 typedef struct hd__pull {
     hd__reader r;
     hd_error *err;
@@ -2560,12 +2777,25 @@ static bool hd__is_number_byte(uint8_t c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
+/* The next quote or backslash. */
+static const uint8_t *hd__string_special(const uint8_t *at, const uint8_t *end) {
+#if defined(HD__SSE2)
+    for (; end - at >= 16; at += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)at);
+        int found = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('"')), _mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))));
+        if (found) return at + hd__lowest_bit((unsigned)found);
+    }
+#endif
+    while (at < end && *at != '"' && *at != '\\') at++;
+    return at;
+}
+
 /* Passes over the rest of a string, its quote included. */
 static bool hd__pull_skip_string(hd__pull *p) {
     hd__reader *r = &p->r;
     for (;;) {
-        const uint8_t *at = r->at;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *at = hd__string_special(r->at, r->end);
         r->at = at;
         if (at == r->end) {
             if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
@@ -2772,8 +3002,7 @@ static bool hd__pull_string(hd__pull *p, hd_str *s) {
     p->unread = HD__T_ERROR;
     hd__set_len(p->scratch, 0);
     for (;;) {
-        const uint8_t *from = r->at, *at = from;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *from = r->at, *at = hd__string_special(from, r->end);
         r->at = at;
         if (at < r->end && *at == '"' && !copied) {
             s->data = (const char *)from;
@@ -2813,16 +3042,107 @@ static void hd__pull_number(hd__pull *p, hd__number *number) {
     p->unread = HD__T_ERROR;
 }
 
-/* Passes over the value whose first token is given. */
+/* The bracket at `at` is opened or closed at that depth. False, and told, when it may not be. */
+static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
+    bool object = (*at & 0x20) != 0;
+    p->r.at = at;
+    if ((*at & 0x0f) == 0x0b) return hd__pull_open_bracket(p, object) != HD__T_ERROR;
+    if (hd__pull_in_object(p) == object) return hd__pull_close_bracket(p) != HD__T_ERROR;
+    hd__pull_fail(p, HD_MALFORMED, object ? "',' or ']'" : "',' or '}'");
+    return false;
+}
+
+/* Passes over the value whose first token is given. Of what is inside it only brackets and strings are
+   looked at: brackets must match and be no deeper than is allowed, strings must end. */
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
+    hd__reader *r = &p->r;
+    hd__scan scan;
     if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
-    while (p->depth >= depth) {
-        hd__token next = hd__pull_next(p);
-        if (next == HD__T_CUT) hd__pull_fail(p, HD_MALFORMED, "']'");
-        if (next == HD__T_CUT || next == HD__T_ERROR) return false;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        uint64_t brackets;
+        while (hd__scan_next(&scan, &brackets))
+            for (; brackets; brackets &= brackets - 1) {
+                if (!hd__pull_skip_bracket(p, scan.block + hd__lowest_bit(brackets))) return false;
+                if (p->depth < depth) return true;
+            }
+        r->at = r->end;
+        if (!hd__reader_fill(r))
+            return hd__pull_fail(p, HD_MALFORMED, scan.string                ? "'\"'"
+                                                  : hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'"),
+                   false;
+        hd__scan_text(&scan, r->at, r->end);
     }
-    return true;
+}
+
+/* After an object in an array: whether the next one begins, past a comma, and where. */
+static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
+    for (int comma = 0; at < end; at++) {
+        if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') continue;
+        if (*at == ',' && !comma) comma = 1;
+        else return *at == '{' && comma ? at : NULL;
+    }
+    return NULL;
+}
+
+/* With an object of an array just opened: passes over it and those that follow, up to `most`, as
+   hd__pull_skip would, as long as they cannot have "v" or "M" among their values. True when the one that
+   stopped it is open now, nothing of it read yet; false when the last was closed. */
+static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
+    hd__reader *r = &p->r;
+    uint32_t room = p->max_depth - p->depth; /* levels inside an object */
+    uint64_t kinds = 0;          /* a bit for each open bracket inside: object, not array */
+    uint32_t depth = 1;          /* 0: between objects */
+    hd__scan scan;
+    uint64_t brackets;
+    if (room > 62) room = 62;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        if (!hd__scan_next(&scan, &brackets)) {
+            /* the object goes on beyond the window */
+            if (!hd__reader_more(r)) return true;
+            hd__scan_begin(&scan, r->at, r->end);
+            kinds = 0;
+            depth = 1;
+            continue;
+        }
+        for (; brackets; brackets &= brackets - 1) {
+            unsigned bit = hd__lowest_bit(brackets);
+            const uint8_t *at = scan.block + bit;
+            uint64_t object = *at >> 5 & 1u;
+            if ((*at & 0x0f) == 0x0b) {
+                kinds = kinds << 1 | object;
+                if (depth++ > room) return true;
+                continue;
+            }
+            if (depth > 1) {
+                if ((kinds & 1) != object) return true;
+                kinds >>= 1;
+                depth--;
+                continue;
+            }
+            if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1))) return true;
+            /* the object is passed over */
+            depth = 0;
+            kinds = 0;
+            at++;
+            ++*passed;
+            {
+                const uint8_t *next = --most ? hd__next_object(at, r->end) : NULL;
+                if (!next) {
+                    r->at = at;
+                    p->depth--;
+                    p->expect = HD__E_MORE;
+                    return false;
+                }
+                r->at = next + 1;
+                p->token_offset = hd__reader_offset(r) - 1;
+            }
+            scan.suspects &= ~(((uint64_t)2 << bit) - 1);
+        }
+        if (scan.suspects) return true;
+    }
 }
 
 static bool hd__is(hd_str s, const char *name) { return hd_str_equal(s, hd_cstr(name)); }
@@ -8678,10 +8998,13 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     return hd__chrome_event_end(x, e, is_process_name);
 }
 
+/* Progress is told every so many events. */
+#define HD__PROGRESS 1024u
+
 static hd_status hd__chrome_progress(hd__chrome_in *x) {
     const hd_options *o = x->options;
     const hd__reader *r = &x->pull.r;
-    if (!o || !o->progress || x->events % 1024) return HD_OK;
+    if (!o || !o->progress || x->events % HD__PROGRESS) return HD_OK;
     if (o->progress(o->user, hd__reader_offset(r), r->in.read ? HD_UNKNOWN : r->in.size)) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
@@ -8695,7 +9018,8 @@ static hd_status hd__chrome_events(hd__chrome_in *x) {
         if (token == HD__T_ERROR) return x->pull.status;
         if (token == HD__T_CUT) return HD_OK;
         if (token == HD__T_OBJECT) {
-            HD__TRY(hd__chrome_read_event(x));
+            if (hd__pull_pass(&x->pull, HD__PROGRESS - x->events % HD__PROGRESS, &x->events))
+                HD__TRY(hd__chrome_read_event(x));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
             HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events++));
