@@ -121,7 +121,7 @@ PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
 bench-deps: tools-deps
-	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2)
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev)
 
 # NDEBUG: the peers check themselves without it.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps
@@ -132,8 +132,13 @@ $(B)/two_threads: bench/two_threads.c | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $< -o $@ -lpthread
 
-bench: all $(B)/bench $(B)/two_threads ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
+$(B)/trace: bench/trace.cc heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lsimdjson -lpthread
+
+bench: all $(B)/bench $(B)/trace $(B)/two_threads ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
 bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour

@@ -57,6 +57,7 @@
        HEAPDUMP_API             what stands before each declaration (default extern)
        HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
        HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
+       HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
        HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
@@ -952,6 +953,18 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
+/* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
+   types are above all that the trace has, so that nothing in it gets another meaning. An array that a
+   crashed writer left open is closed. What the trace has of a process already makes a difference to the
+   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
+   bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
+   traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
+   viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and when the trace's ids pass 2^52.
+   What was written until then is of no use. Cost: about that of reading the trace. */
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err);
+
 /* =============================================================================== >>provider
    Chromium's flow of a memory dump: parts of a program that know about memory register as providers with
    a manager; it asks each for its part, and writes what they say as a dump into a trace. Any thread may
@@ -1057,7 +1070,8 @@ typedef enum hd_format {
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
 /* The format is found from the content. Memory stays within a small multiple of the heap dumps in
-   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
+   the input; the rest is passed over, and needs no more than brackets that match and strings that end.
+   Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
    error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
@@ -1219,9 +1233,13 @@ HD_UNUSED static void *stbds_shmode_func(size_t elemsize, int mode);
 }
 #endif
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if !defined(HEAPDUMP_NO_SIMD) && (defined(__SSE2__) || defined(_M_X64))
 #include <emmintrin.h>
 #define HD__SSE2
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HD__AVX2
+#endif
 #endif
 
 #if defined(HEAPDUMP_NO_THREADS)
@@ -1955,7 +1973,8 @@ static hd_rows hd__table_rows(const hd__table *t) {
 
 /* ===================================================================================== >>io
    hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
-   memory the whole input at once, over a callback one buffer after the other. */
+   memory the whole input at once, over a callback one buffer after the other, over a mapped file a
+   stretch of it, whose pages are given back behind the window. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
@@ -2000,6 +2019,10 @@ int rename(const char *from, const char *to); /* stdio.h has it */
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
 ssize_t readlink(const char *path, char *target, size_t size);
 int fchmod(int fd, mode_t mode);
+int madvise(void *start, size_t size, int advice);
+#endif
+#if defined(__linux__) && !defined(MADV_DONTNEED)
+#define MADV_DONTNEED 4
 #endif
 #define hd__os_pid() ((uint64_t)getpid())
 #endif
@@ -2242,6 +2265,7 @@ typedef struct hd__reader {
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
     uint64_t lines;              /* newlines before `counted` */
+    const uint8_t *released;     /* of a mapped file: what is before was given back */
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
@@ -2250,15 +2274,22 @@ typedef struct hd__reader {
 } hd__reader;
 
 #define HD__READER_BUFFER 65536u
+#define HD__READER_MAPPED ((size_t)4 << 20)
+
+/* The next bytes of a mapped file, or of any memory, become visible. */
+static void hd__reader_show(hd__reader *r, size_t most) {
+    size_t rest = (size_t)(r->in.data + r->in.size - r->end);
+    r->end += rest < most ? rest : most;
+    r->ended = rest <= most;
+}
 
 static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
     memset(r, 0, sizeof *r);
     r->in = in;
     r->mem = m;
     if (!in.read) {
-        r->at = r->start = r->counted = in.data;
-        r->end = in.data + in.size;
-        r->ended = true;
+        r->at = r->start = r->end = r->counted = r->released = in.data;
+        hd__reader_show(r, in.mapped == 1 ? HD__READER_MAPPED : SIZE_MAX);
         return true;
     }
     r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
@@ -2272,6 +2303,17 @@ static uint64_t hd__reader_offset(const hd__reader *r) { return r->base + (uint6
 
 static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
+#if defined(HD__SSE2)
+    while (end - p >= 16) {      /* bytes of `sums` count to 255 at most */
+        const uint8_t *stop = end - p >= 255 * 16 ? p + 255 * 16 : p + (end - p) / 16 * 16;
+        __m128i sums = _mm_setzero_si128();
+        for (; p < stop; p += 16)
+            sums = _mm_sub_epi8(sums, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+                                                     _mm_set1_epi8('\n')));
+        sums = _mm_sad_epu8(sums, _mm_setzero_si128());
+        n += (uint64_t)_mm_cvtsi128_si32(sums) + (uint64_t)_mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+    }
+#endif
     while (p < end && (p = (const uint8_t *)memchr(p, '\n', (size_t)(end - p))) != NULL) {
         n++;
         p++;
@@ -2291,20 +2333,44 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
     return 1 + r->lines;
 }
 
-/* Called when the window is used up: false at the end of the input. */
-HD__NOINLINE static bool hd__reader_fill(hd__reader *r) {
+/* Pages of a mapped file that were read would be counted as the program's. */
+static void hd__reader_release(hd__reader *r) {
+#if defined(__linux__)
+    uintptr_t from = ((uintptr_t)r->released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t to = (uintptr_t)r->at & ~(uintptr_t)(HD__PAGE - 1);
+    if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
+#endif
+    r->released = r->at;
+}
+
+/* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
+   input, and when the window is full. */
+HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
+    size_t left = (size_t)(r->end - r->at);
     int64_t n;
-    HEAPDUMP_ASSERT(r->at == r->end);
-    if (r->ended) return false;
-    r->lines += hd__newlines(r->counted, r->end);
-    r->base += (uint64_t)(r->end - r->start);
-    n = r->in.read(r->in.user, r->buffer, HD__READER_BUFFER);
-    if (n > (int64_t)HD__READER_BUFFER) n = -1;
+    if (r->ended || left >= (r->in.read ? HD__READER_BUFFER : HD__READER_MAPPED)) return false;
+    hd__reader_line(r, hd__reader_offset(r));
+    r->base += (uint64_t)(r->at - r->start);
+    if (!r->in.read) {
+        hd__reader_release(r);
+        r->start = r->at;
+        hd__reader_show(r, HD__READER_MAPPED);
+        return true;
+    }
+    if (left) memmove(r->buffer, r->at, left);
+    n = r->in.read(r->in.user, r->buffer + left, HD__READER_BUFFER - left);
+    if (n > (int64_t)(HD__READER_BUFFER - left)) n = -1;
     r->failed = n < 0;
     r->ended = n <= 0;
     r->at = r->start = r->counted = r->buffer;
-    r->end = r->buffer + (n > 0 ? n : 0);
+    r->end = r->buffer + left + (n > 0 ? n : 0);
     return n > 0;
+}
+
+/* Called when the window is used up: false at the end of the input. */
+static bool hd__reader_fill(hd__reader *r) {
+    HEAPDUMP_ASSERT(r->at == r->end);
+    return hd__reader_more(r);
 }
 
 /* =================================================================================== >>json
@@ -2491,6 +2557,169 @@ typedef enum hd__expect {
 
 #define HD__JSON_MAX_DEPTH 1024u
 
+/* What of 64 bytes passing over a value needs to know: a bit per byte. */
+typedef struct hd__bits {
+    uint64_t quote, backslash;
+    uint64_t open, close;        /* brackets of both kinds */
+    uint64_t mark;               /* v and M: the phases of events that matter */
+} hd__bits;
+
+#define HD__BLOCK 64u
+#define HD__BLOCKS 32u           /* looked at at a time */
+
+#if defined(HD__SSE2)
+static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
+        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
+        b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
+        b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
+        b->close |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('}'))) << i;
+        b->mark |= (uint64_t)(unsigned)_mm_movemask_epi8(mark) << i;
+    }
+}
+#endif
+
+#if defined(HD__AVX2)
+__attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size_t blocks, hd__bits *b) {
+    const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\');
+    const __m256i open = _mm256_set1_epi8('{'), close = _mm256_set1_epi8('}'), bit = _mm256_set1_epi8(0x20);
+    const __m256i v = _mm256_set1_epi8('v'), m = _mm256_set1_epi8('M');
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
+        __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
+        __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
+#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+        b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
+        b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
+        b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
+        b->close = HD__MASK(_mm256_cmpeq_epi8(lc, close), _mm256_cmpeq_epi8(ld, close));
+        b->mark = HD__MASK(mc, md);
+#undef HD__MASK
+    }
+}
+#endif
+
+/* The same without vectors: a class per byte. */
+HD_UNUSED static void hd__bits_plain(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        switch (p[i]) {
+        case '"': b->quote |= bit; break;
+        case '\\': b->backslash |= bit; break;
+        case '{': case '[': b->open |= bit; break;
+        case '}': case ']': b->close |= bit; break;
+        case 'v': case 'M': b->mark |= bit; break;
+        default: break;
+        }
+    }
+}
+
+static void hd__bits_of(const uint8_t *p, size_t blocks, hd__bits *b) {
+#if defined(HD__AVX2)
+    if (__builtin_cpu_supports("avx2")) {
+        hd__bits_avx2(p, blocks, b);
+        return;
+    }
+#endif
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+#if defined(HD__SSE2)
+        hd__bits_sse2(p, b);
+#else
+        hd__bits_plain(p, b);
+#endif
+    }
+}
+
+/* Passing over text, block by block. The bits of blocks are found some blocks ahead. */
+typedef struct hd__scan {
+    const uint8_t *block, *at, *end; /* the one at hand, where it ends, and the text */
+    uint64_t string;             /* all ones inside a string */
+    uint64_t escaped, after_quote; /* of the next block's first byte */
+    uint64_t suspects;           /* of the block at hand: "v", "M", and strings that begin with an escape */
+    uint32_t next, ready, ahead;
+    hd__bits bits[HD__BLOCKS];
+} hd__scan;
+
+/* The text from here on; strings and escapes go on from what was before. */
+static void hd__scan_text(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->block = s->at = at;
+    s->end = end;
+    s->next = s->ready = 0;
+    s->ahead = 2;
+}
+
+static void hd__scan_begin(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->string = s->escaped = s->after_quote = 0;
+    hd__scan_text(s, at, end);
+}
+
+HD__NOINLINE static void hd__scan_ahead(hd__scan *s) {
+    size_t left = (size_t)(s->end - s->block), blocks = left / HD__BLOCK;
+    if (blocks > s->ahead) blocks = s->ahead;
+    if (blocks) {
+        hd__bits_of(s->block, blocks, s->bits);
+        if (s->ahead < HD__BLOCKS) s->ahead *= 2;
+    } else {
+        uint8_t last[HD__BLOCK];
+        memset(last, ' ', sizeof last);
+        memcpy(last, s->block, left);
+        hd__bits_of(last, blocks = 1, s->bits);
+    }
+    s->next = 0;
+    s->ready = (uint32_t)blocks;
+}
+
+static unsigned hd__lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    for (; !(bits & 0xff); bits >>= 8) n += 8;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
+HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
+    const hd__bits *b;
+    uint64_t quote, string, escaped = s->escaped, backslash;
+    size_t left = (size_t)(s->end - s->at);
+    unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
+    if (!left) return false;
+    s->block = s->at;
+    s->at += last + 1;
+    if (s->next == s->ready) hd__scan_ahead(s);
+    b = &s->bits[s->next++];
+    s->escaped = 0;
+    for (backslash = b->backslash & ~escaped; backslash;) { /* each takes away the meaning of the next */
+        uint64_t bit = backslash & (0 - backslash);
+        escaped |= bit << 1;
+        s->escaped = bit >> last;
+        backslash &= ~(bit | bit << 1);
+    }
+    quote = b->quote & ~escaped;
+    string = quote ^ quote << 1; /* from a quote to the one that ends the string */
+    string ^= string << 2;
+    string ^= string << 4;
+    string ^= string << 8;
+    string ^= string << 16;
+    string ^= string << 32;
+    string ^= s->string;
+    s->string = 0 - (string >> 63);
+    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)1 << 63)));
+    s->after_quote = b->quote >> last & 1;
+    *brackets = (b->open | b->close) & ~string;
+    return true;
+}
+
 typedef struct hd__pull {
     hd__reader r;
     hd_error *err;
@@ -2548,12 +2777,25 @@ static bool hd__is_number_byte(uint8_t c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
+/* The next quote or backslash. */
+static const uint8_t *hd__string_special(const uint8_t *at, const uint8_t *end) {
+#if defined(HD__SSE2)
+    for (; end - at >= 16; at += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)at);
+        int found = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('"')), _mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))));
+        if (found) return at + hd__lowest_bit((unsigned)found);
+    }
+#endif
+    while (at < end && *at != '"' && *at != '\\') at++;
+    return at;
+}
+
 /* Passes over the rest of a string, its quote included. */
 static bool hd__pull_skip_string(hd__pull *p) {
     hd__reader *r = &p->r;
     for (;;) {
-        const uint8_t *at = r->at;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *at = hd__string_special(r->at, r->end);
         r->at = at;
         if (at == r->end) {
             if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
@@ -2760,8 +3002,7 @@ static bool hd__pull_string(hd__pull *p, hd_str *s) {
     p->unread = HD__T_ERROR;
     hd__set_len(p->scratch, 0);
     for (;;) {
-        const uint8_t *from = r->at, *at = from;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *from = r->at, *at = hd__string_special(from, r->end);
         r->at = at;
         if (at < r->end && *at == '"' && !copied) {
             s->data = (const char *)from;
@@ -2801,16 +3042,107 @@ static void hd__pull_number(hd__pull *p, hd__number *number) {
     p->unread = HD__T_ERROR;
 }
 
-/* Passes over the value whose first token is given. */
+/* The bracket at `at` is opened or closed at that depth. False, and told, when it may not be. */
+static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
+    bool object = (*at & 0x20) != 0;
+    p->r.at = at;
+    if ((*at & 0x0f) == 0x0b) return hd__pull_open_bracket(p, object) != HD__T_ERROR;
+    if (hd__pull_in_object(p) == object) return hd__pull_close_bracket(p) != HD__T_ERROR;
+    hd__pull_fail(p, HD_MALFORMED, object ? "',' or ']'" : "',' or '}'");
+    return false;
+}
+
+/* Passes over the value whose first token is given. Of what is inside it only brackets and strings are
+   looked at: brackets must match and be no deeper than is allowed, strings must end. */
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
+    hd__reader *r = &p->r;
+    hd__scan scan;
     if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
-    while (p->depth >= depth) {
-        hd__token next = hd__pull_next(p);
-        if (next == HD__T_CUT) hd__pull_fail(p, HD_MALFORMED, "']'");
-        if (next == HD__T_CUT || next == HD__T_ERROR) return false;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        uint64_t brackets;
+        while (hd__scan_next(&scan, &brackets))
+            for (; brackets; brackets &= brackets - 1) {
+                if (!hd__pull_skip_bracket(p, scan.block + hd__lowest_bit(brackets))) return false;
+                if (p->depth < depth) return true;
+            }
+        r->at = r->end;
+        if (!hd__reader_fill(r))
+            return hd__pull_fail(p, HD_MALFORMED, scan.string                ? "'\"'"
+                                                  : hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'"),
+                   false;
+        hd__scan_text(&scan, r->at, r->end);
     }
-    return true;
+}
+
+/* After an object in an array: whether the next one begins, past a comma, and where. */
+static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
+    for (int comma = 0; at < end; at++) {
+        if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') continue;
+        if (*at == ',' && !comma) comma = 1;
+        else return *at == '{' && comma ? at : NULL;
+    }
+    return NULL;
+}
+
+/* With an object of an array just opened: passes over it and those that follow, up to `most`, as
+   hd__pull_skip would, as long as they cannot have "v" or "M" among their values. True when the one that
+   stopped it is open now, nothing of it read yet; false when the last was closed. */
+static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
+    hd__reader *r = &p->r;
+    uint32_t room = p->max_depth - p->depth; /* levels inside an object */
+    uint64_t kinds = 0;          /* a bit for each open bracket inside: object, not array */
+    uint32_t depth = 1;          /* 0: between objects */
+    hd__scan scan;
+    uint64_t brackets;
+    if (room > 62) room = 62;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        if (!hd__scan_next(&scan, &brackets)) {
+            /* the object goes on beyond the window */
+            if (!hd__reader_more(r)) return true;
+            hd__scan_begin(&scan, r->at, r->end);
+            kinds = 0;
+            depth = 1;
+            continue;
+        }
+        for (; brackets; brackets &= brackets - 1) {
+            unsigned bit = hd__lowest_bit(brackets);
+            const uint8_t *at = scan.block + bit;
+            uint64_t object = *at >> 5 & 1u;
+            if ((*at & 0x0f) == 0x0b) {
+                kinds = kinds << 1 | object;
+                if (depth++ > room) return true;
+                continue;
+            }
+            if (depth > 1) {
+                if ((kinds & 1) != object) return true;
+                kinds >>= 1;
+                depth--;
+                continue;
+            }
+            if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1))) return true;
+            /* the object is passed over */
+            depth = 0;
+            kinds = 0;
+            at++;
+            ++*passed;
+            {
+                const uint8_t *next = --most ? hd__next_object(at, r->end) : NULL;
+                if (!next) {
+                    r->at = at;
+                    p->depth--;
+                    p->expect = HD__E_MORE;
+                    return false;
+                }
+                r->at = next + 1;
+                p->token_offset = hd__reader_offset(r) - 1;
+            }
+            scan.suspects &= ~(((uint64_t)2 << bit) - 1);
+        }
+        if (scan.suspects) return true;
+    }
 }
 
 static bool hd__is(hd_str s, const char *name) { return hd_str_equal(s, hd_cstr(name)); }
@@ -7124,15 +7456,15 @@ static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "c
 
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
-typedef struct hd__ids {
+typedef struct hd__told {
     hd__tree tree;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
-} hd__ids;
+} hd__told;
 
 typedef struct hd__writer_process {
     uint64_t pid;
     bool named, v1, v2;          /* what the trace told of it so far */
-    hd__ids axis[2];
+    hd__told axis[2];
     hd__strings dumps;           /* their ids */
     hd__strings strings;         /* heaps_v2: names */
     uint32_t *string_id;         /* stb_ds array */
@@ -7281,7 +7613,7 @@ static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process
     uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
-        hd__ids *d = &p->axis[a];
+        hd__told *d = &p->axis[a];
         d->tree.seed = p->strings.seed;
         HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
@@ -7362,7 +7694,7 @@ static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const c
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
     hd_json *j = &w->json;
     if (p->named || !name) return;
     p->named = true;
@@ -7374,11 +7706,11 @@ static void hd__chrome_name(hd_chrome_writer *w, hd__writer_process *p, const ch
 
 /* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
    of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__chrome_dictionary_out(hd_chrome_writer *w, hd__writer_process *p, bool types,
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
                                            hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
-    hd__ids *d = &p->axis[types];
+    hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
     size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
     if (told == n && told > 1) return HD_OK;
@@ -7439,7 +7771,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
-        hd__ids *d = &p->axis[a];
+        hd__told *d = &p->axis[a];
         size_t n = hd__len(d->tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
@@ -7447,7 +7779,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     return true;
 }
 
-static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__ids *d, uint32_t node) {
+static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__told *d, uint32_t node) {
     return node ? w->first + d->v2_id[node] : 0;
 }
 
@@ -7474,7 +7806,7 @@ static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, 
 static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
                            size_t told) {
     hd_json *j = &w->json;
-    const hd__ids *d = &p->axis[axis];
+    const hd__told *d = &p->axis[axis];
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
         uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
@@ -7543,7 +7875,7 @@ static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const
     return HD_OK;
 }
 
-static void hd__chrome_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+static void hd__write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
                                  const char *text) {
     hd_json_key(j, name), hd_json_object(j);
     hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
@@ -7556,7 +7888,7 @@ static void hd__chrome_attribute(hd_json *j, const char *name, const char *units
 
 /* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
    which is what the viewer shows, the heap's where no scalar gives one. */
-static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+static void hd__write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
                                   const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
@@ -7573,13 +7905,13 @@ static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const ui
         hd_json_key(j, "attrs"), hd_json_object(j);
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
-            hd__chrome_attribute(j, "size", "bytes",
+            hd__write_attribute(j, "size", "bytes",
                                  heap->breakdown ? heap->breakdown->entries.bytes[0]
                                                  : heap->profile->total_bytes, NULL);
         }
         for (; k < end; k++) {
             const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
-            hd__chrome_attribute(j, s->name, s->units, s->value, s->text);
+            hd__write_attribute(j, s->name, s->units, s->value, s->text);
         }
         hd_json_end(j), hd_json_end(j);
         i += order <= 0;
@@ -7587,7 +7919,7 @@ static void hd__chrome_allocators(hd_json *j, const hd_chrome_dumps *d, const ui
     hd_json_end(j);
 }
 
-static void hd__chrome_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+static void hd__write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
     hd_json_key(j, "process_totals"), hd_json_object(j);
     for (size_t k = 0; k < m; k++) {
         const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
@@ -7618,8 +7950,8 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
     hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
-    if (totals > heaps) hd__chrome_totals(j, d, order + heaps, totals - heaps);
-    if (heaps || totals < n) hd__chrome_allocators(j, d, order, heaps, order + totals, n - totals);
+    if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
         for (size_t i = 0; i < heaps; i++) {
@@ -7644,14 +7976,14 @@ static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dum
     bool v1 = false;
     HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        hd__chrome_name(w, p, hd__label_of(d, order[i]).process);
+        hd__write_name(w, p, hd__label_of(d, order[i]).process);
         if (order[i] >= d->heap_count) continue;
         v1 |= d->heaps[order[i]].breakdown != NULL;
         HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
     }
     p->v1 |= v1;
-    if (v1) HD__TRY(hd__chrome_dictionary_out(w, p, false, err));
-    if (v1 && w->interruptible) HD__TRY(hd__chrome_dictionary_out(w, p, true, err));
+    if (v1) HD__TRY(hd__write_dictionary(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__write_dictionary(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
         hd__label x = hd__label_of(d, order[i]);
         for (k = i + 1; k < n; k++) {
@@ -7766,7 +8098,7 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
 /* Types that were not told of where they were used. */
 static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
     for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
-        if (w->processes[i].v1) w->status = hd__chrome_dictionary_out(w, &w->processes[i], true, err);
+        if (w->processes[i].v1) w->status = hd__write_dictionary(w, &w->processes[i], true, err);
     return w->status;
 }
 
@@ -8057,21 +8389,21 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
    at the end, HD__T_ERROR on failure. */
-static hd__token hd__chrome_member(hd__chrome_in *x, hd_str *key, char copy[64]) {
-    hd__token token = hd__pull_next(&x->pull);
+static hd__token hd__pull_member(hd__pull *p, hd_str *key, char copy[64]) {
+    hd__token token = hd__pull_next(p);
     if (token != HD__T_KEY) return token;
-    if (!hd__pull_key(&x->pull, key)) return HD__T_ERROR;
+    if (!hd__pull_key(p, key)) return HD__T_ERROR;
     if (key->len > 64) key->len = 64;
     if (key->len) memcpy(copy, key->data, key->len);
     key->data = copy;
-    return hd__pull_next(&x->pull);
+    return hd__pull_next(p);
 }
 
 #define HD__MEMBERS(x, key, token)                                           \
     char key##_text[64];                                                     \
     hd_str key;                                                              \
     hd__token token;                                                         \
-    while ((token = hd__chrome_member((x), &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+    while ((token = hd__pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
 
 static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
     return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
@@ -8666,10 +8998,13 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     return hd__chrome_event_end(x, e, is_process_name);
 }
 
+/* Progress is told every so many events. */
+#define HD__PROGRESS 1024u
+
 static hd_status hd__chrome_progress(hd__chrome_in *x) {
     const hd_options *o = x->options;
     const hd__reader *r = &x->pull.r;
-    if (!o || !o->progress || x->events % 1024) return HD_OK;
+    if (!o || !o->progress || x->events % HD__PROGRESS) return HD_OK;
     if (o->progress(o->user, hd__reader_offset(r), r->in.read ? HD_UNKNOWN : r->in.size)) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
@@ -8683,7 +9018,8 @@ static hd_status hd__chrome_events(hd__chrome_in *x) {
         if (token == HD__T_ERROR) return x->pull.status;
         if (token == HD__T_CUT) return HD_OK;
         if (token == HD__T_OBJECT) {
-            HD__TRY(hd__chrome_read_event(x));
+            if (hd__pull_pass(&x->pull, HD__PROGRESS - x->events % HD__PROGRESS, &x->events))
+                HD__TRY(hd__chrome_read_event(x));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
             HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events++));
@@ -9337,6 +9673,350 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     hd__arr_free(m, x.cells);
     hd__arr_free(m, x.levels);
     hd__arr_free(m, x.joined);
+    return status;
+}
+
+/* Adding to a trace. --------------------------------------------------------------------------
+   The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
+   it has to know of them: which ids are taken, and whether a dump of ours is there already. */
+
+typedef struct hd__add {
+    hd__pull pull;
+    hd_in in;
+    const hd_options *options;
+    hd_chrome_writer w;
+    const hd_chrome_dumps *dumps;
+    const uint32_t *order;       /* of heaps and scalars, by pid and dump */
+    size_t count;
+    char *id;                    /* of the event at hand */
+    size_t id_room;              /* longer ids are none of ours */
+    uint64_t written;            /* bytes of the input */
+    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__HELD */
+    size_t held_size;
+    uint64_t events;
+    bool inserted;
+} hd__add;
+
+#define HD__HELD (2 * (size_t)HD__READER_BUFFER)
+/* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
+#define HD__IDS_END ((uint64_t)1 << 52)
+
+/* Copies the input up to an offset that the parser is not past. */
+static void hd__add_copy(hd__add *a, uint64_t to) {
+    size_t n = (size_t)(to - a->written);
+    if (!a->in.read) {
+        hd__sink_put(&a->w.json.sink, (const char *)a->in.data + a->written, n);
+    } else {
+        hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
+        a->held_size -= n;
+        memmove(a->held, a->held + n, a->held_size);
+    }
+    a->written = to;
+}
+
+/* The parser needs more, and does not need what was before its window. */
+static int64_t hd__add_read(void *user, void *buffer, size_t capacity) {
+    hd__add *a = (hd__add *)user;
+    int64_t n;
+    hd__add_copy(a, a->pull.r.base);
+    n = a->in.read(a->in.user, buffer, capacity);
+    if (n <= 0 || (uint64_t)n > capacity || (size_t)n > HD__HELD - a->held_size) return n ? -1 : 0;
+    memcpy(a->held + a->held_size, buffer, (size_t)n);
+    a->held_size += (size_t)n;
+    return n;
+}
+
+static hd_status hd__add_progress(hd__add *a) {
+    const hd_options *o = a->options;
+    const hd__reader *r = &a->pull.r;
+    uint64_t offset = hd__reader_offset(r);
+    if (!a->in.read) hd__add_copy(a, offset);
+    if (a->w.json.sink.status) return hd__writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
+    if (o->progress && !o->progress(o->user, offset, a->in.read ? HD_UNKNOWN : a->in.size))
+        return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
+    return HD_OK;
+}
+
+static void hd__add_taken(hd__add *a, uint64_t id) {
+    if (id < HD__IDS_END && id >= a->w.first) a->w.first = id + 1;
+}
+
+/* A number, or one in a string; false for anything else. */
+static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
+    hd__number number;
+    hd_str s;
+    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__parse_u64(s, 10, value);
+    if (token != HD__T_NUMBER) {
+        hd__pull_skip(&a->pull, token);
+        return false;
+    }
+    hd__pull_number(&a->pull, &number);
+    s.data = number.text;
+    s.len = number.len;
+    return hd__parse_decimal(s, value);
+}
+
+/* {"0":...,"1":...} */
+static void hd__add_dictionary(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_OBJECT) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    {
+        HD__MEMBERS(a, key, value) {
+            if (hd__parse_u64(key, 10, &id)) hd__add_taken(a, id);
+            hd__pull_skip(&a->pull, value);
+        }
+    }
+}
+
+/* [{"id":1,...},...] */
+static void hd__add_map(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_ARRAY) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    while ((token = hd__pull_next(&a->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        if (token != HD__T_OBJECT) {
+            hd__pull_skip(&a->pull, token);
+            continue;
+        }
+        {
+            HD__MEMBERS(a, key, value) {
+                if (!hd__is(key, "id")) hd__pull_skip(&a->pull, value);
+                else if (hd__add_number(a, value, &id)) hd__add_taken(a, id);
+            }
+        }
+    }
+}
+
+/* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
+static void hd__add_args(hd__add *a) {
+    static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
+    uint32_t level = 0;
+    hd_str key;
+    char text[64];
+    for (;;) {
+        hd__token token = hd__pull_member(&a->pull, &key, text);
+        if (token == HD__T_ERROR) return;
+        if (token == HD__T_CLOSE) {
+            if (!level--) return;
+        } else if (level == 3) {
+            hd__add_map(a, token);
+        } else if (token == HD__T_OBJECT && hd__is(key, levels[level])) {
+            level++;
+        } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
+            hd__add_dictionary(a, token);
+        } else {
+            hd__pull_skip(&a->pull, token);
+        }
+    }
+}
+
+/* The id of an event, kept as far as ours go. */
+static void hd__add_id(hd__add *a, hd__token token) {
+    hd_str s;
+    hd__number number;
+    *a->id = 0;
+    if (token == HD__T_STRING) {
+        bool ok;
+        a->pull.keep = a->id_room - 1;
+        ok = hd__pull_string(&a->pull, &s);
+        a->pull.keep = SIZE_MAX;
+        if (!ok) return;
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&a->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    } else {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    if (s.len >= a->id_room) s.len = a->id_room - 1;
+    if (s.len) memcpy(a->id, s.data, s.len);
+    a->id[s.len] = 0;
+}
+
+/* Whether the dump of that pid and id is among ours. */
+static bool hd__add_has(const hd__add *a, uint64_t pid, const char *id) {
+    size_t low = 0, high = a->count;
+    hd__label l, sought;
+    memset(&sought, 0, sizeof sought);
+    sought.pid = pid;
+    sought.dump = id;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order;
+        l = hd__label_of(a->dumps, a->order[middle]);
+        order = hd__compare_dumps(&sought, &l);
+        if (!order) return true;
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return false;
+}
+
+static hd_status hd__add_event(hd__add *a) {
+    hd__pull *p = &a->pull;
+    uint64_t offset = p->token_offset, pid = 0;
+    bool known = false, memory = false;
+    *a->id = 0;
+    {
+        HD__MEMBERS(a, key, token) {
+            hd_str s;
+            if (hd__is(key, "ph") && token == HD__T_STRING) {
+                if (!hd__pull_key(p, &s)) return p->status;
+                memory = s.len == 1 && *s.data == 'v';
+            } else if (hd__is(key, "pid")) {
+                known = hd__add_number(a, token, &pid);
+            } else if (hd__is(key, "id")) {
+                hd__add_id(a, token);
+            } else if (hd__is(key, "id2") && token == HD__T_OBJECT) {
+                HD__MEMBERS(a, scope, value) hd__add_id(a, value);
+            } else if (hd__is(key, "args") && token == HD__T_OBJECT) {
+                hd__add_args(a);
+            } else {
+                hd__pull_skip(p, token);
+            }
+        }
+    }
+    if (p->status) return p->status;
+    if (!memory || !known || !*a->id || !hd__add_has(a, pid, a->id)) return HD_OK;
+    return hd__fail_at(p->err, HD_INVALID, offset, hd__reader_line(&p->r, offset),
+                       "the trace has a dump %s of pid %u already", a->id, pid);
+}
+
+/* JSON, but not a trace as we know them. */
+static hd_status hd__add_fail(hd__add *a, const char *sentence) {
+    hd__pull *p = &a->pull;
+    return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd__reader_line(&p->r, p->token_offset), "%s",
+                       sentence);
+}
+
+/* At the end of the array of events, `more`: after one without a comma. */
+static hd_status hd__add_insert(hd__add *a, uint64_t offset, bool more) {
+    hd_json *j = &a->w.json;
+    if (a->w.first >= HD__IDS_END - HD_NONE - HD_NONE)
+        return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace has ids up to %u, which leaves none",
+                        a->w.first - 1);
+    hd__add_copy(a, offset);
+    a->inserted = true;
+    if (!a->count) return HD_OK;
+    for (int k = 0; k < HD__IDS; k++) a->w.next_v2[k] = a->w.first == 0;
+    j->depth = 1;
+    j->state[1] = (uint8_t)(HD__W_ARRAY | (more ? HD__W_MORE : 0));
+    HD__TRY(hd_chrome_writer_add(&a->w, a->dumps, a->pull.err));
+    hd_json_newline(j);
+    hd__json_break(j);
+    return HD_OK;
+}
+
+static hd_status hd__add_events(hd__add *a) {
+    hd__pull *p = &a->pull;
+    hd__token token;
+    bool any = false;
+    if (a->inserted) return hd__add_fail(a, "traceEvents for the second time");
+    while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
+        if (token == HD__T_ERROR) return p->status;
+        any = true;
+        if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
+        else if (!hd__pull_skip(p, token)) return p->status;
+        if (++a->events % 1024 == 0) HD__TRY(hd__add_progress(a));
+    }
+    if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
+    /* A crashed writer left the array open; it is whole from now on. */
+    HD__TRY(hd__add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
+    hd__sink_put(&a->w.json.sink, "]\n", 2);
+    return HD_OK;
+}
+
+/* Byte order mark, then an object or an array. */
+static hd_status hd__add_root(hd__add *a) {
+    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
+    hd__pull *p = &a->pull;
+    hd__reader *r = &p->r;
+    hd__token token;
+    for (size_t i = 0; i < sizeof mark; i++) {
+        if (r->at == r->end && !hd__reader_fill(r)) break;
+        if (!i && *r->at == 0x1f)
+            return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
+        if (*r->at != mark[i]) break;
+        r->at++;
+    }
+    token = hd__pull_next(p);
+    if (token == HD__T_ARRAY) {
+        HD__TRY(hd__add_events(a));
+    } else if (token == HD__T_OBJECT) {
+        HD__MEMBERS(a, key, value) {
+            if (!hd__is(key, "traceEvents")) hd__pull_skip(p, value);
+            else if (value != HD__T_ARRAY) return hd__add_fail(a, "traceEvents: an array expected");
+            else HD__TRY(hd__add_events(a));
+        }
+        if (p->status) return p->status;
+        if (!a->inserted) return hd__add_fail(a, "a trace expected, an object without traceEvents found");
+    } else {
+        return p->status ? p->status : hd__add_fail(a, "a trace expected: an object or an array");
+    }
+    while ((token = hd__pull_next(p)) != HD__T_END && token != HD__T_CUT)
+        if (token == HD__T_ERROR) return p->status;
+    hd__add_copy(a, hd__reader_offset(r));
+    if (hd__sink_flush(&a->w.json.sink)) return hd__writer_failed(&a->w, a->w.json.sink.status, p->err);
+    return HD_OK;
+}
+
+static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
+    hd__mem *m = &a->w.mem;
+    hd_in in = a->in;
+    hd_status status;
+    a->id_room = 2;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(hd__label_of(a->dumps, (uint32_t)i).dump);
+        order[i] = (uint32_t)i;
+        if (length + 2 > a->id_room) a->id_room = length + 2;
+    }
+    hd__sort(order, order + a->count, a->count, hd__label_by_name, a->dumps);
+    HD__TRY(hd__check_names(a->dumps, order, a->count, err));
+    a->order = order;
+    a->id = (char *)hd__realloc(m, NULL, 0, a->id_room);
+    if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
+    if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
+    if (in.read) in = hd_in_callback(hd__add_read, a);
+    status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
+    if (status) return status;
+    status = hd__add_root(a);
+    hd__pull_close(&a->pull);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err) {
+    hd__add a;
+    hd_chrome_writer_desc desc;
+    uint32_t *order;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&a, 0, sizeof a);
+    memset(&desc, 0, sizeof desc);
+    if (options) desc.options = *options;
+    HD__TRY(hd__check_heaps(dumps, err));
+    hd__writer_init(&a.w, &desc, out);
+    a.w.interruptible = true;    /* all types are known */
+    a.w.copy = false;
+    a.w.options.progress = NULL; /* it counts other things */
+    a.options = &desc.options;
+    a.in = trace;
+    a.dumps = dumps;
+    a.count = dumps->heap_count + dumps->scalar_count;
+    order = (uint32_t *)hd__calloc(&a.w.mem, a.count, 2 * sizeof *order);
+    if (!order) return hd__no_memory(&a.w.mem, err);
+    status = hd__add_run(&a, order, err);
+    hd__free(&a.w.mem, a.id, a.id_room);
+    hd__free(&a.w.mem, a.held, HD__HELD);
+    hd__cfree(&a.w.mem, order, a.count, 2 * sizeof *order);
+    hd__writer_release(&a.w);
     return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 

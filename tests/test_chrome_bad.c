@@ -269,7 +269,7 @@ static void syntax_errors_cost_the_rest(void **state) {
     (void)state;
     static const char good[] = "[" FRAMES ",\n" HEAPS("{" GOOD_HEAP "}") ",\n";
     static const char *const bad[] = {
-        "@}#", "@x#", "@nul#", "{@x#", "{'pid'@}#", "{'pid':@}#", "{'pid':1,@}#", "{'pid':1@]#", "{'a':'\\@u12g4'#", "{'a':'\\@q'#",
+        "@}#", "@x#", "@nul#", "{@x#", "{'ph':'v','pid'@}#", "{'pid':@,'ph':'M'#}", "{'ph':'v','pid':1,@}#", "{'pid':1@]#", "{'a':'\\@u12g4'#", "{'a':'\\@q'#",
         "{'pid':1}@5#", "{}]@]#", "{'a':[1,@]#", "{'args':{'dumps':{'heaps':{'m':{'entries':[{'size':'1','bt':''}]}}@]#",
     };
     size_t wrong = 0;
@@ -293,6 +293,26 @@ static void syntax_errors_cost_the_rest(void **state) {
     assert_int_equal(seen.count, 2);
     hd_dump_free(d);
     free(text);
+}
+
+/* Of events that cannot matter brackets and strings are all that is looked at. */
+static void events_passed_over_need_only_end(void **state) {
+    (void)state;
+    static const char *const good[] = { "{'pid'}", "{'pid':}", "{'a' 'b' c}", "{'ph':'X','args':{1,2,{'}':\\},,[{},[]]}}", "{nul}" };
+    static const char *const bad[] = { "{'ph':'X','args':{'a':[1@}#", "{'ph':'X','args':[{}@}#", "{'ph':'X','args':{'a':'}@}]]#",
+                                       "{'a':@'\\'#", "{'a':[[[]]@}#" };
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "[" FRAMES ",%s,\n" HEAPS("{" GOOD_HEAP "}") ",%s]", good[i], good[i]);
+        assert_reads(text, GOOD);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n%s", bad[i]);
+        wrong += !is_one_piece(&(piece){ bad[i], text, NULL, HD_OK });
+    }
+    assert_int_equal(wrong, 0);
 }
 
 static void sizes_that_pass_64_bits_together_are_told(void **state) {
@@ -348,6 +368,7 @@ int main(void) {
         cmocka_unit_test(events_that_are_malformed),
         cmocka_unit_test(v2_heaps_that_are_malformed),
         cmocka_unit_test(syntax_errors_cost_the_rest),
+        cmocka_unit_test(events_passed_over_need_only_end),
         cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
         cmocka_unit_test(gzip_is_named),
         cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
