@@ -151,10 +151,13 @@ typedef struct hd_limits {
     uint64_t max_records;  /* entries, frames, cells: each kind [2^32 - 2] */
 } hd_limits;
 
+struct hd_inflate;
+
 /* What reading, exporting and writing calls may be told; all of it optional. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
+    const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. */
     bool lenient;
     void (*warning)(void *user, const hd_error *warning);
@@ -196,6 +199,17 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
    Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
+
+/* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
+typedef struct hd_inflate {
+    /* A stream that unpacks what packed(packed_user, ...) reads, all members of it; NULL when there is no
+       memory. Both stay until close. */
+    void *(*open)(void *user, hd_read_fn packed, void *packed_user);
+    /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read. */
+    int64_t (*read)(void *stream, void *buffer, size_t capacity);
+    void (*close)(void *stream);
+    void *user;                  /* handed to open */
+} hd_inflate;
 
 /* Takes all `size` bytes, or returns HD_IO (or any other failure, which is passed on). */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
@@ -1069,7 +1083,8 @@ typedef enum hd_format {
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
-/* The format is found from the content. Memory stays within a small multiple of the heap dumps in
+/* The format is found from the content. What is packed with gzip needs hd_options.inflate; offsets and
+   lines then are those of the unpacked text. Memory stays within a small multiple of the heap dumps in
    the input; the rest is passed over, and needs no more than brackets that match and strings that end.
    Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
@@ -2260,6 +2275,53 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
     for (; spaces; spaces--) hd__sink_put(s, " ", 1);
 }
 
+/* An input that hd_options.inflate unpacks. */
+typedef struct hd__packed {
+    hd_in in;
+    const hd_inflate *hook;
+    void *stream;
+    uint64_t at;                 /* packed bytes read so far */
+    bool failed;                 /* they could not be read */
+} hd__packed;
+
+static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    int64_t n = (int64_t)capacity;
+    if (p->in.read) {
+        n = p->in.read(p->in.user, buffer, capacity);
+        if (n > (int64_t)capacity) n = -1;
+        p->failed |= n < 0;
+    } else {
+        uint64_t left = p->in.size - p->at;
+        if (left < capacity) n = (int64_t)left;
+        if (n) memcpy(buffer, p->in.data + p->at, (size_t)n);
+    }
+    if (n > 0) p->at += (uint64_t)n;
+    return n;
+}
+
+static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    return p->hook->read(p->stream, buffer, capacity);
+}
+
+/* The unpacked input, or false when there is no memory for it. */
+static bool hd__packed_open(hd__packed *p, hd_in in, const hd_inflate *hook) {
+    memset(p, 0, sizeof *p);
+    p->in = in;
+    p->hook = hook;
+    p->stream = hook->open(hook->user, hd__packed_bytes, p);
+    return p->stream != NULL;
+}
+
+/* Why an input failed. Damage of the packing is the input's own fault. */
+static hd_status hd__fail_input(const hd__packed *packed, hd_error *err, uint64_t offset, uint64_t line) {
+    if (packed && !packed->failed)
+        return hd__fail_at(err, HD_MALFORMED, offset, line,
+                           "the gzip stream is damaged or cut off in its first %u bytes", packed->at);
+    return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
+}
+
 typedef struct hd__reader {
     const uint8_t *at, *end, *start;
     uint64_t base;               /* offset of start in the input */
@@ -2269,6 +2331,7 @@ typedef struct hd__reader {
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
+    const hd__packed *packed;    /* what the callback unpacks; NULL: it reads plainly */
     bool failed;                 /* the callback did */
     bool ended;
 } hd__reader;
@@ -2755,9 +2818,9 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     uint64_t offset = hd__reader_offset(r), line;
     if (p->status) return HD__T_ERROR;
     line = hd__reader_line(r, offset);
-    p->status = r->failed ? HD_IO : status;
+    p->status = status;
     if (r->failed)
-        hd__fail_at(p->err, HD_IO, offset, line, "reading the input failed");
+        p->status = hd__fail_input(r->packed, p->err, offset, line);
     else if (status == HD_LIMIT)
         hd__fail_at(p->err, status, offset, line, "brackets nested deeper than %u", (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
@@ -9638,9 +9701,9 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
     return status;
 }
 
-/* `skipped` bytes of the input were passed over already. */
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options,
-                                 hd_error *err) {
+/* `skipped` bytes of the input were passed over already; `packed` as in a reader. */
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
+                                 const hd_options *options, hd_error *err) {
     hd__mem *m = &d->mem;
     hd__chrome_in x;
     hd_status status;
@@ -9653,6 +9716,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
+    x.pull.r.packed = packed;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
@@ -10519,22 +10583,26 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     return (hd_format)0;
 }
 
-HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+static bool hd__is_gzip(const hd__peeked *p) {
+    return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+}
+
+/* An input that is plain, of which `peeked` has the beginning. */
+static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
+                                hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__peeked peeked;
+    hd_in in = peeked->in;
     size_t skip;
     hd_dump *d;
     hd_status status;
-    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
-    if (!peeked.size) return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the input is empty");
-    if (peeked.size >= 2 && peeked.bytes[0] == 0x1f && peeked.bytes[1] == 0x8b)
-        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "compressed with gzip: a plain file expected");
-    if (!hd__detect(peeked.bytes, peeked.size, &skip))
+    if (!peeked->size)
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
+    if (!hd__detect(peeked->bytes, peeked->size, &skip))
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON) expected");
     if (in.read) {
-        peeked.at = skip;
-        in = hd_in_callback(hd__peeked_read, &peeked);
+        peeked->at = skip;
+        in = hd_in_callback(hd__peeked_read, peeked);
     } else {
         in.data += skip;
         in.size -= skip;
@@ -10545,10 +10613,34 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
     d->mem = mem;
     d->format = HD_FORMAT_CHROME;
     d->strings.seed = hd__seed();
-    status = hd__chrome_read(d, in, skip, options, err);
+    status = hd__chrome_read(d, in, skip, packed, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
+}
+
+static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, hd_dump **dump,
+                                 hd_error *err) {
+    hd_in in = peeked->in.read ? hd_in_callback(hd__peeked_read, peeked) : peeked->in;
+    hd__peeked unpacked;
+    hd__packed packed;
+    hd_status status;
+    if (!options || !options->inflate)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
+                           "compressed with gzip: unpack it, or set hd_options.inflate");
+    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
+        status = hd__read_plain(&unpacked, &packed, options, dump, err);
+    else status = hd__fail_input(&packed, err, unpacked.size, 0);
+    packed.hook->close(packed.stream);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    hd__peeked peeked;
+    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
+    if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
+    return hd__read_plain(&peeked, NULL, options, dump, err);
 }
 
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
