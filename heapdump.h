@@ -4274,7 +4274,7 @@ typedef struct hd__budget {
 enum { HD__ENTRY_LEAST = 20 };
 
 /* The logarithm to base 2 of a number of at least 1. */
-static double hd__bits(double x) {
+static double hd__base_2(double x) {
     double z, zz, e = 0;
     while (x >= 65536) x *= 1.0 / 65536, e += 16;
     while (x >= 2) x *= 0.5, e += 1;
@@ -4288,9 +4288,9 @@ static double hd__bits(double x) {
 
 /* Bits in telling which of w bytes are the i in question. */
 static double hd__entropy(uint64_t i, uint64_t w) {
-    double all = hd__bits((double)w);
+    double all = hd__base_2((double)w);
     if (!i || i >= w) return 0;
-    return (double)i * (all - hd__bits((double)i)) + (double)(w - i) * (all - hd__bits((double)(w - i)));
+    return (double)i * (all - hd__base_2((double)i)) + (double)(w - i) * (all - hd__base_2((double)(w - i)));
 }
 
 static void hd__budget_atoms(hd__budget *x, const hd_rows *atoms) {
