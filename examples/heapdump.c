@@ -224,7 +224,7 @@ static const command commands[] = {
       "  --all                  every attribute of every allocator\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
     { "convert", convert, "o to add-to", "convert --to FORMAT [OPTIONS] FILE",
-      "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes, whole.\n"
+      "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n\n"
       "  --to FORMAT            chrome, heaps_v2\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
@@ -273,7 +273,8 @@ static bool take_option(arguments *a, int option) {
         if (!parse_bytes(optarg, &n) || !n || n > UINT32_MAX) return false;
         a->cutoff.max_entries = (uint32_t)n;
         return true;
-    case OPT_OUTPUT_BYTES: return parse_bytes(optarg, &a->cutoff.max_output_bytes) && a->cutoff.max_output_bytes;
+    case OPT_OUTPUT_BYTES:
+        return parse_bytes(optarg, &a->cutoff.max_output_bytes) && a->cutoff.max_output_bytes;
     case OPT_KEEP: return pattern_set(&a->keep, optarg);
     case OPT_DROP: return pattern_set(&a->drop, optarg);
     case OPT_ROOT: return pattern_set(&a->root, optarg);

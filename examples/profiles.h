@@ -59,8 +59,8 @@ static hd_status work(const arguments *a, hd_heap *heap, bool *made, hd_error *e
     for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
         void *user = (void *)(uintptr_t)p;
         if (!p->text) continue;
-        status = p == &a->root ? hd_reroot(heap, p->axis, pattern_matches, user, NULL, &result, err)
-                               : hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
+        if (p == &a->root) status = hd_reroot(heap, p->axis, pattern_matches, user, NULL, &result, err);
+        else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
         if (!status) worked(heap, made, result);
     }
     if (status || !a->invert) return status;
@@ -155,7 +155,8 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 
 static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_top_options options = {
-        .axis = axis_of(a), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self, .units = !a->exact
+        .axis = axis_of(a), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
+        .units = !a->exact
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
 }
@@ -179,7 +180,11 @@ static int show(const arguments *a,
         for (size_t h = 0; h < c.count && !failed; h++) {
             if (any && !a->json) o.out.write(o.out.user, "\n", 1);
             any = true;
-            if (a->json) hd_json_object(j), json_label(j, &c.heaps[h]), hd_json_key(j, "rows"), hd_json_array(j);
+            if (a->json) {
+                hd_json_object(j);
+                json_label(j, &c.heaps[h]);
+                hd_json_key(j, "rows"), hd_json_array(j);
+            }
             failed = one(a, &c.heaps[h], j, o.out);
             if (a->json) hd_json_end(j), hd_json_end(j);
         }
@@ -188,7 +193,8 @@ static int show(const arguments *a,
         chosen_free(&c);
     }
     if (json_close(a, j)) status = BAD_INPUT;
-    return any ? (output_close(&o, a->output, DONE) ? BAD_INPUT : status) : output_close(&o, a->output, status);
+    if (!any) return output_close(&o, a->output, status);
+    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
 }
 
 static int tree(const arguments *a) { return show(a, tree_heap); }
@@ -219,8 +225,8 @@ static size_t turn_of(const chosen *c, const bool *picked, size_t at) {
     return turn;
 }
 
-static bool is_pair(const chosen *x, const bool *picked_x, size_t i, const chosen *y, const bool *picked_y, size_t k,
-                    bool one_file) {
+static bool is_pair(const chosen *x, const bool *picked_x, size_t i, const chosen *y, const bool *picked_y,
+                    size_t k, bool one_file) {
     const hd_heap *before = &x->heaps[i], *after = &y->heaps[k];
     if (!same_text(before->allocator, after->allocator)) return false;
     if (one_file) return before->pid == after->pid;
@@ -229,9 +235,11 @@ static bool is_pair(const chosen *x, const bool *picked_x, size_t i, const chose
 
 static hd_status diff_row(void *user, const hd_diff_row *row) {
     static const struct { unsigned flag; const char *name; } changes[] = {
-        { HD_DIFF_NEW, "new" }, { HD_DIFF_GONE, "gone" }, { HD_DIFF_GROWN, "grown" }, { HD_DIFF_SHRUNK, "shrunk" }
+        { HD_DIFF_NEW, "new" }, { HD_DIFF_GONE, "gone" }, { HD_DIFF_GROWN, "grown" },
+        { HD_DIFF_SHRUNK, "shrunk" }
     };
-    static const char *const bytes[] = { "before", "after" }, *const blocks[] = { "blocks_before", "blocks_after" },
+    static const char *const bytes[] = { "before", "after" }, *const blocks[] = { "blocks_before",
+                                                                                  "blocks_after" },
                       *const errors[] = { "error_before", "error_after" };
     hd_json *j = user;
     const char *change = "same";
@@ -255,7 +263,8 @@ static hd_status diff_row(void *user, const hd_diff_row *row) {
 }
 
 /* NULL on one side: nothing was there. */
-static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, hd_json *j, hd_out out) {
+static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, hd_json *j,
+                     hd_out out) {
     hd_tree_options options = tree_options(a);
     hd_profile *none = needed(hd_profile_create(NULL, NULL));
     hd_heap absent = before ? *before : *after;
@@ -353,11 +362,12 @@ static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *
         *heap = from[*count];
         if (whole && !heap->profile) {
             fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be made; "
-                            "--to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
+                    "--to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
             return BAD_INPUT;
         }
         if (heap->profile) {
-            status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &named, &err);
+            status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &named,
+                                       &err);
             if (named) heap->profile = named;
         }
         if (!status && !whole) {
@@ -463,7 +473,7 @@ static hd_status merge_heap(merged *m, const hd_heap *heap, hd_error *err) {
         }
     }
     if (m->process && !same_text(m->process, heap->process)) free(m->process), m->process = NULL;
-    if (m->heap.sample_bytes != heap->sample_bytes && heap->sample_bytes) m->heap.sample_bytes = heap->sample_bytes;
+    if (heap->sample_bytes > m->heap.sample_bytes) m->heap.sample_bytes = heap->sample_bytes;
     return status;
 }
 
@@ -552,7 +562,8 @@ static void info_heap(FILE *out, const hd_heap *heap) {
     char count[24] = "-", sampled[48] = "";
     if (t.blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)t.blocks);
     if (heap->sample_bytes)
-        snprintf(sampled, sizeof sampled, ", sampled every %llu bytes", (unsigned long long)heap->sample_bytes);
+        snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
+                 (unsigned long long)heap->sample_bytes);
     fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
             heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
             heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
@@ -581,13 +592,15 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
             left++;
             continue;
         }
-        if (!any) fprintf(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
+        if (!any)
+            fprintf(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
         any = true;
         fprintf(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
                 s->dump ? s->dump : "-");
         if (s->text) fprintf(out, "%14s", s->text);
         else fprintf(out, "%14llu", (unsigned long long)s->value);
-        fprintf(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process", s->name);
+        fprintf(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
+                s->name);
     }
     if (left) fprintf(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }

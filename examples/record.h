@@ -78,8 +78,8 @@ static void tell_written(const char *out, const hd_heap *heaps, size_t count) {
             (unsigned long long)last.bytes, (unsigned long long)last.blocks,
             count > 1 ? " in the last of its dumps" : "");
     if (!last.blocks)
-        fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n", out,
-                sampled ? " of what was sampled" : "");
+        fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
+                out, sampled ? " of what was sampled" : "");
 }
 
 /* The dumps of one process: read, resolved, condensed, written as one trace. */
@@ -131,8 +131,8 @@ static void show_stats(const char *spool) {
 static void why_no_dump(const arguments *a, int status) {
     const char *why = "was it started with a cleared environment, or did it end without its libc?";
     if (WIFSIGNALED(status))
-        fprintf(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at signal "
-                "dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        fprintf(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at "
+                "signal dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         fprintf(stderr, "heapdump: the program left no dump: %s\n",
                 a->at && !strncmp(a->at, "signal", 6) ? "it never got the signal" : why);
@@ -310,8 +310,8 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 }, ignored[] 
 enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
 
 /* Runs the program to its end; false when no process could be started. */
-static bool run_recorded(const arguments *a, const char *library, const char *spool, const char *at, pid_t *pid,
-                         int *status) {
+static bool run_recorded(const arguments *a, const char *library, const char *spool, const char *at,
+                         pid_t *pid, int *status) {
     struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
     struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
     /* who ignores SIGCHLD is not told how its child ended */
@@ -380,7 +380,7 @@ static int record(const arguments *a) {
         return BAD_INPUT;
     }
     if (!link_recorder(library, spool, link)) {
-        fprintf(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n");
+        fputs("heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n", stderr);
         rmdir(spool);
         return BAD_INPUT;
     }
