@@ -7478,7 +7478,8 @@ enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
 
 struct hd_chrome_writer {
     hd__mem mem;
-    hd__arena arena;             /* names, where `copy` is set */
+    hd__arena arena;
+    hd__strings names;           /* those of all trees, where `copy` is set */
     hd_options options;
     hd_json json;
     bool copy, interruptible;
@@ -7615,6 +7616,7 @@ static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
         d->tree.seed = p->strings.seed;
+        d->tree.copies = &w->names;
         HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
@@ -8034,6 +8036,7 @@ static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *de
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
     w->copy = true;
+    w->names.seed = hd__seed();
     for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
     hd_json_begin(&w->json, out);
 }
@@ -8052,6 +8055,7 @@ static void hd__writer_release(hd_chrome_writer *w) {
     hd__arr_free(&w->mem, w->processes);
     hd__index_free(&w->mem, &w->index);
     hd__arr_free(&w->mem, w->ids);
+    hd__strings_free(&w->mem, &w->names);
     hd__arena_free(&w->mem, &w->arena);
 }
 
@@ -9921,9 +9925,12 @@ static hd_status hd__add_events(hd__add *a) {
     while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
         if (token == HD__T_ERROR) return p->status;
         any = true;
+        if (a->events % HD__PROGRESS == 0) HD__TRY(hd__add_progress(a));
+        if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__PROGRESS - a->events % HD__PROGRESS, &a->events))
+            continue;
         if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
         else if (!hd__pull_skip(p, token)) return p->status;
-        if (++a->events % 1024 == 0) HD__TRY(hd__add_progress(a));
+        a->events++;
     }
     if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
     /* A crashed writer left the array open; it is whole from now on. */

@@ -93,8 +93,8 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
         { "[{'args':{'stackFrames':{'0':{'name':'f'},'7':{'name':'g'}}},'name':'stackFrames','ph':'M','pid':1}]", "8" },
         { "[{'pid':3,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':4,'name_sid':1}],'strings':[{'id':90,'string':'f'}],"
           "'types':[{'name_sid':7,'id':5}]},'allocators':{'m':{'nodes':[4],'sizes':[3],'types':[5]}}}}}}]", "91" },
-        { "[{'args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
-        { "[{'args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
+        { "[{'ph':'M','args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
+        { "[{'ph':'M','args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = trace_of(cases[i].trace, NULL), part[128];
@@ -112,7 +112,7 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
         hd_buffer_free(&bytes);
         free(text);
     }
-    char *text = trace_of("[{'args':{'stackFrames':{'4503599627370495':{}}}}]", NULL);
+    char *text = trace_of("[{'ph':'M','args':{'stackFrames':{'4503599627370495':{}}}}]", NULL);
     hd_buffer bytes = { 0 };
     hd_error err = { 0 };
     assert_int_equal(add_to(text, strlen(text), 0, &dumps, NULL, &bytes, &err), HD_UNSUPPORTED);
@@ -192,11 +192,11 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
         { "{'traceEvents':[{}", 18, "',' or ']' expected, end of input found" },
         { "{'traceEvents':{}}", 15, "traceEvents: an array expected" },
         { "{'traceEvents':[],'traceEvents':[]}", 32, "traceEvents for the second time" },
-        { "[{'a'}]", 5, "':' expected, '}' found" },
-        { "[{'a':[}]", 7, "a value expected, '}' found" },
+        { "[{'M'}]", 5, "':' expected, '}' found" },
+        { "[{'v':[}]", 7, "',' or ']' expected, '}' found" },
         { "[{'a", 4, "'\"' expected, end of input found" },
-        { "[{'args':{'stackFrames':{'1':x}}}]", 29, "a value expected, 'x' found" },
-        { "[{'args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':}]}}}}}]", 54, "a value expected, '}' found" },
+        { "[{'ph':'M','args':{'stackFrames':{'1':x}}}]", 38, "a value expected, 'x' found" },
+        { "[{'ph':'v','args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':}]}}}}}]", 63, "a value expected, '}' found" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t chunk = 0; chunk < 3; chunk++) {
