@@ -2333,14 +2333,15 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
     return 1 + r->lines;
 }
 
-/* Pages of a mapped file that were read would be counted as the program's. */
-static void hd__reader_release(hd__reader *r) {
+/* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
+   up to `at` back. */
+static void hd__reader_release(const uint8_t **released, const uint8_t *at) {
 #if defined(__linux__)
-    uintptr_t from = ((uintptr_t)r->released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
-    uintptr_t to = (uintptr_t)r->at & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t from = ((uintptr_t)*released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t to = (uintptr_t)at & ~(uintptr_t)(HD__PAGE - 1);
     if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
 #endif
-    r->released = r->at;
+    *released = at;
 }
 
 /* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
@@ -2352,7 +2353,7 @@ HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
     hd__reader_line(r, hd__reader_offset(r));
     r->base += (uint64_t)(r->at - r->start);
     if (!r->in.read) {
-        hd__reader_release(r);
+        hd__reader_release(&r->released, r->at);
         r->start = r->at;
         hd__reader_show(r, HD__READER_MAPPED);
         return true;
@@ -9709,7 +9710,9 @@ typedef struct hd__add {
 static void hd__add_copy(hd__add *a, uint64_t to) {
     size_t n = (size_t)(to - a->written);
     if (!a->in.read) {
-        hd__sink_put(&a->w.json.sink, (const char *)a->in.data + a->written, n);
+        const uint8_t *from = a->in.data + a->written;
+        hd__sink_put(&a->w.json.sink, (const char *)from, n);
+        if (a->in.mapped == 1) hd__reader_release(&from, from + n);
     } else {
         hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
         a->held_size -= n;
@@ -9990,6 +9993,7 @@ static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
     if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
     if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
     if (in.read) in = hd_in_callback(hd__add_read, a);
+    in.mapped = 0;               /* pages are given back once they were copied */
     status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
     if (status) return status;
     status = hd__add_root(a);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
@@ -412,6 +413,32 @@ static void memory_is_bounded_and_long_traces_can_be_cancelled(void **state) {
     }
 }
 
+/* Mapped, larger than the window that is read at a time, and not kept in memory. */
+static void a_file_is_copied_as_memory_is(void **state) {
+    (void)state;
+    static const char event[] = "{\"ph\":\"X\",\"pid\":1,\"args\":{\"name\":\"]}vM\"}},\n";
+    size_t length = sizeof event - 1, n = 250000, size = 1 + n * length + 3;
+    char *text = (char *)malloc(size + 1), path[] = "/tmp/test_chrome_add_XXXXXX";
+    text[0] = '[';
+    for (size_t i = 0; i < n; i++) memcpy(text + 1 + i * length, event, length);
+    memcpy(text + 1 + n * length, "{}]", 4);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+    close(fd);
+    hd_in in;
+    hd_buffer bytes = { 0 }, mapped = { 0 };
+    assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+    assert_int_equal(hd_chrome_add(in, &one_dump, NULL, hd_out_memory(&mapped), NULL), HD_OK);
+    assert_int_equal(add_to(text, size, 0, &one_dump, NULL, &bytes, NULL), HD_OK);
+    assert_int_equal(mapped.size, bytes.size);
+    assert_memory_equal(mapped.data, bytes.data, bytes.size);
+    hd_in_close(&in);
+    unlink(path);
+    hd_buffer_free(&bytes);
+    hd_buffer_free(&mapped);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dumps_become_the_last_events),
@@ -422,6 +449,7 @@ int main(void) {
         cmocka_unit_test(malformed_traces_are_errors_with_their_place),
         cmocka_unit_test(what_is_added_and_what_was_there_are_read_as_they_were),
         cmocka_unit_test(every_truncation_is_an_error_or_a_trace),
+        cmocka_unit_test(a_file_is_copied_as_memory_is),
         cmocka_unit_test(faults_come_back),
         cmocka_unit_test(memory_is_bounded_and_long_traces_can_be_cancelled),
     };
