@@ -35,11 +35,13 @@ help: ## list the targets
 # The tool and the recorder ------------------------------------------------------------------
 
 tools-deps:
-	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev)
+	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-$(B)/heapdump: examples/heapdump.c examples/program.h examples/symbols.h heapdump.h | tools-deps
+TOOL := cli.h inflate.h profiles.h program.h record.h symbols.h
+
+$(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lstdc++ -lpthread
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -lpthread
 
 $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdump.h | tools-deps
 	@mkdir -p $(@D)

@@ -151,10 +151,13 @@ typedef struct hd_limits {
     uint64_t max_records;  /* entries, frames, cells: each kind [2^32 - 2] */
 } hd_limits;
 
+struct hd_inflate;
+
 /* What reading, exporting and writing calls may be told; all of it optional. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
+    const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. */
     bool lenient;
     void (*warning)(void *user, const hd_error *warning);
@@ -196,6 +199,17 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
    Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
+
+/* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
+typedef struct hd_inflate {
+    /* A stream that unpacks what packed(packed_user, ...) reads, all members of it; NULL when there is no
+       memory. Both stay until close. */
+    void *(*open)(void *user, hd_read_fn packed, void *packed_user);
+    /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read. */
+    int64_t (*read)(void *stream, void *buffer, size_t capacity);
+    void (*close)(void *stream);
+    void *user;                  /* handed to open */
+} hd_inflate;
 
 /* Takes all `size` bytes, or returns HD_IO (or any other failure, which is passed on). */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
@@ -362,7 +376,25 @@ typedef struct hd_cutoff {
     double min_share;            /* of the total, 0 to 1 */
     double min_parent_share;     /* of the entry broken down, 0 to 1 */
     uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
+    /* Budgets: of what passes all of the above, list what explains most. 0: no bound. */
+    uint32_t max_entries;        /* listed in all, the total among them */
+    uint64_t max_output_bytes;   /* of text that entries and the names they need add to a trace with the
+                                    total alone, as hd_chrome_write writes one heap */
 } hd_cutoff;
+
+/* What a set of listed entries explains: each byte of the heap is told by which of them it is in; the
+   entropy of that, in bits times bytes, is how much of "which cell is this byte in" is answered. An entry
+   that has all bytes of the one above it, or none, explains nothing; halving a gigabyte explains more
+   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. An entry
+   need not have what is above it listed: it then counts to <other> of the nearest listed one.
+
+   Choosing k entries is done greedily, which for this measure comes to at least 1 - 1/e (63 %) of what
+   any k of the candidates can explain; mostly it is the best there is. For output bytes the better of two
+   greedy choices is taken, by gain and by gain per byte; were the price of an entry fixed (names are
+   shared), that would be at least (1 - 1/e) / 2. Ties go by size, then in canonical order. A breakdown has
+   no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
+   for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
+   taken for different ones, and may be explained twice. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -1069,7 +1101,8 @@ typedef enum hd_format {
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
-/* The format is found from the content. Memory stays within a small multiple of the heap dumps in
+/* The format is found from the content. What is packed with gzip needs hd_options.inflate; offsets and
+   lines then are those of the unpacked text. Memory stays within a small multiple of the heap dumps in
    the input; the rest is passed over, and needs no more than brackets that match and strings that end.
    Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
@@ -2260,6 +2293,53 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
     for (; spaces; spaces--) hd__sink_put(s, " ", 1);
 }
 
+/* An input that hd_options.inflate unpacks. */
+typedef struct hd__packed {
+    hd_in in;
+    const hd_inflate *hook;
+    void *stream;
+    uint64_t at;                 /* packed bytes read so far */
+    bool failed;                 /* they could not be read */
+} hd__packed;
+
+static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    int64_t n = (int64_t)capacity;
+    if (p->in.read) {
+        n = p->in.read(p->in.user, buffer, capacity);
+        if (n > (int64_t)capacity) n = -1;
+        p->failed |= n < 0;
+    } else {
+        uint64_t left = p->in.size - p->at;
+        if (left < capacity) n = (int64_t)left;
+        if (n) memcpy(buffer, p->in.data + p->at, (size_t)n);
+    }
+    if (n > 0) p->at += (uint64_t)n;
+    return n;
+}
+
+static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    return p->hook->read(p->stream, buffer, capacity);
+}
+
+/* The unpacked input, or false when there is no memory for it. */
+static bool hd__packed_open(hd__packed *p, hd_in in, const hd_inflate *hook) {
+    memset(p, 0, sizeof *p);
+    p->in = in;
+    p->hook = hook;
+    p->stream = hook->open(hook->user, hd__packed_bytes, p);
+    return p->stream != NULL;
+}
+
+/* Why an input failed. Damage of the packing is the input's own fault. */
+static hd_status hd__fail_input(const hd__packed *packed, hd_error *err, uint64_t offset, uint64_t line) {
+    if (packed && !packed->failed)
+        return hd__fail_at(err, HD_MALFORMED, offset, line,
+                           "the gzip stream is damaged or cut off in its first %u bytes", packed->at);
+    return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
+}
+
 typedef struct hd__reader {
     const uint8_t *at, *end, *start;
     uint64_t base;               /* offset of start in the input */
@@ -2269,6 +2349,7 @@ typedef struct hd__reader {
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
+    const hd__packed *packed;    /* what the callback unpacks; NULL: it reads plainly */
     bool failed;                 /* the callback did */
     bool ended;
 } hd__reader;
@@ -2449,6 +2530,21 @@ static void hd__json_escape(hd_json *j, unsigned code) {
     text[1] = 'u';
     for (int i = 0; i < 4; i++) text[2 + i] = hex[(code >> (12 - 4 * i)) & 15];
     hd__sink_put(&j->sink, text, 6);
+}
+
+/* Bytes that hd__json_quote writes. */
+static uint32_t hd__json_length(hd_str s) {
+    const unsigned char *p = (const unsigned char *)s.data, *end = p + s.len;
+    size_t n = 2;
+    while (p < end && n < HD_NONE / 2) {
+        unsigned bytes = *p < 128 ? 1 : hd__utf8(p, (size_t)(end - p));
+        if (*p < 32 || *p == 127) n += 6;
+        else if (*p == '"' || *p == '\\') n += 2;
+        else if (bytes == 3 && p[0] == 0xed && p[1] >= 0xa0) n += 6;
+        else n += bytes ? bytes : 3;
+        p += bytes ? bytes : 1;
+    }
+    return (uint32_t)n;
 }
 
 static void hd__json_quote(hd_json *j, hd_str s) {
@@ -2756,9 +2852,9 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     uint64_t offset = hd__reader_offset(r), line;
     if (p->status) return HD__T_ERROR;
     line = hd__reader_line(r, offset);
-    p->status = r->failed ? HD_IO : status;
+    p->status = status;
     if (r->failed)
-        hd__fail_at(p->err, HD_IO, offset, line, "reading the input failed");
+        p->status = hd__fail_input(r->packed, p->err, offset, line);
     else if (status == HD_LIMIT)
         hd__fail_at(p->err, status, offset, line, "brackets nested deeper than %u", (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
@@ -3687,9 +3783,10 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
 }
 
 /* The nodes that rows stand at or below, in canonical order: new axes, from the arena, and the rows'
-   nodes renumbered, into `nodes`. */
+   nodes renumbered, into `nodes`. `maps`, unless NULL, takes the new numbers of all nodes, 0 for none. */
 static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
-                                uint32_t *nodes, bool copy_names, hd_axis *to, hd_error *err) {
+                                uint32_t *nodes, bool copy_names, uint32_t *const *maps, hd_axis *to,
+                                hd_error *err) {
     if (rows->count) memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t n = axes[a].node_count;
@@ -3702,6 +3799,7 @@ static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axe
             uint32_t *at = &nodes[(size_t)i * rows->axis_count + a];
             *at = map[*at];
         }
+        if (maps) memcpy(maps[a], map, n * sizeof *map);
         hd__cfree(m, map, n, 4 * sizeof *map);
         HD__TRY(status);
     }
@@ -3710,7 +3808,8 @@ static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axe
 }
 
 /* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
-static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_breakdown **out, hd_error *err) {
+static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32_t *const *maps,
+                          hd_breakdown **out, hd_error *err) {
     hd__breakdown *b = (hd__breakdown *)hd__realloc(&mem, NULL, 0, sizeof *b);
     size_t size = (size_t)rows.count * rows.axis_count;
     uint32_t *nodes;
@@ -3721,7 +3820,7 @@ static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_bre
     nodes = (uint32_t *)hd__calloc(&b->mem, size, sizeof *nodes);
     status = nodes ? HD_OK : hd__no_memory(&b->mem, err);
     if (!status)
-        status = hd__axes_order(&b->mem, &b->arena, axes, &rows, nodes, true, b->shown.axis, err);
+        status = hd__axes_order(&b->mem, &b->arena, axes, &rows, nodes, true, maps, b->shown.axis, err);
     if (!status) status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, rows, err);
     if (nodes) hd__cfree(&b->mem, nodes, size, sizeof *nodes);
     if (status) hd_breakdown_free(&b->shown);
@@ -4069,19 +4168,6 @@ static void hd__export_free(hd__export *x) {
     hd__arena_free(&x->mem, &x->arena);
 }
 
-HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
-                                 const hd_options *options, hd_breakdown **out, hd_error *err) {
-    hd_axis axes[HD_MAX_AXES];
-    hd__export x;
-    hd_status status;
-    memset(&x, 0, sizeof x);
-    status = hd__export_rows(&x, profile, cutoff, options, err);
-    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
-    if (!status) status = hd__seal(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), out, err);
-    hd__export_free(&x);
-    return status;
-}
-
 static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
                              uint8_t *listed, hd_error *err) {
     hd__children children[HD_MAX_AXES];
@@ -4151,6 +4237,495 @@ static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *fr
     return HD_OK;
 }
 
+/* Budgets. ------------------------------------------------------------------------------------
+   The bytes of a heap come in atoms, which no entry divides: its cells. Atoms in the same listed entries are
+   one class. What listing one more entry explains is by how much it divides the classes it cuts through:
+   with w bytes in a class and i of them in the entry, w times the entropy of i / w, in bits. That is the
+   gain in joint entropy of the indicators "is in entry k", which is submodular: gains only shrink as
+   more is listed, so those computed earlier are upper bounds, and an entry whose gain is computed anew and
+   still exceeds all others' bounds is the best. */
+
+typedef struct hd__budget {
+    hd__mem *m;
+    hd__arena *arena;
+    const hd_breakdown *b;       /* candidates are among its entries */
+    const hd_options *options;
+    uint32_t atoms;
+    const uint64_t *bytes;       /* by atom */
+    uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at */
+    uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` that is at it or at a node behind it */
+    uint32_t *order[HD_MAX_AXES]; /* atoms by node */
+    uint32_t *class_of;          /* by atom */
+    uint64_t *weight, *within;   /* by class: bytes; bytes in the entry at hand */
+    uint32_t *touched, *fresh;   /* classes the entry at hand is in part of; the new class of each */
+    uint32_t classes;
+    double scale;                /* of gains, which are whole numbers so that their sums have no order */
+    uint64_t evaluations;
+    uint64_t *gain;              /* by entry: an upper bound */
+    uint32_t *cost, *stamp;      /* by entry: of listing it; how many were listed when that was found */
+    uint32_t *heap, heap_size;
+    uint32_t *node_cost[HD_MAX_AXES];
+    uint8_t *seen[HD_MAX_AXES];  /* by node: it is in the dictionary */
+    uint32_t id_digits[HD_MAX_AXES];
+    bool by_density;
+    bool made;                   /* atoms are made of entries */
+} hd__budget;
+
+/* The shortest text an entry can have. */
+enum { HD__ENTRY_LEAST = 20 };
+
+/* The logarithm to base 2 of a number of at least 1. */
+static double hd__base_2(double x) {
+    double z, zz, e = 0;
+    while (x >= 65536) x *= 1.0 / 65536, e += 16;
+    while (x >= 2) x *= 0.5, e += 1;
+    if (x > 1.4142135623730951) x *= 0.5, e += 1;
+    z = (x - 1) / (x + 1);
+    zz = z * z;
+    return e + 2.8853900817779268 * z *
+           (1 + zz * (1.0 / 3 + zz * (1.0 / 5 + zz * (1.0 / 7 + zz * (1.0 / 9 + zz * (1.0 / 11 + zz *
+           (1.0 / 13 + zz / 15)))))));
+}
+
+/* Bits in telling which of w bytes are the i in question. */
+static double hd__entropy(uint64_t i, uint64_t w) {
+    double all = hd__base_2((double)w);
+    if (!i || i >= w) return 0;
+    return (double)i * (all - hd__base_2((double)i)) + (double)(w - i) * (all - hd__base_2((double)(w - i)));
+}
+
+static void hd__budget_atoms(hd__budget *x, const hd_rows *atoms) {
+    for (uint32_t a = 0; a < atoms->axis_count; a++) {
+        uint32_t n = x->b->axis[a].node_count, *start = x->start[a];
+        memset(start, 0, ((size_t)n + 1) * sizeof *start);
+        for (uint32_t i = 0; i < atoms->count; i++) {
+            x->at[a][i] = atoms->node[(size_t)i * atoms->axis_count + a];
+            start[x->at[a][i]]++;
+        }
+        for (uint32_t k = 0, sum = 0; k <= n; k++) sum += start[k], start[k] = sum;
+        for (uint32_t i = atoms->count; i-- > 0;) x->order[a][--start[x->at[a][i]]] = i;
+    }
+}
+
+/* Calls for each atom of an entry: along the axis where the fewest are below its node. */
+typedef struct hd__atoms {
+    const uint32_t *at, *end;
+    uint32_t axis;
+} hd__atoms;
+
+static hd__atoms hd__budget_below(const hd__budget *x, uint32_t entry) {
+    hd__atoms least = { NULL, NULL, 0 };
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        uint32_t low = x->start[a][node], high = x->start[a][x->b->axis[a].end[node]];
+        if (least.at && high - low >= (uint32_t)(least.end - least.at)) continue;
+        least.at = x->order[a] + low;
+        least.end = x->order[a] + high;
+        least.axis = a;
+    }
+    return least;
+}
+
+static bool hd__budget_holds(const hd__budget *x, uint32_t entry, uint32_t but, uint32_t atom) {
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        if (a != but && (x->at[a][atom] < node || x->at[a][atom] >= x->b->axis[a].end[node])) return false;
+    }
+    return true;
+}
+
+/* Bytes of an entry by class; how many classes. */
+static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
+    hd__atoms atoms = hd__budget_below(x, entry);
+    uint32_t n = 0;
+    for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
+        uint32_t c = x->class_of[*i];
+        if (!x->bytes[*i] || !hd__budget_holds(x, entry, atoms.axis, *i)) continue;
+        if (!x->within[c]) x->touched[n++] = c;
+        x->within[c] += x->bytes[*i];
+    }
+    return n;
+}
+
+static uint64_t hd__budget_gain(hd__budget *x, uint32_t entry) {
+    uint32_t n = hd__budget_touch(x, entry);
+    uint64_t gain = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = x->touched[k];
+        gain += (uint64_t)(hd__entropy(x->within[c], x->weight[c]) * x->scale);
+        x->within[c] = 0;
+    }
+    x->evaluations++;
+    return gain;
+}
+
+/* Bytes of text that listing an entry adds: the entry, and names that are not in the dictionary yet. */
+static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
+    const hd_rows *rows = &x->b->entries;
+    char digits[20];
+    size_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
+    cost += (size_t)(digits + 20 - hd__digits(digits, rows->bytes[entry], 16));
+    if (rows->blocks[entry] != HD_UNKNOWN) {
+        cost += strlen(",\"count\":\"\"");
+        cost += (size_t)(digits + 20 - hd__digits(digits, rows->blocks[entry], 16));
+    }
+    if (rows->variance[entry] > 0) cost += strlen(",\"error\":\"\"") + 16;
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        if (node) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
+        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) cost += x->node_cost[a][node];
+    }
+    return cost < HD_NONE ? (uint32_t)cost : HD_NONE;
+}
+
+/* Lists an entry: the classes it cuts through become two. */
+static void hd__budget_list(hd__budget *x, uint32_t entry) {
+    hd__atoms atoms = hd__budget_below(x, entry);
+    uint32_t n = hd__budget_touch(x, entry);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = x->touched[k];
+        x->fresh[c] = HD_NONE;
+        if (x->within[c] == x->weight[c]) continue;
+        x->fresh[c] = x->classes++;
+        x->weight[x->fresh[c]] = x->within[c];
+        x->weight[c] -= x->within[c];
+    }
+    for (const uint32_t *i = atoms.at; i < atoms.end; i++)
+        if (x->bytes[*i] && x->fresh[x->class_of[*i]] != HD_NONE && x->within[x->class_of[*i]] &&
+            hd__budget_holds(x, entry, atoms.axis, *i))
+            x->class_of[*i] = x->fresh[x->class_of[*i]];
+    for (uint32_t k = 0; k < n; k++) x->within[x->touched[k]] = 0;
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) x->seen[a][node] = 1;
+    }
+}
+
+/* By gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
+static bool hd__budget_before(const hd__budget *x, uint32_t a, uint32_t b) {
+    const uint64_t *bytes = x->b->entries.bytes;
+    double p = x->by_density ? (double)x->gain[a] / x->cost[a] : 0;
+    double q = x->by_density ? (double)x->gain[b] / x->cost[b] : 0;
+    if (p > q || p < q) return p > q;
+    if (x->gain[a] != x->gain[b]) return x->gain[a] > x->gain[b];
+    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+}
+
+static void hd__budget_down(hd__budget *x, uint32_t i) {
+    uint32_t *h = x->heap, entry = h[i];
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= x->heap_size) break;
+        if (child + 1 < x->heap_size && hd__budget_before(x, h[child + 1], h[child])) child++;
+        if (!hd__budget_before(x, h[child], entry)) break;
+        h[i] = h[child];
+        i = child;
+    }
+    h[i] = entry;
+}
+
+/* Nothing is listed but the total. */
+static void hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
+    const hd_rows *rows = &x->b->entries;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < x->atoms; i++) hd__sum(&total, x->bytes[i]);
+    memset(x->class_of, 0, x->atoms * sizeof *x->class_of);
+    x->classes = 1;
+    x->weight[0] = total;
+    x->within[0] = 0;
+    /* 2^57: an entry explains at most a bit per byte, all of them no more than 32. */
+    x->scale = total ? 144115188075855872.0 / (double)total : 0;
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        memset(x->seen[a], 0, x->b->axis[a].node_count);
+        x->seen[a][0] = 1;
+    }
+    x->heap_size = 0;
+    for (uint32_t e = 1; e < rows->count; e++) {
+        if (!candidates[e]) continue;
+        /* Made of entries, atoms can be more than the entry above them. */
+        if (x->made || rows->bytes[e] > total / 2) x->gain[e] = UINT64_MAX;
+        else x->gain[e] = (uint64_t)(hd__entropy(rows->bytes[e], total) * x->scale) + 1;
+        x->cost[e] = hd__budget_cost(x, e);
+        x->stamp[e] = HD_NONE;
+        x->heap[x->heap_size++] = e;
+    }
+    for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__budget_down(x, i);
+}
+
+/* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
+   entry did, per byte of text if by density, before the first that did not fit. */
+static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const uint8_t *candidates,
+                                   uint8_t *listed, uint64_t *explained, double *least, hd_error *err) {
+    uint64_t left = cutoff->max_output_bytes ? cutoff->max_output_bytes : UINT64_MAX;
+    uint32_t count = 0, most = cutoff->max_entries ? cutoff->max_entries - 1 : HD_NONE;
+    bool fits = true;
+    *explained = 0;
+    *least = 1e300;
+    memset(listed, 0, x->b->entries.count);
+    listed[0] = 1;
+    hd__budget_reset(x, candidates);
+    while (x->heap_size && count < most && left >= HD__ENTRY_LEAST) {
+        uint32_t e = x->heap[0];
+        if (x->stamp[e] != count) {
+            x->gain[e] = hd__budget_gain(x, e);
+            x->cost[e] = hd__budget_cost(x, e);
+            x->stamp[e] = count;
+            if (x->options && x->options->progress && x->evaluations % 4096 == 0 &&
+                !x->options->progress(x->options->user, count, HD_UNKNOWN))
+                return hd__fail(err, HD_CANCELLED, "cancelled");
+            hd__budget_down(x, 0);
+            continue;
+        }
+        x->heap[0] = x->heap[--x->heap_size];
+        if (x->heap_size) hd__budget_down(x, 0);
+        if (!x->gain[e]) {
+            if (fits) *least = 0;
+            return HD_OK;        /* the rest says nothing that is not said */
+        }
+        if (x->cost[e] > left) {
+            fits = false;
+            continue;
+        }
+        left -= x->cost[e];
+        *explained += x->gain[e];
+        if (fits) *least = x->by_density ? (double)x->gain[e] / x->cost[e] : (double)x->gain[e];
+        hd__budget_list(x, e);
+        listed[e] = 1;
+        count++;
+    }
+    if (!x->heap_size && fits) *least = 0;
+    return HD_OK;
+}
+
+/* An entry whose bytes are all in one child along axis 0 says nothing that the child, whose path is longer,
+   does not. */
+static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, uint8_t *candidates) {
+    const hd_rows *rows = &x->b->entries;
+    for (uint32_t e = 1; e < rows->count; e++)
+        if (candidates[e] && parent[e] != HD_NONE && rows->bytes[e] == rows->bytes[parent[e]])
+            candidates[parent[e]] = 0;
+}
+
+/* Atoms of a breakdown: what an entry holds beyond those at or below it. */
+static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
+                                      hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, sizeof *bytes);
+    if (!bytes) return hd__no_memory(m, err);
+    for (uint32_t e = rows->count; e-- > 0;) {
+        uint32_t end = b->axis[0].end[hd__entry_node(b, e, 0)];
+        bytes[e] = rows->bytes[e];
+        for (uint32_t i = e + 1; i < rows->count && hd__entry_node(b, i, 0) < end && bytes[e]; i++) {
+            bool below = true;
+            for (uint32_t a = 1; a < rows->axis_count && below; a++) {
+                uint32_t node = hd__entry_node(b, e, a), at = hd__entry_node(b, i, a);
+                below = at >= node && at < b->axis[a].end[node];
+            }
+            if (below) bytes[e] = hd__less(bytes[e], bytes[i]);
+        }
+    }
+    *atoms = *rows;
+    atoms->bytes = bytes;
+    return HD_OK;
+}
+
+static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *err) {
+    uint32_t n = atoms->count, rows = x->b->entries.count;
+    uint32_t *by_atom, *by_entry;
+    char digits[20];
+    x->atoms = n;
+    x->bytes = atoms->bytes;
+    by_atom = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 3 * sizeof *by_atom);
+    x->weight = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 2 * sizeof *x->weight);
+    by_entry = (uint32_t *)hd__arena_take(x->m, x->arena, rows, 3 * sizeof *by_entry);
+    x->gain = (uint64_t *)hd__arena_take(x->m, x->arena, rows, sizeof *x->gain);
+    if (!by_atom || !x->weight || !by_entry || !x->gain) return hd__no_memory(x->m, err);
+    x->class_of = by_atom;
+    x->touched = x->class_of + n + 1;
+    x->fresh = x->touched + n + 1;
+    x->within = x->weight + n + 1;
+    memset(x->weight, 0, 2 * ((size_t)n + 1) * sizeof *x->weight);
+    x->cost = by_entry;
+    x->stamp = by_entry + rows;
+    x->heap = x->stamp + rows;
+    for (uint32_t a = 0; a < atoms->axis_count; a++) {
+        const hd_axis *axis = &x->b->axis[a];
+        uint32_t nodes = axis->node_count, fixed;
+        x->at[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->at[a]);
+        x->start[a] = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)nodes + 1, 2 * sizeof *x->start[a]);
+        x->seen[a] = (uint8_t *)hd__arena_take(x->m, x->arena, nodes, 1);
+        if (!x->at[a] || !x->start[a] || !x->seen[a]) return hd__no_memory(x->m, err);
+        x->order[a] = x->at[a] + n;
+        x->node_cost[a] = x->start[a] + nodes + 1;
+        x->id_digits[a] = (uint32_t)(digits + 20 - hd__digits(digits, nodes + 2, 10));
+        fixed = (uint32_t)strlen(",\n\"\":");
+        if (!a) fixed += (uint32_t)strlen("{\"name\":}");
+        for (uint32_t i = 1; i < nodes; i++) {
+            x->node_cost[a][i] = fixed + x->id_digits[a] + hd__json_length(axis->node_name[i]);
+            if (!a && axis->parent[i])
+                x->node_cost[a][i] += (uint32_t)strlen(",\"parent\":\"\"") + x->id_digits[a];
+        }
+    }
+    hd__budget_atoms(x, atoms);
+    return HD_OK;
+}
+
+/* Takes away from the candidates what a budget has no room for. Without atoms they are made of the
+   entries. Further candidates, each of less gain than *least by itself, would change nothing. */
+static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
+                                const hd_cutoff *cutoff, const hd_options *options, uint8_t *candidates,
+                                double *least, hd_error *err) {
+    hd__arena arena = { NULL, NULL, 0 };
+    uint32_t n = b->entries.count;
+    uint8_t *listed[2];
+    uint32_t *order = (uint32_t *)hd__arena_take(m, &arena, n, 3 * sizeof *order);
+    uint64_t explained[2] = { 0, 0 };
+    double lowest[2] = { 0, 0 };
+    hd_rows residuals;
+    hd__entry_order o;
+    hd__budget x;
+    hd_status status = HD_OK;
+    memset(&x, 0, sizeof x);
+    x.m = m;
+    x.arena = &arena;
+    x.b = b;
+    x.options = options;
+    x.made = !atoms;
+    listed[0] = (uint8_t *)hd__arena_take(m, &arena, n, 2);
+    if (!order || !listed[0]) status = hd__no_memory(m, err);
+    listed[1] = listed[0] + n;
+    if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, err);
+    if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
+    if (!status) {
+        for (uint32_t e = 0; e < n; e++) order[e] = e;
+        o.breakdown = b;
+        o.axis = 0;
+        o.parent = NULL;
+        hd__sort(order, order + n, n, hd__by_axis_last, &o);
+        hd__nearest_listed(b, 0, order, order + n, order + 2 * (size_t)n);
+        hd__budget_pass_over(&x, order + 2 * (size_t)n, candidates);
+        status = hd__budget_greedy(&x, cutoff, candidates, listed[0], &explained[0], &lowest[0], err);
+    }
+    x.by_density = true;
+    if (!status && cutoff->max_output_bytes)
+        status = hd__budget_greedy(&x, cutoff, candidates, listed[1], &explained[1], &lowest[1], err);
+    if (!status) memcpy(candidates, listed[explained[1] > explained[0]], n);
+    *least = lowest[0];
+    lowest[1] *= HD__ENTRY_LEAST;
+    if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
+    if (x.scale > 0) *least /= x.scale;
+    hd__arena_free(m, &arena);
+    return status;
+}
+
+static bool hd__has_budget(const hd_cutoff *cutoff) {
+    return cutoff->max_entries || cutoff->max_output_bytes;
+}
+
+/* hd__seal of those rows that a budget has room for. `atoms` are over the same axes. */
+static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows, const hd_rows *atoms,
+                                 const hd_cutoff *cutoff, const hd_options *options, double *least,
+                                 hd_breakdown **out, hd_error *err) {
+    hd__arena arena = { NULL, NULL, 0 };
+    hd_breakdown *all;
+    hd_rows placed, some;
+    uint32_t *map[HD_MAX_AXES], *node = NULL;
+    uint8_t *listed;
+    hd__mem m;
+    hd_status status = HD_OK;
+    if (!hd__has_budget(cutoff)) return hd__seal(mem, axes, rows, NULL, out, err);
+    for (uint32_t a = 0; a < rows.axis_count && !status; a++) {
+        map[a] = (uint32_t *)hd__arena_take(&mem, &arena, axes[a].node_count, sizeof *map[a]);
+        if (!map[a]) status = hd__no_memory(&mem, err);
+    }
+    if (!status) status = hd__seal(hd__mem_rest(&mem), axes, rows, map, &all, err);
+    if (status) {
+        hd__arena_free(&mem, &arena);
+        return status;
+    }
+    mem.used += ((hd__breakdown *)all)->mem.used;
+    listed = (uint8_t *)hd__arena_take(&mem, &arena, all->entries.count, 1);
+    if (atoms) {
+        placed = *atoms;
+        node = (uint32_t *)hd__arena_take(&mem, &arena, atoms->count, atoms->axis_count * sizeof *node);
+        placed.node = node;
+    }
+    if (!listed || (atoms && !node)) status = hd__no_memory(&mem, err);
+    for (uint32_t a = 0; a < rows.axis_count && !status && atoms; a++) {
+        /* From nodes that no row needs, atoms move up. */
+        for (uint32_t i = 1; i < axes[a].node_count; i++)
+            if (!map[a][i]) map[a][i] = map[a][axes[a].parent[i]];
+        for (uint32_t i = 0; i < atoms->count; i++)
+            node[(size_t)i * atoms->axis_count + a] = map[a][atoms->node[(size_t)i * atoms->axis_count + a]];
+    }
+    if (!status) {
+        memset(listed, 1, all->entries.count);
+        status = hd__budget_run(&mem, all, atoms ? &placed : NULL, cutoff, options, listed, least, err);
+    }
+    if (!status) status = hd__rows_listed(&mem, &arena, &all->entries, listed, &some, err);
+    m = hd__mem_rest(&mem);
+    if (!status) status = hd__seal(m, all->axis, some, NULL, out, err);
+    hd__arena_free(&mem, &arena);
+    hd_breakdown_free(all);
+    return status;
+}
+
+/* The cells, at nodes of the axes that the entries are over. */
+static hd_status hd__export_atoms(hd__export *x, hd_rows *atoms, hd_error *err) {
+    uint32_t n = x->cells.count, axes = x->cells.axis_count;
+    uint32_t *node = (uint32_t *)hd__arena_take(&x->mem, &x->arena, n, axes * sizeof *node);
+    if (!node) return hd__no_memory(&x->mem, err);
+    for (uint32_t a = 0; a < axes; a++)
+        for (uint32_t i = 0; i < n; i++) node[(size_t)i * axes + a] = x->axis[a].at[i];
+    *atoms = x->cells;
+    atoms->node = node;
+    return HD_OK;
+}
+
+static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, double *least, hd_breakdown **out,
+                                 hd_error *err) {
+    hd_axis axes[HD_MAX_AXES];
+    hd_rows atoms;
+    hd__export x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    status = hd__export_rows(&x, profile, cutoff, options, err);
+    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
+    atoms = x.cells;
+    if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
+    if (!status)
+        status = hd__seal_budget(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), &atoms, cutoff, options,
+                                 least, out, err);
+    hd__export_free(&x);
+    return status;
+}
+
+/* With a budget, entries below a size are left out at first. What such an entry can explain is bounded: if
+   all that was listed explains more, nothing is missing; otherwise the size was too large. */
+HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_breakdown **out, hd_error *err) {
+    uint64_t total = profile->total_bytes, size;
+    hd_cutoff c;
+    hd_breakdown *b;
+    double least = 0;
+    memset(&c, 0, sizeof c);
+    if (cutoff) c = *cutoff;
+    if (!hd__has_budget(&c)) return hd__export_once(profile, &c, options, &least, out, err);
+    size = total / 8 / (c.max_output_bytes ? c.max_output_bytes / 64 + 1 : c.max_entries);
+    for (;; size /= 16) {
+        uint64_t asked = c.min_bytes;
+        bool all = size <= asked || size < 2;
+        if (!all) c.min_bytes = size;
+        HD__TRY(hd__export_once(profile, &c, options, &least, &b, err));
+        c.min_bytes = asked;
+        if (all || least >= hd__entropy(size < total / 2 ? size : total / 2, total)) break;
+        hd_breakdown_free(b);
+    }
+    *out = b;
+    return HD_OK;
+}
+
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
@@ -4158,6 +4733,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     hd_cutoff all;
     hd_rows rows;
     uint8_t *listed;
+    double least;
     hd_status status;
     memset(&all, 0, sizeof all);
     if (!cutoff) cutoff = &all;
@@ -4170,7 +4746,8 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
         status = hd__no_memory(&m, err);
     }
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
-    if (!status) status = hd__seal(hd__mem_rest(&m), b->axis, rows, out, err);
+    if (!status)
+        status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, cutoff, options, &least, out, err);
     hd__arena_free(&m, &arena);
     return status;
 }
@@ -4179,7 +4756,7 @@ HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, c
                                                     hd_breakdown **out, hd_error *err) {
     hd_axis axis[HD_MAX_AXES];
     for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
-    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), out, err);
+    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), NULL, out, err);
 }
 
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
@@ -4441,7 +5018,7 @@ static hd_status hd__seal_profile(hd_profile *p, hd_breakdown **out, hd_error *e
     hd_axis axes[HD_MAX_AXES];
     hd_status status;
     for (uint32_t a = 0; a < p->cells.axis_count; a++) axes[a] = hd_profile_axis(p, a);
-    status = hd__seal(hd__mem_rest(&p->mem), axes, hd_profile_cells(p), out, err);
+    status = hd__seal(hd__mem_rest(&p->mem), axes, hd_profile_cells(p), NULL, out, err);
     hd_profile_free(p);
     return status;
 }
@@ -4550,7 +5127,7 @@ static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_
     }
     nodes = (uint32_t *)hd__arena_take(&sorted->mem, scratch, rows.count, rows.axis_count * sizeof *nodes);
     if (!nodes) return hd__no_memory(&sorted->mem, err);
-    HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, view.axis, err));
+    HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, NULL, view.axis, err));
     HD__TRY(hd__rows_order(&sorted->mem, scratch, &rows, &view.entries, err));
     x = hd__merge_make(sorted, &view, NULL);
     x.copy = true;
@@ -4986,10 +5563,12 @@ HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
 /* Rows sealed, numbered by their blocks, and made a diff. `numbers` holds a number per row. */
 static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint64_t *numbers,
                                const hd__amount *side0, const hd__amount *side1, const uint8_t *bound,
+                               const hd_rows *atoms, const hd_cutoff *cutoff, const hd_options *options,
                                hd_diff **out, hd_error *err) {
     hd_breakdown *sealed;
+    double least;
     rows.blocks = numbers;
-    HD__TRY(hd__seal(mem, axes, rows, &sealed, err));
+    HD__TRY(hd__seal_budget(mem, axes, rows, atoms, cutoff, options, &least, &sealed, err));
     mem.used = 0;
     mem.limit -= ((hd__breakdown *)sealed)->mem.used;
     return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
@@ -5016,14 +5595,16 @@ static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const h
     x.side[1] = p->side[1];
     status = hd__export_rows(&x, both, cutoff, &rest, err);
     if (!status) {
-        hd_rows rows = hd__table_rows(&x.out);
+        hd_rows rows = hd__table_rows(&x.out), atoms = rows;
         hd_axis axes[HD_MAX_AXES];
         for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = x.axis[a].named;
         numbers = (uint64_t *)hd__arena_take(&x.mem, &x.arena, rows.count, sizeof *numbers);
         for (uint32_t i = 0; numbers && i < rows.count; i++) numbers[i] = i;
         if (!numbers) status = hd__no_memory(&x.mem, err);
-        else status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL, out,
-                                    err);
+        if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
+        if (!status)
+            status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL,
+                                   &atoms, cutoff, options, out, err);
     }
     hd__export_free(&x);
     return status;
@@ -5058,7 +5639,8 @@ static void hd__bounds_along(hd__bounds *x, uint32_t axis, const hd__amount *sid
 }
 
 /* United entries in canonical order: their amounts, whether each side lists them, and bounds. */
-static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, hd_diff **out, hd_error *err) {
+static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
+                                     hd_diff **out, hd_error *err) {
     hd__mem *m = &p->both->mem;
     hd_breakdown *united;
     hd_rows rows = hd_profile_cells(p->both);
@@ -5074,7 +5656,7 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, hd_di
     for (uint32_t i = 0; i < n; i++) numbers[i] = i;
     for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = hd_profile_axis(p->both, a);
     rows.blocks = numbers;
-    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, &united, err));
+    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, NULL, &united, err));
     p->exported[p->exported[0] != NULL] = united; /* to be freed */
     m->used += ((hd__breakdown *)united)->mem.used;
     x.united = united;
@@ -5129,7 +5711,7 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, hd_di
     if (!status) status = hd__rows_listed(m, &p->arena, &united->entries, listed, &rows, err);
     if (!status)
         status = hd__diff_seal(hd__mem_rest(m), united->axis, rows, (uint64_t *)(uintptr_t)rows.blocks,
-                               side[0], side[1], bound, out, err);
+                               side[0], side[1], bound, NULL, cutoff, options, out, err);
     return status;
 }
 
@@ -5151,7 +5733,7 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
     status = hd__pair_unite(&pair, heaps, options, err);
     if (!status)
         status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
-                            : hd__compare_entries(&pair, &changed, out, err);
+                            : hd__compare_entries(&pair, &changed, options, out, err);
     hd__pair_free(&pair);
     return status;
 }
@@ -9643,9 +10225,9 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
     return status;
 }
 
-/* `skipped` bytes of the input were passed over already. */
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options,
-                                 hd_error *err) {
+/* `skipped` bytes of the input were passed over already; `packed` as in a reader. */
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
+                                 const hd_options *options, hd_error *err) {
     hd__mem *m = &d->mem;
     hd__chrome_in x;
     hd_status status;
@@ -9658,6 +10240,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
+    x.pull.r.packed = packed;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
@@ -10530,22 +11113,26 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     return (hd_format)0;
 }
 
-HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+static bool hd__is_gzip(const hd__peeked *p) {
+    return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+}
+
+/* An input that is plain, of which `peeked` has the beginning. */
+static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
+                                hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__peeked peeked;
+    hd_in in = peeked->in;
     size_t skip;
     hd_dump *d;
     hd_status status;
-    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
-    if (!peeked.size) return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the input is empty");
-    if (peeked.size >= 2 && peeked.bytes[0] == 0x1f && peeked.bytes[1] == 0x8b)
-        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "compressed with gzip: a plain file expected");
-    if (!hd__detect(peeked.bytes, peeked.size, &skip))
+    if (!peeked->size)
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
+    if (!hd__detect(peeked->bytes, peeked->size, &skip))
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON) expected");
     if (in.read) {
-        peeked.at = skip;
-        in = hd_in_callback(hd__peeked_read, &peeked);
+        peeked->at = skip;
+        in = hd_in_callback(hd__peeked_read, peeked);
     } else {
         in.data += skip;
         in.size -= skip;
@@ -10556,10 +11143,34 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
     d->mem = mem;
     d->format = HD_FORMAT_CHROME;
     d->strings.seed = hd__seed();
-    status = hd__chrome_read(d, in, skip, options, err);
+    status = hd__chrome_read(d, in, skip, packed, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
+}
+
+static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, hd_dump **dump,
+                                 hd_error *err) {
+    hd_in in = peeked->in.read ? hd_in_callback(hd__peeked_read, peeked) : peeked->in;
+    hd__peeked unpacked;
+    hd__packed packed;
+    hd_status status;
+    if (!options || !options->inflate)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
+                           "compressed with gzip: unpack it, or set hd_options.inflate");
+    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
+        status = hd__read_plain(&unpacked, &packed, options, dump, err);
+    else status = hd__fail_input(&packed, err, unpacked.size, 0);
+    packed.hook->close(packed.stream);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    hd__peeked peeked;
+    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
+    if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
+    return hd__read_plain(&peeked, NULL, options, dump, err);
 }
 
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
