@@ -2451,14 +2451,15 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
     return 1 + r->lines;
 }
 
-/* Pages of a mapped file that were read would be counted as the program's. */
-static void hd__reader_release(hd__reader *r) {
+/* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
+   up to `at` back. */
+static void hd__reader_release(const uint8_t **released, const uint8_t *at) {
 #if defined(__linux__)
-    uintptr_t from = ((uintptr_t)r->released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
-    uintptr_t to = (uintptr_t)r->at & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t from = ((uintptr_t)*released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t to = (uintptr_t)at & ~(uintptr_t)(HD__PAGE - 1);
     if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
 #endif
-    r->released = r->at;
+    *released = at;
 }
 
 /* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
@@ -2470,7 +2471,7 @@ HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
     hd__reader_line(r, hd__reader_offset(r));
     r->base += (uint64_t)(r->at - r->start);
     if (!r->in.read) {
-        hd__reader_release(r);
+        hd__reader_release(&r->released, r->at);
         r->start = r->at;
         hd__reader_show(r, HD__READER_MAPPED);
         return true;
@@ -8101,7 +8102,8 @@ enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
 
 struct hd_chrome_writer {
     hd__mem mem;
-    hd__arena arena;             /* names, where `copy` is set */
+    hd__arena arena;
+    hd__strings names;           /* those of all trees, where `copy` is set */
     hd_options options;
     hd_json json;
     bool copy, interruptible;
@@ -8238,6 +8240,7 @@ static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
         d->tree.seed = p->strings.seed;
+        d->tree.copies = &w->names;
         HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
@@ -8657,6 +8660,7 @@ static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *de
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
     w->copy = true;
+    w->names.seed = hd__seed();
     for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
     hd_json_begin(&w->json, out);
 }
@@ -8675,6 +8679,7 @@ static void hd__writer_release(hd_chrome_writer *w) {
     hd__arr_free(&w->mem, w->processes);
     hd__index_free(&w->mem, &w->index);
     hd__arr_free(&w->mem, w->ids);
+    hd__strings_free(&w->mem, &w->names);
     hd__arena_free(&w->mem, &w->arena);
 }
 
@@ -10540,7 +10545,9 @@ typedef struct hd__add {
 static void hd__add_copy(hd__add *a, uint64_t to) {
     size_t n = (size_t)(to - a->written);
     if (!a->in.read) {
-        hd__sink_put(&a->w.json.sink, (const char *)a->in.data + a->written, n);
+        const uint8_t *from = a->in.data + a->written;
+        hd__sink_put(&a->w.json.sink, (const char *)from, n);
+        if (a->in.mapped == 1) hd__reader_release(&from, from + n);
     } else {
         hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
         a->held_size -= n;
@@ -10756,9 +10763,12 @@ static hd_status hd__add_events(hd__add *a) {
     while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
         if (token == HD__T_ERROR) return p->status;
         any = true;
+        if (a->events % HD__PROGRESS == 0) HD__TRY(hd__add_progress(a));
+        if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__PROGRESS - a->events % HD__PROGRESS, &a->events))
+            continue;
         if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
         else if (!hd__pull_skip(p, token)) return p->status;
-        if (++a->events % 1024 == 0) HD__TRY(hd__add_progress(a));
+        a->events++;
     }
     if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
     /* A crashed writer left the array open; it is whole from now on. */
@@ -10818,6 +10828,7 @@ static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
     if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
     if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
     if (in.read) in = hd_in_callback(hd__add_read, a);
+    in.mapped = 0;               /* pages are given back once they were copied */
     status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
     if (status) return status;
     status = hd__add_root(a);
