@@ -10586,6 +10586,7 @@ static void hd__add_taken(hd__add *a, uint64_t id) {
 /* A number, or one in a string; false for anything else. */
 static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
     hd__number number;
+    bool fraction;               /* of a time, which is read to the microsecond */
     hd_str s;
     if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__parse_u64(s, 10, value);
     if (token != HD__T_NUMBER) {
@@ -10595,7 +10596,7 @@ static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
     hd__pull_number(&a->pull, &number);
     s.data = number.text;
     s.len = number.len;
-    return hd__parse_decimal(s, value);
+    return hd__parse_decimal(s, value, &fraction);
 }
 
 /* {"0":...,"1":...} */
