@@ -4652,7 +4652,7 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
         status = hd__budget_greedy(&x, cutoff, candidates, listed[1], &explained[1], &lowest[1], err);
     if (!status) memcpy(candidates, listed[explained[1] > explained[0]], n);
     *least = lowest[0];
-    lowest[1] *= HD__ENTRY_LEAST;
+    lowest[1] *= (double)HD__ENTRY_LEAST;
     if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
     if (x.scale > 0) *least /= x.scale;
     hd__arena_free(m, &arena);
