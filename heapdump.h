@@ -2707,7 +2707,8 @@ static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
     for (unsigned i = 0; i < HD__BLOCK; i += 16) {
         __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
-        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        __m128i mark =
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
         b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
         b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
         b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
@@ -2728,7 +2729,8 @@ __attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size
         __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
         __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
         __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
-#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+#define HD__MASK(x, y) \
+    ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
         b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
         b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
         b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
@@ -2824,7 +2826,7 @@ static unsigned hd__lowest_bit(uint64_t bits) {
 /* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
 HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     const hd__bits *b;
-    uint64_t quote, string, escaped = s->escaped, backslash;
+    uint64_t quote, string, escaped = s->escaped, backslash, before_quote;
     size_t left = (size_t)(s->end - s->at);
     unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
     if (!left) return false;
@@ -2848,8 +2850,8 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     string ^= string << 32;
     string ^= s->string;
     s->string = 0 - (string >> 63);
-    s->suspects = (b->quote << 1 | s->after_quote) &
-                  (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63)));
+    before_quote = b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63;
+    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & before_quote));
     s->after_quote = b->quote >> last & 1;
     *brackets = (b->open | b->close) & ~string;
     return true;
@@ -8904,7 +8906,8 @@ static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where, const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
+                                 const char *format, ...) {
     hd_str id = hd__chrome_text(x, where.id);
     hd_error e;
     size_t n;
@@ -8941,7 +8944,8 @@ static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
 }
 
 /* Of what was read before: a heap's or an item's place. */
-static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process, uint32_t dump) {
+static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process,
+                               uint32_t dump) {
     hd__where where;
     where.offset = place->offset;
     where.line = place->line;
@@ -9000,7 +9004,8 @@ static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
     if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
-        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) n = n * 10 + (uint32_t)(s.data[i] - '0');
+        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
+            n = n * 10 + (uint32_t)(s.data[i] - '0');
     if (i && i == s.len) {
         *id = HD__ID_NUMBER + n;
         return HD_OK;
@@ -9503,7 +9508,8 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
     }
     *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
     if (*found != HD__S_BAD) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+    return hd__complain(x, HD_MALFORMED, offset,
+                        "a hexadecimal number of at most 64 bits, or a text, expected");
 }
 
 /* Kept as a text only if it is known to be one, or can be nothing else. */
@@ -9562,14 +9568,17 @@ static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32
             } else if (hd__is(key, "type") && value == HD__T_STRING) {
                 hd_str text;
                 if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
-                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+                type = hd__is(text, "string")   ? HD__S_TEXT
+                       : hd__is(text, "scalar") ? HD__S_NUMBER
+                                                : HD__S_ANY;
             } else {
                 HD__TRY(hd__chrome_skip(x, value));
             }
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
-        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
+        else if (good)
+            HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -10134,7 +10143,8 @@ static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint3
     return node;
 }
 
-static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes,
+                             uint64_t blocks) {
     uint32_t nodes[2];
     nodes[0] = node;
     nodes[1] = type;
@@ -10169,8 +10179,8 @@ static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
 }
 
 /* Rows for the n cells of one type, in the order of their nodes. */
-static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
-                              size_t n, bool *whole) {
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump,
+                              const uint32_t *order, size_t n, bool *whole) {
     uint32_t type = x->cells[order[0]].type;
     hd__set_len(x->levels, 0);
     HD__TRY(hd__old_enter(x, 0));
@@ -10399,7 +10409,8 @@ static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, siz
         const hd__chrome_scalar *from = &x->scalars[order[i]];
         hd_scalar scalar;
         if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
-            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            if (from->value == last->value && from->text == last->text && from->units == last->units)
+                continue;
             HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
                                     hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
             continue;
@@ -11411,7 +11422,8 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
     if (!options || !options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
-    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (!hd__packed_open(&packed, in, options->inflate))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
     else status = hd__fail_input(&packed, err, unpacked.size, 0);
