@@ -179,7 +179,7 @@ static void greedy_is_within_its_bound_of_the_best(void **state) {
         hd_profile *p = random_profile(&r, 1 + (uint32_t)round % 2, round % 2 ? 4 : 8, 3, false);
         hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
         uint32_t n = all->entries.count, k = 1 + (uint32_t)hd__test_below(&r, 4);
-        if (n < 25 && n > k + 1) {
+        if (n < 18 && n > k + 1) {
             double most = 0;
             hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = k + 1 });
             double ours = explained(all, all, chosen_of(all, b));
