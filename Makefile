@@ -35,11 +35,13 @@ help: ## list the targets
 # The tool and the recorder ------------------------------------------------------------------
 
 tools-deps:
-	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev)
+	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-$(B)/heapdump: examples/heapdump.c examples/program.h examples/symbols.h heapdump.h | tools-deps
+TOOL := cli.h inflate.h profiles.h program.h record.h symbols.h
+
+$(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lstdc++ -lpthread
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -lpthread
 
 $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdump.h | tools-deps
 	@mkdir -p $(@D)
@@ -121,7 +123,7 @@ PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
 bench-deps: tools-deps
-	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2)
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev)
 
 # NDEBUG: the peers check themselves without it.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps
@@ -132,12 +134,17 @@ $(B)/two_threads: bench/two_threads.c | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $< -o $@ -lpthread
 
+$(B)/trace: bench/trace.cc heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lsimdjson -lpthread
+
 $(B)/cutoff: bench/cutoff.c heapdump.h | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lm -lpthread
 
-bench: all $(B)/bench $(B)/two_threads $(B)/cutoff ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
+bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 

@@ -1170,6 +1170,68 @@ void add_reading(const char *what, bool cumulative) {
     })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
+// Adding a heap to a trace of 64 MB of events, beside copying it and no more.
+const std::string &long_trace() {
+    static const std::string text = [] {
+        std::string events = "{\"traceEvents\":[\n";
+        char line[512];
+        for (unsigned i = 0; events.size() < (64u << 20); i++) {
+            std::snprintf(line, sizeof line,
+                          "{\"args\":{\"src_file\":\"../../components/x%u.cc\",\"data\":{\"frame\":\"%08X\",\"n\":[%u,{}]}},\"cat\":\"toplevel\","
+                          "\"dur\":%u,\"name\":\"ThreadControllerImpl::RunTask\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%u},\n",
+                          i % 300, i * 2654435761u, i, i % 9000, 1 + i % 6, i % 40, i * 7);
+            events += line;
+        }
+        return events + "{}],\"metadata\":{}}";
+    }();
+    return text;
+}
+
+struct Target {
+    std::vector<char> bytes;
+    size_t size = 0;
+};
+hd_status to_target(void *user, const void *data, size_t size) {
+    Target *to = static_cast<Target *>(user);
+    if (size > to->bytes.size() - to->size) return HD_IO;
+    std::memcpy(to->bytes.data() + to->size, data, size);
+    to->size += size;
+    return HD_OK;
+}
+
+void add_adding() {
+    const std::string full = "add a heap to 64 MB of events";
+    static Target target;
+    compare(full, "ours", [=](benchmark::State &state) {
+        const std::string &text = long_trace();
+        hd_heap heap{};
+        heap.pid = 1;
+        heap.dump = "0xadd";
+        heap.profile = profile();
+        hd_chrome_dumps dumps{};
+        dumps.heaps = &heap;
+        dumps.heap_count = 1;
+        target.bytes.resize(text.size() + (32u << 20));
+        for (auto _ : state) {
+            target.size = 0;
+            must(hd_chrome_add(hd_in_memory(text.data(), text.size()), &dumps, nullptr, hd_out_callback(to_target, &target), nullptr) == HD_OK,
+                 "hd_chrome_add failed");
+        }
+        must(target.size > text.size(), "nothing was added");
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
+    compare(full, "memcpy, 64 KiB at a time", [=](benchmark::State &state) {
+        const std::string &text = long_trace();
+        target.bytes.resize(text.size() + (32u << 20));
+        for (auto _ : state) {
+            target.size = 0;
+            for (size_t at = 0; at < text.size(); at += 65536) to_target(&target, text.data() + at, std::min<size_t>(65536, text.size() - at));
+            benchmark::ClobberMemory();
+        }
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -1194,6 +1256,7 @@ int main(int argc, char **argv) {
     add_diff();
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
+    add_adding();
     Table table;
     benchmark::RunSpecifiedBenchmarks(&table);
     return 0;

@@ -11,7 +11,7 @@ cd $work
 
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
-for c in record tree info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
+for c in record tree top diff merge info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
