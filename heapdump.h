@@ -394,7 +394,8 @@ typedef struct hd_cutoff {
    shared), that would be at least (1 - 1/e) / 2. Ties go by size, then in canonical order. A breakdown has
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
-   taken for different ones, and may be explained twice. */
+   taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -530,8 +531,8 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth). Errors: as
-   above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
@@ -3612,13 +3613,33 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
     return HD_OK;
 }
 
-static bool hd__by_nodes(const void *owner, uint32_t a, uint32_t b) {
-    const hd_rows *rows = (const hd_rows *)owner;
-    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
-    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
-    for (uint32_t i = 0; i < rows->axis_count; i++)
-        if (x[i] != y[i]) return x[i] < y[i];
-    return false;
+/* Row numbers in the order of the rows' nodes: sorted by counting, by the last axis first. NULL when out of
+   memory; to be freed with hd__cfree(m, order, rows->count, 2 * sizeof *order). */
+static uint32_t *hd__rows_sort(hd__mem *m, const hd_rows *rows) {
+    uint32_t n = rows->count, axes = rows->axis_count, most = 0, *from, *to, *start;
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    for (size_t i = 0; i < (size_t)n * axes; i++)
+        if (rows->node[i] > most) most = rows->node[i];
+    start = order ? (uint32_t *)hd__calloc(m, (size_t)most + 2, sizeof *start) : NULL;
+    if (!start) {
+        if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+        return NULL;
+    }
+    from = order;
+    to = order + n;
+    for (uint32_t i = 0; i < n; i++) from[i] = i;
+    for (uint32_t a = axes; a-- > 0;) {
+        uint32_t *swap = from;
+        memset(start, 0, ((size_t)most + 2) * sizeof *start);
+        for (uint32_t i = 0; i < n; i++) start[rows->node[(size_t)i * axes + a] + 1]++;
+        for (uint32_t k = 1; k <= most; k++) start[k] += start[k - 1];
+        for (uint32_t i = 0; i < n; i++) to[start[rows->node[(size_t)from[i] * axes + a]]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    if (from != order) memcpy(order, from, n * sizeof *order);
+    hd__cfree(m, start, (size_t)most + 2, sizeof *start);
+    return order;
 }
 
 /* Rows in the order of their nodes, in new columns from the arena. The axes are in preorder. */
@@ -3629,13 +3650,11 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
     uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
     double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
-    uint32_t *order = (uint32_t *)hd__calloc(m, from->count, 2 * sizeof *order);
+    uint32_t *order = hd__rows_sort(m, from);
     if (!node || !bytes || !blocks || !variance || !order) {
         if (order) hd__cfree(m, order, from->count, 2 * sizeof *order);
         return hd__no_memory(m, err);
     }
-    for (uint32_t i = 0; i < from->count; i++) order[i] = i;
-    hd__sort(order, order + from->count, from->count, hd__by_nodes, from);
     for (uint32_t i = 0; i < from->count; i++) {
         memcpy(node + (size_t)i * from->axis_count, from->node + (size_t)order[i] * from->axis_count,
                from->axis_count * sizeof *node);
