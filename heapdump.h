@@ -4531,7 +4531,7 @@ static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_o
     const hd__id_index *x = &g->index;
     size_t n = hd__len(g->target.low);
     for (size_t low = 0; low < n; low += BLOCK) {
-        size_t size = n - low < BLOCK ? n - low : BLOCK;
+        size_t size = n - low < BLOCK ? n - low : (size_t)BLOCK;
         uint64_t range[BLOCK];
         if (!(low & HD__TICK) && !hd__go_on(options, low, n)) return HD_CANCELLED;
         for (size_t i = 0; i < size && !g->dense; i++) {
