@@ -1437,10 +1437,30 @@ typedef struct hd__mem {
     bool over;           /* the limit, not the allocator, said no last */
 } hd__mem;
 
+/* Blocks this large ask the OS for large pages: walks through graphs in no order of memory, and filling
+   tables for the first time, take half the time. */
+#define HD__LARGE_BLOCK ((size_t)8 << 20)
+#if defined(__linux__)
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
+int madvise(void *block, size_t size, int advice);
+#endif
+static void hd__large_pages(void *block, size_t size) {
+    uintptr_t from = ((uintptr_t)block + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HD__PAGE - 1);
+    int saved = errno;
+    if (madvise((void *)from, end - from, 14 /* MADV_HUGEPAGE */)) errno = saved; /* small ones will do */
+}
+#else
+static void hd__large_pages(void *block, size_t size) { (void)block, (void)size; }
+#endif
+
 static void *hd__libc_allocate(void *user, void *block, size_t old_size, size_t size) {
     (void)user;
-    (void)old_size;
-    if (size) return realloc(block, size);
+    if (size) {
+        void *p = realloc(block, size);
+        if (p && size >= HD__LARGE_BLOCK && size > old_size) hd__large_pages(p, size);
+        return p;
+    }
     free(block);
     return NULL;
 }
@@ -4147,32 +4167,46 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 }
 #define hd__trim(m, a) hd__arr_trim((m), &(a), sizeof *(a))
 
-/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: a radix sort that
-   leaves out the digits in which all ids agree. */
-static void hd__ids_sort(const hd__ids *ids, uint32_t n, uint32_t *order, uint32_t *spare) {
+/* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
+   which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
+static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     enum { BITS = 11, DIGITS = 1 << BITS };
     uint64_t any = 0, all = UINT64_MAX;
-    uint32_t *from = order, *to = spare;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t id = hd__ids_get(ids, i);
-        any |= id;
-        all &= id;
-        order[i] = i;
+        any |= pairs[i];
+        all &= pairs[i];
     }
-    for (unsigned shift = 0; shift < 64; shift += BITS) {
-        uint32_t start[DIGITS] = { 0 }, at = 0, *swap;
+    for (unsigned shift = 32; shift < 64; shift += BITS) {
+        uint32_t start[DIGITS] = { 0 }, at = 0;
+        uint64_t *swap = spare;
         if (!((any ^ all) >> shift & (DIGITS - 1))) continue;
-        for (uint32_t i = 0; i < n; i++) start[hd__ids_get(ids, i) >> shift & (DIGITS - 1)]++;
+        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (DIGITS - 1)]++;
         for (unsigned d = 0; d < DIGITS; d++) {
             uint32_t count = start[d];
             start[d] = at;
             at += count;
         }
-        for (uint32_t i = 0; i < n; i++)
-            to[start[hd__ids_get(ids, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
-        swap = from, from = to, to = swap;
+        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        spare = pairs;
+        pairs = swap;
     }
-    if (from != order && n) memcpy(order, from, n * sizeof *order);
+    return pairs;
+}
+
+/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number. False: no memory. */
+static bool hd__ids_sort(hd__mem *m, const hd__ids *ids, uint32_t n, uint32_t *order) {
+    uint64_t *pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs), *sorted;
+    if (!pairs) return false;
+    for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
+    sorted = hd__radix_sort(pairs, pairs + n, n);
+    if (ids->high) {
+        for (uint32_t i = 0; i < n; i++)
+            sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
+        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+    }
+    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)sorted[i];
+    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
+    return true;
 }
 
 typedef struct hd__id_index {
@@ -4186,12 +4220,9 @@ typedef struct hd__id_index {
 } hd__id_index;
 
 static bool hd__id_index_order(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
-    uint32_t *spare;
-    if (!hd__room(m, x->order, n) || !hd__room(m, x->sorted.low, n) ||
+    if (!hd__room(m, x->order, n) || !hd__ids_sort(m, ids, n, x->order) || !hd__room(m, x->sorted.low, n) ||
         (ids->high && !hd__room(m, x->sorted.high, n)))
         return false;
-    spare = x->sorted.low;       /* filled only after sorting */
-    hd__ids_sort(ids, n, x->order, spare);
     for (uint32_t i = 0; i < n; i++) {
         x->sorted.low[i] = ids->low[x->order[i]];
         if (ids->high) x->sorted.high[i] = ids->high[x->order[i]];
@@ -4271,6 +4302,7 @@ struct hd_graph {
     hd__arena arena;
     uint64_t max_records, first_id, bytes;
     uint32_t described, count;   /* objects with records, all objects; count is 0 until sealed */
+    uint32_t room;               /* objects the columns have room for */
     bool dense, sealed;
     uint32_t *class_of, *size, *first; /* stb_ds arrays, as are all here */
     hd__big *big;                /* by object once sealed; size[object] is UINT32_MAX */
@@ -4407,32 +4439,50 @@ HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t 
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
-    hd__mem *m = &g->mem;
-    uint64_t bytes = g->bytes;
-    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
-    if (g->described >= g->max_records) return HD_LIMIT;
-    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
-    if (!hd__room(m, g->class_of, 1) || !hd__room(m, g->size, 1) || !hd__room(m, g->first, 1) ||
-        (!g->dense && !hd__ids_push(m, &g->id, id)))
-        return hd__graph_full(g);
-    stbds_arrput(g->class_of, class_index);
-    stbds_arrput(g->size, 0);
-    stbds_arrput(g->first, (uint32_t)hd__len(g->target.low));
-    g->described++;
-    if (size < UINT32_MAX) {
-        g->size[g->described - 1] = (uint32_t)size;
-        g->bytes = bytes;
-        return HD_OK;
-    }
-    if (!hd_graph_add_size(g, g->described - 1, size)) return HD_OK;
-    g->described--;
+/* The lengths of the columns follow `described` only here and when sealing. */
+static void hd__graph_set_lengths(hd_graph *g) {
     hd__set_len(g->class_of, g->described);
     hd__set_len(g->size, g->described);
     hd__set_len(g->first, g->described);
-    if (!g->dense) hd__set_len(g->id.low, g->described);
-    if (g->id.high) hd__set_len(g->id.high, g->described);
-    return hd__graph_full(g);
+    hd__set_len(g->id.low, g->dense ? 0 : g->described);
+    hd__set_len(g->id.high, g->described);
+}
+
+/* Room in the columns for as many objects again. */
+HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
+    hd__mem *m = &g->mem;
+    size_t extra = g->described < 8 ? 8 : g->described;
+    if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
+    hd__graph_set_lengths(g);
+    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra) ||
+        (!g->dense && !hd__ids_room(m, &g->id, extra)))
+        return hd__graph_full(g);
+    g->room = g->described + (uint32_t)extra;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
+    uint64_t bytes = g->bytes;
+    uint32_t n = g->described;
+    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
+    if (g->described >= g->max_records) return HD_LIMIT;
+    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
+    if (n == g->room) HD__TRY(hd__graph_grow(g));
+    if (!g->dense) {
+        if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
+            hd__set_len(g->id.low, n);
+            if (!hd__ids_widen(&g->mem, &g->id)) return hd__graph_full(g);
+        }
+        g->id.low[n] = (uint32_t)id;
+        if (g->id.high) g->id.high[n] = (uint32_t)(id >> 32);
+    }
+    g->class_of[n] = class_index;
+    g->first[n] = (uint32_t)hd__len(g->target.low);
+    g->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
+    g->described++;
+    if (HD__LIKELY(size < UINT32_MAX)) g->bytes = bytes;
+    else if (hd_graph_add_size(g, n, size)) g->described--;
+    return g->described == n ? hd__graph_full(g) : HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids, size_t count) {
@@ -4482,12 +4532,11 @@ static void hd__missing_free(hd__mem *m, hd__missing *missing) {
 /* Numbers for what nobody described, by id, and the references and roots to them. */
 static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(missing->at), *order, *spare, number = 0;
-    bool ok = true;
-    order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    uint32_t n = (uint32_t)hd__len(missing->at), *order, number = 0;
+    bool ok;
+    order = (uint32_t *)hd__calloc(m, n, sizeof *order);
     if (!order) return false;
-    spare = order + n;
-    hd__ids_sort(&missing->ids, n, order, spare);
+    ok = hd__ids_sort(m, &missing->ids, n, order);
     for (uint32_t i = 0; i < n && ok; i++) {
         uint64_t at = missing->at[order[i]], id = hd__ids_get(&missing->ids, order[i]);
         if (!i || id != hd__ids_get(&missing->ids, order[i - 1])) {
@@ -4497,7 +4546,7 @@ static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
         if (at >> 32) g->roots[(uint32_t)at].object = number;
         else g->target.low[at] = number;
     }
-    hd__cfree(m, order, n, 2 * sizeof *order);
+    hd__cfree(m, order, n, sizeof *order);
     return ok;
 }
 
@@ -4621,6 +4670,7 @@ static hd_status hd__graph_seal(hd_graph *g, const hd_options *options, uint32_t
     hd_status status;
     *duplicate = HD_NONE;
     if (g->sealed) return hd__fail(err, HD_INVALID, "the graph is sealed already");
+    hd__graph_set_lengths(g);
     if (!g->dense && !hd__id_index_build(m, &g->index, &g->id, g->described)) return hd__no_memory(m, err);
     *duplicate = hd__graph_duplicate(g);
     if (*duplicate != HD_NONE)
@@ -4783,9 +4833,10 @@ static void *hd__owned_take(void *shown, size_t n, size_t element) {
 }
 
 static void hd__owned_free(void *shown) {
-    hd__owned *o = (hd__owned *)shown - 1;
+    hd__owned *o;
     hd__mem mem;
     if (!shown) return;
+    o = (hd__owned *)shown - 1;
     hd__arena_free(&o->mem, &o->arena);
     mem = o->mem;
     hd__free(&mem, o, sizeof *o + (size_t)o->size);
@@ -4956,6 +5007,8 @@ HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) 
     d->link[number].up = node->first;
     d->link[number].best = end;
     for (uint32_t e = node->first, n = 0; e < end && n < 8; e++, n++) HD__PREFETCH(&d->node[target[e]]);
+    for (uint32_t e = node->first, n = 0; e < end && n < 3; e++, n++)
+        HD__PREFETCH(&target[d->node[target[e]].first]);
     return number;
 }
 
@@ -5109,6 +5162,13 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
     }
     for (uint32_t w = 1; w <= d->count; w++) {
         uint32_t up = d->parent[w], at = d->next[up], o = d->object[w];
+        if (d->count - w > 16) {
+            uint32_t soon = d->object[w + 16];
+            HD__PREFETCH(&parent[soon]);
+            HD__PREFETCH(&position[soon]);
+            HD__PREFETCH(&below[soon]);
+            HD__PREFETCH(&retained[soon]);
+        }
         d->next[up] += d->below[w];
         d->next[w] = at + 1;
         order[at] = o;
@@ -6016,6 +6076,7 @@ static hd_status hd__merge_run(hd__merge *x) {
         HD__TRY(hd__merge_classes(x, i));
         HD__TRY(hd__merge_objects(x, i));
     }
+    hd__graph_set_lengths(x->to);
     memset(&missing, 0, sizeof missing);
     status = hd__merge_references(x, &missing);
     if (!status) status = hd__merge_roots(x, &missing);
@@ -9287,12 +9348,51 @@ static const uint8_t hd__hex_digit[256] = {
     128, 42, 43, 44, 45, 46, 47, 128, HD__X8, HD__X8, HD__X8,
     HD__X32, HD__X32, HD__X32, HD__X32 };
 
+/* Eight digits at a time, where a word in memory starts with its lowest byte: value and form of the
+   hexadecimal digits that the eight bytes at p begin with. Returns how many these are. */
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HD__HEX_WORDS
+HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *form) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 128 * ones;
+    uint64_t x, digits, letters, bad, v;
+    unsigned n;
+    memcpy(&x, p, 8);
+    v = x & ~high;               /* so that no sum carries into the next byte */
+    digits = (v + (128 - '0') * ones) & ~(v + (127 - '9') * ones);
+    letters = ((v | 32 * ones) + (128 - 'a') * ones) & ~((v | 32 * ones) + (127 - 'f') * ones);
+    bad = (~(digits | letters) | x) & high;
+    n = bad ? (unsigned)__builtin_ctzll(bad) / 8 : 8;
+    if (!n) return 0;
+    x <<= 64 - 8 * n;
+    letters = letters << (64 - 8 * n) & high;
+    if (letters & x << 2) *form |= HD__NETCF_LOWER;
+    if (letters & ~(x << 2)) *form |= HD__NETCF_UPPER;
+    v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
+    v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *value = (v | v >> 16) & UINT64_C(0xffffffff);
+    return n;
+}
+#endif
+
 /* A number at *at, which moves on to the space behind it or to the end of the line. */
 HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
                                    uint32_t *form) {
     const uint8_t *p = *at, *end = r->to;
     uint64_t v = 0;
     uint8_t seen = 0, digit = 128;
+#if defined(HD__HEX_WORDS)
+    if (HD__LIKELY(r->end - p > 8)) {
+        unsigned n = hd__hex_word(p, &v, form);
+        if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
+            if (HD__UNLIKELY(*p == '0' && n > 1)) *form |= HD__NETCF_ODD;
+            *value = v;
+            *at = p + n;
+            return HD_OK;
+        }
+        v = 0;                   /* none, more than eight, or something behind them */
+    }
+#endif
     for (; p < end && (digit = hd__hex_digit[*p]) < 128; p++) {
         if (HD__UNLIKELY(v >> 60)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
         v = v << 4 | (digit & 15);
@@ -9454,7 +9554,8 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
         record->form = HD__NETCF_CR;
     }
     record->kind = at < r->to ? (char)*at : 0;
-    if (!record->kind || !strchr("atorc", record->kind))
+    if (record->kind != 'o' && record->kind != 'r' && record->kind != 't' && record->kind != 'a' &&
+        record->kind != 'c')
         return hd__netcf_bad(r, at, "a record: a, t, o, r or c");
     if (++at == r->to || *at != ' ') return hd__netcf_bad(r, at, "a space after the record's letter");
     if (record->kind != 'o' && record->kind != 'r') at++;
