@@ -1050,8 +1050,9 @@ HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *netcf);
    Errors: the output's, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out,
                                       hd_error *err);
-/* Any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept; names of fields
-   and scopes are not, and bytes that a name cannot have become '?'. `domain`: name [heap], version [2],
+/* Any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept where they are
+   unique, else objects or types are numbered; names of fields and scopes are left out, and bytes that a
+   name cannot have become '?'. `domain`: name [heap], version [2],
    times. Errors: as above. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
@@ -9218,6 +9219,7 @@ struct hd_netcf_reader {
     char *domain;                /* name of the domain that is open */
     bool open, ended, bom, unterminated;
     const uint8_t *from, *to;    /* the line at hand, without its end */
+    uint64_t before;             /* bytes of it in front of `from` */
     hd_error error;              /* of the line at hand */
 };
 
@@ -9284,8 +9286,8 @@ HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *a
     found.len = (size_t)(r->to - at) < 40 ? (size_t)(r->to - at) : 40;
     hd__fail_at(&r->error, HD_MALFORMED, r->base + (uint64_t)(at - r->start), r->line,
                 found.len ? "line %u, column %u: %s expected, found '%S'" : "line %u, column %u: %s expected",
-                r->line, (uint64_t)(at - r->from) + 1, expected, found);
-    r->error.column = (uint64_t)(at - r->from) + 1;
+                r->line, r->before + (uint64_t)(at - r->from) + 1, expected, found);
+    r->error.column = r->before + (uint64_t)(at - r->from) + 1;
     return HD_MALFORMED;
 }
 
@@ -9313,6 +9315,7 @@ static hd_status hd__netcf_skip(hd_netcf_reader *r, hd_error *err) {
 
 /* The next line into from and to; *any is false at the end. */
 static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any, hd_error *err) {
+    uint64_t length = (uint64_t)(r->to - r->from);
     for (;;) {
         const uint8_t *newline = NULL;
         size_t searched = 0, most;
@@ -9326,11 +9329,15 @@ static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any, hd_error *err) {
             HD__TRY(hd__netcf_fill(r, err));
         }
         *any = newline || most;
+        if (!*any && r->unterminated) {  /* the end is that of the last line */
+            r->line--;
+            r->before = length;
+        }
         r->from = r->at;
         r->to = newline ? newline : r->at + most;
         if (newline || most <= HD__NETCF_LINE) {
             r->at = newline ? newline + 1 : r->to;
-            r->unterminated = *any && !newline;
+            if (*any) r->unterminated = !newline;
             return HD_OK;
         }
         hd__netcf_bad(r, r->from + HD__NETCF_LINE, "a line of at most 2^28 bytes");
@@ -9600,10 +9607,12 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
             if (!hd__go_on(&r->options, done, r->in.read ? HD_UNKNOWN : r->in.size))
                 return hd__cancelled(err);
         }
+        r->before = 0;
         HD__TRY(hd__netcf_line(r, &any, err));
         if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
             r->bom = true;
             r->from += 3;
+            r->before = 3;
         }
         if (!any) return hd__netcf_end(r, record, err);
         status = hd__netcf_parse(r, record);
@@ -9728,7 +9737,9 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
 
 /* An error about a place in the line at hand that only the document can see. */
 static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
-    return hd__netcf_bad(x->r, x->r->from + 2, expected);
+    const uint8_t *id = x->r->from + 2;
+    while (id < x->r->to && *id == ' ') id++;
+    return hd__netcf_bad(x->r, id, expected);
 }
 
 static hd_status hd__netcf_type(hd__netcf_in *x, const hd_netcf_record *record) {
@@ -9985,6 +9996,7 @@ typedef struct hd__netcf_out {
     hd_sink sink;
     const char *digits;          /* "0123456789abcdef", or with capitals */
     bool cr, space, decimal;
+    bool own_ids, own_types;     /* numbers from 1 instead of the graph's ids, which are not unique */
 } hd__netcf_out;
 
 static void hd__netcf_letter(hd__netcf_out *o, const char *letter) { hd__sink_put(&o->sink, letter, 1); }
@@ -10002,6 +10014,14 @@ static void hd__netcf_line_end(hd__netcf_out *o) {
     hd__sink_put(&o->sink, o->cr ? "\r\n" : "\n", o->cr ? 2 : 1);
 }
 
+static void hd__netcf_object_id(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
+    hd__netcf_number(o, o->own_ids ? object + (uint64_t)1 : hd__graph_id(g, object));
+}
+
+static void hd__netcf_type_id(hd__netcf_out *o, const hd_graph *g, uint32_t class_index) {
+    hd__netcf_number(o, o->own_types ? class_index : g->classes[class_index].id);
+}
+
 /* A space and a name, which is one line of at least a byte. */
 static void hd__netcf_put_name(hd__netcf_out *o, hd_str name) {
     hd__netcf_letter(o, " ");
@@ -10016,8 +10036,8 @@ static void hd__netcf_put_name(hd__netcf_out *o, hd_str name) {
 static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
     hd_object x = hd_graph_object(g, object);
     hd__netcf_letter(o, "o");
-    hd__netcf_number(o, x.id);
-    hd__netcf_number(o, g->classes[x.class_index].id);
+    hd__netcf_object_id(o, g, object);
+    hd__netcf_type_id(o, g, x.class_index);
     if (o->decimal) {
         char digits[20], *p = hd__digits(digits, x.size, 10);
         hd__netcf_letter(o, " ");
@@ -10025,14 +10045,14 @@ static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t o
     } else {
         hd__netcf_number(o, x.size);
     }
-    for (uint32_t i = 0; i < x.reference_count; i++) hd__netcf_number(o, hd__graph_id(g, x.references[i]));
+    for (uint32_t i = 0; i < x.reference_count; i++) hd__netcf_object_id(o, g, x.references[i]);
     if (o->space) hd__netcf_letter(o, " ");
     hd__netcf_line_end(o);
 }
 
 static void hd__netcf_put_type(hd__netcf_out *o, const hd_graph *g, uint32_t class_index) {
     hd__netcf_letter(o, "t");
-    hd__netcf_number(o, g->classes[class_index].id);
+    hd__netcf_type_id(o, g, class_index);
     hd__netcf_put_name(o, g->classes[class_index].name);
     hd__netcf_line_end(o);
 }
@@ -10040,11 +10060,10 @@ static void hd__netcf_put_type(hd__netcf_out *o, const hd_graph *g, uint32_t cla
 static void hd__netcf_put_root(hd__netcf_out *o, const hd_graph *g, uint32_t root) {
     const hd_root *r = &g->roots[root];
     hd__netcf_letter(o, "r");
-    hd__netcf_number(o, hd__graph_id(g, r->object));
+    hd__netcf_object_id(o, g, r->object);
     hd__netcf_number(o, r->kind);
     hd__netcf_number(o, r->flags);
-    if (r->kind == HD_ROOT_STATIC)
-        hd__netcf_number(o, r->container == HD_NONE ? 0 : g->classes[r->container].id);
+    if (r->kind == HD_ROOT_STATIC) hd__netcf_type_id(o, g, r->container == HD_NONE ? 0 : r->container);
     hd__netcf_line_end(o);
 }
 
@@ -10059,7 +10078,7 @@ static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain *domain
 static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
     hd__sink_begin(&o->sink, out);
     o->digits = "0123456789abcdef";
-    o->cr = o->space = false;
+    o->cr = o->space = o->own_ids = o->own_types = false;
     o->decimal = decimal;
 }
 
@@ -10116,6 +10135,19 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
     return hd__netcf_out_end(&o, status, err);
 }
 
+/* Whether two classes have one id. True also when there is no memory to find out. */
+static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
+    uint32_t n = (uint32_t)hd__len(g->classes), *order = (uint32_t *)hd__calloc(&m, n, sizeof *order);
+    hd__ids ids = { NULL, NULL };
+    bool ok = order != NULL;
+    for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
+    ok = ok && hd__ids_sort(&m, &ids, n, order);
+    for (uint32_t i = 1; i < n && ok; i++) ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+    hd__ids_free(&m, &ids);
+    if (order) hd__cfree(&m, order, n, sizeof *order);
+    return !ok;
+}
+
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err) {
     hd__netcf_out o;
@@ -10127,6 +10159,8 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     if (!d.version) d.version = 2;
     HD__TRY(hd__graph_ready(g, err));
     hd__netcf_out_begin(&o, out, options && options->netcf_decimal);
+    o.own_ids = !g->dense && hd__graph_duplicate(g) != HD_NONE;
+    o.own_types = hd__netcf_types_collide(g, hd__mem_options(options));
     hd__netcf_put_domain(&o, &d, true);
     for (uint32_t i = 1; i < hd__len(g->classes); i++)
         if (g->classes[i].described) hd__netcf_put_type(&o, g, i);
