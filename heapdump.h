@@ -4556,7 +4556,8 @@ static bool hd__graph_close(hd_graph *g) {
     hd__mem *m = &g->mem;
     size_t extra = hd__len(g->extra.low);
     uint32_t references = (uint32_t)hd__len(g->target.low);
-    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra + 1))
+    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra + 1) ||
+        !hd__room(m, g->target.low, references ? 0 : 1)) /* rows have an address, empty ones too */
         return false;
     for (size_t i = 0; i < extra; i++) {
         stbds_arrput(g->class_of, 0);
@@ -9372,8 +9373,8 @@ HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *fo
     if (!n) return 0;
     x <<= 64 - 8 * n;
     letters = letters << (64 - 8 * n) & high;
-    if (letters & x << 2) *form |= HD__NETCF_LOWER;
-    if (letters & ~(x << 2)) *form |= HD__NETCF_UPPER;
+    *form |= (uint32_t)((letters & x << 2) != 0) * HD__NETCF_LOWER |     /* no branches: half of the ids */
+             (uint32_t)((letters & ~(x << 2)) != 0) * HD__NETCF_UPPER;   /* would take the wrong one */
     v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
     v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
@@ -9392,7 +9393,7 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
     if (HD__LIKELY(r->end - p > 8)) {
         unsigned n = hd__hex_word(p, &v, form);
         if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
-            if (HD__UNLIKELY(*p == '0' && n > 1)) *form |= HD__NETCF_ODD;
+            *form |= (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
             *value = v;
             *at = p + n;
             return HD_OK;
@@ -10113,7 +10114,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
     hd_status status = HD_OK;
     uint64_t done = 0, total = 0;
     hd__netcf_out_begin(&o, out, doc->decimal);
-    if (doc->bom) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
+    if (doc->bom && hd__len(doc->sections)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
     for (size_t k = 0; k < hd__len(doc->sections); k++) total += doc->sections[k].records;
     for (size_t k = 0; k < hd__len(doc->sections) && !status; k++) {
         const hd__netcf_section *s = &doc->sections[k];
