@@ -9441,7 +9441,8 @@ static uint8_t hd__tag(uint64_t key) {
 static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #if defined(HD__SSE2)
     __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) & ((1u << HD__GROUP) - 1);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) &
+           ((1u << HD__GROUP) - 1);
 #else
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
     uint32_t found = 0;
@@ -9557,8 +9558,8 @@ static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
-static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
-                                 uint64_t bit, bool value) {
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
+                                 uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
     hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
     while (t) {
@@ -14666,7 +14667,8 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     bool ok = order != NULL;
     for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
     ok = ok && hd__ids_sort(&m, &ids, n, order);
-    for (uint32_t i = 1; i < n && ok; i++) ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+    for (uint32_t i = 1; i < n && ok; i++)
+        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
     hd__ids_free(&m, &ids);
     if (order) hd__cfree(&m, order, n, sizeof *order);
     return !ok;
