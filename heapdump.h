@@ -1240,8 +1240,8 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
 
 /* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
    types are above all that its events define or use, so that nothing in it gets another meaning. An array
-   that a crashed writer left open is closed. What the trace has of a process already makes a difference to the
-   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   that a crashed writer left open is closed. What the trace has of a process already makes a difference to
+   the trace viewer alone, which takes the first list of type names only: dumps of such a process are better
    added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
    bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
    traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
