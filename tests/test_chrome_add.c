@@ -193,7 +193,7 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
         { "{'traceEvents':{}}", 15, "traceEvents: an array expected" },
         { "{'traceEvents':[],'traceEvents':[]}", 32, "traceEvents for the second time" },
         { "[{'a'}]", 5, "':' expected, '}' found" },
-        { "[{'a':[}]", 7, "a value expected, '}' found" },
+        { "[{'a':[}]", 7, "',' or ']' expected, '}' found" },
         { "[{'a", 4, "'\"' expected, end of input found" },
         { "[{'args':{'stackFrames':{'1':x}}}]", 29, "a value expected, 'x' found" },
         { "[{'args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':}]}}}}}]", 54, "a value expected, '}' found" },
