@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
@@ -93,8 +94,8 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
         { "[{'args':{'stackFrames':{'0':{'name':'f'},'7':{'name':'g'}}},'name':'stackFrames','ph':'M','pid':1}]", "8" },
         { "[{'pid':3,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':4,'name_sid':1}],'strings':[{'id':90,'string':'f'}],"
           "'types':[{'name_sid':7,'id':5}]},'allocators':{'m':{'nodes':[4],'sizes':[3],'types':[5]}}}}}}]", "91" },
-        { "[{'args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
-        { "[{'args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
+        { "[{'ph':'M','args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
+        { "[{'ph':'M','args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = trace_of(cases[i].trace, NULL), part[128];
@@ -112,7 +113,7 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
         hd_buffer_free(&bytes);
         free(text);
     }
-    char *text = trace_of("[{'args':{'stackFrames':{'4503599627370495':{}}}}]", NULL);
+    char *text = trace_of("[{'ph':'M','args':{'stackFrames':{'4503599627370495':{}}}}]", NULL);
     hd_buffer bytes = { 0 };
     hd_error err = { 0 };
     assert_int_equal(add_to(text, strlen(text), 0, &dumps, NULL, &bytes, &err), HD_UNSUPPORTED);
@@ -192,11 +193,11 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
         { "{'traceEvents':[{}", 18, "',' or ']' expected, end of input found" },
         { "{'traceEvents':{}}", 15, "traceEvents: an array expected" },
         { "{'traceEvents':[],'traceEvents':[]}", 32, "traceEvents for the second time" },
-        { "[{'a'}]", 5, "':' expected, '}' found" },
-        { "[{'a':[}]", 7, "',' or ']' expected, '}' found" },
+        { "[{'M'}]", 5, "':' expected, '}' found" },
+        { "[{'v':[}]", 7, "',' or ']' expected, '}' found" },
         { "[{'a", 4, "'\"' expected, end of input found" },
-        { "[{'args':{'stackFrames':{'1':x}}}]", 29, "a value expected, 'x' found" },
-        { "[{'args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':}]}}}}}]", 54, "a value expected, '}' found" },
+        { "[{'ph':'M','args':{'stackFrames':{'1':x}}}]", 38, "a value expected, 'x' found" },
+        { "[{'ph':'v','args':{'dumps':{'heaps_v2':{'maps':{'nodes':[{'id':}]}}}}}]", 63, "a value expected, '}' found" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t chunk = 0; chunk < 3; chunk++) {
@@ -412,6 +413,32 @@ static void memory_is_bounded_and_long_traces_can_be_cancelled(void **state) {
     }
 }
 
+/* Mapped, larger than the window that is read at a time, and not kept in memory. */
+static void a_file_is_copied_as_memory_is(void **state) {
+    (void)state;
+    static const char event[] = "{\"ph\":\"X\",\"pid\":1,\"args\":{\"name\":\"]}vM\"}},\n";
+    size_t length = sizeof event - 1, n = 250000, size = 1 + n * length + 3;
+    char *text = (char *)malloc(size + 1), path[] = "/tmp/test_chrome_add_XXXXXX";
+    text[0] = '[';
+    for (size_t i = 0; i < n; i++) memcpy(text + 1 + i * length, event, length);
+    memcpy(text + 1 + n * length, "{}]", 4);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+    close(fd);
+    hd_in in;
+    hd_buffer bytes = { 0 }, mapped = { 0 };
+    assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+    assert_int_equal(hd_chrome_add(in, &one_dump, NULL, hd_out_memory(&mapped), NULL), HD_OK);
+    assert_int_equal(add_to(text, size, 0, &one_dump, NULL, &bytes, NULL), HD_OK);
+    assert_int_equal(mapped.size, bytes.size);
+    assert_memory_equal(mapped.data, bytes.data, bytes.size);
+    hd_in_close(&in);
+    unlink(path);
+    hd_buffer_free(&bytes);
+    hd_buffer_free(&mapped);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dumps_become_the_last_events),
@@ -422,6 +449,7 @@ int main(void) {
         cmocka_unit_test(malformed_traces_are_errors_with_their_place),
         cmocka_unit_test(what_is_added_and_what_was_there_are_read_as_they_were),
         cmocka_unit_test(every_truncation_is_an_error_or_a_trace),
+        cmocka_unit_test(a_file_is_copied_as_memory_is),
         cmocka_unit_test(faults_come_back),
         cmocka_unit_test(memory_is_bounded_and_long_traces_can_be_cancelled),
     };
