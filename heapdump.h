@@ -37,11 +37,13 @@
        >>io        input and output: memory, files, callbacks
        >>json      streaming writer; pull parser
        >>profile   axes, cells, breakdowns: cut-off export, tree
+       >>graph     objects, references, roots: reachability, dominators, paths, diff
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
        >>chrome    heap dumps in Chromium traces
        >>provider  dump providers and the manager that asks them
+       >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dump      hd_read_*: detects the format, reads anything
 
    Two models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -129,6 +131,7 @@ typedef struct hd_error {
     hd_status status;
     uint64_t offset;     /* bytes into the input, HD_UNKNOWN when there is none */
     uint64_t line;       /* 1-based, 0 when the input is not text */
+    uint64_t column;     /* in bytes, 1-based; 0: not told */
     char message[232];   /* one line: what was expected, what was found; NUL-terminated */
 } hd_error;
 
@@ -165,6 +168,7 @@ typedef struct hd_options {
        false stops the call with HD_CANCELLED. */
     bool (*progress)(void *user, uint64_t done, uint64_t total);
     void *user;            /* handed to both */
+    bool netcf_decimal;    /* >>netcf: sizes are decimal numbers */
 } hd_options;
 
 /* Bytes, usually UTF-8, not NUL-terminated. */
@@ -621,6 +625,254 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
 /* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
    estimates) and their shares of the heap, blocks, name. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
+
+/* ================================================================================== >>graph
+   What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
+   ids their file gives them; references stand in compressed sparse rows. What is referred to but has
+   no record is an object too, behind all others: of class 0 and no bytes, holding nothing, so that
+   analysis needs no special cases. Memory per object: 12 bytes, 6 to 14 more where ids are kept; per
+   reference 4. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+
+/* Why a root is one. The first six are those of netcf-gc-heap-dump, "Root Record". */
+enum {
+    HD_ROOT_INTERNAL = 0,        /* "internal": the runtime's own, application domains say */
+    HD_ROOT_LOCAL = 1,           /* "local": a local variable */
+    HD_ROOT_FINALIZER = 2,       /* "finalizer": waits for its finalizer */
+    HD_ROOT_HANDLE = 3,          /* "handle" */
+    HD_ROOT_STATIC = 4,          /* "static": hd_root.container has the variable */
+    HD_ROOT_COLLECTOR = 5        /* "collector": interned strings, class descriptions */
+};
+/* Flags of roots: bits. A weak root does not hold its object alive. */
+enum {
+    HD_ROOT_PINNED = 1,          /* "pinned" */
+    HD_ROOT_WEAK = 2,            /* "weak" */
+    HD_ROOT_UNSAFE = 4           /* "unsafe": an unsafe pointer or a value field points there */
+};
+
+/* The names above; "unknown" for what has none. hd_root_flag_name takes one bit. */
+HEAPDUMP_API const char *hd_root_kind_name(uint32_t kind);
+HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag);
+
+typedef struct hd_root {
+    uint32_t object;
+    uint32_t kind, flags;
+    uint32_t container;          /* class with the static variable, or HD_NONE */
+} hd_root;
+
+typedef struct hd_class {
+    uint64_t id;                 /* the file's */
+    hd_str name;
+    hd_str scope;                /* the library or application domain it belongs to; may be empty */
+    bool described;              /* false: a number that no record names */
+} hd_class;
+
+typedef struct hd_object {
+    uint64_t id;                 /* the file's */
+    uint64_t size;               /* shallow, bytes */
+    uint32_t class_index;        /* 0: no record describes it */
+    uint32_t reference_count;
+    const uint32_t *references;  /* objects, in the file's order */
+} hd_object;
+
+typedef struct hd_graph hd_graph;
+
+typedef struct hd_graph_desc {
+    bool dense;                  /* object k has the id first_id + k: none is stored */
+    uint64_t first_id;
+    hd_allocator allocator;
+    hd_limits limits;            /* max_records: objects, references, roots, classes: each */
+} hd_graph_desc;
+
+/* Graphs are filled in any order that names classes before objects, then sealed once; until then only
+   the filling calls may be used, afterwards all but those. Adding costs O(1). Errors of filling calls:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (all sizes together pass 2^64 - 2), HD_INVALID (no such class
+   or object, sealed already); the graph is then as it was. */
+HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
+HEAPDUMP_API void hd_graph_free(hd_graph *graph);
+/* Class 0 is there from the start: "<not described>". Strings are copied. */
+HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index);
+/* Names a class when its record comes late. Not class 0. */
+HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc);
+/* The name of the `reference`th reference of every object of a class. */
+HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
+                                          hd_str name);
+/* In a dense graph `id` is not looked at. */
+HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index,
+                                           uint64_t size);
+/* References of the object added last, by the ids of what they lead to. */
+HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count);
+/* Adds to the size of an object: memory that it has elsewhere. */
+HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size);
+/* root->object is ignored, `id` says which object is meant. */
+HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root);
+/* Turns ids into object numbers. Near-linear. Errors: HD_MALFORMED (two objects with one id),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; the graph can only be freed then. */
+HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
+/* Walks through the columns: every number within its range, offsets in order, ids found where they
+   are, sizes adding up. HD_OK for every graph that was sealed. */
+HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
+
+HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *graph);
+HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *graph);
+HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *graph);
+HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
+HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
+HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
+/* The object with the file's id, or HD_NONE. A few probes; O(log objects) at worst. */
+HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
+/* What the `reference`th reference of an object is called; empty when it has no name. O(log fields). */
+HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
+
+typedef struct hd_graph_summary {
+    uint64_t objects, classes, roots, references; /* that have records; class 0 is not counted */
+    uint64_t bytes;              /* shallow sizes of all objects, garbage included */
+    uint64_t weak_roots;
+    /* What no record describes: distinct objects, references and roots that lead to these, classes. */
+    uint64_t missing_objects, missing_references, missing_roots, missing_classes;
+    uint64_t memory;             /* bytes the graph takes */
+} hd_graph_summary;
+
+/* Cost: linear in the references. */
+HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
+
+/* One graph of several, domains of one process for instance. Objects are one when id, name of the
+   class, size and referred ids are alike; an id that its own graph does not describe leads to the first
+   graph that does. Objects that share no more than the id stay apart (hd_graph_find gives the first), as
+   do classes unless id and name are alike. Equal roots are taken once. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
+                                      const hd_options *options, hd_graph **out, hd_error *err);
+
+typedef struct hd_total {
+    uint64_t objects;            /* that have records */
+    uint64_t bytes;
+} hd_total;
+
+/* What the roots that are not weak hold alive when none of `without` is there. `reached` (may be NULL)
+   has a byte per object, set to 1 for what is and 0 for what is not: garbage. Linear.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no such object). */
+HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *without, size_t count,
+                                      const hd_options *options, uint8_t *reached, hd_total *total,
+                                      hd_error *err);
+/* What would become garbage together with these objects, themselves included, each object counted once.
+   Exact, also for what several of them hold between them. Linear. Errors as above. */
+HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
+                                         const hd_options *options, hd_total *total, hd_error *err);
+/* The same of all objects of a class. */
+HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *graph, uint32_t class_index,
+                                               const hd_options *options, hd_total *total, hd_error *err);
+
+/* Immediate dominators: the object that all ways from the roots to an object lead through, nearest to
+   it. Retained is what an object holds alone: the sizes of all below it in that tree, and its own.
+   Columns by object unless said otherwise, all owned by the result. Below object o in the tree are
+   order[position[o] + 1 .. position[o] + below[o]): its first child comes first, the next child of the
+   same parent `below` places after it. */
+typedef struct hd_dominators {
+    uint32_t count, reached;     /* objects; those that a root holds */
+    const uint32_t *parent;      /* HD_NONE: held by no single object, or unreachable */
+    const uint32_t *position;    /* in `order`; HD_NONE: unreachable */
+    const uint32_t *below;       /* objects in its subtree, itself included; 0: unreachable */
+    const uint64_t *retained;    /* bytes; 0: unreachable */
+    const uint32_t *order;       /* by position: objects, dominators first (preorder) */
+    uint64_t bytes;              /* of all that is reachable */
+} hd_dominators;
+
+/* Near-linear in objects and references, without recursion. Memory: the result has 24 bytes an object;
+   while it runs some 40 bytes an object and 12 a reference that leads neither to a new object nor down.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
+                                           hd_dominators **out, hd_error *err);
+HEAPDUMP_API void hd_dominators_free(hd_dominators *dominators);
+/* The `count` objects that retain most, largest first, ties by number. At most `count` are written to
+   `objects`; returns how many. O(objects x log count). */
+HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *dominators, uint32_t count,
+                                        uint32_t *objects);
+
+typedef struct hd_dominator_options {
+    hd_cutoff cutoff;
+    bool every_link;             /* a class that holds itself: a level each, instead of one for all */
+    hd_options options;
+} hd_dominator_options;
+
+/* The dominator tree for printing: objects of one class that hang below the same entry are one entry,
+   bytes what they retain, blocks how many objects that is. "<self>" is what the objects of an entry have
+   themselves. The one axis is called "dominator". Cut off before anything is named, so that it costs
+   what is listed: each object below a listed entry is looked at twice.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
+                                         const hd_dominator_options *options, hd_breakdown **out,
+                                         hd_error *err);
+
+typedef struct hd_class_row {
+    uint32_t class_index;
+    uint64_t objects, bytes;     /* all of the class: count and shallow size */
+    uint64_t live_objects, live_bytes; /* of these, reachable; 0 without dominators */
+    uint64_t retained;           /* what its objects dominate, nested ones counted once: no more than
+                                    hd_graph_class_retained says; 0 without dominators */
+} hd_class_row;
+
+typedef struct hd_histogram {
+    uint32_t count;              /* classes that have objects with records */
+    const hd_class_row *rows;    /* most retained first, then bytes, then by name, scope, number */
+} hd_histogram;
+
+/* `dominators` may be NULL. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *graph, const hd_dominators *dominators,
+                                          const hd_options *options, hd_histogram **out, hd_error *err);
+HEAPDUMP_API void hd_histogram_free(hd_histogram *histogram);
+
+typedef struct hd_class_change {
+    hd_str name, scope;          /* borrowed from the graphs */
+    uint64_t objects[2], bytes[2]; /* before, after */
+} hd_class_change;
+
+typedef struct hd_graph_change {
+    uint32_t count;
+    const hd_class_change *rows; /* largest change of bytes first, then by name and scope */
+} hd_graph_change;
+
+/* Two graphs class by class, told apart by name and scope: ids of objects and classes mean nothing
+   from one dump to the next. Classes with equal numbers are listed too. Errors as above. */
+HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after,
+                                     const hd_options *options, hd_graph_change **out, hd_error *err);
+HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
+
+/* Who refers to each object: target[first[o]] .. target[first[o + 1] - 1], in ascending order, as often
+   as they do. 4 bytes an object and 4 a reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+typedef struct hd_links {
+    uint32_t count;
+    const uint32_t *first, *target;
+} hd_links;
+
+HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *graph, const hd_options *options,
+                                          hd_links **out, hd_error *err);
+HEAPDUMP_API void hd_links_free(hd_links *links);
+
+typedef struct hd_path {
+    uint32_t root;               /* number of the root it starts from */
+    uint32_t length;             /* objects, at least 1 */
+    const uint32_t *objects;     /* the root's first, the one asked for last */
+    const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last: HD_NONE */
+} hd_path;
+
+typedef struct hd_paths {
+    uint32_t count;
+    const hd_path *paths;
+} hd_paths;
+
+/* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
+   one that has neither the root nor any object in common with those before, but for the last. Ties: the
+   first root, the first reference. Garbage has none. Each costs a walk through the graph at worst, and
+   8 bytes an object for all. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
+HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
+                                      const hd_options *options, hd_paths **out, hd_error *err);
+HEAPDUMP_API void hd_paths_free(hd_paths *paths);
+
+/* Strongly connected components: component[o] for each of object_count objects, numbered so that
+   references never lead to a higher one; *count says how many. Linear, no recursion; 16 bytes an
+   object while it runs. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_graph_components(const hd_graph *graph, const hd_options *options,
+                                           uint32_t *component, uint32_t *count, hd_error *err);
 
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
@@ -1091,13 +1343,79 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const c
 /* Memory that profiling itself takes: a register's, say. These add up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
 
+/* ================================================================================== >>netcf
+   Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
+   sizes are decimal when hd_options.netcf_decimal says so. Lines end in LF or CR LF and have at most
+   2^28 bytes. Source: netcf-gc-heap-dump, AS-SHIPPED. */
+
+typedef struct hd_netcf_record {
+    char kind;                   /* 'a', 't', 'o', 'r', 'c': the record's letter; 0: the end */
+    uint32_t version;            /* a */
+    hd_str name;                 /* a, c: the application; t: the type. Until the next call */
+    uint64_t time_ms;            /* a, c: since the device booted */
+    uint64_t id;                 /* t: the type; o, r: the object */
+    uint64_t type;               /* o: its type; r: the root container when has_container is set */
+    uint64_t size;               /* o: bytes */
+    const uint64_t *references;  /* o: ids. Until the next call */
+    size_t reference_count;
+    uint32_t descriptor, flags;  /* r: as hd_root.kind and hd_root.flags */
+    bool has_container;
+    hd_str text;                 /* the line as it is, without LF. Until the next call */
+    uint64_t line, offset;       /* where it stands, from 1 and from 0 */
+    uint32_t form;               /* private: how it is spelled */
+} hd_netcf_record;
+
+/* Record by record, for files larger than memory: holds one line. `in` must stay open. */
+typedef struct hd_netcf_reader hd_netcf_reader;
+HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
+                                     hd_error *err);
+/* The next record. It has been checked to stand inside an application domain, and an end record to name
+   it; ids are not looked at. Errors: HD_MALFORMED with line and column (lenient: a warning, the line is
+   left out; a domain without an end ends where the next begins), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *reader, hd_netcf_record *record, hd_error *err);
+HEAPDUMP_API uint64_t hd_netcf_reader_warnings(const hd_netcf_reader *reader);
+HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
+
+/* A whole file: a graph for each application domain, and what it takes to write the file again, a
+   quarter of a byte a record and lines of unusual spelling. */
+typedef struct hd_netcf hd_netcf;
+
+typedef struct hd_netcf_domain {
+    hd_str name;
+    uint32_t version;
+    uint64_t begin_ms, end_ms;   /* since the device booted */
+    const hd_graph *graph;       /* its own records alone */
+} hd_netcf_domain;
+
+/* Errors: as hd_netcf_next, also for an object or type described twice in its domain (lenient: the
+   first counts), and HD_OVERFLOW for sizes that pass 2^64 together. */
+HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err);
+HEAPDUMP_API void hd_netcf_free(hd_netcf *netcf);
+HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *netcf);
+HEAPDUMP_API hd_netcf_domain hd_netcf_get_domain(const hd_netcf *netcf, size_t index);
+/* All domains as one graph: hd_graph_merge of several. NULL: the file has no domain. */
+HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *netcf);
+HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *netcf);
+/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+   Errors: the output's, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out,
+                                      hd_error *err);
+/* Any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept where they are
+   unique, else objects or types are numbered; names of fields and scopes are left out, and bytes that a
+   name cannot have become '?'. `domain`: name [heap], version [2],
+   times. Errors: as above. */
+HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
+                                            const hd_options *options, hd_out out, hd_error *err);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
 typedef struct hd_dump hd_dump;
 
 typedef enum hd_format {
-    HD_FORMAT_CHROME = 1         /* "chrome" */
+    HD_FORMAT_CHROME = 1,        /* "chrome" */
+    HD_FORMAT_NETCF = 2          /* "netcf" */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1123,6 +1441,11 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
    last. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
+   as one (hd_netcf_graph). Owned by the dump. */
+HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
+/* The document of a HD_FORMAT_NETCF; NULL for the others. Owned by the dump. */
+HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -1461,6 +1784,7 @@ HD__NOINLINE static hd_status hd__fail_at(hd_error *err, hd_status status, uint6
         err->status = status;
         err->offset = offset;
         err->line = line;
+        err->column = 0;
         va_start(args, format);
         hd__format(err->message, sizeof err->message, format, args);
         va_end(args);
@@ -1476,10 +1800,30 @@ typedef struct hd__mem {
     bool over;           /* the limit, not the allocator, said no last */
 } hd__mem;
 
+/* Blocks this large ask the OS for large pages: walks through graphs in no order of memory, and filling
+   tables for the first time, take half the time. */
+#define HD__LARGE_BLOCK ((size_t)8 << 20)
+#if defined(__linux__)
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
+int madvise(void *block, size_t size, int advice);
+#endif
+static void hd__large_pages(void *block, size_t size) {
+    uintptr_t from = ((uintptr_t)block + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HD__PAGE - 1);
+    int saved = errno;
+    if (madvise((void *)from, end - from, 14 /* MADV_HUGEPAGE */)) errno = saved; /* small ones will do */
+}
+#else
+static void hd__large_pages(void *block, size_t size) { (void)block, (void)size; }
+#endif
+
 static void *hd__libc_allocate(void *user, void *block, size_t old_size, size_t size) {
     (void)user;
-    (void)old_size;
-    if (size) return realloc(block, size);
+    if (size) {
+        void *p = realloc(block, size);
+        if (p && size >= HD__LARGE_BLOCK && size > old_size) hd__large_pages(p, size);
+        return p;
+    }
     free(block);
     return NULL;
 }
@@ -2708,7 +3052,8 @@ static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
     for (unsigned i = 0; i < HD__BLOCK; i += 16) {
         __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
-        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        __m128i mark =
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
         b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
         b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
         b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
@@ -2729,7 +3074,8 @@ __attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size
         __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
         __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
         __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
-#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+#define HD__MASK(x, y) \
+    ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
         b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
         b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
         b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
@@ -2825,7 +3171,7 @@ static unsigned hd__lowest_bit(uint64_t bits) {
 /* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
 HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     const hd__bits *b;
-    uint64_t quote, string, escaped = s->escaped, backslash;
+    uint64_t quote, string, escaped = s->escaped, backslash, before_quote;
     size_t left = (size_t)(s->end - s->at);
     unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
     if (!left) return false;
@@ -2849,8 +3195,8 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     string ^= string << 32;
     string ^= s->string;
     s->string = 0 - (string >> 63);
-    s->suspects = (b->quote << 1 | s->after_quote) &
-                  (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63)));
+    before_quote = b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63;
+    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & before_quote));
     s->after_quote = b->quote >> last & 1;
     *brackets = (b->open | b->close) & ~string;
     return true;
@@ -4671,7 +5017,7 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
         status = hd__budget_greedy(&x, cutoff, candidates, listed[1], &explained[1], &lowest[1], err);
     if (!status) memcpy(candidates, listed[explained[1] > explained[0]], n);
     *least = lowest[0];
-    lowest[1] *= HD__ENTRY_LEAST;
+    lowest[1] *= (double)HD__ENTRY_LEAST;
     if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
     if (x.scale > 0) *least /= x.scale;
     hd__arena_free(m, &arena);
@@ -6516,6 +6862,2032 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return status ? status : hd__sink_flush(&t.sink);
 }
 
+/* ================================================================================== >>graph
+   While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Ids
+   are found through an index that keeps the ids in ascending order (which they often are in a file, and
+   then nothing is copied) and knows for each of about objects / 2 equal ranges of ids where it starts:
+   neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary
+   search. Sizes of 2^32 - 1 and more stand in a list of their own. */
+
+#if defined(__GNUC__)
+#define HD__PREFETCH(p) __builtin_prefetch(p)
+#else
+#define HD__PREFETCH(p) ((void)0)
+#endif
+
+/* Numbers of 64 bits, most of which fit 32: `high` is there once one does not. stb_ds arrays. */
+typedef struct hd__ids {
+    uint32_t *low, *high;
+} hd__ids;
+
+HD__INLINE uint64_t hd__ids_get(const hd__ids *ids, size_t i) {
+    return ids->low[i] | (ids->high ? (uint64_t)ids->high[i] << 32 : 0);
+}
+
+/* Room for `extra` more in each column there is. */
+static bool hd__ids_room(hd__mem *m, hd__ids *ids, size_t extra) {
+    return hd__room(m, ids->low, extra) && (!ids->high || hd__room(m, ids->high, extra));
+}
+
+/* Makes the high column, as long and with as much room as the low one. */
+HD__NOINLINE static bool hd__ids_widen(hd__mem *m, hd__ids *ids) {
+    size_t n = hd__len(ids->low);
+    if (ids->high) return true;
+    if (!hd__room(m, ids->high, stbds_arrcap(ids->low))) return false;
+    memset(ids->high, 0, stbds_arrcap(ids->low) * sizeof *ids->high);
+    hd__set_len(ids->high, n);
+    return true;
+}
+
+static bool hd__ids_push(hd__mem *m, hd__ids *ids, uint64_t id) {
+    if (!hd__ids_room(m, ids, 1) || (id >> 32 && !hd__ids_widen(m, ids))) return false;
+    stbds_arrput(ids->low, (uint32_t)id);
+    if (ids->high) stbds_arrput(ids->high, (uint32_t)(id >> 32));
+    return true;
+}
+
+static void hd__ids_free(hd__mem *m, hd__ids *ids) {
+    hd__arr_free(m, ids->low);
+    hd__arr_free(m, ids->high);
+}
+
+/* Gives back what an stb_ds array has beyond its length; leaves it be when it cannot. */
+static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
+    stbds_array_header *head;
+    void *a;
+    size_t length, capacity;
+    memcpy(&a, array, sizeof a);
+    length = stbds_arrlenu(a);
+    capacity = stbds_arrcap(a);
+    if (!a || !length || length == capacity) return;
+    head = (stbds_array_header *)hd__realloc(m, stbds_header(a), sizeof *head + capacity * element,
+                                             sizeof *head + length * element);
+    if (!head) return;
+    head->capacity = length;
+    a = head + 1;
+    memcpy(array, &a, sizeof a);
+}
+#define hd__trim(m, a) hd__arr_trim((m), &(a), sizeof *(a))
+
+/* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
+   which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
+static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    uint64_t any = 0, all = UINT64_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= pairs[i];
+        all &= pairs[i];
+    }
+    for (unsigned shift = 32; shift < 64; shift += BITS) {
+        uint32_t start[DIGITS] = { 0 }, at = 0;
+        uint64_t *swap = spare;
+        if (!((any ^ all) >> shift & (DIGITS - 1))) continue;
+        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (DIGITS - 1)]++;
+        for (unsigned d = 0; d < DIGITS; d++) {
+            uint32_t count = start[d];
+            start[d] = at;
+            at += count;
+        }
+        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        spare = pairs;
+        pairs = swap;
+    }
+    return pairs;
+}
+
+/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number. False: no memory. */
+static bool hd__ids_sort(hd__mem *m, const hd__ids *ids, uint32_t n, uint32_t *order) {
+    uint64_t *pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs), *sorted;
+    if (!pairs) return false;
+    for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
+    sorted = hd__radix_sort(pairs, pairs + n, n);
+    if (ids->high) {
+        for (uint32_t i = 0; i < n; i++)
+            sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
+        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+    }
+    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)sorted[i];
+    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
+    return true;
+}
+
+typedef struct hd__id_index {
+    const hd__ids *ids;          /* ascending: `sorted`, or the objects' own */
+    hd__ids sorted;
+    uint32_t *order;             /* by position in `sorted`; NULL: ids ascend. stb_ds arrays */
+    uint32_t *start;             /* by range: its first position; one more at the end */
+    uint64_t least;
+    uint32_t count, ranges;
+    unsigned shift;
+} hd__id_index;
+
+static bool hd__id_index_order(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
+    if (!hd__room(m, x->order, n) || !hd__ids_sort(m, ids, n, x->order) || !hd__room(m, x->sorted.low, n) ||
+        (ids->high && !hd__room(m, x->sorted.high, n)))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        x->sorted.low[i] = ids->low[x->order[i]];
+        if (ids->high) x->sorted.high[i] = ids->high[x->order[i]];
+    }
+    hd__set_len(x->order, n);
+    hd__set_len(x->sorted.low, n);
+    if (ids->high) hd__set_len(x->sorted.high, n);
+    x->ids = &x->sorted;
+    return true;
+}
+
+static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
+    uint32_t at = 0;
+    uint64_t span;
+    bool ascending = true;
+    x->ids = ids;
+    x->count = n;
+    if (!n) return true;
+    for (uint32_t i = 1; i < n && ascending; i++) ascending = hd__ids_get(ids, i - 1) < hd__ids_get(ids, i);
+    if (!ascending && !hd__id_index_order(m, x, ids, n)) return false;
+    x->least = hd__ids_get(x->ids, 0);
+    span = hd__ids_get(x->ids, n - 1) - x->least;
+    while (span >> x->shift > n / 2) x->shift++;
+    x->ranges = (uint32_t)(span >> x->shift) + 1;
+    if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t range = (hd__ids_get(x->ids, i) - x->least) >> x->shift;
+        while (at <= range) x->start[at++] = i;
+    }
+    x->start[at] = n;
+    hd__set_len(x->start, (size_t)x->ranges + 1);
+    return true;
+}
+
+static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
+    hd__ids_free(m, &x->sorted);
+    hd__arr_free(m, x->order);
+    hd__arr_free(m, x->start);
+}
+
+/* The first number with this id, given the range it is in. */
+HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t range) {
+    uint32_t low = x->start[range], high = x->start[range + 1];
+    while (high - low > 8) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hd__ids_get(x->ids, middle) < id) low = middle + 1;
+        else high = middle;
+    }
+    while (low < high && hd__ids_get(x->ids, low) < id) low++;
+    if (low == x->count || hd__ids_get(x->ids, low) != id) return HD_NONE;
+    return x->order ? x->order[low] : low;
+}
+
+HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
+    uint64_t range = (id - x->least) >> x->shift;
+    return x->count && id >= x->least && range < x->ranges ? range : UINT64_MAX;
+}
+
+typedef struct hd__big {
+    uint64_t size;
+    uint32_t object;
+} hd__big;
+
+typedef struct hd__field {
+    hd_str name;
+    uint32_t class_index, reference;
+} hd__field;
+
+/* References and roots whose ids nobody has. */
+typedef struct hd__missing {
+    hd__ids ids;
+    uint64_t *at;                /* number of the reference, or 2^32 + number of the root */
+} hd__missing;
+
+struct hd_graph {
+    hd__mem mem;
+    hd__arena arena;
+    uint64_t max_records, first_id, bytes;
+    uint32_t described, count;   /* objects with records, all objects; count is 0 until sealed */
+    uint32_t room;               /* objects the columns have room for */
+    bool dense, sealed;
+    uint32_t *class_of, *size, *first; /* stb_ds arrays, as are all here */
+    hd__big *big;                /* by object once sealed; size[object] is UINT32_MAX */
+    hd__ids id, target, extra;   /* extra: ids of objects without records, ascending */
+    hd__id_index index;
+    hd_class *classes;
+    hd__field *fields;           /* by class and reference once sealed */
+    hd_root *roots;
+    hd__ids root_id;
+};
+
+static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
+    return !options || !options->progress || options->progress(options->user, done, total);
+}
+#define HD__TICK 0xfffffu         /* progress is told of whenever the low bits of `done` are zero */
+
+static hd_status hd__cancelled(hd_error *err) { return hd__fail(err, HD_CANCELLED, "cancelled"); }
+
+HEAPDUMP_API const char *hd_root_kind_name(uint32_t kind) {
+    static const char *const names[] = { "internal", "local", "finalizer", "handle", "static", "collector" };
+    return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag) {
+    return flag == HD_ROOT_PINNED   ? "pinned"
+           : flag == HD_ROOT_WEAK   ? "weak"
+           : flag == HD_ROOT_UNSAFE ? "unsafe"
+                                    : "unknown";
+}
+
+HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err) {
+    hd_graph_desc none;
+    hd_class nothing;
+    hd_graph *g;
+    hd__mem mem;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    mem = hd__mem_make(desc->allocator, desc->limits.max_memory);
+    g = (hd_graph *)hd__realloc(&mem, NULL, 0, sizeof *g);
+    if (!g) return hd__no_memory(&mem, err), (hd_graph *)NULL;
+    memset(g, 0, sizeof *g);
+    g->mem = mem;
+    g->dense = desc->dense;
+    g->first_id = desc->first_id;
+    g->max_records = hd__records(&desc->limits);
+    memset(&nothing, 0, sizeof nothing);
+    nothing.name = hd_cstr("<not described>");
+    nothing.scope = hd_cstr("");
+    if (hd__push(&g->mem, g->classes, nothing)) return g;
+    hd__no_memory(&g->mem, err);
+    hd_graph_free(g);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_graph_free(hd_graph *g) {
+    hd__mem mem;
+    if (!g) return;
+    hd__arr_free(&g->mem, g->class_of);
+    hd__arr_free(&g->mem, g->size);
+    hd__arr_free(&g->mem, g->first);
+    hd__arr_free(&g->mem, g->big);
+    hd__ids_free(&g->mem, &g->id);
+    hd__ids_free(&g->mem, &g->target);
+    hd__ids_free(&g->mem, &g->extra);
+    hd__id_index_free(&g->mem, &g->index);
+    hd__arr_free(&g->mem, g->classes);
+    hd__arr_free(&g->mem, g->fields);
+    hd__arr_free(&g->mem, g->roots);
+    hd__ids_free(&g->mem, &g->root_id);
+    hd__arena_free(&g->mem, &g->arena);
+    mem = g->mem;
+    hd__free(&mem, g, sizeof *g);
+}
+
+/* What a filling call that got no memory returns. */
+static hd_status hd__graph_full(const hd_graph *g) { return hd__no_memory(&g->mem, NULL); }
+
+static hd_status hd__graph_copy_class(hd_graph *g, const hd_class *desc, hd_class *copy) {
+    const char *name = hd__arena_str(&g->mem, &g->arena, desc->name);
+    const char *scope = hd__arena_str(&g->mem, &g->arena, desc->scope);
+    if (!name || !scope) return hd__graph_full(g);
+    *copy = *desc;
+    copy->name.data = name;
+    copy->scope.data = scope;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *g, const hd_class *desc, uint32_t *class_index) {
+    size_t n = hd__len(g->classes);
+    hd_class copy;
+    if (g->sealed) return HD_INVALID;
+    if (n > g->max_records) return HD_LIMIT;
+    HD__TRY(hd__graph_copy_class(g, desc, &copy));
+    if (!hd__push(&g->mem, g->classes, copy)) return hd__graph_full(g);
+    if (class_index) *class_index = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *g, uint32_t class_index, const hd_class *desc) {
+    hd_class copy;
+    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
+    HD__TRY(hd__graph_copy_class(g, desc, &copy));
+    g->classes[class_index] = copy;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uint32_t reference,
+                                          hd_str name) {
+    hd__field field;
+    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
+    if (hd__len(g->fields) >= g->max_records) return HD_LIMIT;
+    field.class_index = class_index;
+    field.reference = reference;
+    field.name = name;
+    field.name.data = hd__arena_str(&g->mem, &g->arena, name);
+    if (!field.name.data || !hd__push(&g->mem, g->fields, field)) return hd__graph_full(g);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t size) {
+    hd__big big;
+    uint64_t bytes = g->bytes;
+    if (g->sealed || object >= g->described) return HD_INVALID;
+    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
+    if (g->size[object] != UINT32_MAX && size < UINT32_MAX - g->size[object]) {
+        g->size[object] += (uint32_t)size;
+    } else if (size) {
+        big.object = object;
+        big.size = size + (g->size[object] != UINT32_MAX ? g->size[object] : 0);
+        if (!hd__push(&g->mem, g->big, big)) return hd__graph_full(g);
+        g->size[object] = UINT32_MAX;
+    }
+    g->bytes = bytes;
+    return HD_OK;
+}
+
+/* The lengths of the columns follow `described` only here and when sealing. */
+static void hd__graph_set_lengths(hd_graph *g) {
+    hd__set_len(g->class_of, g->described);
+    hd__set_len(g->size, g->described);
+    hd__set_len(g->first, g->described);
+    hd__set_len(g->id.low, g->dense ? 0 : g->described);
+    hd__set_len(g->id.high, g->described);
+}
+
+/* Room in the columns for as many objects again. */
+HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
+    hd__mem *m = &g->mem;
+    size_t extra = g->described < 8 ? 8 : g->described;
+    if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
+    hd__graph_set_lengths(g);
+    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra) ||
+        (!g->dense && !hd__ids_room(m, &g->id, extra)))
+        return hd__graph_full(g);
+    g->room = g->described + (uint32_t)extra;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
+    uint64_t bytes = g->bytes;
+    uint32_t n = g->described;
+    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
+    if (g->described >= g->max_records) return HD_LIMIT;
+    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
+    if (n == g->room) HD__TRY(hd__graph_grow(g));
+    if (!g->dense) {
+        if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
+            hd__set_len(g->id.low, n);
+            if (!hd__ids_widen(&g->mem, &g->id)) return hd__graph_full(g);
+        }
+        g->id.low[n] = (uint32_t)id;
+        if (g->id.high) g->id.high[n] = (uint32_t)(id >> 32);
+    }
+    g->class_of[n] = class_index;
+    g->first[n] = (uint32_t)hd__len(g->target.low);
+    g->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
+    g->described++;
+    if (HD__LIKELY(size < UINT32_MAX)) g->bytes = bytes;
+    else if (hd_graph_add_size(g, n, size)) g->described--;
+    return g->described == n ? hd__graph_full(g) : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids, size_t count) {
+    size_t n = hd__len(g->target.low);
+    uint64_t any = 0;
+    if (g->sealed || !g->described) return HD_INVALID;
+    if (!count) return HD_OK;
+    if (count > g->max_records - n) return HD_LIMIT;
+    if (!hd__ids_room(&g->mem, &g->target, count)) return hd__graph_full(g);
+    for (size_t i = 0; i < count; i++) any |= ids[i];
+    if (any >> 32 && !hd__ids_widen(&g->mem, &g->target)) return hd__graph_full(g);
+    for (size_t i = 0; i < count; i++) g->target.low[n + i] = (uint32_t)ids[i];
+    hd__set_len(g->target.low, n + count);
+    if (g->target.high) {
+        for (size_t i = 0; i < count; i++) g->target.high[n + i] = (uint32_t)(ids[i] >> 32);
+        hd__set_len(g->target.high, n + count);
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root) {
+    if (g->sealed || (root->container != HD_NONE && root->container >= hd__len(g->classes)))
+        return HD_INVALID;
+    if (hd__len(g->roots) >= g->max_records) return HD_LIMIT;
+    if (!hd__room(&g->mem, g->roots, 1) || !hd__ids_push(&g->mem, &g->root_id, id)) return hd__graph_full(g);
+    stbds_arrput(g->roots, *root);
+    return HD_OK;
+}
+
+/* The object with a record that has this id. */
+static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
+    uint64_t range;
+    if (g->dense) return id - g->first_id < g->described ? (uint32_t)(id - g->first_id) : HD_NONE;
+    range = hd__id_index_range(&g->index, id);
+    return range == UINT64_MAX ? HD_NONE : hd__id_index_in(&g->index, id, range);
+}
+
+static bool hd__missing_add(hd__mem *m, hd__missing *missing, uint64_t id, uint64_t at) {
+    return hd__ids_push(m, &missing->ids, id) && hd__push(m, missing->at, at);
+}
+
+static void hd__missing_free(hd__mem *m, hd__missing *missing) {
+    hd__ids_free(m, &missing->ids);
+    hd__arr_free(m, missing->at);
+}
+
+/* Numbers for what nobody described, by id, and the references and roots to them. */
+static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
+    hd__mem *m = &g->mem;
+    uint32_t n = (uint32_t)hd__len(missing->at), *order, number = 0;
+    bool ok;
+    order = (uint32_t *)hd__calloc(m, n, sizeof *order);
+    if (!order) return false;
+    ok = hd__ids_sort(m, &missing->ids, n, order);
+    for (uint32_t i = 0; i < n && ok; i++) {
+        uint64_t at = missing->at[order[i]], id = hd__ids_get(&missing->ids, order[i]);
+        if (!i || id != hd__ids_get(&missing->ids, order[i - 1])) {
+            number = g->described + (uint32_t)hd__len(g->extra.low);
+            ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
+        }
+        if (at >> 32) g->roots[(uint32_t)at].object = number;
+        else g->target.low[at] = number;
+    }
+    hd__cfree(m, order, n, sizeof *order);
+    return ok;
+}
+
+/* Columns of the objects without records, the end of the last row, and nothing to spare. */
+static bool hd__graph_close(hd_graph *g) {
+    hd__mem *m = &g->mem;
+    size_t extra = hd__len(g->extra.low);
+    uint32_t references = (uint32_t)hd__len(g->target.low);
+    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
+        !hd__room(m, g->first, extra + 1) ||
+        !hd__room(m, g->target.low, references ? 0 : 1)) /* rows have an address, empty ones too */
+        return false;
+    for (size_t i = 0; i < extra; i++) {
+        stbds_arrput(g->class_of, 0);
+        stbds_arrput(g->size, 0);
+        stbds_arrput(g->first, references);
+    }
+    stbds_arrput(g->first, references);
+    g->count = g->described + (uint32_t)extra;
+    hd__trim(m, g->class_of);
+    hd__trim(m, g->size);
+    hd__trim(m, g->first);
+    hd__trim(m, g->target.low);
+    g->sealed = true;
+    return true;
+}
+
+/* References to numbers, a block at a time so that the cache misses of one look-up overlap with those of
+   the others. */
+static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
+    enum { BLOCK = 64 };
+    hd__mem *m = &g->mem;
+    const hd__id_index *x = &g->index;
+    size_t n = hd__len(g->target.low);
+    for (size_t low = 0; low < n; low += BLOCK) {
+        size_t size = n - low < BLOCK ? n - low : (size_t)BLOCK;
+        uint64_t range[BLOCK];
+        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) return HD_CANCELLED;
+        for (size_t i = 0; i < size && !g->dense; i++) {
+            range[i] = hd__id_index_range(x, hd__ids_get(&g->target, low + i));
+            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
+        }
+        for (size_t i = 0; i < size && !g->dense; i++)
+            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->ids->low[x->start[range[i]]]);
+        for (size_t i = 0; i < size; i++) {
+            uint64_t id = hd__ids_get(&g->target, low + i);
+            uint32_t object = HD_NONE;
+            if (g->dense) object = hd__graph_described(g, id);
+            else if (range[i] != UINT64_MAX) object = hd__id_index_in(x, id, range[i]);
+            if (object == HD_NONE && !hd__missing_add(m, missing, id, low + i)) return hd__graph_full(g);
+            g->target.low[low + i] = object;
+        }
+    }
+    for (size_t i = 0; i < hd__len(g->roots); i++) {
+        uint64_t id = hd__ids_get(&g->root_id, i);
+        uint32_t object = hd__graph_described(g, id);
+        if (object == HD_NONE && !hd__missing_add(m, missing, id, i | (uint64_t)1 << 32))
+            return hd__graph_full(g);
+        g->roots[i].object = object;
+    }
+    hd__arr_free(m, g->target.high);
+    hd__ids_free(m, &g->root_id);
+    return HD_OK;
+}
+
+static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__field *f = (const hd__field *)owner;
+    return f[a].class_index != f[b].class_index ? f[a].class_index < f[b].class_index
+                                                : f[a].reference < f[b].reference;
+}
+
+static bool hd__big_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__big *big = (const hd__big *)owner;
+    return big[a].object < big[b].object;
+}
+
+/* Sorts an stb_ds array of anything by moving it through a copy. */
+static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
+                           bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    char *copy = (char *)hd__calloc(m, n, element);
+    if (order && copy && n) {
+        for (uint32_t i = 0; i < n; i++) order[i] = i;
+        memcpy(copy, array, n * element);
+        hd__sort(order, order + n, n, before, copy);
+        for (size_t i = 0; i < n; i++)
+            memcpy((char *)array + i * element, copy + order[i] * element, element);
+    }
+    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+    if (copy) hd__cfree(m, copy, n, element);
+    return order && copy;
+}
+
+static bool hd__graph_sort_lists(hd_graph *g) {
+    size_t n = hd__len(g->big), kept = 0;
+    if (!hd__sort_array(&g->mem, g->fields, hd__len(g->fields), sizeof *g->fields, hd__field_before) ||
+        !hd__sort_array(&g->mem, g->big, n, sizeof *g->big, hd__big_before))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (kept && g->big[kept - 1].object == g->big[i].object) g->big[kept - 1].size += g->big[i].size;
+        else g->big[kept++] = g->big[i];
+    }
+    hd__set_len(g->big, kept);
+    return true;
+}
+
+/* The second object, in file order, of those that share an id with an earlier one; HD_NONE: all ids
+   differ. After the index is built. */
+static uint32_t hd__graph_duplicate(const hd_graph *g) {
+    const hd__id_index *x = &g->index;
+    uint32_t first = HD_NONE;
+    if (!x->order) return HD_NONE;
+    for (uint32_t i = 1; i < x->count; i++)
+        if (x->order[i] < first && hd__ids_get(&x->sorted, i - 1) == hd__ids_get(&x->sorted, i))
+            first = x->order[i];
+    return first;
+}
+
+/* *duplicate says which object has an id that another has. */
+static hd_status hd__graph_seal(hd_graph *g, const hd_options *options, uint32_t *duplicate, hd_error *err) {
+    hd__mem *m = &g->mem;
+    hd__missing missing;
+    hd_status status;
+    *duplicate = HD_NONE;
+    if (g->sealed) return hd__fail(err, HD_INVALID, "the graph is sealed already");
+    hd__graph_set_lengths(g);
+    if (!g->dense && !hd__id_index_build(m, &g->index, &g->id, g->described)) return hd__no_memory(m, err);
+    *duplicate = hd__graph_duplicate(g);
+    if (*duplicate != HD_NONE)
+        return hd__fail(err, HD_MALFORMED, "object %x is described twice", hd__ids_get(&g->id, *duplicate));
+    memset(&missing, 0, sizeof missing);
+    status = hd__graph_resolve(g, &missing, options);
+    if (!status && (!hd__graph_place_missing(g, &missing) || !hd__graph_sort_lists(g) || !hd__graph_close(g)))
+        status = HD_OUT_OF_MEMORY;
+    hd__missing_free(m, &missing);
+    return status == HD_CANCELLED ? hd__cancelled(err) : status ? hd__no_memory(m, err) : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_error *err) {
+    uint32_t duplicate;
+    return hd__graph_seal(g, options, &duplicate, err);
+}
+
+HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *g) { return g->count; }
+HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *g) { return (uint32_t)hd__len(g->classes); }
+HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *g) { return (uint32_t)hd__len(g->roots); }
+
+HD__NOINLINE static uint64_t hd__graph_big(const hd_graph *g, uint32_t object) {
+    size_t low = 0, high = hd__len(g->big);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->big[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    return low < hd__len(g->big) && g->big[low].object == object ? g->big[low].size : UINT32_MAX;
+}
+
+HD__INLINE uint64_t hd__graph_size(const hd_graph *g, uint32_t object) {
+    return HD__LIKELY(g->size[object] != UINT32_MAX) ? g->size[object] : hd__graph_big(g, object);
+}
+
+static uint64_t hd__graph_id(const hd_graph *g, uint32_t object) {
+    return object >= g->described ? hd__ids_get(&g->extra, object - g->described)
+           : g->dense             ? g->first_id + object
+                                  : hd__ids_get(&g->id, object);
+}
+
+HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
+    hd_object o;
+    HEAPDUMP_ASSERT(object < g->count);
+    o.id = hd__graph_id(g, object);
+    o.size = hd__graph_size(g, object);
+    o.class_index = g->class_of[object];
+    o.reference_count = g->first[object + 1] - g->first[object];
+    o.references = g->target.low + g->first[object];
+    return o;
+}
+
+HEAPDUMP_API hd_class hd_graph_class(const hd_graph *g, uint32_t class_index) {
+    return g->classes[class_index];
+}
+HEAPDUMP_API hd_root hd_graph_root(const hd_graph *g, uint32_t root) { return g->roots[root]; }
+
+HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
+    uint32_t object = hd__graph_described(g, id);
+    size_t low = 0, high = hd__len(g->extra.low);
+    if (object != HD_NONE) return object;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (hd__ids_get(&g->extra, middle) < id) low = middle + 1;
+        else high = middle;
+    }
+    if (low == hd__len(g->extra.low) || hd__ids_get(&g->extra, low) != id) return HD_NONE;
+    return g->described + (uint32_t)low;
+}
+
+HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t reference) {
+    uint32_t class_index = g->class_of[object];
+    size_t low = 0, n = hd__len(g->fields), high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__field *f = &g->fields[middle];
+        if (f->class_index < class_index || (f->class_index == class_index && f->reference < reference))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == n || g->fields[low].class_index != class_index || g->fields[low].reference != reference)
+        return hd_cstr("");
+    return g->fields[low].name;
+}
+
+HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
+    hd_graph_summary s;
+    memset(&s, 0, sizeof s);
+    s.objects = g->described;
+    s.roots = hd__len(g->roots);
+    s.references = hd__len(g->target.low);
+    s.bytes = g->bytes;
+    s.memory = g->mem.used;
+    s.missing_objects = g->count - g->described;
+    for (size_t i = 1; i < hd__len(g->classes); i++) {
+        s.classes += g->classes[i].described;
+        s.missing_classes += !g->classes[i].described;
+    }
+    for (size_t i = 0; i < s.references; i++) s.missing_references += g->target.low[i] >= g->described;
+    for (size_t i = 0; i < s.roots; i++) {
+        s.missing_roots += g->roots[i].object >= g->described;
+        s.weak_roots += (g->roots[i].flags & HD_ROOT_WEAK) != 0;
+    }
+    return s;
+}
+
+HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
+    uint32_t classes = (uint32_t)hd__len(g->classes), references = (uint32_t)hd__len(g->target.low);
+    uint64_t bytes = 0;
+    if (!g->sealed) return hd__fail(err, HD_INVALID, "the graph is not sealed");
+    if (g->first[0] || g->first[g->count] != references)
+        return hd__fail(err, HD_INVALID, "the rows do not span the references");
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint32_t found = hd_graph_find(g, hd__graph_id(g, i));
+        if (g->first[i] > g->first[i + 1])
+            return hd__fail(err, HD_INVALID, "the row of object %u ends before it starts", (uint64_t)i);
+        if (g->class_of[i] >= classes || (i < g->described) != (g->class_of[i] != 0))
+            return hd__fail(err, HD_INVALID, "object %u is of class %u of %u", (uint64_t)i,
+                            (uint64_t)g->class_of[i], (uint64_t)classes);
+        if (found > i || hd__graph_id(g, found) != hd__graph_id(g, i))
+            return hd__fail(err, HD_INVALID, "object %u is not found by its id %x", (uint64_t)i,
+                            hd__graph_id(g, i));
+        if (!hd__sum(&bytes, hd__graph_size(g, i))) return hd__fail(err, HD_INVALID, "the sizes pass 2^64");
+    }
+    if (bytes != g->bytes)
+        return hd__fail(err, HD_INVALID, "the sizes are %u together, not %u", bytes, g->bytes);
+    for (uint32_t i = 0; i < references; i++)
+        if (g->target.low[i] >= g->count)
+            return hd__fail(err, HD_INVALID, "reference %u leads to object %u of %u", (uint64_t)i,
+                            (uint64_t)g->target.low[i], (uint64_t)g->count);
+    for (uint32_t i = 0; i < hd__len(g->roots); i++)
+        if (g->roots[i].object >= g->count ||
+            (g->roots[i].container != HD_NONE && g->roots[i].container >= classes))
+            return hd__fail(err, HD_INVALID, "root %u leads to nothing", (uint64_t)i);
+    return HD_OK;
+}
+
+/* Results: what is shown to the caller, behind what it owns. ------------------------------------ */
+
+typedef struct hd__owned {
+    hd__mem mem;
+    hd__arena arena;
+    uint64_t size;
+} hd__owned;
+
+/* A zeroed struct for the caller; columns for it come from hd__owned_take. */
+static void *hd__owned_create(hd__mem mem, size_t size) {
+    hd__owned *o = (hd__owned *)hd__realloc(&mem, NULL, 0, sizeof *o + size);
+    if (!o) return NULL;
+    memset(o, 0, sizeof *o + size);
+    o->mem = mem;
+    o->size = size;
+    return o + 1;
+}
+
+static void *hd__owned_take(void *shown, size_t n, size_t element) {
+    hd__owned *o = (hd__owned *)shown - 1;
+    return hd__arena_take(&o->mem, &o->arena, n, element);
+}
+
+static void hd__owned_free(void *shown) {
+    hd__owned *o;
+    hd__mem mem;
+    if (!shown) return;
+    o = (hd__owned *)shown - 1;
+    hd__arena_free(&o->mem, &o->arena);
+    mem = o->mem;
+    hd__free(&mem, o, sizeof *o + (size_t)o->size);
+}
+
+static hd_status hd__graph_ready(const hd_graph *g, hd_error *err) {
+    if (!g->sealed) return hd__fail(err, HD_INVALID, "the graph is not sealed");
+    return HD_OK;
+}
+
+static hd_status hd__graph_has(const hd_graph *g, const uint32_t *objects, size_t n, hd_error *err) {
+    HD__TRY(hd__graph_ready(g, err));
+    for (size_t i = 0; i < n; i++)
+        if (objects[i] >= g->count)
+            return hd__fail(err, HD_INVALID, "no object %u among %u", (uint64_t)objects[i],
+                            (uint64_t)g->count);
+    return HD_OK;
+}
+
+static bool hd__root_holds(const hd_root *root) { return !(root->flags & HD_ROOT_WEAK); }
+
+/* Brings near what a queue of objects will need: first their rows' offsets, then the rows, then what is
+   known of the objects these lead to. */
+HD__INLINE void hd__queue_prefetch(const hd_graph *g, const uint32_t *queue, uint32_t at, uint32_t end,
+                                   const void *known, size_t element) {
+    const uint32_t *target = g->target.low;
+    if (end - at <= 24) return;
+    HD__PREFETCH(&g->first[queue[at + 24]]);
+    HD__PREFETCH(&target[g->first[queue[at + 16]]]);
+    for (uint32_t o = queue[at + 8], e = g->first[o], n = 0; e < g->first[o + 1] && n < 8; e++, n++)
+        HD__PREFETCH((const char *)known + target[e] * element);
+}
+
+/* Marks all that is reachable and not marked yet; queue holds an object each. */
+static hd_status hd__reach_run(const hd_graph *g, const hd_options *options, uint8_t *mark, uint32_t *queue,
+                               hd_total *total, hd_error *err) {
+    const uint32_t *target = g->target.low;
+    uint32_t end = 0;
+    for (size_t i = 0; i < hd__len(g->roots); i++) {
+        uint32_t o = g->roots[i].object;
+        if (!hd__root_holds(&g->roots[i]) || mark[o]) continue;
+        mark[o] = 1;
+        queue[end++] = o;
+    }
+    for (uint32_t at = 0; at < end; at++) {
+        uint32_t o = queue[at];
+        if (!(at & HD__TICK) && !hd__go_on(options, at, g->count)) return hd__cancelled(err);
+        hd__queue_prefetch(g, queue, at, end, mark, 1);
+        total->bytes += hd__graph_size(g, o);
+        total->objects += o < g->described;
+        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++)
+            if (!mark[target[e]]) {
+                mark[target[e]] = 1;
+                queue[end++] = target[e];
+            }
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
+                                      const hd_options *options, uint8_t *reached, hd_total *total,
+                                      hd_error *err) {
+    enum { LEFT_OUT = 2 };
+    hd__mem m = hd__mem_options(options);
+    uint32_t *queue;
+    uint8_t *mark;
+    hd_total sum = { 0, 0 };
+    hd_status status;
+    HD__TRY(hd__graph_has(g, without, count, err));
+    queue = (uint32_t *)hd__calloc(&m, g->count, sizeof *queue);
+    mark = (uint8_t *)hd__calloc(&m, g->count, 1);
+    if (queue && mark) {
+        for (size_t i = 0; i < count; i++) mark[without[i]] = LEFT_OUT;
+        status = hd__reach_run(g, options, mark, queue, &sum, err);
+    } else {
+        status = hd__no_memory(&m, err);
+    }
+    if (!status && reached)
+        for (uint32_t i = 0; i < g->count; i++) reached[i] = mark[i] == 1;
+    if (!status && total) *total = sum;
+    if (queue) hd__cfree(&m, queue, g->count, sizeof *queue);
+    if (mark) hd__cfree(&m, mark, g->count, 1);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *g, const uint32_t *objects, size_t count,
+                                         const hd_options *options, hd_total *total, hd_error *err) {
+    hd_total all, rest;
+    HD__TRY(hd_graph_reach(g, NULL, 0, options, NULL, &all, err));
+    HD__TRY(hd_graph_reach(g, objects, count, options, NULL, &rest, err));
+    total->objects = all.objects - rest.objects;
+    total->bytes = all.bytes - rest.bytes;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *g, uint32_t class_index,
+                                               const hd_options *options, hd_total *total, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    uint32_t n = 0, *objects;
+    hd_status status;
+    HD__TRY(hd__graph_ready(g, err));
+    if (class_index >= hd__len(g->classes))
+        return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)class_index);
+    objects = (uint32_t *)hd__calloc(&m, g->count, sizeof *objects);
+    if (!objects) return hd__no_memory(&m, err);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->class_of[i] == class_index) objects[n++] = i;
+    status = hd_graph_retained(g, objects, n, options, total, err);
+    hd__cfree(&m, objects, g->count, sizeof *objects);
+    return status;
+}
+
+/* Dominators: semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order, 0 standing
+   for all roots together. What leads down in that order settles while it is walked; the other
+   references are collected as pairs and sorted by where they lead. A semidominator is the smallest
+   number among those of the objects on the ways back up (hd__dom_eval, with path compression); the
+   dominator is then the nearest ancestor that is not above it. ------------------------------------- */
+
+/* By object, during the walk: all that a reference to it needs stands in one cache line. */
+typedef struct hd__dom_node {
+    uint32_t first;              /* its row */
+    uint32_t number;             /* 0: not seen yet */
+    uint32_t semi;               /* smallest number above that refers to it */
+    uint32_t incoming;           /* pairs that lead to it */
+} hd__dom_node;
+
+typedef struct hd__dom_edge {
+    uint32_t from, to;
+} hd__dom_edge;
+
+/* By number: during the walk the rest of its row, then the forest of eval. */
+typedef struct hd__dom_link {
+    uint32_t up;                 /* cursor; then an ancestor */
+    uint32_t best;               /* end; then the smallest semi from here to below that ancestor */
+} hd__dom_link;
+
+typedef struct hd__dom {
+    const hd_graph *g;
+    const hd_options *options;
+    hd__mem mem;
+    hd__arena arena, walk;       /* walk: what is not needed once dominators are known */
+    hd__dom_node *node;
+    hd__dom_link *link;
+    hd__dom_edge *pairs;             /* stb_ds array */
+    uint32_t *object, *parent;   /* by number; parent becomes the dominator */
+    uint32_t *semi, *start, *from, *stack;
+    uint64_t *bytes;             /* retained; by number, as are the next two */
+    uint32_t *below, *next;      /* size of the subtree; position of its next child */
+    uint32_t count;              /* numbers given: 1 .. count */
+} hd__dom;
+
+static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *err) {
+    hd__dom_edge pair;
+    pair.from = from;
+    pair.to = to;
+    return hd__push(&d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(&d->mem, err);
+}
+
+/* Gives an object the next number, as child of `parent`. */
+HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) {
+    const uint32_t *target = d->g->target.low;
+    hd__dom_node *node = &d->node[object];
+    uint32_t number = ++d->count, end = node[1].first;
+    node->number = number;
+    node->semi = parent;
+    d->object[number] = object;
+    d->parent[number] = parent;
+    d->link[number].up = node->first;
+    d->link[number].best = end;
+    for (uint32_t e = node->first, n = 0; e < end && n < 8; e++, n++) HD__PREFETCH(&d->node[target[e]]);
+    for (uint32_t e = node->first, n = 0; e < end && n < 3; e++, n++)
+        HD__PREFETCH(&target[d->node[target[e]].first]);
+    return number;
+}
+
+static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
+    const uint32_t *target = d->g->target.low;
+    uint32_t v = hd__dom_enter(d, root, 0);
+    while (v) {
+        uint32_t e = d->link[v].up, end = d->link[v].best;
+        hd__dom_node *node = NULL;
+        for (; e < end; e++) {
+            node = &d->node[target[e]];
+            if (!node->number) break;
+            if (node->number > v) {
+                if (v < node->semi) node->semi = v;
+            } else if (node->number < v) {
+                node->incoming++;
+                HD__TRY(hd__dom_pair(d, v, node->number, err));
+            }
+        }
+        if (e == end) {
+            v = d->parent[v];
+            continue;
+        }
+        d->link[v].up = e + 1;
+        v = hd__dom_enter(d, target[e], v);
+        if (!(v & HD__TICK) && !hd__go_on(d->options, v, d->g->count)) return hd__cancelled(err);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
+    const hd_graph *g = d->g;
+    size_t n = (size_t)g->count + 1;
+    d->node = (hd__dom_node *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->node);
+    d->link = (hd__dom_link *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->link);
+    d->semi = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->semi);
+    d->start = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->start);
+    d->object = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->object);
+    d->parent = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->parent);
+    if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
+        return hd__no_memory(&d->mem, err);
+    for (size_t i = 0; i < n; i++) {
+        d->node[i].first = g->first[i];
+        d->node[i].number = d->node[i].incoming = 0;
+    }
+    for (size_t i = 0; i < hd__len(g->roots); i++) {
+        uint32_t o = g->roots[i].object;
+        if (!hd__root_holds(&g->roots[i])) continue;
+        if (!d->node[o].number) HD__TRY(hd__dom_walk_from(d, o, err));
+        d->node[o].semi = 0;
+    }
+    return HD_OK;
+}
+
+/* Columns by number instead of by object, and the pairs by where they lead. After this what leads to w
+   is from[start[w - 1]] .. from[start[w] - 1]. */
+static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
+    size_t n = hd__len(d->pairs);
+    uint32_t at = 0;
+    d->from = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->from);
+    if (!d->from) return hd__no_memory(&d->mem, err);
+    d->start[0] = d->semi[0] = d->parent[0] = 0;
+    for (uint32_t w = 1; w <= d->count; w++) {
+        const hd__dom_node *node = &d->node[d->object[w]];
+        if (d->count - w > 16) HD__PREFETCH(&d->node[d->object[w + 16]]);
+        d->semi[w] = node->semi;
+        d->start[w] = at;
+        at += node->incoming;
+        d->link[w].up = d->parent[w];
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (n - i > 16) HD__PREFETCH(&d->start[d->pairs[i + 16].to]);
+        d->from[d->start[d->pairs[i].to]++] = d->pairs[i].from;
+    }
+    hd__arr_free(&d->mem, d->pairs);
+    d->stack = (uint32_t *)(void *)d->node; /* nodes are done with */
+    return HD_OK;
+}
+
+/* The smallest semi on the way from v up to the last number that is more than w. */
+HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
+    hd__dom_link *link = d->link, above;
+    uint32_t depth = 0;
+    if (link[v].up <= w) return link[v].best;
+    for (; link[v].up > w; v = link[v].up) d->stack[depth++] = v;
+    above = link[v];
+    while (depth) {
+        v = d->stack[--depth];
+        if (above.best > link[v].best) above.best = link[v].best;
+        link[v] = above;
+    }
+    return above.best;
+}
+
+static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
+    for (uint32_t w = d->count; w; w--) {
+        uint32_t semi = d->semi[w], low = d->start[w - 1];
+        if (!(w & HD__TICK) && !hd__go_on(d->options, d->count - w, d->g->count)) return hd__cancelled(err);
+        for (uint32_t i = d->start[w]; i-- > low;) {
+            uint32_t best;
+            if (i > 8) HD__PREFETCH(&d->link[d->from[i - 8]]);
+            best = hd__dom_eval(d, d->from[i], w);
+            if (best < semi) semi = best;
+        }
+        d->semi[w] = d->link[w].best = semi;
+    }
+    for (uint32_t w = 1; w <= d->count; w++) {
+        uint32_t up = d->parent[w];
+        while (up > d->semi[w]) up = d->parent[up];
+        d->parent[w] = up;
+    }
+    return HD_OK;
+}
+
+/* Sums up the tree. */
+static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
+    const hd_graph *g = d->g;
+    size_t n = (size_t)d->count + 1;
+    d->bytes = (uint64_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->bytes);
+    d->below = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->below);
+    d->next = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->next);
+    if (!d->bytes || !d->below || !d->next) return hd__no_memory(&d->mem, err);
+    d->bytes[0] = d->next[0] = d->below[0] = 0;
+    for (uint32_t w = 1; w <= d->count; w++) {
+        if (d->count - w > 16) HD__PREFETCH(&g->size[d->object[w + 16]]);
+        d->bytes[w] = hd__graph_size(g, d->object[w]);
+        d->below[w] = 1;
+    }
+    for (uint32_t w = d->count; w; w--) {
+        d->bytes[d->parent[w]] += d->bytes[w];
+        d->below[d->parent[w]] += d->below[w];
+    }
+    return HD_OK;
+}
+
+/* Brings the tree from numbers to objects. */
+static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
+    uint32_t n = d->g->count;
+    uint32_t *parent = (uint32_t *)hd__owned_take(out, n, sizeof *parent);
+    uint32_t *position = (uint32_t *)hd__owned_take(out, n, sizeof *position);
+    uint32_t *below = (uint32_t *)hd__owned_take(out, n, sizeof *below);
+    uint64_t *retained = (uint64_t *)hd__owned_take(out, n, sizeof *retained);
+    uint32_t *order = (uint32_t *)hd__owned_take(out, d->count, sizeof *order);
+    if (!parent || !position || !below || !retained || !order)
+        return hd__no_memory(&((hd__owned *)(void *)out - 1)->mem, err);
+    if (d->count < n) {
+        memset(parent, 0xff, n * sizeof *parent);
+        memset(position, 0xff, n * sizeof *position);
+        memset(below, 0, n * sizeof *below);
+        memset(retained, 0, n * sizeof *retained);
+    }
+    for (uint32_t w = 1; w <= d->count; w++) {
+        uint32_t up = d->parent[w], at = d->next[up], o = d->object[w];
+        if (d->count - w > 16) {
+            uint32_t soon = d->object[w + 16];
+            HD__PREFETCH(&parent[soon]);
+            HD__PREFETCH(&position[soon]);
+            HD__PREFETCH(&below[soon]);
+            HD__PREFETCH(&retained[soon]);
+        }
+        d->next[up] += d->below[w];
+        d->next[w] = at + 1;
+        order[at] = o;
+        position[o] = at;
+        parent[o] = up ? d->object[up] : HD_NONE;
+        below[o] = d->below[w];
+        retained[o] = d->bytes[w];
+    }
+    out->count = n;
+    out->reached = d->count;
+    out->parent = parent;
+    out->position = position;
+    out->below = below;
+    out->retained = retained;
+    out->order = order;
+    out->bytes = d->bytes[0];
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *options, hd_dominators **out,
+                                           hd_error *err) {
+    hd_dominators *result = NULL;
+    hd_status status;
+    hd__dom d;
+    HD__TRY(hd__graph_ready(g, err));
+    memset(&d, 0, sizeof d);
+    d.mem = hd__mem_options(options);
+    d.g = g;
+    d.options = options;
+    status = hd__dom_walk(&d, err);
+    if (!status) status = hd__dom_sort(&d, err);
+    if (!status) status = hd__dom_solve(&d, err);
+    hd__arr_free(&d.mem, d.pairs);
+    hd__arena_free(&d.mem, &d.walk);
+    if (!status) status = hd__dom_sum(&d, err);
+    if (!status) {
+        result = (hd_dominators *)hd__owned_create(hd__mem_rest(&d.mem), sizeof *result);
+        status = result ? hd__dom_result(&d, result, err) : hd__no_memory(&d.mem, err);
+    }
+    hd__arena_free(&d.mem, &d.arena);
+    if (status) hd__owned_free(result);
+    else *out = result;
+    return status;
+}
+
+HEAPDUMP_API void hd_dominators_free(hd_dominators *d) { hd__owned_free(d); }
+
+/* Whether a is to be told after b: the order of a heap whose top is what goes first. */
+static bool hd__retains_less(const hd_dominators *d, uint32_t a, uint32_t b) {
+    return d->retained[a] != d->retained[b] ? d->retained[a] < d->retained[b] : a > b;
+}
+
+static void hd__top_sift(const hd_dominators *d, uint32_t *heap, uint32_t n, uint32_t at) {
+    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
+        uint32_t swap = heap[at];
+        if (child + 1 < n && hd__retains_less(d, heap[child + 1], heap[child])) child++;
+        if (!hd__retains_less(d, heap[child], swap)) return;
+        heap[at] = heap[child];
+        heap[child] = swap;
+    }
+}
+
+HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, uint32_t *objects) {
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < d->reached && count; p++) {
+        uint32_t o = d->order[p];
+        if (n < count) {
+            objects[n++] = o;
+            for (uint32_t i = n == count ? n / 2 : 0; i-- > 0;) hd__top_sift(d, objects, n, i);
+        } else if (hd__retains_less(d, objects[0], o)) {
+            objects[0] = o;
+            hd__top_sift(d, objects, n, 0);
+        }
+    }
+    if (n < count)
+        for (uint32_t i = n / 2; i-- > 0;) hd__top_sift(d, objects, n, i);
+    for (uint32_t left = n; left > 1;) {
+        uint32_t swap = objects[--left];
+        objects[left] = objects[0];
+        objects[0] = swap;
+        hd__top_sift(d, objects, left, 0);
+    }
+    return n;
+}
+
+/* The dominator tree, cut off: entries are broken down one after the other, each with its objects in a
+   range of one array. ---------------------------------------------------------------------------- */
+
+typedef struct hd__dom_group {
+    uint32_t row;
+    uint32_t label;              /* HD_NONE for the total */
+    uint32_t low, high;          /* its objects in `member` */
+} hd__dom_group;
+
+typedef struct hd__dom_tree {
+    const hd_graph *g;
+    const hd_dominators *d;
+    const hd_dominator_options *options;
+    hd__mem mem;
+    hd__arena arena;
+    uint64_t max_records, total, done;
+    hd__strings names;
+    uint32_t *label;             /* by class: number of its name */
+    uint32_t *slot;              /* by label: its candidate, HD_NONE between calls */
+    uint32_t *member;
+    uint32_t members;
+    hd__candidate *candidates;   /* stb_ds arrays, as are all below */
+    uint32_t *sorted, *chain;    /* chain: objects of the group's own class right below it */
+    hd__dom_group *groups;
+    uint32_t *parent;            /* nodes; each has one entry of the same number */
+    hd_str *node_name;
+    uint64_t *bytes, *blocks;
+} hd__dom_tree;
+
+static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, uint64_t bytes, uint64_t blocks,
+                               hd_error *err) {
+    if (hd__len(t->bytes) >= t->max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", t->max_records);
+    if (!hd__push(&t->mem, t->parent, parent) || !hd__push(&t->mem, t->node_name, name) ||
+        !hd__push(&t->mem, t->bytes, bytes) || !hd__push(&t->mem, t->blocks, blocks))
+        return hd__no_memory(&t->mem, err);
+    return HD_OK;
+}
+
+/* One object below a group: into its candidate, or into the chain. */
+static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t child) {
+    uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
+    if (label == group->label && !t->options->every_link) return hd__push(&t->mem, t->chain, child);
+    if (k == HD_NONE) {
+        hd__candidate c;
+        memset(&c, 0, sizeof c);
+        c.id = label;
+        c.name = t->names.strings[label];
+        k = (uint32_t)hd__len(t->candidates);
+        if (!hd__push(&t->mem, t->candidates, c)) return false;
+        t->slot[label] = k;
+    }
+    t->candidates[k].bytes += t->d->retained[child];
+    t->candidates[k].blocks += t->d->below[child];
+    t->candidates[k].cells++;
+    return true;
+}
+
+/* The next object of a group, chain included. */
+static bool hd__dom_member(const hd__dom_tree *t, const hd__dom_group *group, uint32_t i, uint32_t *object) {
+    uint32_t n = group->high - group->low;
+    if (i >= n + hd__len(t->chain)) return false;
+    *object = i < n ? t->member[group->low + i] : t->chain[i - n];
+    return true;
+}
+
+/* The range of positions below an object; below all roots when there is none. */
+static uint32_t hd__dom_below(const hd_dominators *d, uint32_t object, uint32_t *end) {
+    *end = object == HD_NONE ? d->reached : d->position[object] + d->below[object];
+    return object == HD_NONE ? 0 : d->position[object] + 1;
+}
+
+static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd_error *err) {
+    hd__candidate self;
+    uint32_t object, end;
+    memset(&self, 0, sizeof self);
+    for (uint32_t i = 0; hd__dom_member(t, group, i, &object); i++) {
+        if (object != HD_NONE) {
+            self.bytes += hd__graph_size(t->g, object);
+            self.blocks++;
+        }
+        for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
+            if (!(++t->done & HD__TICK) && !hd__go_on(&t->options->options, t->done, t->d->reached))
+                return hd__cancelled(err);
+            if (!hd__dom_count(t, group, t->d->order[p])) return hd__no_memory(&t->mem, err);
+        }
+    }
+    self.id = HD_NONE;
+    self.name = hd_cstr("<self>");
+    if (self.blocks && hd__len(t->candidates) && !hd__push(&t->mem, t->candidates, self))
+        return hd__no_memory(&t->mem, err);
+    return HD_OK;
+}
+
+/* Breaks a group down: lists the candidates that pass, each with its objects. */
+static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *err) {
+    uint32_t n, object, end;
+    hd__set_len(t->candidates, 0);
+    hd__set_len(t->chain, 0);
+    HD__TRY(hd__dom_collect(t, &group, err));
+    n = (uint32_t)hd__len(t->candidates);
+    if (!hd__select(&t->mem, &t->options->cutoff, t->total, t->bytes[group.row], t->candidates, n,
+                    &t->sorted) ||
+        !hd__room(&t->mem, t->groups, n ? n : 1))
+        return hd__no_memory(&t->mem, err);
+    for (uint32_t k = 0; k < n; k++) {
+        hd__candidate *c = &t->candidates[k];
+        hd__dom_group below;
+        if (!c->listed) continue;
+        below.row = (uint32_t)hd__len(t->bytes);
+        HD__TRY(hd__dom_entry(t, group.row, c->name, c->bytes, c->blocks, err));
+        if (c->id == HD_NONE) continue;
+        below.label = c->id;
+        below.low = t->members;
+        below.high = t->members += c->cells;
+        stbds_arrput(t->groups, below);
+        c->cells = below.low;    /* from here on: where the next of its objects goes */
+    }
+    for (uint32_t i = 0; hd__dom_member(t, &group, i, &object); i++)
+        for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
+            uint32_t child = t->d->order[p], k = t->slot[t->label[t->g->class_of[child]]];
+            if (k != HD_NONE && t->candidates[k].listed) t->member[t->candidates[k].cells++] = child;
+        }
+    for (uint32_t k = 0; k < n; k++)
+        if (t->candidates[k].id != HD_NONE) t->slot[t->candidates[k].id] = HD_NONE;
+    return HD_OK;
+}
+
+static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
+    size_t classes = hd__len(t->g->classes);
+    hd__dom_group all;
+    t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
+    t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
+    if (!t->label || !t->member) return hd__no_memory(&t->mem, err);
+    t->slot = t->label + classes;
+    for (size_t i = 0; i < classes; i++) {
+        t->label[i] = hd__strings_add(&t->mem, &t->arena, &t->names, t->g->classes[i].name);
+        t->slot[i] = HD_NONE;
+        if (t->label[i] == HD_NONE) return hd__no_memory(&t->mem, err);
+    }
+    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, t->d->reached, err));
+    all.row = all.low = 0;
+    all.high = t->members = 1;
+    all.label = HD_NONE;
+    t->member[0] = HD_NONE;      /* all roots together */
+    if (!hd__push(&t->mem, t->groups, all)) return hd__no_memory(&t->mem, err);
+    while (hd__len(t->groups)) {
+        hd__dom_group group = stbds_arrpop(t->groups);
+        HD__TRY(hd__dom_split(t, group, err));
+    }
+    return HD_OK;
+}
+
+/* The entries as rows of a breakdown. */
+static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error *err) {
+    uint32_t n = (uint32_t)hd__len(t->bytes);
+    uint32_t *node = (uint32_t *)hd__arena_take(&t->mem, &t->arena, n, sizeof *node);
+    double *variance = (double *)hd__arena_take(&t->mem, &t->arena, n, sizeof *variance);
+    hd_axis axis;
+    hd_rows rows;
+    if (!node || !variance) return hd__no_memory(&t->mem, err);
+    for (uint32_t i = 0; i < n; i++) {
+        node[i] = i;
+        variance[i] = 0;
+    }
+    axis.name = "dominator";
+    axis.node_count = n;
+    axis.parent = t->parent;
+    axis.end = NULL;
+    axis.node_name = t->node_name;
+    rows.count = n;
+    rows.axis_count = 1;
+    rows.node = node;
+    rows.bytes = t->bytes;
+    rows.blocks = t->blocks;
+    rows.variance = variance;
+    return hd__seal(hd__mem_rest(&t->mem), &axis, rows, NULL, out, err);
+}
+
+HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators *d,
+                                         const hd_dominator_options *options, hd_breakdown **out,
+                                         hd_error *err) {
+    hd_dominator_options none;
+    hd__dom_tree t;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    memset(&t, 0, sizeof t);
+    t.options = options ? options : &none;
+    HD__TRY(hd__check_cutoff(&t.options->cutoff, err));
+    if (d->count != g->count) return hd__fail(err, HD_INVALID, "dominators of another graph");
+    t.g = g;
+    t.d = d;
+    t.mem = hd__mem_options(&t.options->options);
+    t.max_records = hd__records(&t.options->options.limits);
+    t.total = d->bytes;
+    t.names.seed = hd__seed();
+    status = hd__dom_tree_run(&t, err);
+    if (!status) status = hd__dom_tree_seal(&t, out, err);
+    hd__strings_free(&t.mem, &t.names);
+    hd__arr_free(&t.mem, t.candidates);
+    hd__arr_free(&t.mem, t.sorted);
+    hd__arr_free(&t.mem, t.chain);
+    hd__arr_free(&t.mem, t.groups);
+    hd__arr_free(&t.mem, t.parent);
+    hd__arr_free(&t.mem, t.node_name);
+    hd__arr_free(&t.mem, t.bytes);
+    hd__arr_free(&t.mem, t.blocks);
+    hd__arena_free(&t.mem, &t.arena);
+    return status;
+}
+
+/* Classes. ------------------------------------------------------------------------------------ */
+
+/* Puts what is in `rows` into the order of `before`, in place. */
+static hd_status hd__order_rows(hd__mem *m, void *rows, size_t n, size_t element,
+                                bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
+    return hd__sort_array(m, rows, n, element, before) ? HD_OK : hd__no_memory(m, err);
+}
+
+static int hd__compare_names(hd_str name, hd_str scope, hd_str other_name, hd_str other_scope) {
+    int order = hd_str_compare(name, other_name);
+    return order ? order : hd_str_compare(scope, other_scope);
+}
+
+/* A row with the class it is about, so that sorting sees names. */
+typedef struct hd__class_line {
+    hd_class_row row;
+    hd_str name, scope;
+} hd__class_line;
+
+static bool hd__class_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__class_line *x = (const hd__class_line *)owner + a, *y = (const hd__class_line *)owner + b;
+    int order;
+    if (x->row.retained != y->row.retained) return x->row.retained > y->row.retained;
+    if (x->row.bytes != y->row.bytes) return x->row.bytes > y->row.bytes;
+    order = hd__compare_names(x->name, x->scope, y->name, y->scope);
+    return order ? order < 0 : x->row.class_index < y->row.class_index;
+}
+
+static void hd__class_lines(const hd_graph *g, const hd_dominators *d, hd__class_line *line, uint32_t *open) {
+    for (uint32_t i = 0; i < hd__len(g->classes); i++) {
+        line[i].row.class_index = i;
+        line[i].name = g->classes[i].name;
+        line[i].scope = g->classes[i].scope;
+    }
+    for (uint32_t o = 0; o < g->described; o++) {
+        hd_class_row *row = &line[g->class_of[o]].row;
+        uint64_t size = hd__graph_size(g, o);
+        row->objects++;
+        row->bytes += size;
+        if (!d || !d->below[o]) continue;
+        row->live_objects++;
+        row->live_bytes += size;
+    }
+    for (uint32_t p = 0; d && p < d->reached; p++) {
+        uint32_t o = d->order[p], c = g->class_of[o];
+        if (p < open[c]) continue; /* below another of its class */
+        open[c] = p + d->below[o];
+        line[c].row.retained += d->retained[o];
+    }
+}
+
+HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators *d,
+                                          const hd_options *options, hd_histogram **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    size_t classes = hd__len(g->classes);
+    hd__class_line *line;
+    uint32_t *open, n = 0;
+    hd_histogram *h = NULL;
+    hd_class_row *rows = NULL;
+    hd_status status;
+    HD__TRY(hd__graph_ready(g, err));
+    if (d && d->count != g->count) return hd__fail(err, HD_INVALID, "dominators of another graph");
+    line = (hd__class_line *)hd__calloc(&m, classes, sizeof *line);
+    open = (uint32_t *)hd__calloc(&m, classes, sizeof *open);
+    status = line && open ? HD_OK : hd__no_memory(&m, err);
+    if (!status) {
+        hd__class_lines(g, d, line, open);
+        for (size_t i = 1; i < classes; i++)
+            if (line[i].row.objects) line[n++] = line[i];
+        status = hd__order_rows(&m, line, n, sizeof *line, hd__class_before, err);
+    }
+    if (!status) {
+        h = (hd_histogram *)hd__owned_create(hd__mem_rest(&m), sizeof *h);
+        rows = h ? (hd_class_row *)hd__owned_take(h, n, sizeof *rows) : NULL;
+        if (!rows) status = hd__no_memory(h ? &((hd__owned *)(void *)h - 1)->mem : &m, err);
+    }
+    for (uint32_t i = 0; i < n && !status; i++) rows[i] = line[i].row;
+    if (line) hd__cfree(&m, line, classes, sizeof *line);
+    if (open) hd__cfree(&m, open, classes, sizeof *open);
+    if (status) {
+        hd__owned_free(h);
+        return status;
+    }
+    h->count = n;
+    h->rows = rows;
+    *out = h;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_histogram_free(hd_histogram *h) { hd__owned_free(h); }
+
+static uint64_t hd__apart(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+static bool hd__change_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_class_change *x = (const hd_class_change *)owner + a, *y = (const hd_class_change *)owner + b;
+    uint64_t dx = hd__apart(x->bytes[0], x->bytes[1]), dy = hd__apart(y->bytes[0], y->bytes[1]);
+    if (dx != dy) return dx > dy;
+    return hd__compare_names(x->name, x->scope, y->name, y->scope) < 0;
+}
+
+typedef struct hd__changes {
+    hd__mem mem;
+    hd_class_change *rows;       /* stb_ds array */
+    hd__index index;
+    uint64_t seed;
+} hd__changes;
+
+static uint64_t hd__change_hash(const void *owner, uint32_t number) {
+    const hd__changes *c = (const hd__changes *)owner;
+    const hd_class_change *row = &c->rows[number];
+    return hd__hash_bytes(hd__hash_bytes(c->seed, row->name.data, row->name.len), row->scope.data,
+                          row->scope.len);
+}
+
+/* Adds the classes of one side; its number by class goes to `row`. */
+static bool hd__change_side(hd__changes *c, const hd_graph *g, int side, uint32_t *row) {
+    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
+        hd_class_change change;
+        size_t probe = 0;
+        uint32_t k, n = (uint32_t)hd__len(c->rows);
+        uint64_t hash;
+        memset(&change, 0, sizeof change);
+        change.name = g->classes[i].name;
+        change.scope = g->classes[i].scope;
+        if (!hd__push(&c->mem, c->rows, change)) return false;
+        hash = hd__change_hash(c, n);
+        while ((k = hd__index_next(&c->index, hash, &probe)) != HD_NONE)
+            if (hd_str_equal(c->rows[k].name, change.name) && hd_str_equal(c->rows[k].scope, change.scope))
+                break;
+        if (k != HD_NONE) (void)stbds_arrpop(c->rows);
+        else if (!hd__index_add(&c->mem, &c->index, hash, k = n, hd__change_hash, c)) return false;
+        row[i] = k;
+    }
+    for (uint32_t o = 0; o < g->described; o++) {
+        hd_class_change *change = &c->rows[row[g->class_of[o]]];
+        change->objects[side]++;
+        change->bytes[side] += hd__graph_size(g, o);
+    }
+    return true;
+}
+
+static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_graph *after) {
+    size_t n = hd__len(before->classes), k = hd__len(after->classes), rows = n > k ? n : k, kept = 0;
+    uint32_t *row = (uint32_t *)hd__calloc(&c->mem, rows, sizeof *row);
+    bool ok = row && hd__change_side(c, before, 0, row) && hd__change_side(c, after, 1, row);
+    if (row) hd__cfree(&c->mem, row, rows, sizeof *row);
+    for (size_t i = 0; i < hd__len(c->rows); i++)
+        if (c->rows[i].objects[0] || c->rows[i].objects[1]) c->rows[kept++] = c->rows[i];
+    hd__set_len(c->rows, kept);
+    return ok && hd__sort_array(&c->mem, c->rows, kept, sizeof *c->rows, hd__change_before);
+}
+
+HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after, const hd_options *options,
+                                     hd_graph_change **out, hd_error *err) {
+    hd_graph_change *result = NULL;
+    hd_class_change *rows = NULL;
+    hd__changes c;
+    HD__TRY(hd__graph_ready(before, err));
+    HD__TRY(hd__graph_ready(after, err));
+    memset(&c, 0, sizeof c);
+    c.mem = hd__mem_options(options);
+    c.seed = hd__seed();
+    if (hd__change_run(&c, before, after)) {
+        result = (hd_graph_change *)hd__owned_create(hd__mem_rest(&c.mem), sizeof *result);
+        if (result) rows = (hd_class_change *)hd__owned_take(result, hd__len(c.rows), sizeof *rows);
+    }
+    if (rows) {
+        result->count = (uint32_t)hd__len(c.rows);
+        result->rows = rows;
+        if (result->count) memcpy(rows, c.rows, result->count * sizeof *rows);
+        *out = result;
+    } else {
+        hd__no_memory(result ? &((hd__owned *)(void *)result - 1)->mem : &c.mem, err);
+        c.mem.over |= result && ((hd__owned *)(void *)result - 1)->mem.over;
+        hd__owned_free(result);
+    }
+    hd__index_free(&c.mem, &c.index);
+    hd__arr_free(&c.mem, c.rows);
+    return rows ? HD_OK : c.mem.over ? HD_LIMIT : HD_OUT_OF_MEMORY;
+}
+
+HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
+
+/* Ways. --------------------------------------------------------------------------------------- */
+
+static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd_links *links,
+                                hd_error *err) {
+    uint32_t references = g->first[g->count];
+    uint32_t *first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
+    uint32_t *target = (uint32_t *)hd__owned_take(links, references, sizeof *target);
+    if (!first || !target) return hd__no_memory(&((hd__owned *)(void *)links - 1)->mem, err);
+    memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
+    if (!hd__go_on(options, 0, references)) return hd__cancelled(err);
+    for (uint32_t e = 0; e < references; e++) {
+        if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 2]);
+        first[g->target.low[e] + 2]++;
+    }
+    for (uint32_t i = 0; i < g->count; i++) first[i + 2] += first[i + 1];
+    for (uint32_t o = 0; o < g->count; o++) {
+        if (!(o & HD__TICK) && !hd__go_on(options, g->first[o], references)) return hd__cancelled(err);
+        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++) {
+            if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 1]);
+            target[first[g->target.low[e] + 1]++] = o;
+        }
+    }
+    links->count = g->count;
+    links->first = first;
+    links->target = target;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *options, hd_links **out,
+                                          hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_links *links;
+    hd_status status;
+    HD__TRY(hd__graph_ready(g, err));
+    links = (hd_links *)hd__owned_create(m, sizeof *links);
+    if (!links) return hd__no_memory(&m, err);
+    status = hd__links_fill(g, options, links, err);
+    if (status) hd__owned_free(links);
+    else *out = links;
+    return status;
+}
+
+HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
+
+typedef struct hd__path_search {
+    const hd_graph *g;
+    const hd_options *options;
+    hd__mem mem;
+    uint32_t *from;              /* by object: what led to it, itself at a root; HD_NONE: not seen */
+    uint32_t *queue;
+    hd_path *paths;              /* stb_ds array */
+} hd__path_search;
+
+/* Breadth first from the roots until the object turns up. What `from` has already is not entered. */
+static hd_status hd__path_search_run(hd__path_search *s, uint32_t object, bool *found, hd_error *err) {
+    const hd_graph *g = s->g;
+    const uint32_t *target = g->target.low;
+    uint32_t end = 0;
+    *found = false;
+    for (size_t i = 0; i < hd__len(g->roots); i++) {
+        uint32_t o = g->roots[i].object;
+        if (!hd__root_holds(&g->roots[i]) || s->from[o] != HD_NONE || o == object) continue;
+        s->from[o] = o;
+        s->queue[end++] = o;
+    }
+    for (uint32_t at = 0; at < end && !*found; at++) {
+        uint32_t o = s->queue[at];
+        if (!(at & HD__TICK) && !hd__go_on(s->options, at, g->count)) return hd__cancelled(err);
+        hd__queue_prefetch(g, s->queue, at, end, s->from, sizeof *s->from);
+        for (uint32_t e = g->first[o]; e < g->first[o + 1] && !*found; e++) {
+            if (s->from[target[e]] != HD_NONE) continue;
+            s->from[target[e]] = o;
+            s->queue[end++] = target[e];
+            *found = target[e] == object;
+        }
+    }
+    return HD_OK;
+}
+
+/* The way that `from` tells, as a path of the result. */
+static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t object, uint32_t root,
+                                     hd_error *err) {
+    const hd_graph *g = s->g;
+    uint32_t length = 1, *objects, *references;
+    hd_path path;
+    if (root == HD_NONE)
+        for (uint32_t o = object; s->from[o] != o; o = s->from[o]) length++;
+    objects = (uint32_t *)hd__owned_take(out, length, 2 * sizeof *objects);
+    if (!objects) return hd__no_memory(&((hd__owned *)(void *)out - 1)->mem, err);
+    references = objects + length;
+    references[length - 1] = HD_NONE;
+    for (uint32_t i = length, o = object; i-- > 0; o = s->from[o]) {
+        objects[i] = o;
+        if (i + 1 == length) continue;
+        references[i] = 0;
+        while (g->target.low[g->first[o] + references[i]] != objects[i + 1]) references[i]++;
+    }
+    for (uint32_t i = 0; root == HD_NONE; i++)
+        if (g->roots[i].object == objects[0] && hd__root_holds(&g->roots[i])) root = i;
+    path.root = root;
+    path.length = length;
+    path.objects = objects;
+    path.references = references;
+    return hd__push(&s->mem, s->paths, path) ? HD_OK : hd__no_memory(&s->mem, err);
+}
+
+static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t object, uint32_t most,
+                                     hd_error *err) {
+    const hd_graph *g = s->g;
+    bool found = true;
+    for (uint32_t i = 0; i < hd__len(g->roots) && hd__len(s->paths) < most; i++)
+        if (g->roots[i].object == object && hd__root_holds(&g->roots[i]))
+            HD__TRY(hd__path_search_add(s, out, object, i, err));
+    while (found && hd__len(s->paths) < most) {
+        memset(s->from, 0xff, g->count * sizeof *s->from);
+        for (size_t i = 0; i < hd__len(s->paths); i++)
+            for (uint32_t k = 0; k + 1 < s->paths[i].length; k++)
+                s->from[s->paths[i].objects[k]] = s->paths[i].objects[k];
+        HD__TRY(hd__path_search_run(s, object, &found, err));
+        if (found) HD__TRY(hd__path_search_add(s, out, object, HD_NONE, err));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
+                                      const hd_options *options, hd_paths **out, hd_error *err) {
+    hd_paths *result;
+    hd_path *paths = NULL;
+    hd__path_search s;
+    hd_status status;
+    HD__TRY(hd__graph_has(g, &object, 1, err));
+    memset(&s, 0, sizeof s);
+    s.g = g;
+    s.options = options;
+    s.mem = hd__mem_options(options);
+    s.from = (uint32_t *)hd__calloc(&s.mem, g->count, sizeof *s.from);
+    s.queue = (uint32_t *)hd__calloc(&s.mem, g->count, sizeof *s.queue);
+    result = (hd_paths *)hd__owned_create(hd__mem_rest(&s.mem), sizeof *result);
+    status = s.from && s.queue && result ? hd__path_search_all(&s, result, object, most, err)
+                                         : hd__no_memory(&s.mem, err);
+    if (!status) {
+        paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
+        if (!paths) status = hd__no_memory(&((hd__owned *)(void *)result - 1)->mem, err);
+    }
+    if (!status) {
+        result->count = (uint32_t)hd__len(s.paths);
+        result->paths = paths;
+        if (result->count) memcpy(paths, s.paths, result->count * sizeof *paths);
+        *out = result;
+    } else {
+        hd__owned_free(result);
+    }
+    hd__arr_free(&s.mem, s.paths);
+    if (s.from) hd__cfree(&s.mem, s.from, g->count, sizeof *s.from);
+    if (s.queue) hd__cfree(&s.mem, s.queue, g->count, sizeof *s.queue);
+    return status;
+}
+
+HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
+
+/* Tarjan's, without recursion: component[v] is the number of v in depth-first order until its component
+   is known, low[v] the smallest such number it reaches, HD_NONE from then on. */
+typedef struct hd__scc {
+    uint32_t *low, *next, *parent, *stack;
+    uint32_t numbers, waiting, components;
+} hd__scc;
+
+static void hd__scc_enter(const hd_graph *g, hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
+    s->low[v] = component[v] = ++s->numbers;
+    s->next[v] = g->first[v];
+    s->parent[v] = parent;
+    s->stack[s->waiting++] = v;
+}
+
+/* Leaves v for its parent, which is returned; a component is complete when v reaches nothing above. */
+static uint32_t hd__scc_leave(hd__scc *s, uint32_t v, uint32_t *component) {
+    uint32_t parent = s->parent[v], low = s->low[v], member;
+    if (low == component[v]) {
+        do {
+            member = s->stack[--s->waiting];
+            component[member] = s->components;
+            s->low[member] = HD_NONE;
+        } while (member != v);
+        s->components++;
+    } else if (s->low[parent] > low) {
+        s->low[parent] = low;
+    }
+    return parent;
+}
+
+static void hd__scc_from(const hd_graph *g, hd__scc *s, uint32_t v, uint32_t *component) {
+    hd__scc_enter(g, s, v, HD_NONE, component);
+    while (v != HD_NONE) {
+        uint32_t w;
+        if (s->next[v] == g->first[v + 1]) {
+            v = hd__scc_leave(s, v, component);
+            continue;
+        }
+        w = g->target.low[s->next[v]++];
+        if (!s->low[w]) {
+            hd__scc_enter(g, s, w, v, component);
+            v = w;
+        } else if (s->low[w] < s->low[v]) {
+            s->low[v] = s->low[w];
+        }
+    }
+}
+
+HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *options, uint32_t *component,
+                                           uint32_t *count, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_status status = HD_OK;
+    hd__scc s;
+    HD__TRY(hd__graph_ready(g, err));
+    memset(&s, 0, sizeof s);
+    s.low = (uint32_t *)hd__calloc(&m, g->count, 4 * sizeof *s.low);
+    if (!s.low) return hd__no_memory(&m, err);
+    s.next = s.low + g->count;
+    s.parent = s.next + g->count;
+    s.stack = s.parent + g->count;
+    for (uint32_t v = 0; v < g->count && !status; v++) {
+        if (!(v & HD__TICK) && !hd__go_on(options, v, g->count)) status = hd__cancelled(err);
+        else if (!s.low[v]) hd__scc_from(g, &s, v, component);
+    }
+    hd__cfree(&m, s.low, g->count, 4 * sizeof *s.low);
+    if (!status) *count = s.components;
+    return status;
+}
+
+/* Merging. ------------------------------------------------------------------------------------ */
+
+typedef struct hd__union {
+    const hd_graph *const *graphs;
+    size_t count;
+    const hd_options *options;
+    hd_graph *to;
+    hd__mem mem;
+    hd__arena arena;
+    uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
+    uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
+    hd__index classes, objects, ids, roots;
+    uint64_t seed;
+} hd__union;
+
+static uint64_t hd__union_class_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_class *c = &x->to->classes[number];
+    return hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
+}
+
+static uint64_t hd__union_id_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
+    return hd__hash_u64(x->seed, hd__graph_id(x->graphs[x->source_graph[object]], x->source[object]));
+}
+
+static uint64_t hd__union_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_graph *g = x->graphs[x->source_graph[object]];
+    hd_object o = hd_graph_object(g, x->source[object]);
+    hd_str name = g->classes[o.class_index].name;
+    uint64_t hash = hd__hash_u64(hd__hash_u64(x->seed, o.id), o.size);
+    hash = hd__hash_bytes(hash, name.data, name.len);
+    for (uint32_t i = 0; i < o.reference_count; i++)
+        hash = hd__hash_u64(hash, hd__graph_id(g, o.references[i]));
+    return hash;
+}
+
+static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
+    const hd_graph *g = x->graphs[x->source_graph[a]], *h = x->graphs[x->source_graph[b]];
+    hd_object o = hd_graph_object(g, x->source[a]), p = hd_graph_object(h, x->source[b]);
+    if (x->source_graph[a] == x->source_graph[b] || o.id != p.id || o.size != p.size ||
+        o.reference_count != p.reference_count ||
+        !hd_str_equal(g->classes[o.class_index].name, h->classes[p.class_index].name))
+        return false;
+    for (uint32_t i = 0; i < o.reference_count; i++)
+        if (hd__graph_id(g, o.references[i]) != hd__graph_id(h, p.references[i])) return false;
+    return true;
+}
+
+static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_root *r = &x->to->roots[number];
+    uint64_t hash = hd__hash_u64(x->seed, (uint64_t)r->object << 32 | r->container);
+    return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
+}
+
+static hd_status hd__union_classes(hd__union *x, size_t which) {
+    const hd_graph *g = x->graphs[which];
+    uint32_t *map = x->class_map[which];
+    map[0] = 0;
+    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
+        const hd_class *c = &g->classes[i];
+        uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
+        size_t probe = 0;
+        while ((map[i] = hd__index_next(&x->classes, hash, &probe)) != HD_NONE)
+            if (x->to->classes[map[i]].id == c->id && hd_str_equal(x->to->classes[map[i]].name, c->name))
+                break;
+        if (map[i] != HD_NONE) {
+            hd_class *same = &x->to->classes[map[i]];
+            same->described |= c->described;
+            if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
+            continue;
+        }
+        HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
+        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
+            return HD_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < hd__len(g->fields); i++)
+        HD__TRY(hd_graph_add_field(x->to, map[g->fields[i].class_index], g->fields[i].reference,
+                                   g->fields[i].name));
+    return HD_OK;
+}
+
+/* Objects of one graph that are not in `to` yet, without references. */
+static hd_status hd__union_objects(hd__union *x, size_t which) {
+    const hd_graph *g = x->graphs[which];
+    for (uint32_t o = 0; o < g->described; o++) {
+        uint32_t n = (uint32_t)hd__len(x->source), same;
+        uint64_t hash, id_hash;
+        size_t probe = 0;
+        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
+        if (!hd__room(&x->mem, x->source, 1) || !hd__room(&x->mem, x->source_graph, 1))
+            return HD_OUT_OF_MEMORY;
+        stbds_arrput(x->source, o);
+        stbds_arrput(x->source_graph, (uint32_t)which);
+        hash = hd__union_hash(x, n);
+        while ((same = hd__index_next(&x->objects, hash, &probe)) != HD_NONE)
+            if (hd__union_alike(x, same, n)) break;
+        x->map[which][o] = same;
+        if (same != HD_NONE) {
+            (void)stbds_arrpop(x->source);
+            (void)stbds_arrpop(x->source_graph);
+            continue;
+        }
+        x->map[which][o] = n;
+        id_hash = hd__union_id_hash(x, n);
+        probe = 0;
+        while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
+            if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
+        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
+            return HD_OUT_OF_MEMORY;
+        HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
+                                    hd__graph_size(g, o)));
+    }
+    return HD_OK;
+}
+
+/* What an object of a graph is in `to`; HD_NONE: described nowhere. */
+static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t object) {
+    const hd_graph *g = x->graphs[which];
+    uint64_t id = hd__graph_id(g, object), hash = hd__hash_u64(x->seed, id);
+    size_t probe = 0;
+    uint32_t n;
+    if (object < g->described) return x->map[which][object];
+    while ((n = hd__index_next(&x->ids, hash, &probe)) != HD_NONE)
+        if (hd__graph_id(x->graphs[x->source_graph[n]], x->source[n]) == id) break;
+    return n;
+}
+
+static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
+    hd_graph *to = x->to;
+    for (uint32_t n = 0; n < to->described; n++) {
+        size_t which = x->source_graph[n];
+        hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
+        to->first[n] = (uint32_t)hd__len(to->target.low);
+        if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
+        for (uint32_t i = 0; i < o.reference_count; i++) {
+            uint32_t target = hd__union_number(x, which, o.references[i]);
+            if (target == HD_NONE &&
+                !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
+                                 hd__len(to->target.low)))
+                return HD_OUT_OF_MEMORY;
+            stbds_arrput(to->target.low, target);
+        }
+    }
+    return HD_OK;
+}
+
+/* Roots, those to objects nobody describes last: these have numbers only once all are known. */
+static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
+    for (size_t which = 0; which < x->count; which++)
+        for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
+            hd_root r = x->graphs[which]->roots[i];
+            uint32_t object = r.object;
+            uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
+            if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
+            r.object = hd__union_number(x, which, object);
+            if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
+                return HD_OUT_OF_MEMORY;
+            if (!hd__push(&x->to->mem, x->to->roots, r)) return HD_OUT_OF_MEMORY;
+        }
+    return HD_OK;
+}
+
+static bool hd__union_unique_roots(hd__union *x) {
+    hd_root *roots = x->to->roots;
+    uint32_t kept = 0;
+    for (size_t i = 0; i < hd__len(roots); i++) {
+        uint64_t hash;
+        size_t probe = 0;
+        uint32_t k;
+        roots[kept] = roots[i];
+        hash = hd__union_root_hash(x, kept);
+        while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
+            if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
+        if (k != HD_NONE) continue;
+        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
+        kept++;
+    }
+    hd__set_len(roots, kept);
+    return true;
+}
+
+static hd_status hd__union_run(hd__union *x) {
+    hd__mem *m = &x->mem;
+    hd__missing missing;
+    hd_status status = HD_OK;
+    x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
+    x->map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->map);
+    if (!x->class_map || !x->map) return HD_OUT_OF_MEMORY;
+    for (size_t i = 0; i < x->count; i++) {
+        x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
+        x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
+        if (!x->class_map[i] || !x->map[i]) return HD_OUT_OF_MEMORY;
+        HD__TRY(hd__union_classes(x, i));
+        HD__TRY(hd__union_objects(x, i));
+    }
+    hd__graph_set_lengths(x->to);
+    memset(&missing, 0, sizeof missing);
+    status = hd__union_references(x, &missing);
+    if (!status) status = hd__union_roots(x, &missing);
+    if (!status && (!hd__id_index_build(&x->to->mem, &x->to->index, &x->to->id, x->to->described) ||
+                    !hd__graph_place_missing(x->to, &missing) || !hd__union_unique_roots(x) ||
+                    !hd__graph_sort_lists(x->to) || !hd__graph_close(x->to)))
+        status = HD_OUT_OF_MEMORY;
+    hd__missing_free(&x->to->mem, &missing);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
+                                      hd_graph **out, hd_error *err) {
+    hd_graph_desc desc;
+    hd__union x;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__graph_ready(graphs[i], err));
+    memset(&desc, 0, sizeof desc);
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    memset(&x, 0, sizeof x);
+    x.graphs = graphs;
+    x.count = count;
+    x.options = options;
+    x.mem = hd__mem_options(options);
+    x.seed = hd__seed();
+    x.to = hd_graph_create(&desc, err);
+    if (!x.to) return err->status;
+    status = hd__union_run(&x);
+    if (status == HD_OUT_OF_MEMORY && (x.mem.over || x.to->mem.over)) status = HD_LIMIT;
+    if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
+    hd__index_free(&x.mem, &x.classes);
+    hd__index_free(&x.mem, &x.objects);
+    hd__index_free(&x.mem, &x.ids);
+    hd__index_free(&x.mem, &x.roots);
+    hd__arr_free(&x.mem, x.source);
+    hd__arr_free(&x.mem, x.source_graph);
+    hd__arena_free(&x.mem, &x.arena);
+    if (status) hd_graph_free(x.to);
+    else *out = x.to;
+    return status;
+}
+
 /* ================================================================================ >>tracker
    Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
    lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
@@ -7085,7 +9457,8 @@ static uint8_t hd__tag(uint64_t key) {
 static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #if defined(HD__SSE2)
     __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) & ((1u << HD__GROUP) - 1);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) &
+           ((1u << HD__GROUP) - 1);
 #else
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
     uint32_t found = 0;
@@ -7201,8 +9574,8 @@ static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
-static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
-                                 uint64_t bit, bool value) {
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
+                                 uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
     hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
     while (t) {
@@ -8811,6 +11184,7 @@ struct hd_dump {
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
     hd__strings strings;
+    hd_netcf *netcf;
 };
 
 typedef enum hd__dictionary {
@@ -8939,7 +11313,8 @@ static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where, const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
+                                 const char *format, ...) {
     hd_str id = hd__chrome_text(x, where.id);
     hd_error e;
     size_t n;
@@ -8976,7 +11351,8 @@ static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
 }
 
 /* Of what was read before: a heap's or an item's place. */
-static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process, uint32_t dump) {
+static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process,
+                               uint32_t dump) {
     hd__where where;
     where.offset = place->offset;
     where.line = place->line;
@@ -9035,7 +11411,8 @@ static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
     if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
-        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) n = n * 10 + (uint32_t)(s.data[i] - '0');
+        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
+            n = n * 10 + (uint32_t)(s.data[i] - '0');
     if (i && i == s.len) {
         *id = HD__ID_NUMBER + n;
         return HD_OK;
@@ -9538,7 +11915,8 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
     }
     *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
     if (*found != HD__S_BAD) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+    return hd__complain(x, HD_MALFORMED, offset,
+                        "a hexadecimal number of at most 64 bits, or a text, expected");
 }
 
 /* Kept as a text only if it is known to be one, or can be nothing else. */
@@ -9597,14 +11975,17 @@ static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32
             } else if (hd__is(key, "type") && value == HD__T_STRING) {
                 hd_str text;
                 if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
-                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+                type = hd__is(text, "string")   ? HD__S_TEXT
+                       : hd__is(text, "scalar") ? HD__S_NUMBER
+                                                : HD__S_ANY;
             } else {
                 HD__TRY(hd__chrome_skip(x, value));
             }
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
-        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
+        else if (good)
+            HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -10169,7 +12550,8 @@ static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint3
     return node;
 }
 
-static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes,
+                             uint64_t blocks) {
     uint32_t nodes[2];
     nodes[0] = node;
     nodes[1] = type;
@@ -10204,8 +12586,8 @@ static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
 }
 
 /* Rows for the n cells of one type, in the order of their nodes. */
-static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
-                              size_t n, bool *whole) {
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump,
+                              const uint32_t *order, size_t n, bool *whole) {
     uint32_t type = x->cells[order[0]].type;
     hd__set_len(x->levels, 0);
     HD__TRY(hd__old_enter(x, 0));
@@ -10434,7 +12816,8 @@ static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, siz
         const hd__chrome_scalar *from = &x->scalars[order[i]];
         hd_scalar scalar;
         if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
-            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            if (from->value == last->value && from->text == last->text && from->units == last->units)
+                continue;
             HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
                                     hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
             continue;
@@ -11347,11 +13730,996 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
     return status;
 }
 
+/* ================================================================================== >>netcf
+   The reader shows one line at a time, where it lies in memory or in a buffer that grows to the longest
+   line. Documents keep two bits a record for the order of the four kinds, the records themselves being
+   in the graph, and the text of lines that would be written otherwise than they were read. */
+
+#define HD__NETCF_LINE ((size_t)1 << 28)
+
+/* How a line is spelled. */
+enum {
+    HD__NETCF_CR = 1,            /* ends in CR LF */
+    HD__NETCF_UPPER = 2,         /* has digits A to F */
+    HD__NETCF_LOWER = 4,         /* has digits a to f */
+    HD__NETCF_SPACE = 8,         /* a space at the end */
+    HD__NETCF_ODD = 16,          /* leading zeros, more spaces than needed */
+    HD__NETCF_WRONG = 32         /* lenient: not to be written like this */
+};
+
+struct hd_netcf_reader {
+    hd__mem mem;
+    hd_options options;
+    hd_in in;
+    const uint8_t *start, *at, *end; /* the window; `at`: the next line */
+    uint64_t base;               /* offset of start in the input */
+    uint64_t line, warnings, ticked;
+    uint8_t *buffer;
+    size_t capacity;
+    uint64_t *references;        /* stb_ds arrays */
+    char *domain;                /* name of the domain that is open */
+    bool open, ended, bom, unterminated;
+    const uint8_t *from, *to;    /* the line at hand, without its end */
+    uint64_t before;             /* bytes of it in front of `from` */
+    hd_error error;              /* of the line at hand */
+};
+
+HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
+                                     hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_netcf_reader *r = (hd_netcf_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    if (!r) return hd__no_memory(&mem, err);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    if (options) r->options = *options;
+    r->in = in;
+    if (!in.read) {
+        r->start = r->at = in.data;
+        r->end = in.data + in.size;
+        r->ended = true;
+    }
+    *out = r;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
+    hd__mem mem;
+    if (!r) return;
+    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__arr_free(&r->mem, r->references);
+    hd__arr_free(&r->mem, r->domain);
+    mem = r->mem;
+    hd__free(&mem, r, sizeof *r);
+}
+
+HEAPDUMP_API uint64_t hd_netcf_reader_warnings(const hd_netcf_reader *r) { return r->warnings; }
+
+/* More of the input behind what is in the window from `at` on. False when there is no memory; `ended`
+   says when the input is. */
+static hd_status hd__netcf_fill(hd_netcf_reader *r, hd_error *err) {
+    size_t kept = (size_t)(r->end - r->at);
+    int64_t n;
+    if (kept) memmove(r->buffer, r->at, kept);
+    r->base += (uint64_t)(r->at - r->start);
+    if (kept == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+        uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
+        if (grown) {
+            r->buffer = grown;
+            r->capacity = capacity;
+        }
+        r->start = r->at = r->buffer;
+        r->end = r->buffer + kept;
+        if (!grown) return hd__no_memory(&r->mem, err);
+    }
+    r->start = r->at = r->buffer;
+    n = r->in.read(r->in.user, r->buffer + kept, r->capacity - kept);
+    if (n > (int64_t)(r->capacity - kept)) n = -1;
+    r->end = r->buffer + kept + (n > 0 ? n : 0);
+    r->ended = n <= 0;
+    return n < 0 ? hd__fail_at(err, HD_IO, r->base + kept, r->line, "reading the input failed") : HD_OK;
+}
+
+/* Says what is wrong at a place of the line at hand. */
+HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *at, const char *expected) {
+    hd_str found;
+    found.data = (const char *)at;
+    found.len = (size_t)(r->to - at) < 40 ? (size_t)(r->to - at) : 40;
+    hd__fail_at(&r->error, HD_MALFORMED, r->base + (uint64_t)(at - r->start), r->line,
+                found.len ? "line %u, column %u: %s expected, found '%S'" : "line %u, column %u: %s expected",
+                r->line, r->before + (uint64_t)(at - r->from) + 1, expected, found);
+    r->error.column = r->before + (uint64_t)(at - r->from) + 1;
+    return HD_MALFORMED;
+}
+
+/* What the reader does about the error it holds: counts it and goes on, or fails. */
+static hd_status hd__netcf_complain(hd_netcf_reader *r, hd_error *err) {
+    if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
+        r->warnings++;
+        if (r->options.warning) r->options.warning(r->options.user, &r->error);
+        return HD_OK;
+    }
+    if (err) *err = r->error;
+    return r->error.status;
+}
+
+/* Passes over what is left of a line that is too long. */
+static hd_status hd__netcf_skip(hd_netcf_reader *r, hd_error *err) {
+    for (;;) {
+        const uint8_t *newline = (const uint8_t *)memchr(r->at, '\n', (size_t)(r->end - r->at));
+        r->at = newline ? newline + 1 : r->end;
+        if (newline || r->ended) return HD_OK;
+        HD__TRY(hd__netcf_fill(r, err));
+        if (!hd__go_on(&r->options, r->base, HD_UNKNOWN)) return hd__cancelled(err);
+    }
+}
+
+/* The next line into from and to; *any is false at the end. */
+static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any, hd_error *err) {
+    uint64_t length = (uint64_t)(r->to - r->from);
+    for (;;) {
+        const uint8_t *newline = NULL;
+        size_t searched = 0, most;
+        r->line++;
+        for (;;) {
+            size_t left = (size_t)(r->end - r->at);
+            most = left > HD__NETCF_LINE + 1 ? HD__NETCF_LINE + 1 : left;
+            if (most > searched) newline = (const uint8_t *)memchr(r->at + searched, '\n', most - searched);
+            if (newline || r->ended || most > HD__NETCF_LINE) break;
+            searched = most;
+            HD__TRY(hd__netcf_fill(r, err));
+        }
+        *any = newline || most;
+        if (!*any && r->unterminated) {  /* the end is that of the last line */
+            r->line--;
+            r->before = length;
+        }
+        r->from = r->at;
+        r->to = newline ? newline : r->at + most;
+        if (newline || most <= HD__NETCF_LINE) {
+            r->at = newline ? newline + 1 : r->to;
+            if (*any) r->unterminated = !newline;
+            return HD_OK;
+        }
+        hd__netcf_bad(r, r->from + HD__NETCF_LINE, "a line of at most 2^28 bytes");
+        HD__TRY(hd__netcf_complain(r, err));
+        HD__TRY(hd__netcf_skip(r, err));
+    }
+}
+
+/* By byte: the value of a digit with 32 for a to f and 64 for A to F; 128 for what is no digit. */
+#define HD__X8 128, 128, 128, 128, 128, 128, 128, 128
+#define HD__X32 HD__X8, HD__X8, HD__X8, HD__X8
+static const uint8_t hd__hex_digit[256] = {
+    HD__X32, HD__X8, HD__X8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 128, 128, 128, 128, 128,
+    128, 74, 75, 76, 77, 78, 79, 128, HD__X8, HD__X8, HD__X8,
+    128, 42, 43, 44, 45, 46, 47, 128, HD__X8, HD__X8, HD__X8,
+    HD__X32, HD__X32, HD__X32, HD__X32 };
+
+/* Eight digits at a time, where a word in memory starts with its lowest byte: value and form of the
+   hexadecimal digits that the eight bytes at p begin with. Returns how many these are. */
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HD__HEX_WORDS
+HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *form) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 128 * ones;
+    uint64_t x, digits, letters, bad, v;
+    unsigned n;
+    memcpy(&x, p, 8);
+    v = x & ~high;               /* so that no sum carries into the next byte */
+    digits = (v + (128 - '0') * ones) & ~(v + (127 - '9') * ones);
+    letters = ((v | 32 * ones) + (128 - 'a') * ones) & ~((v | 32 * ones) + (127 - 'f') * ones);
+    bad = (~(digits | letters) | x) & high;
+    n = bad ? (unsigned)__builtin_ctzll(bad) / 8 : 8;
+    if (!n) return 0;
+    x <<= 64 - 8 * n;
+    letters = letters << (64 - 8 * n) & high;
+    *form |= (uint32_t)((letters & x << 2) != 0) * HD__NETCF_LOWER |     /* no branches: half of the ids */
+             (uint32_t)((letters & ~(x << 2)) != 0) * HD__NETCF_UPPER;   /* would take the wrong one */
+    v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
+    v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *value = (v | v >> 16) & UINT64_C(0xffffffff);
+    return n;
+}
+#endif
+
+/* A number at *at, which moves on to the space behind it or to the end of the line. */
+HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
+                                   uint32_t *form) {
+    const uint8_t *p = *at, *end = r->to;
+    uint64_t v = 0;
+    uint8_t seen = 0, digit = 128;
+#if defined(HD__HEX_WORDS)
+    if (HD__LIKELY(r->end - p > 8)) {
+        unsigned n = hd__hex_word(p, &v, form);
+        if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
+            *form |= (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
+            *value = v;
+            *at = p + n;
+            return HD_OK;
+        }
+        v = 0;                   /* none, more than eight, or something behind them */
+    }
+#endif
+    for (; p < end && (digit = hd__hex_digit[*p]) < 128; p++) {
+        if (HD__UNLIKELY(v >> 60)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
+        v = v << 4 | (digit & 15);
+        seen |= digit;
+    }
+    if (HD__UNLIKELY(p == *at || (p < end && *p != ' '))) return hd__netcf_bad(r, p, what);
+    if (seen & 32) *form |= HD__NETCF_LOWER;
+    if (seen & 64) *form |= HD__NETCF_UPPER;
+    if (HD__UNLIKELY(**at == '0' && p - *at > 1)) *form |= HD__NETCF_ODD;
+    *value = v;
+    *at = p;
+    return HD_OK;
+}
+
+static hd_status hd__netcf_decimal(hd_netcf_reader *r, const uint8_t **at, uint64_t *value, uint32_t *form) {
+    const uint8_t *p = *at;
+    uint64_t v = 0;
+    for (; p < r->to && *p >= '0' && *p <= '9'; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
+        v = v * 10 + digit;
+    }
+    if (p == *at || (p < r->to && *p != ' ')) return hd__netcf_bad(r, p, "a size, a decimal number,");
+    if (**at == '0' && p - *at > 1) *form |= HD__NETCF_ODD;
+    *value = v;
+    *at = p;
+    return HD_OK;
+}
+
+/* Passes over the spaces before a field. */
+HD__INLINE void hd__netcf_field(const hd_netcf_reader *r, const uint8_t **at, uint32_t *form) {
+    const uint8_t *p = *at;
+    if (HD__LIKELY(p < r->to && *p == ' ')) p++;
+    while (HD__UNLIKELY(p < r->to && *p == ' ')) {
+        p++;
+        *form |= HD__NETCF_ODD;
+    }
+    *at = p;
+}
+
+static hd_status hd__netcf_small(hd_netcf_reader *r, const uint8_t **at, const char *what, uint32_t *value,
+                                 uint32_t *form) {
+    const uint8_t *from = *at;
+    uint64_t v = 0;
+    HD__TRY(hd__netcf_hex(r, at, what, &v, form));
+    if (v > UINT32_MAX) return hd__netcf_bad(r, from, "a number of at most 32 bits");
+    *value = (uint32_t)v;
+    return HD_OK;
+}
+
+/* A name that ends at `end`. */
+static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uint8_t *end, const char *what,
+                                hd_str *name) {
+    const uint8_t *nul;
+    if (at >= end) return hd__netcf_bad(r, at > end ? end : at, what);
+    nul = (const uint8_t *)memchr(at, 0, (size_t)(end - at));
+    if (nul) return hd__netcf_bad(r, nul, "a name without NUL bytes");
+    name->data = (const char *)at;
+    name->len = (size_t)(end - at);
+    return HD_OK;
+}
+
+/* "NAME TIME" to the end of the line. */
+static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
+    const uint8_t *space = r->to;
+    while (space > at && space[-1] != ' ') space--;
+    if (space == at) {           /* one word, or none: which is missing? */
+        HD__TRY(hd__netcf_name(r, at, r->to, "the name of an application", &record->name));
+        return hd__netcf_bad(r, r->to, "a time stamp");
+    }
+    HD__TRY(hd__netcf_name(r, at, space - 1, "the name of an application", &record->name));
+    return hd__netcf_hex(r, &space, "a time stamp, a hexadecimal number,", &record->time_ms, &record->form);
+}
+
+static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
+    uint32_t form = record->form;
+    size_t n = 0, room = stbds_arrcap(r->references);
+    HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
+    hd__netcf_field(r, &at, &form);
+    HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
+    hd__netcf_field(r, &at, &form);
+    if (r->options.netcf_decimal) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
+    else HD__TRY(hd__netcf_hex(r, &at, "a size, a hexadecimal number,", &record->size, &form));
+    while (at < r->to) {
+        hd__netcf_field(r, &at, &form);
+        if (at == r->to) {
+            form |= HD__NETCF_SPACE;
+            break;
+        }
+        if (HD__UNLIKELY(n == room)) {
+            hd__set_len(r->references, n);
+            if (!hd__room(&r->mem, r->references, 1)) return hd__no_memory(&r->mem, &r->error);
+            room = stbds_arrcap(r->references);
+        }
+        HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &r->references[n], &form));
+        n++;
+    }
+    record->references = r->references;
+    record->reference_count = n;
+    record->form = form;
+    return HD_OK;
+}
+
+static hd_status hd__netcf_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
+    uint32_t *form = &record->form;
+    HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, form));
+    hd__netcf_field(r, &at, form);
+    HD__TRY(hd__netcf_small(r, &at, "a root descriptor, a hexadecimal number,", &record->descriptor, form));
+    hd__netcf_field(r, &at, form);
+    HD__TRY(hd__netcf_small(r, &at, "root flags, a hexadecimal number,", &record->flags, form));
+    hd__netcf_field(r, &at, form);
+    record->has_container = record->descriptor == HD_ROOT_STATIC;
+    if (record->has_container) {
+        HD__TRY(hd__netcf_hex(r, &at, "the root container of a static root", &record->type, form));
+        hd__netcf_field(r, &at, form);
+    }
+    if (at < r->to) return hd__netcf_bad(r, at, "the end of the line");
+    if (r->to[-1] == ' ') *form |= HD__NETCF_SPACE;
+    return HD_OK;
+}
+
+/* Whether a record may stand here: 'a' opens a domain, 'c' closes it, all else is inside. */
+static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
+    hd_str open;
+    open.data = r->domain;
+    open.len = hd__len(r->domain);
+    if (record->kind == 'a') {
+        if (r->open) {
+            hd__netcf_bad(r, r->from, "the end record of the application domain before");
+            if (!r->options.lenient) return HD_MALFORMED;
+            hd__netcf_complain(r, NULL);
+        }
+        hd__set_len(r->domain, 0);
+        if (!hd__append(&r->mem, &r->domain, record->name)) return hd__no_memory(&r->mem, &r->error);
+        r->open = true;
+        return HD_OK;
+    }
+    if (!r->open) return hd__netcf_bad(r, r->from, "an application domain record");
+    if (record->kind != 'c') return HD_OK;
+    if (!hd_str_equal(open, record->name)) {
+        hd__netcf_bad(r, r->from + 2, "the name in the application domain record");
+        if (!r->options.lenient) return HD_MALFORMED;
+        hd__netcf_complain(r, NULL);
+        record->form |= HD__NETCF_WRONG;
+    }
+    r->open = false;
+    return HD_OK;
+}
+
+static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
+    const uint8_t *at = r->from;
+    record->line = r->line;
+    record->offset = r->base + (uint64_t)(r->from - r->start);
+    record->text.data = (const char *)r->from;
+    record->text.len = (size_t)(r->to - r->from);
+    record->form = 0;
+    if (r->to > r->from && r->to[-1] == '\r') {
+        r->to--;
+        record->form = HD__NETCF_CR;
+    }
+    record->kind = at < r->to ? (char)*at : 0;
+    if (record->kind != 'o' && record->kind != 'r' && record->kind != 't' && record->kind != 'a' &&
+        record->kind != 'c')
+        return hd__netcf_bad(r, at, "a record: a, t, o, r or c");
+    if (++at == r->to || *at != ' ') return hd__netcf_bad(r, at, "a space after the record's letter");
+    if (record->kind != 'o' && record->kind != 'r') at++;
+    else hd__netcf_field(r, &at, &record->form);
+    switch (record->kind) {
+    case 'o':
+        if (!r->open) break;
+        return hd__netcf_object(r, at, record);
+    case 'r':
+        HD__TRY(hd__netcf_root(r, at, record));
+        break;
+    case 't':
+        HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->id, &record->form));
+        HD__TRY(hd__netcf_name(r, at + 1, r->to, "the name of a type", &record->name));
+        break;
+    case 'a':
+        HD__TRY(hd__netcf_small(r, &at, "a version, a hexadecimal number,", &record->version, &record->form));
+        at++;
+        /* fallthrough */
+    default:
+        HD__TRY(hd__netcf_name_time(r, at < r->to ? at : r->to, record));
+    }
+    return hd__netcf_place(r, record);
+}
+
+/* What is left to say when the input has ended. */
+static hd_status hd__netcf_end(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
+    record->kind = 0;
+    if (!r->open) return HD_OK;
+    r->open = false;
+    hd__netcf_bad(r, r->from, "the end record of the application domain");
+    return hd__netcf_complain(r, err);
+}
+
+HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
+    for (;;) {
+        hd_status status;
+        bool any;
+        uint64_t done = r->base + (uint64_t)(r->at - r->start);
+        if (done >= r->ticked) {
+            r->ticked = done + 1048576;
+            if (!hd__go_on(&r->options, done, r->in.read ? HD_UNKNOWN : r->in.size))
+                return hd__cancelled(err);
+        }
+        r->before = 0;
+        HD__TRY(hd__netcf_line(r, &any, err));
+        if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
+            r->bom = true;
+            r->from += 3;
+            r->before = 3;
+        }
+        if (!any) return hd__netcf_end(r, record, err);
+        status = hd__netcf_parse(r, record);
+        if (!status) return HD_OK;
+        r->error.status = status;
+        HD__TRY(hd__netcf_complain(r, err));
+    }
+}
+
+/* Documents. ---------------------------------------------------------------------------------- */
+
+enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
+
+typedef struct hd__netcf_odd {
+    uint64_t record;
+    hd_str text;
+} hd__netcf_odd;
+
+typedef struct hd__netcf_section {
+    hd_netcf_domain domain;
+    hd_graph *graph;
+    uint64_t line;               /* of its first record */
+    uint64_t records;
+    uint8_t *kinds;              /* four a byte. stb_ds arrays */
+    uint32_t *types;             /* by type record: class */
+    hd__netcf_odd *odd;          /* lines kept as they are, by record */
+    uint32_t style, known;       /* of HD__NETCF_CR and so on: how all other lines are spelled */
+    bool ended, closed;          /* its end record was there; its graph is sealed */
+} hd__netcf_section;
+
+struct hd_netcf {
+    hd__mem mem;
+    hd__arena arena;
+    hd__netcf_section *sections; /* stb_ds array */
+    hd_graph *merged;            /* of several domains */
+    uint64_t warnings;
+    bool decimal, bom, unterminated;
+};
+
+#define HD__NETCF_CACHE 256u
+
+typedef struct hd__netcf_in {
+    hd_netcf *doc;
+    hd_netcf_reader *r;
+    hd_options options;
+    hd__index types;             /* classes of the open domain by id */
+    hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
+    bool ordered;                /* ids of objects ascended so far */
+    uint64_t seed, last;
+    struct { uint64_t id; uint32_t class_index; } cache[HD__NETCF_CACHE];
+} hd__netcf_in;
+
+static uint64_t hd__netcf_type_hash(const void *owner, uint32_t number) {
+    const hd__netcf_in *x = (const hd__netcf_in *)owner;
+    return hd__hash_u64(x->seed, stbds_arrlast(x->doc->sections).graph->classes[number].id);
+}
+
+static uint64_t hd__netcf_object_hash(const void *owner, uint32_t number) {
+    const hd__netcf_in *x = (const hd__netcf_in *)owner;
+    return hd__hash_u64(x->seed, hd__ids_get(&stbds_arrlast(x->doc->sections).graph->id, number));
+}
+
+/* The class of a type id, made nameless when no record named it so far. */
+static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
+    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
+    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), n;
+    uint64_t hash;
+    size_t probe = 0;
+    if (HD__LIKELY(x->cache[line].class_index && x->cache[line].id == id)) {
+        *class_index = x->cache[line].class_index;
+        return HD_OK;
+    }
+    hash = hd__hash_u64(x->seed, id);
+    while ((n = hd__index_next(&x->types, hash, &probe)) != HD_NONE)
+        if (g->classes[n].id == id) break;
+    if (n == HD_NONE) {
+        char text[32] = "<type ", digits[20], *p = hd__digits(digits, id, 16);
+        hd_class desc;
+        size_t length = (size_t)(digits + 20 - p);
+        memcpy(text + 6, p, length);
+        text[6 + length] = '>';
+        memset(&desc, 0, sizeof desc);
+        desc.id = id;
+        desc.name.data = text;
+        desc.name.len = length + 7;
+        desc.scope = stbds_arrlast(x->doc->sections).domain.name;
+        HD__TRY(hd_graph_add_class(g, &desc, &n));
+        if (!hd__index_add(&x->doc->mem, &x->types, hash, n, hd__netcf_type_hash, x)) return HD_OUT_OF_MEMORY;
+    }
+    x->cache[line].id = id;
+    x->cache[line].class_index = n;
+    *class_index = n;
+    return HD_OK;
+}
+
+static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd_netcf *doc = x->doc;
+    hd__netcf_section s;
+    hd_graph_desc desc;
+    hd_error error;
+    memset(&desc, 0, sizeof desc);
+    desc.allocator = doc->mem.allocator;
+    desc.limits = x->options.limits;
+    desc.limits.max_memory = hd__mem_rest(&doc->mem).limit;
+    memset(&s, 0, sizeof s);
+    s.line = record->line;
+    s.domain.version = record->version;
+    s.domain.begin_ms = s.domain.end_ms = record->time_ms;
+    s.domain.name = record->name;
+    s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
+    if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return HD_OUT_OF_MEMORY;
+    s.graph = hd_graph_create(&desc, &error);
+    if (!s.graph) return error.status;
+    s.domain.graph = s.graph;
+    stbds_arrput(doc->sections, s);
+    hd__index_free(&doc->mem, &x->types);
+    hd__index_free(&doc->mem, &x->seen);
+    x->ordered = true;
+    memset(x->cache, 0, sizeof x->cache);
+    return HD_OK;
+}
+
+/* An error about a place in the line at hand that only the document can see. */
+static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
+    const uint8_t *id = x->r->from + 2;
+    while (id < x->r->to && *id == ' ') id++;
+    return hd__netcf_bad(x->r, id, expected);
+}
+
+static hd_status hd__netcf_type(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    hd_class desc;
+    uint32_t n;
+    HD__TRY(hd__netcf_class(x, record->id, &n));
+    desc = s->graph->classes[n];
+    if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
+    desc.name = record->name;
+    desc.described = true;
+    HD__TRY(hd_graph_set_class(s->graph, n, &desc));
+    return hd__push(&x->doc->mem, s->types, n) ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+/* Lenient reading: whether an object with this id is there already. */
+static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
+    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
+    uint64_t hash = hd__hash_u64(x->seed, id);
+    size_t probe = 0;
+    uint32_t n = g->described;
+    if (x->ordered) {
+        x->ordered = !n || id > x->last;
+        x->last = id;
+        for (uint32_t i = 0; i < n && !x->ordered; i++)
+            if (!hd__index_add(&x->doc->mem, &x->seen, hd__netcf_object_hash(x, i), i,
+                               hd__netcf_object_hash, x))
+                return HD_OUT_OF_MEMORY;
+        if (x->ordered) return HD_OK;
+    }
+    while ((n = hd__index_next(&x->seen, hash, &probe)) != HD_NONE)
+        if (hd__ids_get(&g->id, n) == id)
+            return hd__netcf_reject(x, "an object that was not described before");
+    return hd__index_add(&x->doc->mem, &x->seen, hash, g->described, hd__netcf_object_hash, x)
+               ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
+    uint32_t class_index;
+    hd_status status;
+    if (x->options.lenient) {
+        uint64_t bytes = g->bytes;
+        if (!hd__sum(&bytes, record->size))
+            return hd__netcf_reject(x, "a size that does not take the sum past 2^64");
+        HD__TRY(hd__netcf_unseen(x, record->id));
+    }
+    HD__TRY(hd__netcf_class(x, record->type, &class_index));
+    status = hd_graph_add_object(g, record->id, class_index, record->size);
+    if (status == HD_OVERFLOW) {
+        hd__netcf_reject(x, "a size that does not take the sum past 2^64");
+        return x->r->error.status = HD_OVERFLOW;
+    }
+    return status ? status : hd_graph_add_references(g, record->references, record->reference_count);
+}
+
+static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd_root root;
+    root.object = 0;
+    root.kind = record->descriptor;
+    root.flags = record->flags;
+    root.container = HD_NONE;
+    if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
+    return hd_graph_add_root(stbds_arrlast(x->doc->sections).graph, record->id, &root);
+}
+
+/* Whether a line would be written otherwise than it was read; the first of its kind sets the style. */
+static bool hd__netcf_is_odd(hd__netcf_section *s, const hd_netcf_record *record) {
+    uint32_t style = record->form & (HD__NETCF_CR | HD__NETCF_UPPER | HD__NETCF_SPACE), known = HD__NETCF_CR;
+    if (record->form & (HD__NETCF_UPPER | HD__NETCF_LOWER)) known |= HD__NETCF_UPPER;
+    if (record->kind == 'o') known |= HD__NETCF_SPACE;
+    s->style |= style & known & ~s->known;
+    s->known |= known;
+    if (record->form & HD__NETCF_WRONG) return false;
+    return (record->form & HD__NETCF_ODD) || ((style ^ s->style) & known) ||
+           (record->kind != 'o' && (style & HD__NETCF_SPACE)) ||
+           (record->form & (HD__NETCF_UPPER | HD__NETCF_LOWER)) == (HD__NETCF_UPPER | HD__NETCF_LOWER);
+}
+
+/* Notes the place of a record among the others. */
+static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd__mem *m = &x->doc->mem;
+    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    unsigned kind = record->kind == 't'   ? HD__NETCF_T
+                    : record->kind == 'o' ? HD__NETCF_O
+                    : record->kind == 'r' ? HD__NETCF_R
+                                          : HD__NETCF_A_C;
+    if (s->records % 4 == 0 && !hd__push(m, s->kinds, 0)) return HD_OUT_OF_MEMORY;
+    stbds_arrlast(s->kinds) = (uint8_t)(stbds_arrlast(s->kinds) | kind << (s->records % 4 * 2));
+    if (HD__UNLIKELY(hd__netcf_is_odd(s, record))) {
+        hd__netcf_odd odd;
+        odd.record = s->records;
+        odd.text = record->text;
+        odd.text.data = hd__arena_str(m, &x->doc->arena, record->text);
+        if (!odd.text.data || !hd__push(m, s->odd, odd)) return HD_OUT_OF_MEMORY;
+    }
+    s->records++;
+    return HD_OK;
+}
+
+static unsigned hd__netcf_kind(const hd__netcf_section *s, uint64_t record) {
+    return s->kinds[record / 4] >> (record % 4 * 2) & 3;
+}
+
+/* The line of an object of a domain that has a record a line: strict reading. */
+static uint64_t hd__netcf_line_of(const hd__netcf_section *s, uint32_t object) {
+    uint64_t i = 0;
+    for (uint32_t n = 0; i < s->records; i++)
+        if (hd__netcf_kind(s, i) == HD__NETCF_O && n++ == object) break;
+    return s->line + i;
+}
+
+static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
+    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    uint32_t duplicate;
+    hd_status status;
+    hd_error error;
+    memset(&error, 0, sizeof error);
+    s->closed = true;
+    hd__trim(&x->doc->mem, s->kinds);
+    status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
+    if (status && duplicate != HD_NONE) {
+        uint64_t line = hd__netcf_line_of(s, duplicate), column = 3;
+        uint64_t record = line - s->line;
+        for (size_t i = 0; i < hd__len(s->odd); i++)
+            if (s->odd[i].record == record)
+                while (s->odd[i].text.data[column - 1] == ' ') column++;
+        hd__fail_at(&error, HD_MALFORMED, HD_UNKNOWN, line,
+                    "line %u, column %u: an object that was not described before expected, found '%x'", line,
+                    column, hd__ids_get(&s->graph->id, duplicate));
+        error.column = column;
+    }
+    if (status && err) *err = error;
+    return status;
+}
+
+/* One record into the document; what is wrong with it is the reader's error. */
+static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) {
+    switch (record->kind) {
+    case 'a': HD__TRY(hd__netcf_begin(x, record)); break;
+    case 't': HD__TRY(hd__netcf_type(x, record)); break;
+    case 'o': HD__TRY(hd__netcf_take_object(x, record)); break;
+    case 'r': HD__TRY(hd__netcf_take_root(x, record)); break;
+    default:
+        stbds_arrlast(x->doc->sections).domain.end_ms = record->time_ms;
+        stbds_arrlast(x->doc->sections).ended = true;
+    }
+    return hd__netcf_note(x, record);
+}
+
+static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
+    hd_netcf *doc = x->doc;
+    hd_netcf_record record;
+    for (;;) {
+        bool open = hd__len(doc->sections) && !stbds_arrlast(doc->sections).closed;
+        hd_status status;
+        HD__TRY(hd_netcf_next(x->r, &record, err));
+        if (open && (record.kind == 'a' || !record.kind)) HD__TRY(hd__netcf_finish(x, err));
+        if (!record.kind) return HD_OK;
+        x->r->error.status = HD_OK;
+        status = hd__netcf_take(x, &record);
+        if (status && x->r->error.status == status) {
+            HD__TRY(hd__netcf_complain(x->r, err));
+            continue;
+        }
+        if (status)
+            return hd__fail_at(err, doc->mem.over || status == HD_LIMIT ? HD_LIMIT : status, record.offset,
+                               record.line, "%s at record %c", hd_status_text(status), record.kind);
+        if (record.kind == 'c') HD__TRY(hd__netcf_finish(x, err));
+    }
+}
+
+/* One graph of all domains. */
+static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
+    size_t n = hd__len(doc->sections);
+    const hd_graph **graphs;
+    hd_status status;
+    if (n < 2) return HD_OK;
+    graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
+    if (!graphs) return hd__no_memory(&doc->mem, err);
+    for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
+    status = hd_graph_merge(graphs, n, options, &doc->merged, err);
+    hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__netcf_in *x;
+    hd_netcf *doc = (hd_netcf *)hd__realloc(&mem, NULL, 0, sizeof *doc);
+    hd_status status;
+    if (!doc) return hd__no_memory(&mem, err);
+    memset(doc, 0, sizeof *doc);
+    doc->mem = mem;
+    x = (hd__netcf_in *)hd__calloc(&doc->mem, 1, sizeof *x);
+    if (!x) {
+        status = hd__no_memory(&doc->mem, err);
+        hd_netcf_free(doc);
+        return status;
+    }
+    x->doc = doc;
+    x->seed = hd__seed();
+    if (options) x->options = *options;
+    doc->decimal = x->options.netcf_decimal;
+    status = hd_netcf_open(in, options, &x->r, err);
+    if (!status) {
+        status = hd__netcf_run(x, err);
+        doc->warnings = x->r->warnings;
+        doc->bom = x->r->bom;
+        doc->unterminated = x->r->unterminated;
+    }
+    hd_netcf_close(x->r);
+    hd__index_free(&doc->mem, &x->types);
+    hd__index_free(&doc->mem, &x->seen);
+    hd__cfree(&doc->mem, x, 1, sizeof *x);
+    if (!status) status = hd__netcf_merge(doc, options, err);
+    if (status) hd_netcf_free(doc);
+    else *out = doc;
+    return status;
+}
+
+HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
+    hd__mem mem;
+    if (!doc) return;
+    for (size_t i = 0; i < hd__len(doc->sections); i++) {
+        hd__netcf_section *s = &doc->sections[i];
+        hd_graph_free(s->graph);
+        hd__arr_free(&doc->mem, s->kinds);
+        hd__arr_free(&doc->mem, s->types);
+        hd__arr_free(&doc->mem, s->odd);
+    }
+    hd_graph_free(doc->merged);
+    hd__arr_free(&doc->mem, doc->sections);
+    hd__arena_free(&doc->mem, &doc->arena);
+    mem = doc->mem;
+    hd__free(&mem, doc, sizeof *doc);
+}
+
+HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return hd__len(doc->sections); }
+
+HEAPDUMP_API hd_netcf_domain hd_netcf_get_domain(const hd_netcf *doc, size_t index) {
+    return doc->sections[index].domain;
+}
+
+HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *doc) {
+    return doc->merged ? doc->merged : hd__len(doc->sections) ? doc->sections[0].graph : NULL;
+}
+
+HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *doc) { return doc->warnings; }
+
+/* Writing. ------------------------------------------------------------------------------------ */
+
+typedef struct hd__netcf_out {
+    hd_sink sink;
+    const char *digits;          /* "0123456789abcdef", or with capitals */
+    bool cr, space, decimal;
+    bool own_ids, own_types;     /* numbers from 1 instead of the graph's ids, which are not unique */
+} hd__netcf_out;
+
+static void hd__netcf_letter(hd__netcf_out *o, const char *letter) { hd__sink_put(&o->sink, letter, 1); }
+
+/* A space and a number. */
+static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
+    char text[17], *p = text + 17;
+    do *--p = o->digits[value & 15], value >>= 4;
+    while (value);
+    *--p = ' ';
+    hd__sink_put(&o->sink, p, (size_t)(text + 17 - p));
+}
+
+static void hd__netcf_line_end(hd__netcf_out *o) {
+    hd__sink_put(&o->sink, o->cr ? "\r\n" : "\n", o->cr ? 2 : 1);
+}
+
+static void hd__netcf_object_id(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
+    hd__netcf_number(o, o->own_ids ? object + (uint64_t)1 : hd__graph_id(g, object));
+}
+
+static void hd__netcf_type_id(hd__netcf_out *o, const hd_graph *g, uint32_t class_index) {
+    hd__netcf_number(o, o->own_types ? class_index : g->classes[class_index].id);
+}
+
+/* A space and a name, which is one line of at least a byte. */
+static void hd__netcf_put_name(hd__netcf_out *o, hd_str name) {
+    hd__netcf_letter(o, " ");
+    if (!name.len) hd__netcf_letter(o, "?");
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool bad = c == '\n' || !c || (c == '\r' && i + 1 == name.len);
+        hd__netcf_letter(o, bad ? "?" : name.data + i);
+    }
+}
+
+static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
+    hd_object x = hd_graph_object(g, object);
+    hd__netcf_letter(o, "o");
+    hd__netcf_object_id(o, g, object);
+    hd__netcf_type_id(o, g, x.class_index);
+    if (o->decimal) {
+        char digits[20], *p = hd__digits(digits, x.size, 10);
+        hd__netcf_letter(o, " ");
+        hd__sink_put(&o->sink, p, (size_t)(digits + 20 - p));
+    } else {
+        hd__netcf_number(o, x.size);
+    }
+    for (uint32_t i = 0; i < x.reference_count; i++) hd__netcf_object_id(o, g, x.references[i]);
+    if (o->space) hd__netcf_letter(o, " ");
+    hd__netcf_line_end(o);
+}
+
+static void hd__netcf_put_type(hd__netcf_out *o, const hd_graph *g, uint32_t class_index) {
+    hd__netcf_letter(o, "t");
+    hd__netcf_type_id(o, g, class_index);
+    hd__netcf_put_name(o, g->classes[class_index].name);
+    hd__netcf_line_end(o);
+}
+
+static void hd__netcf_put_root(hd__netcf_out *o, const hd_graph *g, uint32_t root) {
+    const hd_root *r = &g->roots[root];
+    hd__netcf_letter(o, "r");
+    hd__netcf_object_id(o, g, r->object);
+    hd__netcf_number(o, r->kind);
+    hd__netcf_number(o, r->flags);
+    if (r->kind == HD_ROOT_STATIC) hd__netcf_type_id(o, g, r->container == HD_NONE ? 0 : r->container);
+    hd__netcf_line_end(o);
+}
+
+static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain *domain, bool begin) {
+    hd__netcf_letter(o, begin ? "a" : "c");
+    if (begin) hd__netcf_number(o, domain->version);
+    hd__netcf_put_name(o, domain->name);
+    hd__netcf_number(o, begin ? domain->begin_ms : domain->end_ms);
+    hd__netcf_line_end(o);
+}
+
+static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
+    hd__sink_begin(&o->sink, out);
+    o->digits = "0123456789abcdef";
+    o->cr = o->space = o->own_ids = o->own_types = false;
+    o->decimal = decimal;
+}
+
+static hd_status hd__netcf_out_end(hd__netcf_out *o, hd_status status, hd_error *err) {
+    if (status) return hd__cancelled(err);
+    status = hd__sink_flush(&o->sink);
+    return status ? hd__fail(err, status, "writing the dump failed") : HD_OK;
+}
+
+/* Record i of a domain; next[] counts types, objects and roots so far. */
+static void hd__netcf_put(hd__netcf_out *o, const hd__netcf_section *s, uint64_t i, uint32_t next[3]) {
+    switch (hd__netcf_kind(s, i)) {
+    case HD__NETCF_T: hd__netcf_put_type(o, s->graph, s->types[next[0]++]); break;
+    case HD__NETCF_O: hd__netcf_put_object(o, s->graph, next[1]++); break;
+    case HD__NETCF_R: hd__netcf_put_root(o, s->graph, next[2]++); break;
+    default: hd__netcf_put_domain(o, &s->domain, i == 0);
+    }
+}
+
+/* A line as it was read, with its LF. */
+static void hd__netcf_put_odd(hd__netcf_out *o, const hd__netcf_section *s, uint64_t i, hd_str text,
+                              uint32_t next[3]) {
+    unsigned kind = hd__netcf_kind(s, i);
+    if (kind != HD__NETCF_A_C) next[kind]++;
+    hd__sink_str(&o->sink, text);
+    hd__netcf_letter(o, "\n");
+}
+
+HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *options, hd_out out,
+                                      hd_error *err) {
+    hd__netcf_out o;
+    hd_status status = HD_OK;
+    uint64_t done = 0, total = 0;
+    hd__netcf_out_begin(&o, out, doc->decimal);
+    if (doc->bom && hd__len(doc->sections)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
+    for (size_t k = 0; k < hd__len(doc->sections); k++) total += doc->sections[k].records;
+    for (size_t k = 0; k < hd__len(doc->sections) && !status; k++) {
+        const hd__netcf_section *s = &doc->sections[k];
+        uint32_t next[3] = { 0, 0, 0 };
+        size_t odd = 0;
+        o.digits = s->style & HD__NETCF_UPPER ? "0123456789ABCDEF" : "0123456789abcdef";
+        o.cr = (s->style & HD__NETCF_CR) != 0;
+        o.space = (s->style & HD__NETCF_SPACE) != 0;
+        for (uint64_t i = 0; i < s->records && !o.sink.status && !status; i++, done++) {
+            if (!(done & HD__TICK) && !hd__go_on(options, done, total)) status = HD_CANCELLED;
+            if (odd < hd__len(s->odd) && s->odd[odd].record == i)
+                hd__netcf_put_odd(&o, s, i, s->odd[odd++].text, next);
+            else
+                hd__netcf_put(&o, s, i, next);
+        }
+        if (!s->ended) hd__netcf_put_domain(&o, &s->domain, false);
+    }
+    if (doc->unterminated && o.sink.fill) o.sink.fill--; /* the LF of the last line */
+    return hd__netcf_out_end(&o, status, err);
+}
+
+/* Whether two classes have one id. True also when there is no memory to find out. */
+static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
+    uint32_t n = (uint32_t)hd__len(g->classes), *order = (uint32_t *)hd__calloc(&m, n, sizeof *order);
+    hd__ids ids = { NULL, NULL };
+    bool ok = order != NULL;
+    for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
+    ok = ok && hd__ids_sort(&m, &ids, n, order);
+    for (uint32_t i = 1; i < n && ok; i++)
+        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+    hd__ids_free(&m, &ids);
+    if (order) hd__cfree(&m, order, n, sizeof *order);
+    return !ok;
+}
+
+HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain *domain,
+                                            const hd_options *options, hd_out out, hd_error *err) {
+    hd__netcf_out o;
+    hd_netcf_domain d;
+    hd_status status = HD_OK;
+    memset(&d, 0, sizeof d);
+    if (domain) d = *domain;
+    if (!d.name.len) d.name = hd_cstr("heap");
+    if (!d.version) d.version = 2;
+    HD__TRY(hd__graph_ready(g, err));
+    hd__netcf_out_begin(&o, out, options && options->netcf_decimal);
+    o.own_ids = !g->dense && hd__graph_duplicate(g) != HD_NONE;
+    o.own_types = hd__netcf_types_collide(g, hd__mem_options(options));
+    hd__netcf_put_domain(&o, &d, true);
+    for (uint32_t i = 1; i < hd__len(g->classes); i++)
+        if (g->classes[i].described) hd__netcf_put_type(&o, g, i);
+    for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
+        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
+        hd__netcf_put_object(&o, g, i);
+    }
+    for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++) hd__netcf_put_root(&o, g, i);
+    hd__netcf_put_domain(&o, &d, false);
+    return hd__netcf_out_end(&o, status, err);
+}
+
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
 
 HEAPDUMP_API const char *hd_format_name(hd_format format) {
-    return format == HD_FORMAT_CHROME ? "chrome" : "unknown";
+    return format == HD_FORMAT_CHROME ? "chrome" : format == HD_FORMAT_NETCF ? "netcf" : "unknown";
 }
 
 /* An input whose first bytes were looked at already. */
@@ -11390,11 +14758,23 @@ static bool hd__peek(hd__peeked *p, hd_in in) {
     return true;
 }
 
+/* An application domain record: "a ", a number, a space. */
+static bool hd__detect_netcf(const uint8_t *p, size_t size) {
+    size_t i = 2;
+    if (size < 4 || p[0] != 'a' || p[1] != ' ') return false;
+    while (i < size && hd__hex_digit[p[i]] < 128) i++;
+    return i > 2 && i < size && p[i] == ' ';
+}
+
 /* The format these bytes begin; 0 when it is none. *skip is what stands before it. */
 static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     size_t i = 0;
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
     *skip = i;
+    if (hd__detect_netcf(p + i, size - i)) {
+        *skip = 0;               /* what stands before it is written again */
+        return HD_FORMAT_NETCF;
+    }
     while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
     /* white space as far as one sees: what may begin so is JSON */
     if (i == size ? size == HD__PEEK : p[i] == '{' || p[i] == '[') return HD_FORMAT_CHROME;
@@ -11410,14 +14790,17 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_in in = peeked->in;
+    hd_format format;
     size_t skip;
     hd_dump *d;
     hd_status status;
     if (!peeked->size)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
-    if (!hd__detect(peeked->bytes, peeked->size, &skip))
+    format = hd__detect(peeked->bytes, peeked->size, &skip);
+    if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "no heap dump format known to begin like this: a trace (JSON) expected");
+                           "no heap dump format known to begin like this: a trace (JSON) or a .NET CF dump "
+                           "expected");
     if (in.read) {
         peeked->at = skip;
         in = hd_in_callback(hd__peeked_read, peeked);
@@ -11429,9 +14812,14 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     if (!d) return hd__no_memory(&mem, err);
     memset(d, 0, sizeof *d);
     d->mem = mem;
-    d->format = HD_FORMAT_CHROME;
+    d->format = format;
     d->strings.seed = hd__seed();
-    status = hd__chrome_read(d, in, skip, packed, options, err);
+    if (format == HD_FORMAT_NETCF) {
+        status = hd_netcf_read(in, options, &d->netcf, err);
+        if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
+    } else {
+        status = hd__chrome_read(d, in, skip, packed, options, err);
+    }
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
@@ -11446,7 +14834,8 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
     if (!options || !options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
-    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (!hd__packed_open(&packed, in, options->inflate))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
     else status = hd__fail_input(&packed, err, unpacked.size, 0);
@@ -11481,6 +14870,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     if (!d) return;
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
+    hd_netcf_free(d->netcf);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
@@ -11501,6 +14891,12 @@ HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->s
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
     return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
+
+HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
+    return d->netcf ? hd_netcf_graph(d->netcf) : NULL;
+}
+
+HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

@@ -10,10 +10,21 @@
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
+#include "../tests/graphs.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+
+// Boost's most compact graph, and the one word that keeps it from finding dominators.
+using BoostGraph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, boost::no_property,
+                                                      boost::no_property, uint32_t, uint32_t>;
+namespace boost {
+inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g) + in_degree(v, g); }
+}
+#include <boost/graph/dominator_tree.hpp>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -1204,10 +1215,11 @@ void add_adding() {
     static Target target;
     compare(full, "ours", [=](benchmark::State &state) {
         const std::string &text = long_trace();
+        hd_profile *empty = hd_profile_create(nullptr, nullptr);
         hd_heap heap{};
         heap.pid = 1;
         heap.dump = "0xadd";
-        heap.profile = profile();
+        heap.profile = empty;    // what writing a heap costs is not the question here
         hd_chrome_dumps dumps{};
         dumps.heaps = &heap;
         dumps.heap_count = 1;
@@ -1218,6 +1230,7 @@ void add_adding() {
                  "hd_chrome_add failed");
         }
         must(target.size > text.size(), "nothing was added");
+        hd_profile_free(empty);
         state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
     })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
     compare(full, "memcpy, 64 KiB at a time", [=](benchmark::State &state) {
@@ -1230,6 +1243,162 @@ void add_adding() {
         }
         state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
     })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
+}
+
+// ---------------------------------------------------------------------------------------- graphs
+
+// One graph at a time: at 20 million objects they are large.
+const hd_graph *heap_of(uint32_t objects) {
+    static uint32_t made;
+    static hd_graph *graph;
+    if (made != objects) {
+        hd_graph_free(graph);
+        graph = heap_like(objects, 1);
+        made = objects;
+    }
+    return graph;
+}
+
+hd_dominators *dominators_of(const hd_graph *graph) {
+    hd_dominators *d = nullptr;
+    must(hd_graph_dominators(graph, nullptr, &d, nullptr) == HD_OK, "hd_graph_dominators failed");
+    return d;
+}
+
+// Without what is unreachable, which Boost's does not expect; the graph is built before the clock starts.
+template <class Graph> void boost_dominators(benchmark::State &state, uint32_t objects) {
+    using Vertex = typename boost::graph_traits<Graph>::vertex_descriptor;
+    const hd_graph *graph = heap_of(objects);
+    std::vector<std::pair<Vertex, Vertex>> edges;
+    std::vector<uint8_t> reached(objects);
+    must(hd_graph_reach(graph, nullptr, 0, nullptr, reached.data(), nullptr, nullptr) == HD_OK, "hd_graph_reach failed");
+    for (uint32_t o = 0; o < objects; o++) {
+        const hd_object object = hd_graph_object(graph, o);
+        for (uint32_t k = 0; k < object.reference_count && reached[o]; k++) edges.emplace_back(o, object.references[k]);
+    }
+    for (uint32_t r = 0; r < hd_graph_root_count(graph); r++) edges.emplace_back(objects, hd_graph_root(graph, r).object);
+    std::unique_ptr<Graph> peer;
+    if constexpr (std::is_same<Graph, BoostGraph>::value)
+        peer = std::make_unique<Graph>(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), objects + 1);
+    else peer = std::make_unique<Graph>(edges.begin(), edges.end(), objects + 1);
+    std::vector<Vertex> dominator(objects + 1);
+    for (auto _ : state)
+        boost::lengauer_tarjan_dominator_tree(*peer, static_cast<Vertex>(objects),
+            boost::make_iterator_property_map(dominator.begin(), boost::get(boost::vertex_index, *peer)));
+    hd_dominators *ours = dominators_of(graph);
+    for (uint32_t o = 0; o < objects; o++)
+        if (reached[o])
+            must(dominator[o] == (ours->parent[o] == HD_NONE ? objects : ours->parent[o]), "dominators differ");
+    hd_dominators_free(ours);
+}
+
+void add_dominators(uint32_t millions, bool peers) {
+    const uint32_t objects = millions * 1000000;
+    const std::string what = "dominators, " + std::to_string(millions) + " M objects";
+    compare(what, "ours", [=](benchmark::State &state) {
+        const hd_graph *graph = heap_of(objects);
+        for (auto _ : state) hd_dominators_free(dominators_of(graph));
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(kRepetitions);
+    if (!peers) return;
+    using List = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+    compare(what, "boost, CSR", [=](benchmark::State &state) { boost_dominators<BoostGraph>(state, objects); })
+        ->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(1);
+    compare(what, "boost, adjacency_list", [=](benchmark::State &state) { boost_dominators<List>(state, objects); })
+        ->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(1);
+}
+
+// About 500 MB of dump: 15 million objects.
+const dump_text &netcf_dump(bool scattered) {
+    static dump_text text[2];
+    if (!text[scattered].data) {
+        dump_shape shape{};
+        dump_answers answers;
+        shape.trees = 4000, shape.tree_size = 4000, shape.garbage = 1000000, shape.types = 2000, shape.missing = 10000;
+        shape.scattered = scattered, shape.seed = 1;
+        text[scattered] = dump_make(&shape, &answers);
+    }
+    return text[scattered];
+}
+
+// What one writes first: getline, strtok, strtoull, and a map from ids to numbers.
+struct Straightforward {
+    struct Object { uint64_t type, size; std::vector<uint64_t> references; };
+    std::vector<Object> objects;
+    std::unordered_map<uint64_t, uint32_t> number;
+    std::unordered_map<uint64_t, std::string> types;
+    std::vector<uint64_t> roots;
+    uint64_t missing = 0;
+
+    void line(char *text) {
+        char *rest = text + 1, *word;
+        auto next = [&] { word = std::strtok(rest, " "), rest = nullptr; return std::strtoull(word ? word : "", nullptr, 16); };
+        if (*text == 'o') {
+            const uint64_t id = next();
+            number.emplace(id, static_cast<uint32_t>(objects.size()));
+            Object object{next(), 0, {}};
+            object.size = next();
+            for (uint64_t reference = next(); word; reference = next()) object.references.push_back(reference);
+            objects.push_back(std::move(object));
+        } else if (*text == 't') {
+            char *name = std::strchr(text + 2, ' ');
+            types.emplace(std::strtoull(text + 2, nullptr, 16), name ? name + 1 : "");
+        } else if (*text == 'r') {
+            roots.push_back(next());
+        }
+    }
+    void resolve() {
+        for (Object &object : objects)
+            for (uint64_t &reference : object.references) {
+                const auto found = number.find(reference);
+                if (found == number.end()) missing++;
+                else reference = found->second;
+            }
+    }
+};
+
+void add_netcf(const char *what, bool scattered) {
+    const std::string full = std::string("read .NET CF, ") + what;
+    const auto add = [&](const char *who, std::function<void(const dump_text &)> run) {
+        compare(full, who, [=](benchmark::State &state) {
+            const dump_text &text = netcf_dump(scattered);
+            for (auto _ : state) run(text);
+            state.counters["MB"] = static_cast<double>(text.size) / 1e6;
+        })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+    };
+    add("ours", [](const dump_text &text) {
+        hd_netcf *dump = nullptr;
+        must(hd_netcf_read(hd_in_memory(text.data, text.size), nullptr, &dump, nullptr) == HD_OK, "hd_netcf_read failed");
+        must(hd_graph_summarize(hd_netcf_graph(dump)).missing_references == 10000, "references are missing");
+        hd_netcf_free(dump);
+    });
+    add("ours, record by record", [](const dump_text &text) {
+        hd_netcf_reader *reader = nullptr;
+        hd_netcf_record record;
+        must(hd_netcf_open(hd_in_memory(text.data, text.size), nullptr, &reader, nullptr) == HD_OK, "hd_netcf_open failed");
+        do must(hd_netcf_next(reader, &record, nullptr) == HD_OK, "hd_netcf_next failed");
+        while (record.kind);
+        hd_netcf_close(reader);
+    });
+    add("getline, strtok, strtoull", [](const dump_text &text) {
+        Straightforward reader;
+        FILE *file = fmemopen(text.data, text.size, "r");
+        char *line = nullptr;
+        size_t room = 0;
+        for (ssize_t n; (n = getline(&line, &room, file)) > 0;) {
+            if (line[n - 1] == '\n') line[n - 1] = 0;
+            reader.line(line);
+        }
+        reader.resolve();
+        must(reader.missing == 10000, "references are missing");
+        std::free(line);
+        std::fclose(file);
+    });
+    add("memchr for newlines", [](const dump_text &text) {
+        const char *at = text.data, *end = at + text.size;
+        size_t lines = 0;
+        while ((at = static_cast<const char *>(std::memchr(at, '\n', static_cast<size_t>(end - at))))) at++, lines++;
+        benchmark::DoNotOptimize(lines);
+    });
 }
 
 }  // namespace
@@ -1257,6 +1426,9 @@ int main(int argc, char **argv) {
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
     add_adding();
+    add_netcf("ids ascending", false);
+    add_netcf("ids scattered", true);
+    for (uint32_t millions : {1u, 5u, 10u, 20u}) add_dominators(millions, millions == 5);
     Table table;
     benchmark::RunSpecifiedBenchmarks(&table);
     return 0;

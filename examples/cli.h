@@ -4,6 +4,12 @@
 
 enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
 
+static void *needed(void *memory) {
+    if (memory) return memory;
+    fprintf(stderr, "heapdump: out of memory\n");
+    exit(BAD_INPUT);
+}
+
 /* A regular expression over the names of an axis. */
 typedef struct pattern {
     const char *text;            /* NULL: none was given */
@@ -24,6 +30,8 @@ typedef struct arguments {
     bool invert, every_route, by_self, all;
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
+    const char *id, *class_name; /* an object, a class */
+    uint32_t paths;
     const char *at;              /* record */
     bool stats;
     uint32_t depth;
@@ -111,7 +119,8 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
                                : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
     if (r.shown) fputs("\r\033[K", stderr);
     if (r.warnings > 20) fprintf(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
-    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump)) {
+    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
+        !hd_dump_graph(*dump)) {
         fprintf(stderr, "heapdump: %s: nothing could be read\n", r.file);
         hd_dump_free(*dump);
         return BAD_INPUT;

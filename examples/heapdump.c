@@ -40,6 +40,12 @@ static const char help[] =
     "  info      list what a file holds: processes, dumps, allocators\n"
     "  convert   write another format, condensed, or add to a trace\n"
     "\n"
+    "of files that say what is alive and who holds it, instead of who allocated it:\n"
+    "\n"
+    "  classes   objects, bytes and what they hold, class by class\n"
+    "  retained  the objects that hold the most\n"
+    "  path      why an object is alive: who holds it, from a root\n"
+    "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
     "examples:\n"
@@ -51,6 +57,7 @@ static const char help[] =
     "  heapdump diff server.json                      # its last dump against its first\n"
     "  heapdump convert --to chrome --top 20 -o small.json big.json\n"
     "  heapdump merge -o fleet.json host*.json\n"
+    "  heapdump retained --top 10 game.log            # then: heapdump path --id ID game.log\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
 
@@ -130,7 +137,10 @@ enum {
     OPT_EVERY_ROUTE,
     OPT_ADD_TO,
     OPT_BEFORE,
-    OPT_AFTER
+    OPT_AFTER,
+    OPT_ID,
+    OPT_CLASS,
+    OPT_PATHS
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -160,6 +170,9 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "add-to", required_argument, NULL, OPT_ADD_TO },
                                               { "before", required_argument, NULL, OPT_BEFORE },
                                               { "after", required_argument, NULL, OPT_AFTER },
+                                              { "id", required_argument, NULL, OPT_ID },
+                                              { "class", required_argument, NULL, OPT_CLASS },
+                                              { "paths", required_argument, NULL, OPT_PATHS },
                                               { "every-route", no_argument, NULL, OPT_EVERY_ROUTE },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
@@ -174,6 +187,10 @@ typedef struct command {
     const char *cutoff;          /* takes cut-offs; what holds when none is given */
     bool select, work;           /* takes --pid and the like; --keep and the like */
 } command;
+
+#define GRAPH_HELP \
+    "  --strict               stop at the first malformed piece instead of leaving it out\n" \
+    "  -o, --output FILE      write here instead of standard output\n"
 
 static const command commands[] = {
     { "record", record, "o at depth sample stats", "record [OPTIONS] -- PROGRAM ARGS...",
@@ -223,10 +240,28 @@ static const command commands[] = {
       "Lists processes, dumps and allocators, and what the dumps say of them.\n\n"
       "  --all                  every attribute of every allocator\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
+    { "classes", classes, "o json exact top strict", "classes [OPTIONS] FILE...",
+      "Lists classes: what their objects retain, that is what would go with them, what is live, and all.\n\n"
+      "  --top K                so many classes [all]\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+    { "retained", retained, "o json exact top class strict", "retained [OPTIONS] FILE...",
+      "Lists the objects that retain the most: that would take the most memory with them if they went.\n\n"
+      "  --top K                so many objects [20]\n"
+      "  --class NAME           instead, what all objects of a class retain together\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+    { "path", path, "o json exact id class paths strict", "path (--id ID | --class NAME) [OPTIONS] FILE",
+      "Tells why an object is alive: a shortest way to it from a root that is not weak.\n\n"
+      "  --id ID                the object, as retained lists it\n"
+      "  --class NAME           the object of that class that retains the most\n"
+      "  --paths N              more ways, each without what those before went through [1]\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
     { "convert", convert, "o to add-to", "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n\n"
-      "  --to FORMAT            chrome, heaps_v2\n"
+      "  --to FORMAT            chrome, heaps_v2; of objects netcf\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
       "all is listed", true, true },
 };
@@ -284,6 +319,12 @@ static bool take_option(arguments *a, int option) {
     case OPT_ADD_TO: a->add_to = optarg; return true;
     case OPT_BEFORE: a->before = optarg; return true;
     case OPT_AFTER: a->after = optarg; return true;
+    case OPT_ID: a->id = optarg; return true;
+    case OPT_CLASS: a->class_name = optarg; return true;
+    case OPT_PATHS:
+        if (!parse_bytes(optarg, &n) || !n || n > UINT32_MAX) return false;
+        a->paths = (uint32_t)n;
+        return true;
     case OPT_PID: return a->has_pid = parse_bytes(optarg, &a->pid);
     case OPT_DEPTH:
         if (!parse_bytes(optarg, &n) || !n || n > HD_MAX_FRAMES) return false;

@@ -2,6 +2,7 @@
 #ifndef HEAPDUMP_PROFILES_H
 #define HEAPDUMP_PROFILES_H
 
+#include "graphs.h"
 #include "symbols.h"
 
 /* Choosing heaps, and working on them. ---------------------------------------------------------- */
@@ -14,12 +15,6 @@ typedef struct chosen {
     bool *made;                  /* by an operation: released with the rest */
     size_t count;
 } chosen;
-
-static void *needed(void *memory) {
-    if (memory) return memory;
-    fprintf(stderr, "heapdump: out of memory\n");
-    exit(BAD_INPUT);
-}
 
 static bool selected(const arguments *a, const hd_heap *heap) {
     if (a->has_pid && heap->pid != a->pid) return false;
@@ -77,17 +72,24 @@ static void chosen_free(chosen *c) {
     hd_dump_free(c->dump);
 }
 
-/* Nothing chosen is an error, told here. Freed with chosen_free on success alone. */
-static int choose(const arguments *a, const char *file, chosen *c) {
+/* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
+   chosen is an error, told here. */
+static int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
+    const hd_graph *graph = hd_dump_graph(dump);
+    size_t all = hd_dump_heap_count(dump);
     hd_error err;
-    size_t all;
-    int status = read_dump(file, a, &c->dump);
-    if (status) return status;
-    all = hd_dump_heap_count(c->dump);
+    int status = DONE;
     c->file = file;
+    c->dump = dump;
     c->count = 0;
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
+    if (graph) {
+        status = graph_heap(a, file, graph, &c->heaps[0]);
+        c->made[0] = !status;
+        c->count = !status;
+        if (!status && work(a, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+    }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
@@ -103,6 +105,13 @@ static int choose(const arguments *a, const char *file, chosen *c) {
     }
     if (status) chosen_free(c);
     return status;
+}
+
+/* Freed with chosen_free on success alone. */
+static int choose(const arguments *a, const char *file, chosen *c) {
+    hd_dump *dump;
+    int status = read_dump(file, a, &dump);
+    return status ? status : choose_from(a, file, dump, c);
 }
 
 /* tree, top ------------------------------------------------------------------------------------- */
@@ -318,35 +327,54 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
     return status;
 }
 
-static int diff(const arguments *a) {
-    chosen x, y, *after = &x;
+/* `after` may be NULL, or the same as `before`. Both dumps are freed. */
+static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
+    chosen x, y, *other = after ? &y : &x;
     output o;
     hd_json *j;
-    int status;
-    if (a->file_count > 2) return usage("diff takes one file or two");
-    status = choose(a, a->files[0], &x);
-    if (status) return status;
-    if (a->file_count == 2) {
-        after = &y;
-        status = choose(a, a->files[1], &y);
+    int status = choose_from(a, a->files[0], before, &x);
+    if (status) {
+        hd_dump_free(after);
+        return status;
     }
+    if (after) status = choose_from(a, a->files[1], after, &y);
     if (!status) {
         status = output_open(&o, a->output);
         if (!status) {
             j = json_open(a, "diffs", o.out);
-            status = diff_chosen(a, &x, after, j, o.out);
+            status = diff_chosen(a, &x, other, j, o.out);
             if (json_close(a, j)) status = BAD_INPUT;
             status = output_close(&o, a->output, status);
         }
-        if (after == &y) chosen_free(&y);
+        if (after) chosen_free(&y);
     }
     chosen_free(&x);
     return status;
 }
 
-/* convert, merge ------------------------------------------------------------------------------- */
+static int diff(const arguments *a) {
+    hd_dump *before, *after = NULL;
+    int status;
+    if (a->file_count > 2) return usage("diff takes one file or two");
+    status = read_dump(a->files[0], a, &before);
+    if (status) return status;
+    if (a->file_count == 2 && read_dump(a->files[1], a, &after)) {
+        hd_dump_free(before);
+        return BAD_INPUT;
+    }
+    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
+    if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
+        status = diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
+    } else {
+        fprintf(stderr, "heapdump: objects are compared with those of another file\n");
+        status = BAD_INPUT;
+    }
+    hd_dump_free(before);
+    hd_dump_free(after);
+    return status;
+}
 
-static int bad_format(const char *to) { return usage("--to takes chrome or heaps_v2, not '%s'", to); }
+/* convert, merge ------------------------------------------------------------------------------- */
 
 /* Heaps to write: named, and condensed for every format but heaps_v2. Freed with condensed_free. */
 static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
@@ -361,8 +389,8 @@ static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *
         hd_error err;
         *heap = from[*count];
         if (whole && !heap->profile) {
-            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be made; "
-                    "--to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
+            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
+                    "made; --to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
             return BAD_INPUT;
         }
         if (heap->profile) {
@@ -428,17 +456,30 @@ static int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
     return status;
 }
 
+/* Formats of objects. */
+static int convert_graph(const arguments *a) {
+    objects o;
+    int status;
+    if (a->has_cutoff) return usage("what is listed cannot be cut off in %s", a->to);
+    status = objects_open(a, a->files[0], false, &o);
+    if (status) return status;
+    status = write_netcf(a, o.dump);
+    objects_close(&o);
+    return status;
+}
+
 static int check_to(const arguments *a) {
     if (!a->to || !strcmp(a->to, "chrome")) return DONE;
-    if (strcmp(a->to, "heaps_v2")) return bad_format(a->to);
+    if (strcmp(a->to, "heaps_v2")) return usage("no format '%s' is written here", a->to);
     return a->has_cutoff ? usage("heaps_v2 holds self sizes, which cannot be cut off") : DONE;
 }
 
 static int convert(const arguments *a) {
     chosen c;
     int status;
-    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2)");
+    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf)");
     if (a->file_count != 1) return usage("convert takes one file");
+    if (a->to && !strcmp(a->to, "netcf")) return convert_graph(a);
     status = check_to(a);
     if (!status) status = choose(a, a->files[0], &c);
     if (status) return status;
@@ -608,7 +649,14 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
 static void info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
-    fprintf(out, "%s: %s, %zu heap%s\n", file, hd_format_name(hd_dump_format(dump)), n, n == 1 ? "" : "s");
+    fprintf(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
+    if (hd_dump_graph(dump)) {
+        fputc('\n', out);
+        if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
+        else graph_info_text(out, hd_dump_graph(dump));
+        return;
+    }
+    fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         if (!selected(a, hd_dump_heap(dump, i))) continue;
         if (!any)
@@ -626,6 +674,7 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
     json_text(j, "file", file);
     json_text(j, "format", hd_format_name(hd_dump_format(dump)));
     hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
+    if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);

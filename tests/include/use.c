@@ -1,5 +1,6 @@
 /* A program in two files, C and C++ alike: this one with main (-DMAIN), the other without. */
 #include "heapdump.h"
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,9 +19,10 @@ static hd_status provide(void) {
     uint64_t size = 7;
     hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
     hd_memory_dump_provider provider = { "foo", on_memory_dump, NULL, NULL };
-    hd_memory_dump_manager_desc desc = { { NULL, NULL }, false, 1, NULL, { 0, 0, 0, 0 }, 0, 0, { { NULL, NULL }, { 0, 0, 0 }, false, NULL, NULL, NULL } };
+    hd_memory_dump_manager_desc desc;
     hd_memory_dump_manager *manager;
     hd_status status = HD_OUT_OF_MEMORY;
+    memset(&desc, 0, sizeof desc);
     desc.out = hd_out_memory(&buffer);
     manager = hd_memory_dump_manager_create(&desc, NULL);
     provider.user = &size;

@@ -1,0 +1,827 @@
+/* Object graphs: what is filled in comes out, and analysis agrees with brute force. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "graphs.h"
+#include "heaps.h"
+
+static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE }, weak = { 0, HD_ROOT_HANDLE, HD_ROOT_WEAK, HD_NONE };
+
+static uint32_t add_class(hd_graph *g, const char *name) {
+    hd_class c = { .id = hd_graph_class_count(g), .name = hd_cstr(name), .scope = hd_cstr(""), .described = true };
+    uint32_t n = 0;
+    assert_int_equal(hd_graph_add_class(g, &c, &n), HD_OK);
+    return n;
+}
+
+/* Objects 0 .. n - 1 of size 2^k and class "A", "B", "C" in turn; edges as pairs, roots, each ended by -1. */
+static hd_graph *make(int n, const int *edges, const int *roots) {
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    add_class(g, "A");
+    add_class(g, "B");
+    add_class(g, "C");
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(hd_graph_add_object(g, (uint64_t)i, 1 + (uint32_t)i % 3, (uint64_t)1 << i % 60), HD_OK);
+        for (const int *e = edges; *e >= 0; e += 2)
+            if (e[0] == i) assert_int_equal(hd_graph_add_references(g, &(uint64_t){ (uint64_t)e[1] }, 1), HD_OK);
+    }
+    for (; *roots >= 0; roots++) assert_int_equal(hd_graph_add_root(g, (uint64_t)*roots, &strong), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    return g;
+}
+#define MAKE(n, edges, roots) make(n, (const int[]){ edges -1 }, (const int[]){ roots -1 })
+#define L(...) __VA_ARGS__,
+
+static hd_dominators *dominators(const hd_graph *g) {
+    hd_dominators *d = NULL;
+    assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+    return d;
+}
+
+/* Filling. -------------------------------------------------------------------------------------- */
+
+static void objects_are_as_they_were_added(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    hd_class later = { .id = 77, .name = hd_cstr(""), .scope = hd_cstr(""), .described = false };
+    hd_root root = { 0, HD_ROOT_STATIC, HD_ROOT_PINNED | HD_ROOT_UNSAFE, 1 };
+    uint32_t n;
+    assert_int_equal(hd_graph_add_class(g, &later, &n), HD_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 1 }, 1), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 2, 1), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 0, 1), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 1, 10), HD_OK);
+    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 3, 999, 500, 0xffffffffffffffff }, 4), HD_OK);
+    assert_int_equal(hd_graph_add_object(g, 3, 1, UINT32_MAX), HD_OK);
+    assert_int_equal(hd_graph_add_object(g, UINT64_C(0x123456789ab), 1, UINT32_MAX - 1), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 2, 1), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 2, UINT64_C(1) << 40), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 1, 5), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 3, 5), HD_INVALID);
+    assert_int_equal(hd_graph_add_size(g, 0, UINT64_MAX - 5), HD_OVERFLOW);
+    later.name = hd_cstr("Named.Later");
+    later.scope = hd_cstr("lib");
+    later.described = true;
+    assert_int_equal(hd_graph_set_class(g, 1, &later), HD_OK);
+    assert_int_equal(hd_graph_set_class(g, 0, &later), HD_INVALID);
+    assert_int_equal(hd_graph_add_field(g, 1, 2, hd_cstr("self")), HD_OK);
+    assert_int_equal(hd_graph_add_field(g, 1, 0, hd_cstr("next")), HD_OK);
+    assert_int_equal(hd_graph_add_field(g, 0, 0, hd_cstr("next")), HD_INVALID);
+    assert_int_equal(hd_graph_add_root(g, 3, &root), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, 4000, &strong), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_object(g, 501, 1, 10), HD_INVALID);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_INVALID);
+
+    assert_int_equal(hd_graph_object_count(g), 6);
+    hd_object o = hd_graph_object(g, 0);
+    assert_int_equal(o.id, 500);
+    assert_int_equal(o.size, 10);
+    assert_int_equal(o.class_index, 1);
+    assert_int_equal(o.reference_count, 4);
+    assert_memory_equal(o.references, ((const uint32_t[]){ 1, 3, 0, 5 }), 16);
+    assert_int_equal(hd_graph_object(g, 1).size, UINT64_C(0x100000004));
+    assert_int_equal(hd_graph_object(g, 2).size, UINT32_MAX + (UINT64_C(1) << 40));
+    assert_int_equal(hd_graph_object(g, 2).id, UINT64_C(0x123456789ab));
+    assert_int_equal(hd_graph_object(g, 3).id, 999);
+    assert_int_equal(hd_graph_object(g, 4).id, 4000);
+    assert_int_equal(hd_graph_object(g, 4).class_index, 0);
+    assert_int_equal(hd_graph_object(g, 4).reference_count, 0);
+    assert_int_equal(hd_graph_object(g, 5).id, UINT64_MAX);
+    assert_int_equal(hd_graph_find(g, 4000), 4);
+    assert_int_equal(hd_graph_find(g, 500), 0);
+    assert_int_equal(hd_graph_find(g, 501), HD_NONE);
+    assert_int_equal(hd_graph_root_count(g), 2);
+    hd_root r = hd_graph_root(g, 0);
+    assert_true(r.object == 1 && r.kind == 4 && r.flags == 5 && r.container == 1);
+    assert_true(hd_str_equal(hd_graph_field(g, 0, 0), hd_cstr("next")));
+    assert_true(hd_str_equal(hd_graph_field(g, 0, 1), hd_cstr("")));
+    assert_true(hd_str_equal(hd_graph_field(g, 0, 2), hd_cstr("self")));
+    assert_true(hd_str_equal(hd_graph_field(g, 4, 0), hd_cstr("")));
+    hd_graph_summary s = hd_graph_summarize(g);
+    assert_int_equal(s.objects, 3);
+    assert_int_equal(s.classes, 1);
+    assert_int_equal(s.references, 4);
+    assert_int_equal(s.missing_objects, 3);
+    assert_int_equal(s.missing_references, 2);
+    assert_int_equal(s.missing_roots, 1);
+    assert_int_equal(s.bytes, 10 + UINT64_C(0x100000004) + UINT32_MAX + (UINT64_C(1) << 40));
+    hd_graph_free(g);
+}
+
+static void ids_twice_are_an_error(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    hd_error err;
+    add_class(g, "A");
+    for (uint64_t id = 10; id > 5; id--) assert_int_equal(hd_graph_add_object(g, id == 6 ? 9 : id, 1, 1), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, &err), HD_MALFORMED);
+    assert_string_equal(err.message, "object 9 is described twice");
+    hd_graph_free(g);
+}
+
+static void dense_graphs_store_no_ids(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
+    add_class(g, "A");
+    for (int i = 0; i < 3; i++) {
+        hd_graph_add_object(g, 0, 1, 8);
+        hd_graph_add_references(g, (const uint64_t[]){ (uint64_t)(i + 2) % 4, 3 }, 2);
+    }
+    hd_graph_add_root(g, 1, &strong);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    assert_memory_equal(hd_graph_object(g, 0).references, ((const uint32_t[]){ 1, 2, 2, 2, 3, 2 }), 24);
+    assert_int_equal(hd_graph_object(g, 2).id, 3);
+    assert_int_equal(hd_graph_object(g, 3).id, 0);   /* the sentinel for targets left out */
+    assert_int_equal(hd_graph_find(g, 0), 3);
+    assert_int_equal(hd_graph_find(g, 4), HD_NONE);
+    assert_int_equal(hd_graph_root(g, 0).object, 0);
+    hd_graph_free(g);
+}
+
+/* Ids of any kind are found: clustered, far apart, in no order. */
+static void ids_are_found(void **state) {
+    (void)state;
+    uint64_t random = 3;
+    for (int round = 0; round < 60; round++) {
+        enum { N = 2000 };
+        static uint64_t ids[N];
+        hd_graph *g = hd_graph_create(NULL, NULL);
+        uint32_t n = 1 + (uint32_t)hd__test_below(&random, round % 3 ? N - 1 : 12);
+        add_class(g, "A");
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t x = hd__test_random(&random);
+            ids[i] = round % 5 == 0   ? x
+                     : round % 5 == 1 ? (uint64_t)i * 4 + 1000
+                     : round % 5 == 2 ? (uint64_t)(n - i) * 7
+                     : round % 5 == 3 ? ((uint64_t)i * 0x9e3779b1u & 0xffffffffu)
+                                      : (i % 2 ? (uint64_t)i : UINT64_MAX - i);
+            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1), HD_OK);
+        }
+        for (uint32_t i = 0; i < n; i++) hd_graph_add_references(g, &ids[n - 1 - i], 1);
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+        assert_int_equal(hd_graph_object_count(g), n);
+        hd_object last = hd_graph_object(g, n - 1);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_int_equal(hd_graph_find(g, ids[i]), i);
+            assert_int_equal(last.references[i], n - 1 - i);
+            if (round % 5 == 1) assert_int_equal(hd_graph_find(g, ids[i] + 2), HD_NONE);
+        }
+        hd_graph_free(g);
+    }
+}
+
+/* Brute force. ---------------------------------------------------------------------------------- */
+
+enum { MOST = 24 };
+typedef struct brute {
+    uint32_t n;
+    uint64_t all, without[MOST]; /* reachable objects as bits; the same when one object is not there */
+} brute;
+
+static uint64_t brute_reach(const hd_graph *g, uint64_t gone) {
+    uint64_t seen = 0, next = 0;
+    for (uint32_t i = 0; i < hd_graph_root_count(g); i++)
+        if (!(hd_graph_root(g, i).flags & HD_ROOT_WEAK)) next |= UINT64_C(1) << hd_graph_root(g, i).object;
+    while ((next &= ~gone) & ~seen) {
+        seen |= next;
+        for (uint32_t o = 0; o < hd_graph_object_count(g); o++)
+            if (seen >> o & 1)
+                for (uint32_t k = 0; k < hd_graph_object(g, o).reference_count; k++)
+                    next |= UINT64_C(1) << hd_graph_object(g, o).references[k];
+    }
+    return seen;
+}
+
+static uint64_t brute_bytes(const hd_graph *g, uint64_t objects) {
+    uint64_t sum = 0;
+    for (uint32_t o = 0; o < hd_graph_object_count(g); o++)
+        if (objects >> o & 1) sum += hd_graph_object(g, o).size;
+    return sum;
+}
+
+static brute brute_all(const hd_graph *g) {
+    brute b = { .n = hd_graph_object_count(g) };
+    assert_in_range(b.n, 0, MOST);
+    b.all = brute_reach(g, 0);
+    for (uint32_t o = 0; o < b.n; o++) b.without[o] = brute_reach(g, UINT64_C(1) << o);
+    return b;
+}
+
+static uint32_t bits(uint64_t x) { return (uint32_t)__builtin_popcountll(x); }
+
+/* What o dominates, itself included. */
+static uint64_t dominated(const brute *b, uint32_t o) { return b->all & ~b->without[o]; }
+
+static void dominators_agree(const hd_graph *g, const brute *b, const hd_dominators *d) {
+    uint64_t placed = 0;
+    assert_int_equal(d->count, b->n);
+    assert_int_equal(d->reached, bits(b->all));
+    assert_int_equal(d->bytes, brute_bytes(g, b->all));
+    for (uint32_t o = 0; o < b->n; o++) {
+        uint32_t nearest = HD_NONE;
+        if (!(b->all >> o & 1)) {
+            assert_int_equal(d->parent[o], HD_NONE);
+            assert_int_equal(d->position[o], HD_NONE);
+            assert_int_equal(d->below[o], 0);
+            assert_int_equal(d->retained[o], 0);
+            continue;
+        }
+        for (uint32_t p = 0; p < b->n; p++)
+            if (p != o && dominated(b, p) >> o & 1 &&
+                (nearest == HD_NONE || dominated(b, nearest) >> p & 1))
+                nearest = p;
+        assert_int_equal(d->parent[o], nearest);
+        assert_int_equal(d->retained[o], brute_bytes(g, dominated(b, o)));
+        assert_int_equal(d->below[o], bits(dominated(b, o)));
+        uint64_t range = 0;
+        for (uint32_t k = 0; k < d->below[o]; k++) range |= UINT64_C(1) << d->order[d->position[o] + k];
+        assert_int_equal(range, dominated(b, o));
+        assert_int_equal(d->order[d->position[o]], o);
+        placed |= UINT64_C(1) << o;
+    }
+    assert_int_equal(placed, b->all);
+}
+
+static void reach_agrees(const hd_graph *g, const brute *b, uint64_t *random) {
+    uint8_t reached[MOST];
+    uint32_t objects[MOST], n = 0;
+    uint64_t set = 0, rest;
+    hd_total total;
+    assert_int_equal(hd_graph_reach(g, NULL, 0, NULL, reached, &total, NULL), HD_OK);
+    for (uint32_t o = 0; o < b->n; o++) assert_int_equal(reached[o], b->all >> o & 1);
+    assert_int_equal(total.bytes, brute_bytes(g, b->all));
+    for (uint32_t o = 0; o < b->n; o++)
+        if (hd__test_below(random, 4) == 0) set |= UINT64_C(1) << o, objects[n++] = o;
+    rest = brute_reach(g, set);
+    assert_int_equal(hd_graph_retained(g, objects, n, NULL, &total, NULL), HD_OK);
+    assert_int_equal(total.bytes, brute_bytes(g, b->all & ~rest));
+    uint64_t described = 0;
+    for (uint32_t o = 0; o < b->n; o++) described |= (uint64_t)(hd_graph_object(g, o).class_index != 0) << o;
+    assert_int_equal(total.objects, bits(b->all & ~rest & described));
+}
+
+static void classes_agree(const hd_graph *g, const brute *b, const hd_dominators *d) {
+    hd_histogram *h = NULL;
+    uint32_t rows = 0;
+    assert_int_equal(hd_graph_histogram(g, d, NULL, &h, NULL), HD_OK);
+    for (uint32_t c = 1; c < hd_graph_class_count(g); c++) {
+        uint64_t all = 0, below = 0;
+        hd_total total;
+        for (uint32_t o = 0; o < b->n; o++)
+            if (hd_graph_object(g, o).class_index == c) all |= UINT64_C(1) << o, below |= dominated(b, o);
+        assert_int_equal(hd_graph_class_retained(g, c, NULL, &total, NULL), HD_OK);
+        assert_int_equal(total.bytes, brute_bytes(g, b->all & ~brute_reach(g, all)));
+        for (uint32_t i = 0; i < h->count; i++) {
+            if (h->rows[i].class_index != c) continue;
+            rows++;
+            assert_int_equal(h->rows[i].objects, bits(all));
+            assert_int_equal(h->rows[i].bytes, brute_bytes(g, all));
+            assert_int_equal(h->rows[i].live_objects, bits(all & b->all));
+            assert_int_equal(h->rows[i].live_bytes, brute_bytes(g, all & b->all));
+            assert_int_equal(h->rows[i].retained, brute_bytes(g, below));
+            assert_true(h->rows[i].retained <= total.bytes);
+            if (i) assert_true(h->rows[i - 1].retained >= h->rows[i].retained);
+        }
+    }
+    assert_int_equal(rows, h->count);
+    hd_histogram_free(h);
+}
+
+static void referrers_agree(const hd_graph *g) {
+    hd_links *links = NULL;
+    uint32_t n = 0, at[MOST];
+    assert_int_equal(hd_graph_referrers(g, NULL, &links, NULL), HD_OK);
+    for (uint32_t o = 0; o < links->count; o++) at[o] = links->first[o];
+    for (uint32_t o = 0; o < links->count; o++)
+        for (uint32_t k = 0; k < hd_graph_object(g, o).reference_count; k++, n++) {
+            uint32_t to = hd_graph_object(g, o).references[k];
+            assert_true(at[to] < links->first[to + 1]);
+            assert_int_equal(links->target[at[to]++], o);
+        }
+    assert_int_equal(links->first[links->count], n);
+    hd_links_free(links);
+}
+
+/* Steps from a root to an object when none of `gone` is there; -1: no way. */
+static int brute_distance(const hd_graph *g, uint32_t object, uint64_t gone) {
+    uint64_t seen = 0, next = 0;
+    for (uint32_t i = 0; i < hd_graph_root_count(g); i++)
+        if (!(hd_graph_root(g, i).flags & HD_ROOT_WEAK)) next |= UINT64_C(1) << hd_graph_root(g, i).object;
+    for (int steps = 0; (next &= ~gone) & ~seen; steps++) {
+        if (next >> object & 1) return steps;
+        seen |= next;
+        uint64_t from = next;
+        for (uint32_t o = 0; o < hd_graph_object_count(g); o++)
+            if (from >> o & 1)
+                for (uint32_t k = 0; k < hd_graph_object(g, o).reference_count; k++)
+                    next |= UINT64_C(1) << hd_graph_object(g, o).references[k];
+    }
+    return -1;
+}
+
+static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
+    hd_paths *paths = NULL;
+    uint64_t used = 0;
+    assert_int_equal(hd_graph_paths(g, object, 4, NULL, &paths, NULL), HD_OK);
+    assert_int_equal(paths->count > 0, b->all >> object & 1);
+    for (uint32_t i = 0; i < paths->count; i++) {
+        hd_path p = paths->paths[i];
+        hd_root root = hd_graph_root(g, p.root);
+        assert_false(root.flags & HD_ROOT_WEAK);
+        assert_int_equal(root.object, p.objects[0]);
+        assert_int_equal(p.objects[p.length - 1], object);
+        assert_int_equal(p.references[p.length - 1], HD_NONE);
+        for (uint32_t k = 0; k + 1 < p.length; k++)
+            assert_int_equal(hd_graph_object(g, p.objects[k]).references[p.references[k]], p.objects[k + 1]);
+        if (p.length > 1) {      /* those of length 1 differ in their roots */
+            for (uint32_t k = 0; k + 1 < p.length; k++) assert_false(used >> p.objects[k] & 1);
+            if (!(i && paths->paths[0].length == 1))
+                assert_int_equal(brute_distance(g, object, used), p.length - 1);
+        }
+        for (uint32_t k = 0; k + 1 < p.length; k++) used |= UINT64_C(1) << p.objects[k];
+    }
+    if (paths->count && paths->paths[0].length > 1 && paths->count < 4)
+        assert_int_equal(brute_distance(g, object, used), -1);
+    hd_paths_free(paths);
+}
+
+static void components_agree(const hd_graph *g, uint32_t n) {
+    uint64_t reach[MOST];
+    uint32_t component[MOST], count = 0, most = 0;
+    for (uint32_t o = 0; o < n; o++) {
+        uint64_t next = UINT64_C(1) << o;
+        for (reach[o] = 0; next & ~reach[o];) {
+            reach[o] |= next;
+            for (uint32_t p = 0; p < n; p++)
+                if (reach[o] >> p & 1)
+                    for (uint32_t k = 0; k < hd_graph_object(g, p).reference_count; k++)
+                        next |= UINT64_C(1) << hd_graph_object(g, p).references[k];
+        }
+    }
+    assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
+    for (uint32_t o = 0; o < n; o++) {
+        if (component[o] + 1 > most) most = component[o] + 1;
+        for (uint32_t p = 0; p < n; p++) {
+            assert_int_equal(component[o] == component[p], (reach[o] >> p & 1) && (reach[p] >> o & 1));
+            if (reach[o] >> p & 1) assert_true(component[p] <= component[o]);
+        }
+    }
+    assert_int_equal(most, count);
+}
+
+/* The tree is that of a profile whose cells stand at the names on the way down. */
+static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_link, hd_cutoff cutoff) {
+    hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 1, .axis_name = { "dominator" } }, NULL);
+    hd_breakdown *ours = NULL, *theirs = NULL;
+    uint32_t node[MOST];
+    for (uint32_t i = 0; i < d->reached; i++) {
+        uint32_t o = d->order[i], up = d->parent[o], c = hd_graph_object(g, o).class_index;
+        hd_str name = hd_graph_class(g, c).name;
+        if (up != HD_NONE && !every_link && hd_str_equal(name, hd_graph_class(g, hd_graph_object(g, up).class_index).name))
+            node[o] = node[up];
+        else
+            assert_int_equal(hd_profile_node(p, 0, up == HD_NONE ? 0 : node[up], name, &node[o]), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, 1), HD_OK);
+    }
+    hd_dominator_options options = { .cutoff = cutoff, .every_link = every_link };
+    assert_int_equal(hd_dominator_tree(g, d, &options, &ours, NULL), HD_OK);
+    assert_int_equal(hd_export(p, &cutoff, NULL, &theirs, NULL), HD_OK);
+    char *a = breakdown_text(ours), *b = breakdown_text(theirs);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    hd_breakdown_free(ours);
+    hd_breakdown_free(theirs);
+    hd_profile_free(p);
+}
+
+static hd_graph *random_graph(uint64_t *random) {
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    uint32_t n = 1 + (uint32_t)hd__test_below(random, MOST - 4), most = 1 + (uint32_t)hd__test_below(random, 5);
+    uint32_t roots = (uint32_t)hd__test_below(random, 4);
+    for (int i = 0; i < 4; i++) add_class(g, (const char *[]){ "A", "B", "C", "A" }[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        hd_graph_add_object(g, i, 1 + (uint32_t)hd__test_below(random, 4), (uint64_t)1 << i);
+        for (uint64_t k = hd__test_below(random, most + 1); k > 0; k--) /* two ids are nobody's */
+            hd_graph_add_references(g, (const uint64_t[]){ hd__test_below(random, n + (most == 3 ? 2 : 0)) }, 1);
+    }
+    for (uint32_t i = 0; i <= roots; i++)
+        hd_graph_add_root(g, hd__test_below(random, n + (roots == 3)), hd__test_below(random, 4) ? &strong : &weak);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    return g;
+}
+
+static void all_agrees(hd_graph *g, uint64_t *random) {
+    brute b = brute_all(g);
+    hd_dominators *d = dominators(g);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    dominators_agree(g, &b, d);
+    reach_agrees(g, &b, random);
+    classes_agree(g, &b, d);
+    referrers_agree(g);
+    for (uint32_t o = 0; o < b.n; o++) paths_agree(g, &b, o);
+    components_agree(g, b.n);
+    hd_cutoff cutoff = { .min_bytes = hd__test_below(random, 3) ? 0 : UINT64_C(1) << hd__test_below(random, 20),
+                         .top = (uint32_t)hd__test_below(random, 4) };
+    tree_agrees(g, d, hd__test_below(random, 2), cutoff);
+    hd_dominators_free(d);
+}
+
+static void random_graphs_agree_with_brute_force(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    for (int round = 0; round < 6000; round++) {
+        hd_graph *g = random_graph(&random);
+        all_agrees(g, &random);
+        hd_graph_free(g);
+    }
+}
+
+/* Graphs that algorithms have tripped over. */
+static void hand_made_graphs_agree_with_brute_force(void **state) {
+    (void)state;
+    uint64_t random = 9;
+    hd_graph *graphs[] = {
+        MAKE(1, , L(0)), MAKE(1, , ), MAKE(1, L(0, 0), L(0, 0)), MAKE(3, L(0, 1, 1, 0, 1, 1), ),
+        MAKE(4, L(0, 1, 0, 2, 1, 3, 2, 3), L(0)),                      /* a diamond */
+        MAKE(5, L(0, 1, 1, 2, 2, 1, 3, 4, 4, 3), L(0)),                /* cycles, one unreachable */
+        MAKE(6, L(0, 2, 1, 2, 2, 3, 3, 4, 4, 2, 3, 5), L(0, 1)),       /* two roots */
+        MAKE(6, L(0, 1, 0, 2, 1, 3, 2, 4, 3, 4, 4, 3, 3, 5, 4, 5), L(0)), /* irreducible */
+        MAKE(8, L(0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 3, 5, 1, 0, 6), L(0)),
+        MAKE(8, L(0, 1, 0, 2, 0, 3, 1, 4, 2, 4, 2, 5, 3, 5, 4, 6, 5, 6, 6, 7, 7, 4), L(0, 7)),
+        MAKE(4, L(0, 1, 1, 2, 2, 3, 0, 3, 0, 2), L(0, 0, 3)),
+        MAKE(13, L(0, 1, 0, 2, 0, 3, 1, 4, 2, 1, 2, 4, 2, 5, 3, 6, 3, 7, 4, 12, 5, 8, 6, 9, 7, 9, 7, 10, 8, 5, 8, 11,
+                   9, 11, 10, 9, 11, 9, 11, 0, 12, 8), L(0)),            /* Lengauer and Tarjan's figure */
+    };
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        all_agrees(graphs[i], &random);
+        if (i + 1 == sizeof graphs / sizeof *graphs) {
+            hd_dominators *d = dominators(graphs[i]);
+            static const uint32_t parent[] = { HD_NONE, 0, 0, 0, 0, 0, 3, 3, 0, 0, 7, 0, 4 };
+            assert_memory_equal(d->parent, parent, sizeof parent);
+            hd_dominators_free(d);
+        }
+        hd_graph_free(graphs[i]);
+    }
+}
+
+/* Large. ---------------------------------------------------------------------------------------- */
+
+enum { MILLION = 1000000 };
+
+static void a_chain_a_million_deep(void **state) {
+    (void)state;
+    for (int backward = 0; backward < 2; backward++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+        hd_breakdown *b = NULL;
+        hd_paths *paths = NULL;
+        uint32_t *component = malloc(MILLION * sizeof *component), count;
+        add_class(g, "Node");
+        add_class(g, "Other");
+        for (uint64_t i = 0; i < MILLION; i++) {
+            hd_graph_add_object(g, i, backward && i % 2 ? 2 : 1, 8);
+            if (backward ? i > 0 : i + 1 < MILLION)
+                hd_graph_add_references(g, (const uint64_t[]){ backward ? i - 1 : i + 1 }, 1);
+            if (i % 100 == 7 && i + 200 < MILLION) /* back up: nothing changes */
+                hd_graph_add_references(g, (const uint64_t[]){ backward ? i + 100 : i / 2 }, 1);
+        }
+        hd_graph_add_root(g, backward ? (uint64_t)MILLION - 1 : 0, &strong);
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        hd_dominators *d = dominators(g);
+        assert_int_equal(d->reached, MILLION);
+        for (uint32_t i = 0; i < MILLION; i++) {
+            uint32_t left = backward ? i + 1 : MILLION - i;
+            assert_int_equal(d->retained[i], 8 * (uint64_t)left);
+            assert_int_equal(d->below[i], left);
+            if (left < MILLION) assert_int_equal(d->parent[i], backward ? i + 1 : i - 1);
+        }
+        uint32_t top[3];
+        assert_int_equal(hd_dominators_top(d, 3, top), 3);
+        assert_int_equal(top[1], backward ? MILLION - 2 : 1);
+        assert_int_equal(hd_dominator_tree(g, d, NULL, &b, NULL), HD_OK);
+        if (backward) {          /* two classes in turn: a level each, its own bytes beside the next */
+            assert_int_equal(b->entries.count, 1 + MILLION + MILLION - 1);
+        } else {
+            assert_int_equal(b->entries.count, 2);
+            assert_int_equal(b->entries.bytes[1], 8 * MILLION);
+            assert_int_equal(b->entries.blocks[1], MILLION);
+        }
+        hd_breakdown_free(b);
+        assert_int_equal(hd_graph_paths(g, backward ? 0 : MILLION - 1, 2, NULL, &paths, NULL), HD_OK);
+        assert_int_equal(paths->count, 1);
+        assert_int_equal(paths->paths[0].length, MILLION);
+        hd_paths_free(paths);
+        assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
+        assert_true(count < MILLION);
+        free(component);
+        hd_dominators_free(d);
+        hd_graph_free(g);
+    }
+}
+
+static void an_object_with_a_million_references(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    uint64_t *ids = malloc(MILLION * sizeof *ids);
+    hd_links *links = NULL;
+    add_class(g, "Array");
+    for (uint64_t i = 0; i < MILLION; i++) ids[i] = i * 16 + 5;
+    hd_graph_add_object(g, 0, 1, 100);
+    hd_graph_add_references(g, ids, MILLION);
+    for (uint64_t i = 0; i < MILLION; i++) {
+        hd_graph_add_object(g, ids[i], 1, 2);
+        hd_graph_add_references(g, (const uint64_t[]){ 0 }, 1);
+    }
+    hd_graph_add_root(g, 0, &strong);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    hd_dominators *d = dominators(g);
+    assert_int_equal(d->retained[0], 100 + 2 * MILLION);
+    for (uint32_t i = 1; i <= MILLION; i++) assert_int_equal(d->parent[i], 0);
+    assert_int_equal(hd_graph_referrers(g, NULL, &links, NULL), HD_OK);
+    assert_int_equal(links->first[1], MILLION);
+    hd_links_free(links);
+    hd_dominators_free(d);
+    hd_graph_free(g);
+    free(ids);
+}
+
+/* Two ways to the same answer on a graph too large for brute force: what a node retains is what goes
+   when it goes. */
+static void large_graphs_agree_with_themselves(void **state) {
+    (void)state;
+    hd_graph *g = heap_like(60000, 2);
+    hd_dominators *d = dominators(g);
+    uint64_t random = 1;
+    uint32_t top[20];
+    hd_total total;
+    uint32_t n = hd_dominators_top(d, 20, top);
+    assert_int_equal(n, 20);
+    for (uint32_t i = 0; i < 60; i++) {
+        uint32_t o = i < n ? top[i] : d->order[hd__test_below(&random, d->reached)];
+        assert_int_equal(hd_graph_retained(g, &o, 1, NULL, &total, NULL), HD_OK);
+        assert_int_equal(total.bytes, d->retained[o]);
+        assert_int_equal(total.objects, d->below[o]);
+        if (i && i < n) assert_true(d->retained[top[i - 1]] >= d->retained[top[i]]);
+    }
+    uint64_t larger = 0;
+    for (uint32_t o = 0; o < d->count; o++) larger += d->retained[o] > d->retained[top[19]];
+    assert_true(larger < 20);
+    hd_dominators_free(d);
+    hd_graph_free(g);
+}
+
+/* Merging and comparing. ------------------------------------------------------------------------- */
+
+static void merging_takes_equal_objects_once(void **state) {
+    (void)state;
+    hd_graph *g[3], *m = NULL;
+    for (uint32_t i = 0; i < 3; i++) {
+        hd_class c = { .id = 7, .name = hd_cstr("String"), .scope = hd_cstr(i ? "b" : "a"), .described = true };
+        g[i] = hd_graph_create(NULL, NULL);
+        hd_graph_add_class(g[i], &c, NULL);
+        c.id = 8;
+        c.name = hd_cstr(i == 1 ? "Own" : "Other");
+        hd_graph_add_class(g[i], &c, NULL);
+        hd_graph_add_object(g[i], 100, 1, 16);             /* the same in all */
+        hd_graph_add_references(g[i], (const uint64_t[]){ 200, 999 }, 2);
+        if (i < 2) hd_graph_add_object(g[i], 200, 2, 32);  /* of classes of its own in 0 and 1, not in 2 */
+        hd_graph_add_object(g[i], 300 + i, 1, 64);
+        hd_graph_add_references(g[i], (const uint64_t[]){ 100, i == 1 ? 300 : 301 }, 2);
+        hd_graph_add_root(g[i], 300, &strong);
+        hd_graph_add_root(g[i], 998, &strong);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 3, NULL, &m, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
+    hd_graph_summary s = hd_graph_summarize(m);
+    assert_int_equal(s.objects, 6);              /* 100; 200 twice; 300, 301, 302 */
+    assert_int_equal(s.bytes, 16 + 2 * 32 + 3 * 64);
+    assert_int_equal(s.classes, 3);
+    assert_int_equal(s.missing_objects, 2);      /* 998, 999 */
+    assert_int_equal(s.roots, 2);
+    assert_int_equal(s.missing_roots, 1);
+    assert_int_equal(hd_graph_class(m, 1).scope.len, 0);
+    assert_true(hd_str_equal(hd_graph_class(m, hd_graph_object(m, 1).class_index).name, hd_cstr("Other")));
+    uint32_t in_2 = hd_graph_find(m, 302), in_0 = hd_graph_find(m, 300);
+    assert_int_equal(hd_graph_object(m, in_2).references[0], hd_graph_find(m, 100));
+    assert_int_equal(hd_graph_object(m, in_2).references[1], hd_graph_find(m, 301)); /* from another domain */
+    assert_int_equal(hd_graph_object(m, in_0).references[1], hd_graph_find(m, 301));
+    assert_int_equal(hd_graph_object(m, hd_graph_find(m, 100)).references[0], hd_graph_find(m, 200));
+    hd_graph_free(m);
+    assert_int_equal(hd_graph_merge(NULL, 0, NULL, &m, NULL), HD_OK);
+    assert_int_equal(hd_graph_object_count(m), 0);
+    hd_graph_free(m);
+    for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
+}
+
+static void diff_goes_by_class(void **state) {
+    (void)state;
+    hd_graph *a = MAKE(5, , L(0)), *b = MAKE(3, , L(0));
+    hd_graph_change *c = NULL;
+    assert_int_equal(hd_graph_diff(a, b, NULL, &c, NULL), HD_OK);
+    assert_int_equal(c->count, 3);
+    /* A: 1 + 8 and 1; B: 2 + 16 and 2; C: 4 and 4 */
+    assert_true(hd_str_equal(c->rows[0].name, hd_cstr("B")));
+    assert_int_equal(c->rows[0].bytes[0], 18);
+    assert_int_equal(c->rows[0].bytes[1], 2);
+    assert_int_equal(c->rows[0].objects[0], 2);
+    assert_int_equal(c->rows[0].objects[1], 1);
+    assert_true(hd_str_equal(c->rows[1].name, hd_cstr("A")));
+    assert_true(hd_str_equal(c->rows[2].name, hd_cstr("C")));
+    assert_int_equal(c->rows[2].bytes[1], 4);
+    hd_graph_change_free(c);
+    hd_graph_free(a);
+    hd_graph_free(b);
+}
+
+static void the_tree_prints(void **state) {
+    (void)state;
+    hd_graph *g = MAKE(5, L(0, 1, 0, 3, 1, 2, 3, 4), L(0));
+    hd_dominators *d = dominators(g);
+    hd_breakdown *b = NULL;
+    hd_buffer text = { 0 };
+    assert_int_equal(hd_dominator_tree(g, d, NULL, &b, NULL), HD_OK);
+    hd_heap heap = { .allocator = "graph", .breakdown = b };
+    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text)), HD_OK);
+    hd_out_memory(&text).write(&text, "", 1);
+    assert_string_equal((char *)text.data, "31  100.0%  5  graph\n"
+                                           "31  100.0%  5    A\n"
+                                           "22   71.0%  3      B\n"
+                                           "18   58.1%  2        <self>\n"
+                                           " 4   12.9%  1        C\n"
+                                           " 9   29.0%  2      <self>\n");
+    hd_buffer_free(&text);
+    hd_breakdown_free(b);
+    hd_dominators_free(d);
+    hd_graph_free(g);
+}
+
+static void arguments_are_checked(void **state) {
+    (void)state;
+    hd_graph *open = hd_graph_create(NULL, NULL), *g = MAKE(2, L(0, 1), L(0)), *other = MAKE(1, , );
+    hd_dominators *d = NULL, *of_other = dominators(other);
+    hd_breakdown *b = NULL;
+    hd_paths *paths = NULL;
+    hd_total total;
+    assert_int_equal(hd_graph_dominators(open, NULL, &d, NULL), HD_INVALID);
+    assert_null(d);
+    assert_int_equal(hd_graph_validate(open, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_retained(g, (const uint32_t[]){ 2 }, 1, NULL, &total, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_class_retained(g, 4, NULL, &total, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_paths(g, 2, 1, NULL, &paths, NULL), HD_INVALID);
+    assert_int_equal(hd_dominator_tree(g, of_other, NULL, &b, NULL), HD_INVALID);
+    hd_dominator_options wrong = { .cutoff.min_share = 2 };
+    assert_int_equal(hd_dominator_tree(other, of_other, &wrong, &b, NULL), HD_INVALID);
+    hd_graph *small = hd_graph_create(&(hd_graph_desc){ .limits.max_records = 1 }, NULL);
+    add_class(small, "A");
+    assert_int_equal(hd_graph_add_object(small, 1, 1, 1), HD_OK);
+    assert_int_equal(hd_graph_add_object(small, 2, 1, 1), HD_LIMIT);
+    assert_int_equal(hd_graph_add_references(small, (const uint64_t[]){ 1, 2 }, 2), HD_LIMIT);
+    hd_graph_free(small);
+    hd_dominators_free(of_other);
+    hd_graph_free(open);
+    hd_graph_free(g);
+    hd_graph_free(other);
+    hd_graph_free(NULL);
+    hd_dominators_free(NULL);
+    hd_paths_free(NULL);
+    assert_string_equal(hd_root_kind_name(4), "static");
+    assert_string_equal(hd_root_kind_name(6), "unknown");
+    assert_string_equal(hd_root_flag_name(2), "weak");
+    assert_string_equal(hd_root_flag_name(3), "unknown");
+}
+
+/* Every allocation fails once, in each of the calls. --------------------------------------------- */
+
+static hd_graph *filled(const hd_options *options, hd_status *status) {
+    hd_error err = { 0 };
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .allocator = options->allocator, .limits = options->limits }, &err);
+    hd_class c = { .id = 1, .name = hd_cstr("A"), .scope = hd_cstr("s"), .described = true };
+    uint64_t random = 4;
+    *status = err.status;
+    for (int i = 0; i < 12 && !*status; i++) *status = hd_graph_add_class(g, &c, NULL);
+    for (uint32_t i = 0; i < 40 && !*status; i++) {
+        uint64_t ids[3] = { hd__test_below(&random, 45), hd__test_below(&random, 40) * 7 % 41, i == 30 ? UINT64_C(1) << 40 : 3 };
+        *status = hd_graph_add_object(g, i * 7 % 41, 1 + i % 12, i % 9 == 0 ? UINT64_C(1) << 33 : i);
+        if (!*status) *status = hd_graph_add_references(g, ids, 3);
+        if (!*status && i % 5 == 0) *status = hd_graph_add_size(g, i, UINT64_C(1) << 34);
+    }
+    if (!*status) *status = hd_graph_add_field(g, 2, 1, hd_cstr("field"));
+    for (uint64_t i = 0; i < 10 && !*status; i++) *status = hd_graph_add_root(g, i * 11, i % 3 ? &strong : &weak);
+    if (!*status) *status = hd_graph_seal(g, options, NULL);
+    return g;
+}
+
+static hd_status run_all(const hd_options *o, bool *whole) {
+    hd_status status;
+    hd_graph *g = filled(o, &status), *m = NULL;
+    hd_dominators *d = NULL;
+    hd_histogram *h = NULL;
+    hd_graph_change *c = NULL;
+    hd_breakdown *b = NULL;
+    hd_links *l = NULL;
+    hd_paths *p = NULL;
+    hd_total total;
+    uint32_t component[64], count;
+    hd_dominator_options tree = { .options = *o };
+    if (!status) assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    if (!status) status = hd_graph_dominators(g, o, &d, NULL);
+    if (!status) status = hd_graph_histogram(g, d, o, &h, NULL);
+    if (!status) status = hd_dominator_tree(g, d, &tree, &b, NULL);
+    if (!status) status = hd_graph_diff(g, g, o, &c, NULL);
+    if (!status) status = hd_graph_referrers(g, o, &l, NULL);
+    if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
+    if (!status) status = hd_graph_class_retained(g, 3, o, &total, NULL);
+    if (!status) status = hd_graph_components(g, o, component, &count, NULL);
+    if (!status) status = hd_graph_merge((const hd_graph *const[]){ g, g }, 2, o, &m, NULL);
+    if (!status) {
+        assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
+        assert_int_equal(hd_graph_summarize(m).bytes, hd_graph_summarize(g).bytes);
+        *whole = true;
+    }
+    hd_graph_free(g);
+    hd_graph_free(m);
+    hd_dominators_free(d);
+    hd_histogram_free(h);
+    hd_graph_change_free(c);
+    hd_breakdown_free(b);
+    hd_links_free(l);
+    hd_paths_free(p);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    hd__faults f = { 0 };
+    bool whole = false;
+    HD__EACH_FAULT(f) {
+        hd_options o = { .allocator = hd__faults_allocator(&f) };
+        hd_status status = run_all(&o, &whole);
+        assert_int_equal(status, f.failed ? (whole ? status : HD_OUT_OF_MEMORY) : HD_OK);
+        assert_null(f.misuse);
+        assert_int_equal(f.live, 0);
+    }
+    assert_true(whole);
+    for (uint64_t limit = 1; limit < 40000; limit += 97) {
+        hd_options o = { .allocator = hd__faults_allocator(&f), .limits.max_memory = limit };
+        f.fail_at = 0;
+        whole = false;
+        hd_status status = run_all(&o, &whole);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        assert_null(f.misuse);
+        assert_int_equal(f.live, 0);
+    }
+}
+
+static bool stop_at(void *user, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return (*(int *)user)-- > 0;
+}
+
+static void long_calls_can_be_cancelled(void **state) {
+    (void)state;
+    int cancelled = 0;
+    for (int calls = 0; calls < 40; calls++) {
+        int left = calls;
+        bool whole = false;
+        hd_options o = { .progress = stop_at, .user = &left };
+        hd_status status = run_all(&o, &whole);
+        assert_true(status == HD_OK || status == HD_CANCELLED);
+        assert_int_equal(status == HD_OK, left >= 0);
+        cancelled += status == HD_CANCELLED;
+    }
+    assert_in_range(cancelled, 8, 39);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_are_as_they_were_added),
+        cmocka_unit_test(ids_twice_are_an_error),
+        cmocka_unit_test(dense_graphs_store_no_ids),
+        cmocka_unit_test(ids_are_found),
+        cmocka_unit_test(random_graphs_agree_with_brute_force),
+        cmocka_unit_test(hand_made_graphs_agree_with_brute_force),
+        cmocka_unit_test(a_chain_a_million_deep),
+        cmocka_unit_test(an_object_with_a_million_references),
+        cmocka_unit_test(large_graphs_agree_with_themselves),
+        cmocka_unit_test(merging_takes_equal_objects_once),
+        cmocka_unit_test(diff_goes_by_class),
+        cmocka_unit_test(the_tree_prints),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(long_calls_can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

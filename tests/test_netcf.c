@@ -1,0 +1,534 @@
+/* .NET Compact Framework dumps: the document's samples, every spelling, every way to be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "graphs.h"
+
+/* The document's example, verbatim. */
+static const char sample[] =
+    "a 2 bubblecs.exe 763f9d2\nt 2 System.RuntimeType\no 7c79f 2 64\nt 1 System.NullReferenceException\n"
+    "o 7cb42 2 64\no 1ce004 1 18\nt 3 System.OutOfMemoryException\n"
+    "o 1ce056 1d 118 1ce11f 1ce14c 1ce079 1ce113 1ce116 1ce267 1ce26a 1ce26d\nr 22c81b 5 0\no 22c81e 1b 24\n"
+    "r 22c81e 5 0\no 22c823 1b 28\nr 22c823 5 0\nc bubblecs.exe 763fbef\n";
+/* Its examples of single records, put together. */
+static const char records[] =
+    "a 2 HH3.exe 763f9d2\nt a1 com.PBSG.WATS.HH3.Biz.Entity.CorporateContacts\n"
+    "o 1ce056 1d 118 1ce11f 1ce14c 1ce079\nr b2753 4 0 13c\nc HH3.exe 763fbef\n";
+
+static hd_netcf *read_size(const char *text, size_t size, const hd_options *options) {
+    hd_netcf *doc = NULL;
+    hd_error err = { 0 };
+    if (hd_netcf_read(hd_in_memory(text, size), options, &doc, &err)) fail_msg("%s", err.message);
+    for (size_t i = 0; i < hd_netcf_domain_count(doc); i++)
+        assert_int_equal(hd_graph_validate(hd_netcf_get_domain(doc, i).graph, NULL), HD_OK);
+    if (hd_netcf_graph(doc)) assert_int_equal(hd_graph_validate(hd_netcf_graph(doc), NULL), HD_OK);
+    return doc;
+}
+static hd_netcf *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
+
+static void writes(const hd_netcf *doc, const char *text, size_t size) {
+    hd_buffer out = { 0 };
+    assert_int_equal(hd_netcf_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, text, size);
+    hd_buffer_free(&out);
+}
+
+static void keeps(const char *text) {
+    hd_netcf *doc = read_text(text);
+    writes(doc, text, strlen(text));
+    assert_int_equal(hd_netcf_warning_count(doc), 0);
+    hd_netcf_free(doc);
+}
+
+static void the_sample_has_these_values(void **state) {
+    (void)state;
+    hd_netcf *doc = read_text(sample);
+    hd_netcf_domain domain = hd_netcf_get_domain(doc, 0);
+    const hd_graph *g = hd_netcf_graph(doc);
+    hd_graph_summary s = hd_graph_summarize(g);
+    static const uint64_t ids[] = { 0x7c79f, 0x7cb42, 0x1ce004, 0x1ce056, 0x22c81e, 0x22c823 };
+    static const uint64_t sizes[] = { 100, 100, 24, 280, 36, 40 };
+    static const char *const types[] = { "System.RuntimeType", "System.RuntimeType", "System.NullReferenceException",
+                                         "<type 1d>", "<type 1b>", "<type 1b>" };
+    assert_int_equal(hd_netcf_domain_count(doc), 1);
+    assert_true(hd_str_equal(domain.name, hd_cstr("bubblecs.exe")));
+    assert_int_equal(domain.version, 2);
+    assert_int_equal(domain.begin_ms, 0x763f9d2);
+    assert_int_equal(domain.end_ms, 0x763fbef);
+    assert_ptr_equal(domain.graph, g);
+    assert_int_equal(s.objects, 6);
+    assert_int_equal(s.classes, 3);
+    assert_int_equal(s.roots, 3);
+    assert_int_equal(s.references, 8);
+    assert_int_equal(s.bytes, 580);
+    assert_int_equal(s.missing_references, 8);
+    assert_int_equal(s.missing_roots, 1);
+    assert_int_equal(s.missing_classes, 2);
+    assert_int_equal(s.missing_objects, 9);
+    for (uint32_t i = 0; i < 6; i++) {
+        hd_object o = hd_graph_object(g, i);
+        hd_class c = hd_graph_class(g, o.class_index);
+        assert_int_equal(o.id, ids[i]);
+        assert_int_equal(o.size, sizes[i]);
+        assert_true(hd_str_equal(c.name, hd_cstr(types[i])));
+        assert_true(hd_str_equal(c.scope, hd_cstr("bubblecs.exe")));
+        assert_int_equal(c.described, i < 3);
+        assert_int_equal(o.reference_count, i == 3 ? 8 : 0);
+    }
+    assert_int_equal(hd_graph_object(g, hd_graph_object(g, 3).references[7]).id, 0x1ce26d);
+    assert_int_equal(hd_graph_object(g, hd_graph_root(g, 0).object).id, 0x22c81b);
+    assert_int_equal(hd_graph_root(g, 1).object, 4);
+    assert_int_equal(hd_graph_root(g, 2).kind, HD_ROOT_COLLECTOR);
+    assert_int_equal(hd_graph_root(g, 2).container, HD_NONE);
+    writes(doc, sample, sizeof sample - 1);
+    hd_netcf_free(doc);
+
+    hd_dominators *d = NULL;
+    hd_dump *dump = NULL;
+    assert_int_equal(hd_read_memory(sample, sizeof sample - 1, NULL, &dump, NULL), HD_OK);
+    assert_int_equal(hd_dump_format(dump), HD_FORMAT_NETCF);
+    assert_string_equal(hd_format_name(hd_dump_format(dump)), "netcf");
+    assert_int_equal(hd_dump_heap_count(dump), 0);
+    assert_non_null(hd_dump_netcf(dump));
+    assert_int_equal(hd_graph_dominators(hd_dump_graph(dump), NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->bytes, 76);
+    assert_int_equal(d->reached, 3);
+    hd_dominators_free(d);
+    hd_dump_free(dump);
+}
+
+static void single_records_have_these_values(void **state) {
+    (void)state;
+    hd_netcf *doc = read_text(records);
+    const hd_graph *g = hd_netcf_graph(doc);
+    hd_root r = hd_graph_root(g, 0);
+    assert_int_equal(hd_graph_object(g, r.object).id, 0xb2753);
+    assert_int_equal(r.kind, HD_ROOT_STATIC);
+    assert_int_equal(hd_graph_class(g, r.container).id, 0x13c);
+    assert_int_equal(hd_graph_object(g, 0).reference_count, 3);
+    assert_int_equal(hd_graph_summarize(g).missing_classes, 2);
+    writes(doc, records, sizeof records - 1);
+    hd_netcf_free(doc);
+}
+
+static void all_spellings_are_kept(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "a 2 x 0\nc x 0\n",
+        "a 2 x 0\nc x 0",                                        /* no newline at the end */
+        "a 2 x 0\r\no 1 1 1\r\nc x 0\r\n",
+        "a 2 x 0\r\no 1 1 1\nc x 0\r\n",                         /* mixed */
+        "a 2 x 0\r\nc x 0\r",
+        "\xef\xbb\xbf" "a 2 x 0\nc x 0\n",
+        "a 2 A name  with spaces .exe 7F\nt AB List`1[[System.Int32, mscorlib, Version=2.0.0.0]]\n"
+        "t AC  leading and trailing \no 1 AB 1F AB\nc A name  with spaces .exe 7F\n",
+        "a 2 x 7f\no 00AB 1 1\no aD 1 1\no  ab0  1   1  2 \no 1 1 1 \no 0 1 1\nr 1  0 0\nr 1 1 0 \nc x 007F\n",
+        "a 2 x 7f\no 1 1 1 2 \no 2 1 1 \no 3 1 1\nc x 7f\n",      /* the space at the end is the custom */
+        "a 2 x 0\nc x 0\na 2 y 1\no 1 1 1\nc y 2\na 2 x 0\nt 1 t\nc x 0\n",
+        "a ffffffff x ffffffffffffffff\no ffffffffffffffff ffffffffffffffff fffffffffffffffe 123456789\n"
+        "t ffffffffffffffff t\nr ffffffffffffffff ffffffff ffffffff\nc x 0\n",
+        "a 2 x 0\nt 1 a\rb\r\nc x 0\n",
+        "a 2 x 0\nr 1 0 0\nr 1 1 1\nr 1 2 2\nr 1 3 3\nr 1 4 4 1\nr 1 5 7\nr 1 6 8\nt 1 late\nc x 0\n",
+        "a 2 0 0\nt 1 3\nr 5 0 0\nc 0 0\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) keeps(texts[i]);
+}
+
+static void sizes_may_be_decimal(void **state) {
+    (void)state;
+    static const char text[] = "a 2 x 0\no a 1 64\no b 1 4294967296 a\nc x 0\n";
+    hd_netcf *doc = read_size(text, sizeof text - 1, &(hd_options){ .netcf_decimal = true });
+    hd_error err;
+    assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 0).size, 64);
+    assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 1).size, 4294967296);
+    writes(doc, text, sizeof text - 1);
+    hd_netcf_free(doc);
+    static const char hex[] = "a 2 x 0\no a 1 6c\nc x 0\n";
+    assert_int_equal(hd_netcf_read(hd_in_memory(hex, sizeof hex - 1), &(hd_options){ .netcf_decimal = true }, &doc, &err),
+                     HD_MALFORMED);
+    assert_string_equal(err.message, "line 2, column 8: a size, a decimal number, expected, found 'c'");
+}
+
+static void flags_are_bits_and_weak_roots_hold_nothing(void **state) {
+    (void)state;
+    hd_netcf *doc = read_text("a 2 x 0\no 1 1 1\no 2 1 2\no 3 1 4\nr 1 3 2\nr 2 3 3\nr 3 3 5\nc x 0\n");
+    hd_total total;
+    uint8_t reached[3];
+    assert_int_equal(hd_graph_reach(hd_netcf_graph(doc), NULL, 0, NULL, reached, &total, NULL), HD_OK);
+    assert_memory_equal(reached, ((const uint8_t[]){ 0, 0, 1 }), 3);
+    assert_int_equal(total.bytes, 4);
+    assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).weak_roots, 2);
+    hd_netcf_free(doc);
+}
+
+static void domains_are_merged(void **state) {
+    (void)state;
+    static const char text[] = "a 2 one.exe 1\nt 1 S\no 10 1 8\no 11 1 8 10 20\nr 11 0 0\nc one.exe 2\n"
+                               "a 2 two.exe 3\nt 1 S\no 10 1 8\no 20 1 10 10\nr 20 0 0\nr 11 0 0\nc two.exe 4\n";
+    hd_netcf *doc = read_text(text);
+    const hd_graph *g = hd_netcf_graph(doc);
+    hd_graph_summary s = hd_graph_summarize(g);
+    assert_int_equal(hd_netcf_domain_count(doc), 2);
+    assert_int_equal(hd_graph_object_count(hd_netcf_get_domain(doc, 0).graph), 3); /* 20 is not its own */
+    assert_int_equal(s.objects, 3);
+    assert_int_equal(s.bytes, 8 + 8 + 16);
+    assert_int_equal(s.classes, 1);
+    assert_int_equal(s.missing_objects, 0);
+    assert_int_equal(s.roots, 2);
+    writes(doc, text, sizeof text - 1);
+    hd_netcf_free(doc);
+}
+
+/* What is wrong, where, and what lenient reading makes of it: its warnings, and what it writes. */
+static const struct { const char *text, *message, *lenient; uint64_t line, column, warnings; } bad[] = {
+    { "a 2 x 0\n", "line 2, column 1: the end record of the application domain expected", "a 2 x 0\nc x 0\n", 2, 1, 1 },
+    { "a 2 x 0\nt 1 T", "line 2, column 6: the end record of the application domain expected",
+      "a 2 x 0\nt 1 T\nc x 0", 2, 6, 1 },
+    { "a 2 x 0\na 2 y 0\nc y 0\n",
+      "line 2, column 1: the end record of the application domain before expected, found 'a 2 y 0'",
+      "a 2 x 0\nc x 0\na 2 y 0\nc y 0\n", 2, 1, 1 },
+    { "a 2 x 0\nc xx 1\n", "line 2, column 3: the name in the application domain record expected, found 'xx 1'",
+      "a 2 x 0\nc x 1\n", 2, 3, 1 },
+    { "c x 0\n", "line 1, column 1: an application domain record expected, found 'c x 0'", "", 1, 1, 1 },
+    { "a 2 x 0\nc x 0\no 1 1 1\n", "line 3, column 1: an application domain record expected, found 'o 1 1 1'",
+      "a 2 x 0\nc x 0\n", 3, 1, 1 },
+    { "a 2 x 0\nx 1\nc x 0\n", "line 2, column 1: a record: a, t, o, r or c expected, found 'x 1'",
+      "a 2 x 0\nc x 0\n", 2, 1, 1 },
+    { "a 2 x 0\n\nc x 0\n", "line 2, column 1: a record: a, t, o, r or c expected", "a 2 x 0\nc x 0\n", 2, 1, 1 },
+    { "a 2 x 0\no\nc x 0\n", "line 2, column 2: a space after the record's letter expected", "a 2 x 0\nc x 0\n", 2, 2, 1 },
+    { "a 2 x 0\no 1g 1 1\nc x 0\n",
+      "line 2, column 4: an object id, a hexadecimal number, expected, found 'g 1 1'", "a 2 x 0\nc x 0\n", 2, 4, 1 },
+    { "a 2 x 0\no 1 1\nc x 0\n", "line 2, column 6: a size, a hexadecimal number, expected", "a 2 x 0\nc x 0\n", 2, 6, 1 },
+    { "a 2 x 0\no 1 1 -1\nc x 0\n", "line 2, column 7: a size, a hexadecimal number, expected, found '-1'",
+      "a 2 x 0\nc x 0\n", 2, 7, 1 },
+    { "a 2 x 0\no 10000000000000000 1 1\nc x 0\n",
+      "line 2, column 3: a number of at most 64 bits expected, found '10000000000000000 1 1'", "a 2 x 0\nc x 0\n", 2, 3, 1 },
+    { "a 2 x 0\no 1 1 ffffffffffffffff0\nc x 0\n",
+      "line 2, column 7: a number of at most 64 bits expected, found 'ffffffffffffffff0'", "a 2 x 0\nc x 0\n", 2, 7, 1 },
+    { "a 2 x 0\no 1 1 1 2 3x 4\nc x 0\n",
+      "line 2, column 12: an object id, a hexadecimal number, expected, found 'x 4'", "a 2 x 0\nc x 0\n", 2, 12, 1 },
+    { "a 2 x 0\no 2 1 1\no 1 1 1\no  2 1 5\nc x 0\n",
+      "line 4, column 4: an object that was not described before expected, found '2'",
+      "a 2 x 0\no 2 1 1\no 1 1 1\nc x 0\n", 4, 4, 1 },
+    { "a 2 x 0\nt 1 A\nt 1 B\nc x 0\n",
+      "line 3, column 3: a type that was not described before expected, found '1 B'",
+      "a 2 x 0\nt 1 A\nc x 0\n", 3, 3, 1 },
+    { "a 2 x 0\nt 1\nc x 0\n", "line 2, column 4: the name of a type expected", "a 2 x 0\nc x 0\n", 2, 4, 1 },
+    { "a 2 x 0\nr 1 4 0\nc x 0\n", "line 2, column 8: the root container of a static root expected",
+      "a 2 x 0\nc x 0\n", 2, 8, 1 },
+    { "a 2 x 0\nr 1 3 0 5\nc x 0\n", "line 2, column 9: the end of the line expected, found '5'", "a 2 x 0\nc x 0\n", 2, 9, 1 },
+    { "a 2 x 0\nr 1 100000000 0\nc x 0\n",
+      "line 2, column 5: a number of at most 32 bits expected, found '100000000 0'", "a 2 x 0\nc x 0\n", 2, 5, 1 },
+    { "a 2 x\n", "line 1, column 6: a time stamp expected", "", 1, 6, 1 },
+    { "a 2\n", "line 1, column 4: the name of an application expected", "", 1, 4, 1 },
+    { "a 2 x y\n", "line 1, column 7: a time stamp, a hexadecimal number, expected, found 'y'", "", 1, 7, 1 },
+    { "a 2 x 0\no ffffffffffffffff 1 ffffffffffffffff\nc x 0\n",
+      "line 2, column 3: a size that does not take the sum past 2^64 expected, found 'ffffffffffffffff 1 "
+      "ffffffffffffffff'", "a 2 x 0\nc x 0\n", 2, 3, 1 },
+    { "\xef\xbb\xbf" "c x 0", "line 1, column 4: an application domain record expected, found 'c x 0'", "", 1, 4, 1 },
+    { "a 2 x 0\no 1 1 1\no 1 1 1\no 1 1 1\no 2 1 1\nt 1 x\nt 1 x\nc x 0\n", NULL,
+      "a 2 x 0\no 1 1 1\no 2 1 1\nt 1 x\nc x 0\n", 7, 3, 3 },
+};
+
+static void last_warning(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
+
+static void what_is_wrong_is_told(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hd_error err = { 0 }, warning = { 0 };
+        hd_netcf *doc = NULL;
+        hd_options lenient = { .lenient = true, .warning = last_warning, .user = &warning };
+        hd_status status = hd_netcf_read(hd_in_memory(bad[i].text, strlen(bad[i].text)), NULL, &doc, &err);
+        assert_true(status == HD_MALFORMED || status == HD_OVERFLOW);
+        assert_int_equal(err.status, status);
+        if (bad[i].message) {
+            assert_string_equal(err.message, bad[i].message);
+            assert_int_equal(err.line, bad[i].line);
+            assert_int_equal(err.column, bad[i].column);
+        }
+        doc = read_size(bad[i].text, strlen(bad[i].text), &lenient);
+        assert_int_equal(hd_netcf_warning_count(doc), bad[i].warnings);
+        assert_int_equal(warning.line, bad[i].line);
+        assert_int_equal(warning.column, bad[i].column);
+        writes(doc, bad[i].lenient, strlen(bad[i].lenient));
+        hd_netcf_free(doc);
+        if (*bad[i].lenient) keeps(bad[i].lenient);
+    }
+}
+
+static void nul_bytes_are_wrong(void **state) {
+    (void)state;
+    static const char *const where[] = { "a 2 x@y 0\nc x 0\n", "a 2 x 0\nt 1 ab@\nc x 0\n", "a 2 x 0\no 1@ 1 1\nc x 0\n",
+                                         "a 2 x 0\no 1 1 1 @\nc x 0\n", "a 2 x 0\n@\nc x 0\n" };
+    static const uint64_t line[] = { 1, 2, 2, 2, 2 }, column[] = { 6, 7, 4, 9, 1 };
+    for (int i = 0; i < 5; i++) {
+        char text[64];
+        hd_netcf *doc;
+        hd_error err;
+        size_t size = strlen(where[i]);
+        memcpy(text, where[i], size);
+        *(char *)memchr(text, '@', size) = 0;
+        assert_int_equal(hd_netcf_read(hd_in_memory(text, size), NULL, &doc, &err), HD_MALFORMED);
+        assert_int_equal(err.line, line[i]);
+        assert_int_equal(err.column, column[i]);
+        assert_int_equal(err.offset, (uint64_t)((char *)memchr(text, 0, size) - text));
+        hd_netcf_free(read_size(text, size, &(hd_options){ .lenient = true }));
+    }
+}
+
+/* Two gigabytes without a newline, never all in memory. */
+static void a_line_of_two_gigabytes(void **state) {
+    (void)state;
+    static const char text[] = "a 2 x 0\nt 1 yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\nc x 0\n";
+    char *block = malloc(1 << 20);
+    memset(block, 'y', 1 << 20);
+    memcpy(block, "a 2 x 0\nt 1 ", 12);
+    memcpy(block + (1 << 20) - 7, "\nc x 0\n", 7);
+    for (int lenient = 0; lenient < 2; lenient++) {
+        hd__reads r = { .data = block, .size = 1 << 20, .repeat = 2050, .from = 100, .until = (1 << 20) - 100 };
+        hd__faults f = { 0 };
+        hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
+        hd_netcf *doc = NULL;
+        hd_error err;
+        hd_status status = hd_netcf_read(hd__faults_in(&r), &o, &doc, &err);
+        assert_int_equal(status, lenient ? HD_OK : HD_MALFORMED);
+        if (lenient) {
+            assert_int_equal(hd_netcf_warning_count(doc), 1);
+            assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).classes, 0);
+        } else {
+            assert_int_equal(err.line, 2);
+            assert_int_equal(err.column, (1 << 28) + 1);
+            assert_int_equal(err.offset, 8 + (1 << 28));
+        }
+        assert_in_range(f.peak, 0, 3u << 28);
+        hd_netcf_free(doc);
+        assert_int_equal(f.live, 0);
+    }
+    free(block);
+    keeps(text);
+}
+
+static void records_come_one_by_one(void **state) {
+    (void)state;
+    for (size_t chunk = 1; chunk < 90; chunk += 4) {
+        hd__reads r = { .data = sample, .size = sizeof sample - 1, .chunk = chunk };
+        hd_netcf_reader *reader = NULL;
+        hd_netcf_record record;
+        char kinds[32] = "";
+        assert_int_equal(hd_netcf_open(hd__faults_in(&r), NULL, &reader, NULL), HD_OK);
+        for (size_t n = 0;; n++) {
+            assert_int_equal(hd_netcf_next(reader, &record, NULL), HD_OK);
+            kinds[n] = record.kind;
+            if (!record.kind) break;
+            assert_int_equal(record.line, n + 1);
+            assert_memory_equal(sample + record.offset, record.text.data, record.text.len);
+            if (n == 7) {
+                assert_int_equal(record.id, 0x1ce056);
+                assert_int_equal(record.type, 0x1d);
+                assert_int_equal(record.size, 0x118);
+                assert_int_equal(record.reference_count, 8);
+                assert_int_equal(record.references[7], 0x1ce26d);
+            }
+        }
+        assert_string_equal(kinds, "atotootorororc");
+        assert_int_equal(hd_netcf_next(reader, &record, NULL), HD_OK);
+        assert_int_equal(record.kind, 0);
+        hd_netcf_close(reader);
+    }
+}
+
+static void reading_may_fail(void **state) {
+    (void)state;
+    hd__reads r = { .data = sample, .size = sizeof sample - 1, .chunk = 50, .fail_at = 4 };
+    hd_netcf *doc = NULL;
+    hd_error err;
+    assert_int_equal(hd_netcf_read(hd__faults_in(&r), NULL, &doc, &err), HD_IO);
+    assert_int_equal(err.offset, 150);
+    assert_null(doc);
+    for (uint64_t at = 1; at < 3; at++) {
+        hd__write_faults w = { .fail_at = at };
+        doc = read_text(sample);
+        assert_int_equal(hd_netcf_write(doc, NULL, hd__faults_out(&w), &err), at == 1 ? HD_IO : HD_OK);
+        hd_netcf_free(doc);
+        hd__write_faults_free(&w);
+    }
+}
+
+/* A dump from the generator. */
+static void large_dumps_have_known_answers(void **state) {
+    (void)state;
+    for (int scattered = 0; scattered < 2; scattered++) {
+        dump_shape shape = { .trees = 30, .tree_size = 1093, .garbage = 5000, .types = 90, .missing = 100,
+                             .scattered = scattered, .seed = 1 };
+        dump_answers a;
+        dump_text text = dump_make(&shape, &a);
+        hd__reads r = { .data = text.data, .size = text.size, .chunk = 10007 };
+        hd_netcf *doc = read_size(text.data, text.size, NULL), *pieces = NULL;
+        const hd_graph *g = hd_netcf_graph(doc);
+        hd_graph_summary s = hd_graph_summarize(g);
+        hd_dominators *d = NULL;
+        assert_int_equal(s.objects, a.objects);
+        assert_int_equal(s.references, a.references);
+        assert_int_equal(s.roots, a.roots);
+        assert_int_equal(s.classes, 90);
+        assert_int_equal(s.bytes, a.bytes);
+        assert_int_equal(s.missing_references, 100);
+        assert_int_equal(s.missing_objects, 100);
+        assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+        assert_int_equal(d->bytes, a.live_bytes);
+        assert_int_equal(d->reached, a.live_objects + 100);
+        for (uint32_t tree = 0; tree < 30; tree++)
+            for (uint32_t k = 0; k < 1093; k++) {
+                uint32_t o = hd_graph_find(g, dump_id(&shape, tree * 1093 + k));
+                assert_int_equal(d->retained[o], dump_retained(&shape, tree, k));
+                assert_int_equal(d->parent[o], k ? hd_graph_find(g, dump_id(&shape, tree * 1093 + (k - 1) / 3)) : HD_NONE);
+            }
+        hd_dominators_free(d);
+        writes(doc, text.data, text.size);
+        hd_netcf_free(doc);
+        assert_int_equal(hd_netcf_read(hd__faults_in(&r), NULL, &pieces, NULL), HD_OK);
+        writes(pieces, text.data, text.size);
+        hd_netcf_free(pieces);
+        free(text.data);
+    }
+}
+
+/* Any graph becomes a dump that is read as that graph. */
+static void graphs_are_written(void **state) {
+    (void)state;
+    hd_graph *g = heap_like(500, 3);
+    hd_buffer a = { 0 }, b = { 0 };
+    hd_netcf_domain domain = { .name = hd_cstr("any heap\n"), .begin_ms = 5, .end_ms = 6 };
+    assert_int_equal(hd_netcf_write_graph(g, &domain, NULL, hd_out_memory(&a), NULL), HD_OK);
+    assert_memory_equal(a.data, "a 2 any heap? 5\nt 1 Class000\n", 29);
+    hd_netcf *doc = read_size((char *)a.data, a.size, NULL);
+    assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).bytes, hd_graph_summarize(g).bytes);
+    domain = hd_netcf_get_domain(doc, 0);
+    writes(doc, (char *)a.data, a.size);
+    assert_int_equal(hd_netcf_write_graph(hd_netcf_graph(doc), &domain, NULL, hd_out_memory(&b), NULL), HD_OK);
+    assert_int_equal(hd_graph_object_count(hd_netcf_graph(doc)), 500);
+    hd_netcf_free(doc);
+    hd_buffer_free(&a);
+    hd_buffer_free(&b);
+    hd_graph_free(g);
+}
+
+static const char faulty[] = "a 2 x 0\no 5 1 1 2 900000000 7\nt 1 T\no 2 2 100000000\no  7 1 1\nr 7 4 0 5\nr 9 0 0\n"
+                             "c x 0\na 2 y 0\no 5 1 1 2 900000000 7\nt 1 T\no 9 3 3\nc y 1\n";
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    hd__faults f = { 0 };
+    for (int lenient = 0; lenient < 2; lenient++) {
+        f.fail_at = 0;
+        HD__EACH_FAULT(f) {
+            hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
+            hd__reads r = { .data = faulty, .size = sizeof faulty - 1, .chunk = 31 };
+            hd_netcf *doc = NULL;
+            hd_error err = { 0 };
+            hd_status status = hd_netcf_read(hd__faults_in(&r), &o, &doc, &err);
+            assert_int_equal(err.status, status);
+            if (!status) writes(doc, faulty, sizeof faulty - 1);
+            else assert_int_equal(status, HD_OUT_OF_MEMORY);
+            hd_netcf_free(doc);
+            assert_null(f.misuse);
+            assert_int_equal(f.live, 0);
+        }
+    }
+    for (uint64_t limit = 1; limit < 60000; limit += 61) {
+        hd_options o = { .limits.max_memory = limit };
+        hd_netcf *doc = NULL;
+        hd_status status = hd_netcf_read(hd_in_memory(faulty, sizeof faulty - 1), &o, &doc, NULL);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        hd_netcf_free(doc);
+    }
+}
+
+/* Every prefix and every flipped bit: an error with its place, or a document that writes what it read. */
+static void try_both(const char *text, size_t size) {
+    for (int lenient = 0; lenient < 2; lenient++) {
+        hd_options o = { .lenient = lenient };
+        hd_netcf *doc = NULL;
+        hd_error err = { 0 };
+        hd_status status = hd_netcf_read(hd_in_memory(text, size), &o, &doc, &err);
+        if (status) {
+            assert_true(!lenient && (status == HD_MALFORMED || status == HD_OVERFLOW));
+            assert_in_range(err.line, 1, 30);
+            assert_in_range(err.column, 1, 100);
+            continue;
+        }
+        if (!lenient) writes(doc, text, size);
+        hd_netcf_free(doc);
+    }
+}
+
+static void prefixes_and_flipped_bits(void **state) {
+    (void)state;
+    static const char *const texts[] = { sample, records, faulty };
+    for (int t = 0; t < 3; t++) {
+        size_t size = strlen(texts[t]);
+        char *copy = malloc(size);
+        for (size_t n = 0; n <= size; n++) {
+            memcpy(copy, texts[t], size);
+            char *exact = malloc(n ? n : 1); /* so that reading past it shows */
+            memcpy(exact, texts[t], n);
+            try_both(exact, n);
+            free(exact);
+            for (int bit = 0; bit < 8 && n < size; bit++) {
+                copy[n] = (char)(texts[t][n] ^ 1 << bit);
+                try_both(copy, size);
+            }
+        }
+        free(copy);
+    }
+}
+
+static bool stop_at(void *user, uint64_t done, uint64_t total) {
+    assert_true(done <= total);
+    return (*(int *)user)-- > 0;
+}
+
+static void reading_and_writing_can_be_cancelled(void **state) {
+    (void)state;
+    hd_status status = HD_CANCELLED;
+    for (int calls = 0; status; calls++) {
+        int left = calls;
+        hd_options o = { .progress = stop_at, .user = &left };
+        hd_netcf *doc = NULL;
+        hd_buffer out = { 0 };
+        status = hd_netcf_read(hd_in_memory(sample, sizeof sample - 1), &o, &doc, NULL);
+        if (!status) status = hd_netcf_write(doc, &o, hd_out_memory(&out), NULL);
+        assert_true(status == HD_OK || status == HD_CANCELLED);
+        assert_in_range(calls, 0, 20);
+        hd_buffer_free(&out);
+        hd_netcf_free(doc);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sample_has_these_values),
+        cmocka_unit_test(single_records_have_these_values),
+        cmocka_unit_test(all_spellings_are_kept),
+        cmocka_unit_test(sizes_may_be_decimal),
+        cmocka_unit_test(flags_are_bits_and_weak_roots_hold_nothing),
+        cmocka_unit_test(domains_are_merged),
+        cmocka_unit_test(what_is_wrong_is_told),
+        cmocka_unit_test(nul_bytes_are_wrong),
+        cmocka_unit_test(a_line_of_two_gigabytes),
+        cmocka_unit_test(records_come_one_by_one),
+        cmocka_unit_test(reading_may_fail),
+        cmocka_unit_test(large_dumps_have_known_answers),
+        cmocka_unit_test(graphs_are_written),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(prefixes_and_flipped_bits),
+        cmocka_unit_test(reading_and_writing_can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
