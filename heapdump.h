@@ -7851,6 +7851,23 @@ HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
     return above.best;
 }
 
+/* Dominators from semidominators: up the tree so far to the first number that is no more. Each number has
+   a second ancestor further up (Myers' skew-binary jumps, by depth), so that a long way takes a logarithm of
+   steps. */
+static void hd__dom_nearest(hd__dom *d) {
+    hd__dom_link *link = d->link; /* from here on: up jumps, best is the depth */
+    link[0].up = link[0].best = 0;
+    for (uint32_t w = 1; w <= d->count; w++) {
+        uint32_t up = d->parent[w], semi = d->semi[w], jump, far;
+        while (up > semi) up = link[up].up > semi ? link[up].up : d->parent[up];
+        jump = link[up].up;
+        far = link[jump].up;
+        d->parent[w] = up;
+        link[w].up = link[up].best - link[jump].best == link[jump].best - link[far].best ? far : up;
+        link[w].best = link[up].best + 1;
+    }
+}
+
 static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     for (uint32_t w = d->count; w; w--) {
         uint32_t semi = d->semi[w], low = d->start[w - 1];
@@ -7863,11 +7880,7 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
         }
         d->semi[w] = d->link[w].best = semi;
     }
-    for (uint32_t w = 1; w <= d->count; w++) {
-        uint32_t up = d->parent[w];
-        while (up > d->semi[w]) up = d->parent[up];
-        d->parent[w] = up;
-    }
+    hd__dom_nearest(d);
     return HD_OK;
 }
 
