@@ -655,6 +655,29 @@ static void merging_takes_equal_objects_once(void **state) {
     for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
 }
 
+/* Each graph is within the bounds, both together are not. */
+static void merging_keeps_to_the_limits(void **state) {
+    (void)state;
+    hd_options o = { .limits.max_records = 4 };
+    for (int roots = 0; roots < 2; roots++) {
+        hd_graph *g[2], *m = NULL;
+        hd_error err = { 0 };
+        for (uint64_t i = 0; i < 2; i++) {
+            g[i] = hd_graph_create(NULL, NULL);
+            add_class(g[i], "A");
+            assert_int_equal(hd_graph_add_object(g[i], i, 1, 8), HD_OK);
+            for (uint64_t k = 0; k < 3; k++)
+                if (roots) assert_int_equal(hd_graph_add_root(g[i], 10 * i + k, &strong), HD_OK);
+                else assert_int_equal(hd_graph_add_references(g[i], &k, 1), HD_OK);
+            assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+        }
+        assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 2, &o, &m, &err), HD_LIMIT);
+        assert_int_equal(err.status, HD_LIMIT);
+        hd_graph_free(g[0]);
+        hd_graph_free(g[1]);
+    }
+}
+
 static void diff_goes_by_class(void **state) {
     (void)state;
     hd_graph *a = MAKE(5, , L(0)), *b = MAKE(3, , L(0));
@@ -848,6 +871,7 @@ int main(void) {
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(merging_takes_equal_objects_once),
+        cmocka_unit_test(merging_keeps_to_the_limits),
         cmocka_unit_test(diff_goes_by_class),
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),
