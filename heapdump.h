@@ -5210,6 +5210,9 @@ typedef struct hd__merge {
     uint32_t inverted;
     uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
     uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
+    /* Heaps of one program have most of their nodes and cells in one order: what follows the one found
+       last is tried first, which needs no hashing and stays where the processor has just been. */
+    uint32_t next_node, next_row;
     uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
 } hd__merge;
 
@@ -5237,11 +5240,18 @@ static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t 
     return HD_OK;
 }
 
-static hd_status hd__merge_child(const hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
+static hd_status hd__merge_child(hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
                                  hd_error *err) {
     hd_profile *p = x->into;
-    return hd__tree_child(&p->mem, &p->arena, &p->tree[x->to[a]], p->max_records, parent, name, x->copy, node,
-                          err);
+    hd__tree *t = &p->tree[x->to[a]];
+    uint32_t next = x->next_node;
+    if (next < hd__len(t->parent) && t->parent[next] == parent && hd_str_equal(t->names[next], name)) {
+        *node = next;
+    } else {
+        HD__TRY(hd__tree_child(&p->mem, &p->arena, t, p->max_records, parent, name, x->copy, node, err));
+    }
+    x->next_node = *node + 1;
+    return HD_OK;
 }
 
 /* The nodes of an axis that rows stand at or below, made where they are missing. */
@@ -5287,10 +5297,16 @@ static hd_status hd__merge_places(hd__merge *x, hd_error *err) {
         HD__TRY(hd__merge_progress(x, i, rows->count, err));
         for (uint32_t a = 0; a < rows->axis_count; a++)
             if (x->to[a] != HD_NONE) at[x->to[a]] = x->map[a][node[a]];
-        x->row[i] = hd__table_find(&p->cells, at);
-        if (x->row[i] != HD_NONE) continue;
-        x->row[i] = (uint32_t)hd__len(p->cells.bytes);
-        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+        x->row[i] = x->next_row;
+        if (x->next_row >= hd__len(p->cells.bytes) ||
+            memcmp(p->cells.node + (size_t)x->next_row * p->cells.axis_count, at,
+                   p->cells.axis_count * sizeof *at) != 0)
+            x->row[i] = hd__table_find(&p->cells, at);
+        if (x->row[i] == HD_NONE) {
+            x->row[i] = (uint32_t)hd__len(p->cells.bytes);
+            HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+        }
+        x->next_row = x->row[i] + 1;
     }
     return HD_OK;
 }
