@@ -7867,6 +7867,23 @@ HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
     return above.best;
 }
 
+/* Dominators from semidominators: up the tree so far to the first number that is no more. Each number has
+   a second ancestor further up (Myers' skew-binary jumps, by depth), so that a long way takes a logarithm of
+   steps. */
+static void hd__dom_nearest(hd__dom *d) {
+    hd__dom_link *link = d->link; /* from here on: up jumps, best is the depth */
+    link[0].up = link[0].best = 0;
+    for (uint32_t w = 1; w <= d->count; w++) {
+        uint32_t up = d->parent[w], semi = d->semi[w], jump, far;
+        while (up > semi) up = link[up].up > semi ? link[up].up : d->parent[up];
+        jump = link[up].up;
+        far = link[jump].up;
+        d->parent[w] = up;
+        link[w].up = link[up].best - link[jump].best == link[jump].best - link[far].best ? far : up;
+        link[w].best = link[up].best + 1;
+    }
+}
+
 static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     for (uint32_t w = d->count; w; w--) {
         uint32_t semi = d->semi[w], low = d->start[w - 1];
@@ -7879,11 +7896,7 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
         }
         d->semi[w] = d->link[w].best = semi;
     }
-    for (uint32_t w = 1; w <= d->count; w++) {
-        uint32_t up = d->parent[w];
-        while (up > d->semi[w]) up = d->parent[up];
-        d->parent[w] = up;
-    }
+    hd__dom_nearest(d);
     return HD_OK;
 }
 
@@ -8778,6 +8791,7 @@ static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
         size_t which = x->source_graph[n];
         hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
         to->first[n] = (uint32_t)hd__len(to->target.low);
+        if (o.reference_count > to->max_records - to->first[n]) return HD_LIMIT;
         if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
         for (uint32_t i = 0; i < o.reference_count; i++) {
             uint32_t target = hd__union_number(x, which, o.references[i]);
@@ -8798,6 +8812,7 @@ static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
             hd_root r = x->graphs[which]->roots[i];
             uint32_t object = r.object;
             uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
+            if (n >= x->to->max_records) return HD_LIMIT;
             if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
             r.object = hd__union_number(x, which, object);
             if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
@@ -14240,6 +14255,7 @@ typedef struct hd__netcf_in {
     hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
+    uint64_t graphs;             /* bytes that the closed domains' graphs take */
     struct { uint64_t id; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
@@ -14286,6 +14302,12 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
     return HD_OK;
 }
 
+/* What the document and its graphs leave of the memory allowed; at least a byte, 0 being no bound. */
+static uint64_t hd__netcf_rest(const hd__netcf_in *x) {
+    uint64_t rest = hd__mem_rest(&x->doc->mem).limit;
+    return rest > x->graphs ? rest - x->graphs : 1;
+}
+
 static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_netcf *doc = x->doc;
     hd__netcf_section s;
@@ -14294,7 +14316,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
     desc.limits = x->options.limits;
-    desc.limits.max_memory = hd__mem_rest(&doc->mem).limit;
+    desc.limits.max_memory = hd__netcf_rest(x);
     memset(&s, 0, sizeof s);
     s.line = record->line;
     s.domain.version = record->version;
@@ -14439,6 +14461,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
     s->closed = true;
     hd__trim(&x->doc->mem, s->kinds);
     status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
+    x->graphs += s->graph->mem.used;
     if (status && duplicate != HD_NONE) {
         uint64_t line = hd__netcf_line_of(s, duplicate), column = 3;
         uint64_t record = line - s->line;
@@ -14491,7 +14514,9 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
 }
 
 /* One graph of all domains. */
-static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
+static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
+    hd_netcf *doc = x->doc;
+    hd_options options = x->options;
     size_t n = hd__len(doc->sections);
     const hd_graph **graphs;
     hd_status status;
@@ -14499,7 +14524,8 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
     graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
     if (!graphs) return hd__no_memory(&doc->mem, err);
     for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
-    status = hd_graph_merge(graphs, n, options, &doc->merged, err);
+    options.limits.max_memory = hd__netcf_rest(x);
+    status = hd_graph_merge(graphs, n, &options, &doc->merged, err);
     hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
     return status;
 }
@@ -14532,8 +14558,8 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     hd_netcf_close(x->r);
     hd__index_free(&doc->mem, &x->types);
     hd__index_free(&doc->mem, &x->seen);
+    if (!status) status = hd__netcf_merge(x, err);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
-    if (!status) status = hd__netcf_merge(doc, options, err);
     if (status) hd_netcf_free(doc);
     else *out = doc;
     return status;

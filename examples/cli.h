@@ -20,9 +20,10 @@ typedef struct pattern {
 /* The options of all commands. */
 typedef struct arguments {
     hd_cutoff cutoff;
-    bool has_cutoff, json, strict, exact;
+    bool has_cutoff, json, strict, exact, decimal;
     const char *output;
     const char *dump, *allocator; /* which heaps */
+    double default_share;        /* of objects, where no cut-off is given */
     uint64_t pid;
     bool has_pid;
     const char *by;              /* the axis to look along */
@@ -55,7 +56,7 @@ static void complain(const char *file, const hd_error *err, const char *kind) {
     fprintf(stderr, "heapdump: %s: ", file);
     if (err->offset != HD_UNKNOWN) fprintf(stderr, "offset %llu: ", (unsigned long long)err->offset);
     fprintf(stderr, "%s%s", kind, err->message);
-    if (err->line > 1) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
+    if (err->line > 1 && !err->column) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
     fputc('\n', stderr);
 }
 
@@ -110,7 +111,8 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
 static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
-        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r
+        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r,
+        .netcf_decimal = a->decimal
     };
     hd_error err;
     hd_status status;

@@ -1,5 +1,5 @@
-/* What the tool does with objects that hold each other: classes, retained, path, object; and its part in
-   tree, info, diff and convert. */
+/* What the tool does with objects that hold each other: classes, retained, path; and its part in tree, info,
+   diff and convert. */
 #ifndef HEAPDUMP_GRAPHS_H
 #define HEAPDUMP_GRAPHS_H
 
@@ -80,7 +80,8 @@ static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) 
         return;
     }
     for (; u < 4 && size >= 1023.95; u++) size /= 1024;
-    fprintf(out, u ? "%*.1f %s" : "%*.0f %s", width - 1 - (int)strlen(units[u]), size, units[u]);
+    width -= 1 + (int)strlen(units[u]);
+    fprintf(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
 }
 
 static void put_share(FILE *out, uint64_t part, uint64_t whole) {
@@ -93,22 +94,28 @@ static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) 
     if (c.scope.len) hd_json_key(j, "scope"), hd_json_str(j, c.scope);
 }
 
-static void json_id(hd_json *j, const hd_graph *graph, uint32_t object) {
-    hd_json_key(j, "id"), hd_json_u64(j, hd_graph_object(graph, object).id);
-}
-
-/* Ids as the file spells them. */
+/* Ids as the file spells them, in text, in JSON, and for --id. */
 static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
 
 static void put_id(FILE *out, const objects *o, uint64_t id, int width) {
     fprintf(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
 }
 
+static void json_id(hd_json *j, const objects *o, uint32_t object) {
+    char text[24];
+    snprintf(text, sizeof text, ids_are_hex(o) ? "%llx" : "%llu",
+             (unsigned long long)hd_graph_object(o->graph, object).id);
+    json_text(j, "id", text);
+}
+
 /* The object an id means; HD_NONE, told, when there is none. */
 static uint32_t object_with(const objects *o, const char *text) {
     char *end;
-    uint64_t id = strtoull(text, &end, ids_are_hex(o) ? 16 : 0);
-    uint32_t object = end != text && !*end ? hd_graph_find(o->graph, id) : HD_NONE;
+    uint64_t id;
+    uint32_t object;
+    errno = 0;
+    id = strtoull(text, &end, ids_are_hex(o) ? 16 : 0);
+    object = isxdigit((unsigned char)*text) && !*end && !errno ? hd_graph_find(o->graph, id) : HD_NONE;
     if (object == HD_NONE) fprintf(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
     return object;
 }
@@ -117,7 +124,7 @@ static uint32_t object_with(const objects *o, const char *text) {
 static uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : 20, n = hd_graph_object_count(o->graph);
     if (most > n) most = n;
-    *top = needed(malloc((most + 1) * sizeof **top));
+    *top = needed(malloc(((size_t)most + 1) * sizeof **top));
     return hd_dominators_top(o->dominators, most, *top);
 }
 
@@ -206,19 +213,28 @@ static int classes(const arguments *a) { return each_graph(a, "files", true, cla
 
 /* retained -------------------------------------------------------------------------------------- */
 
-/* The class a name means; HD_NONE, told, when it is none. The first of several of one name. */
-static uint32_t class_named(const objects *o, const char *name) {
-    for (uint32_t c = 0; c < hd_graph_class_count(o->graph); c++)
-        if (hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(name))) return c;
-    fprintf(stderr, "heapdump: %s: no class is called '%s'\n", o->file, name);
-    return HD_NONE;
+/* Whether an object is of a class called so; several domains may have one each. */
+static bool is_named(const objects *o, uint32_t object, const char *name) {
+    uint32_t c = hd_graph_object(o->graph, object).class_index;
+    return hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(name));
+}
+
+static int no_class(const objects *o, const char *name) {
+    fprintf(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
+    return BAD_INPUT;
 }
 
 static int class_total(const arguments *a, const objects *o, hd_total *total) {
-    uint32_t c = class_named(o, a->class_name);
+    uint32_t count = hd_graph_object_count(o->graph), n = 0;
+    uint32_t *all = needed(malloc(((size_t)count + 1) * sizeof *all));
     hd_error err;
-    if (c == HD_NONE) return BAD_INPUT;
-    return hd_graph_class_retained(o->graph, c, NULL, total, &err) ? failed(o->file, &err) : DONE;
+    int status = DONE;
+    for (uint32_t i = 0; i < count; i++)
+        if (is_named(o, i, a->class_name)) all[n++] = i;
+    if (!n) status = no_class(o, a->class_name);
+    else if (hd_graph_retained(o->graph, all, n, NULL, total, &err)) status = failed(o->file, &err);
+    free(all);
+    return status;
 }
 
 static int retained_text(const arguments *a, const objects *o, FILE *out) {
@@ -263,7 +279,7 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
         hd_object object = hd_graph_object(o->graph, top[i]);
         hd_json_newline(j);
         hd_json_object(j);
-        json_id(j, o->graph, top[i]);
+        json_id(j, o, top[i]);
         json_class(j, o->graph, object.class_index);
         hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[top[i]]);
         hd_json_key(j, "bytes"), hd_json_u64(j, object.size);
@@ -282,15 +298,13 @@ static int retained(const arguments *a) {
 
 /* What is asked about: the object of the id, else the largest of the class. */
 static uint32_t asked(const arguments *a, const objects *o) {
-    uint32_t c, best = HD_NONE;
+    uint32_t best = HD_NONE;
     if (a->id) return object_with(o, a->id);
-    c = class_named(o, a->class_name);
-    for (uint32_t i = 0; c != HD_NONE && i < hd_graph_object_count(o->graph); i++)
-        if (hd_graph_object(o->graph, i).class_index == c &&
+    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++)
+        if (is_named(o, i, a->class_name) &&
             (best == HD_NONE || o->dominators->retained[i] > o->dominators->retained[best]))
             best = i;
-    if (c != HD_NONE && best == HD_NONE)
-        fprintf(stderr, "heapdump: %s: no object is of class '%s'\n", o->file, a->class_name);
+    if (best == HD_NONE) no_class(o, a->class_name);
     return best;
 }
 
@@ -348,7 +362,7 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
     hd_paths *paths;
     uint32_t object;
     if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
-    json_id(j, o->graph, object);
+    json_id(j, o, object);
     hd_json_key(j, "paths"), hd_json_array(j);
     for (uint32_t p = 0; p < paths->count; p++) {
         const hd_path *path = &paths->paths[p];
@@ -360,7 +374,7 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
         for (uint32_t i = 0; i < path->length; i++) {
             hd_str field = field_of(o, path, i);
             hd_json_object(j);
-            json_id(j, o->graph, path->objects[i]);
+            json_id(j, o, path->objects[i]);
             json_class(j, o->graph, hd_graph_object(o->graph, path->objects[i]).class_index);
             hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[path->objects[i]]);
             if (i + 1 < path->length) hd_json_key(j, "reference"), hd_json_u64(j, path->references[i]);
@@ -409,6 +423,22 @@ static void graph_info_json(hd_json *j, const hd_graph *graph) {
     hd_json_end(j);
 }
 
+static void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
+    hd_json_key(j, "domains"), hd_json_array(j);
+    for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
+        hd_netcf_domain d = hd_netcf_get_domain(netcf, i);
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_str(j, d.name);
+        hd_json_key(j, "version"), hd_json_u64(j, d.version);
+        hd_json_key(j, "begin_ms"), hd_json_u64(j, d.begin_ms);
+        hd_json_key(j, "end_ms"), hd_json_u64(j, d.end_ms);
+        graph_info_json(j, d.graph);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
 /* The domains of a .NET dump, each on its own. */
 static void netcf_info(FILE *out, const hd_netcf *netcf) {
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
@@ -428,7 +458,7 @@ static int graph_heap(const arguments *a, const char *file, const hd_graph *grap
     hd_error err;
     hd_status status;
     if (dominate(file, graph, &dominators)) return BAD_INPUT;
-    if (!a->has_cutoff) options.cutoff.min_share = 0.01;
+    if (!a->has_cutoff) options.cutoff.min_share = a->default_share;
     status = hd_dominator_tree(graph, dominators, &options, &breakdown, &err);
     hd_dominators_free(dominators);
     if (status) return failed(file, &err);
@@ -464,6 +494,13 @@ static void diff_class_json(hd_json *j, const hd_class_change *c) {
     hd_json_key(j, "objects_before"), hd_json_u64(j, c->objects[0]);
     hd_json_key(j, "objects_after"), hd_json_u64(j, c->objects[1]);
     hd_json_end(j);
+}
+
+/* Whether what a diff of classes does not know was asked for. */
+static bool classes_cut(const arguments *a) {
+    const hd_cutoff *c = &a->cutoff;
+    return c->min_bytes || c->min_share > 0 || c->min_parent_share > 0 || c->max_entries ||
+           c->max_output_bytes;
 }
 
 /* Class by class; what did not change is left out. */

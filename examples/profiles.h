@@ -377,7 +377,7 @@ static int diff(const arguments *a) {
     }
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
-        status = diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
+        status = classes_cut(a) ? usage("of classes, --top alone leaves some out") : diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
     } else {
         fprintf(stderr, "heapdump: objects are compared with those of another file\n");
         status = BAD_INPUT;
@@ -719,6 +719,7 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
     json_text(j, "format", hd_format_name(hd_dump_format(dump)));
     hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
     if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
+    if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);
