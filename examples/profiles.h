@@ -321,7 +321,12 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *paired = needed(calloc(y->count, 1)), any = false;
     bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
-    int status = bad ? BAD_INPUT : DONE;
+    int status;
+    if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
+        fprintf(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
+        bad = true;
+    }
+    status = bad ? BAD_INPUT : DONE;
     for (size_t i = 0; i <= x->count && !bad; i++) /* then what is new */
         for (size_t k = 0; k <= y->count; k++) {
             if (i < x->count && !in_x[i]) break;

@@ -51,6 +51,7 @@ check "diff with a dump that is not there, on one side" 1 "$(status "$tool" diff
 trace 3 other 0x1 1 2 3 > c.json
 check "a process without a partner is gone, or new" "350 0,0 6" \
   "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
+check "diff of one dump" "1 heapdump: a.json: one dump, and none to compare it with" "$(status "$tool" diff a.json) $(cat err)"
 check "diff of three" 2 "$(status "$tool" diff a.json b.json c.json)"
 
 "$tool" merge -o m.json a.json b.json c.json 2> err
