@@ -1239,9 +1239,9 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
 /* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
-   types are above all that the trace has, so that nothing in it gets another meaning. An array that a
-   crashed writer left open is closed. What the trace has of a process already makes a difference to the
-   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   types are above all that its events define or use, so that nothing in it gets another meaning. An array
+   that a crashed writer left open is closed. What the trace has of a process already makes a difference to
+   the trace viewer alone, which takes the first list of type names only: dumps of such a process are better
    added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
    bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
    traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
@@ -10652,8 +10652,13 @@ static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order
     return HD_OK;
 }
 
+static uint64_t hd__writer_hash(const hd_chrome_writer *w, uint64_t pid) {
+    return hd__hash_u64(w->names.seed, pid);
+}
+
 static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
-    return hd__hash_u64(0, ((const hd_chrome_writer *)owner)->processes[i].pid);
+    const hd_chrome_writer *w = (const hd_chrome_writer *)owner;
+    return hd__writer_hash(w, w->processes[i].pid);
 }
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
@@ -10685,7 +10690,7 @@ static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) 
 static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&w->index, hd__hash_u64(0, pid), &probe)) != HD_NONE)
+    while ((i = hd__index_next(&w->index, hd__writer_hash(w, pid), &probe)) != HD_NONE)
         if (w->processes[i].pid == pid) return &w->processes[i];
     return NULL;
 }
@@ -10700,7 +10705,7 @@ static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__wr
     memset(&fresh, 0, sizeof fresh);
     fresh.pid = pid;
     if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
-    if (!hd__index_add(&w->mem, &w->index, hd__hash_u64(0, pid), (uint32_t)n, hd__writer_rehash, w))
+    if (!hd__index_add(&w->mem, &w->index, hd__writer_hash(w, pid), (uint32_t)n, hd__writer_rehash, w))
         return hd__no_memory(&w->mem, err);
     *process = &w->processes[n];
     return hd__writer_process_init(w, *process, err);
@@ -11289,7 +11294,7 @@ typedef struct hd__chrome_in {
     hd_dump *dump;
     const hd_options *options;
     hd_error *err;
-    uint64_t max_records, events;
+    uint64_t max_records, events, seed;
     hd__event event;             /* the one being read */
     bool in_event;
     hd__item *items;             /* stb_ds arrays */
@@ -12080,12 +12085,15 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static uint64_t hd__process_hash(const hd__chrome_in *x, uint64_t pid) { return hd__hash_u64(x->seed, pid); }
+
 static uint64_t hd__process_rehash(const void *owner, uint32_t i) {
-    return hd__hash_u64(0, ((const hd__chrome_in *)owner)->processes[i].pid);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    return hd__process_hash(x, x->processes[i].pid);
 }
 
 static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint32_t *number) {
-    uint64_t hash = hd__hash_u64(0, pid);
+    uint64_t hash = hd__process_hash(x, pid);
     size_t probe = 0;
     hd__chrome_process_info process;
     while ((*number = hd__index_next(&x->process_index, hash, &probe)) != HD_NONE)
@@ -12099,15 +12107,19 @@ static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint3
     return HD_OK;
 }
 
+static uint64_t hd__dump_hash(const hd__chrome_in *x, uint32_t process, uint32_t id) {
+    return hd__hash_u64(x->seed, (uint64_t)process << 32 | id);
+}
+
 static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
-    const hd__chrome_dump_info *d = &((const hd__chrome_in *)owner)->dumps[i];
-    return hd__hash_u64(d->process, d->id);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
 /* The dump of that id in a process; its time is that of its first event. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
-    uint64_t hash = hd__hash_u64(process, event->id);
+    uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
@@ -12270,17 +12282,18 @@ static hd_status hd__chrome_root(hd__chrome_in *x) {
 
 /* Building: dictionaries to trees, entries to rows. ------------------------------------------- */
 
-static uint64_t hd__item_hash(uint32_t process, uint32_t dictionary, uint32_t id) {
-    return hd__hash_u64(hd__hash_u64(process, dictionary), id);
+static uint64_t hd__item_hash(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+    return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
 }
 
 static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
-    const hd__item *item = &((const hd__chrome_in *)owner)->items[i];
-    return hd__item_hash(item->process, item->dictionary, item->id);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__item *item = &x->items[i];
+    return hd__item_hash(x, item->process, item->dictionary, item->id);
 }
 
 static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
-    uint64_t hash = hd__item_hash(process, dictionary, id);
+    uint64_t hash = hd__item_hash(x, process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
@@ -12314,8 +12327,8 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
         hd__digits_text a, b, c;
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
-                               hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash,
-                               x))
+                               hd__item_hash(x, item->process, item->dictionary, item->id), i,
+                               hd__item_rehash, x))
                 return hd__in_no_memory(x);
             continue;
         }
@@ -12922,7 +12935,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.err = err;
     x.max_records = hd__records(options ? &options->limits : NULL);
     x.seen.axis_count = x.rows.axis_count = 2;
-    x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
+    x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
     x.pull.r.packed = packed;
@@ -13068,6 +13081,28 @@ static void hd__add_map(hd__add *a, hd__token token) {
     }
 }
 
+/* Heaps of either format: ids that they use are taken too, wherever they are defined, if at all. */
+static void hd__add_uses(hd__add *a, hd__token token) {
+    hd__pull *p = &a->pull;
+    uint32_t depth = p->depth;
+    bool is_id = false;
+    uint64_t id;
+    hd_str s;
+    if (token != HD__T_OBJECT) {
+        hd__pull_skip(p, token);
+        return;
+    }
+    while ((token = hd__pull_next(p)) != HD__T_ERROR && (token != HD__T_CLOSE || p->depth >= depth)) {
+        if (token == HD__T_KEY) {
+            if (!hd__pull_key(p, &s)) return;
+            is_id = hd__is(s, "bt") || hd__is(s, "type") || hd__is(s, "nodes") || hd__is(s, "types");
+        } else if (token == HD__T_STRING || token == HD__T_NUMBER) {
+            if (!is_id) hd__pull_skip(p, token);
+            else if (hd__add_number(a, token, &id)) hd__add_taken(a, id);
+        }
+    }
+}
+
 /* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
 static void hd__add_args(hd__add *a) {
     static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
@@ -13085,6 +13120,8 @@ static void hd__add_args(hd__add *a) {
             level++;
         } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
             hd__add_dictionary(a, token);
+        } else if (level && hd__is(key, level == 1 ? "heaps" : "allocators")) {
+            hd__add_uses(a, token);
         } else {
             hd__pull_skip(&a->pull, token);
         }

@@ -120,6 +120,13 @@ static void json_error(hd_json *j, const char *key, double variance) {
     if (variance > 0) hd_json_key(j, key), hd_json_u64(j, hd_standard_error(variance));
 }
 
+/* The axis to look along in a heap: of an inverted breakdown no other is left. */
+static uint32_t axis_in(const arguments *a, const hd_heap *heap) {
+    bool alone = heap->breakdown ? heap->breakdown->entries.axis_count == 1
+                                 : hd_profile_axis_count(heap->profile) == 1;
+    return alone ? 0 : axis_of(a);
+}
+
 static hd_tree_options tree_options(const arguments *a) {
     hd_tree_options options = {
         .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route, .units = !a->exact
@@ -144,6 +151,7 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
 
 static hd_status tree_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_tree_options options = tree_options(a);
+    options.first_axis = axis_in(a, heap);
     return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out);
 }
 
@@ -164,7 +172,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 
 static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_top_options options = {
-        .axis = axis_of(a), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
+        .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
         .units = !a->exact
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
@@ -281,6 +289,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
     hd_status status;
     absent.breakdown = NULL;
     absent.profile = none;
+    if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;
     if (!before) before = &absent;
     if (!after) after = &absent;
     err.message[0] = 0;
@@ -299,13 +308,21 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
     return status ? BAD_INPUT : DONE;
 }
 
+/* Marks the heaps of the dump to compare; an id that none has is an error. */
+static int pick(const chosen *c, const char *id, bool last, bool *picked) {
+    bool any = false;
+    for (size_t i = 0; i < c->count; i++) any |= picked[i] = is_picked(c, i, id, last);
+    if (any) return DONE;
+    fprintf(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
+    return BAD_INPUT;
+}
+
 static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *paired = needed(calloc(y->count, 1)), any = false;
-    int status = DONE;
-    for (size_t i = 0; i < x->count; i++) in_x[i] = is_picked(x, i, a->before, x != y);
-    for (size_t k = 0; k < y->count; k++) in_y[k] = is_picked(y, k, a->after, true);
-    for (size_t i = 0; i <= x->count; i++)      /* then what is new */
+    bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
+    int status = bad ? BAD_INPUT : DONE;
+    for (size_t i = 0; i <= x->count && !bad; i++) /* then what is new */
         for (size_t k = 0; k <= y->count; k++) {
             if (i < x->count && !in_x[i]) break;
             if (k < y->count && (!in_y[k] || paired[k] ||
@@ -319,10 +336,6 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
                 status = BAD_INPUT;
             if (i < x->count) break;
         }
-    if (!any) {
-        fprintf(stderr, "heapdump: no heap is of dump %s\n", a->before ? a->before : a->after);
-        status = BAD_INPUT;
-    }
     free(in_x), free(in_y), free(paired);
     return status;
 }
@@ -489,34 +502,71 @@ static int convert(const arguments *a) {
     return status;
 }
 
-/* The heaps of one allocator, added up so far. */
+/* The heaps of one allocator, added up so far: all profiles in one, breakdowns by twos, these by twos and
+   so on, as the next sum takes as long as what it adds up. Labels are kept apart: those of the heaps go with
+   their files. */
+enum { PARTS = 33 };
+
 typedef struct merged {
-    hd_heap heap;
+    hd_heap part[PARTS];         /* the profiles, then 2^i breakdowns; neither set: none */
     char *allocator, *process;   /* process: NULL when they are several */
+    uint64_t sample_bytes;
     size_t count;
 } merged;
 
+static hd_status merge_profile(merged *m, const hd_heap *heap, hd_error *err) {
+    if (!m->part->profile) return hd_merge(heap, 1, NULL, m->part, err);
+    return hd_profile_merge((hd_profile *)(uintptr_t)m->part->profile, heap->profile, err);
+}
+
+static hd_status merge_breakdown(merged *m, const hd_heap *heap, hd_error *err) {
+    hd_heap both[2], sum, *part = m->part + 1;
+    hd_status status = hd_merge(heap, 1, NULL, &sum, err);
+    for (; !status && part->breakdown; part++) {
+        both[0] = *part;
+        both[1] = sum;
+        status = hd_merge(both, 2, NULL, &sum, err);
+        hd_heap_release(&both[1]);
+        if (!status) hd_heap_release(part), memset(part, 0, sizeof *part);
+    }
+    if (!status) *part = sum;
+    return status;
+}
+
 static hd_status merge_heap(merged *m, const hd_heap *heap, hd_error *err) {
-    hd_heap both[2], sum;
-    hd_status status;
+    hd_heap plain = { .profile = heap->profile, .breakdown = heap->breakdown };
     if (m->count++ == 0) {
         m->allocator = heap->allocator ? needed(strdup(heap->allocator)) : NULL;
         m->process = heap->process ? needed(strdup(heap->process)) : NULL;
-        status = hd_merge(heap, 1, NULL, &m->heap, err);
-    } else if (heap->profile && m->heap.profile) {
-        status = hd_profile_merge((hd_profile *)(uintptr_t)m->heap.profile, heap->profile, err);
-    } else {
-        both[0] = m->heap;
-        both[1] = *heap;
-        status = hd_merge(both, 2, NULL, &sum, err);
-        if (!status) {
-            hd_heap_release(&m->heap);
-            m->heap = sum;
-        }
     }
     if (m->process && !same_text(m->process, heap->process)) free(m->process), m->process = NULL;
-    if (heap->sample_bytes > m->heap.sample_bytes) m->heap.sample_bytes = heap->sample_bytes;
-    return status;
+    if (heap->sample_bytes > m->sample_bytes) m->sample_bytes = heap->sample_bytes;
+    return heap->profile ? merge_profile(m, &plain, err) : merge_breakdown(m, &plain, err);
+}
+
+/* The whole, in the first part. */
+static hd_status merge_end(merged *m, hd_error *err) {
+    hd_heap sum, parts[PARTS];
+    hd_status status;
+    size_t n = 0;
+    for (int i = 0; i < PARTS; i++)
+        if (m->part[i].profile || m->part[i].breakdown) parts[n++] = m->part[i];
+    if (n == 1 && m->part->profile) return hd_profile_sort((hd_profile *)(uintptr_t)m->part->profile, err);
+    status = hd_merge(parts, n, NULL, &sum, err);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) hd_heap_release(&parts[i]);
+    memset(m->part, 0, sizeof m->part);
+    *m->part = sum;
+    return HD_OK;
+}
+
+static void merged_free(merged *groups, size_t n) {
+    for (size_t g = 0; g < n; g++) {
+        for (int i = 0; i < PARTS; i++) hd_heap_release(&groups[g].part[i]);
+        free(groups[g].allocator);
+        free(groups[g].process);
+    }
+    free(groups);
 }
 
 static int merge_chosen(const arguments *a, const chosen *c, merged **groups, size_t *n) {
@@ -553,26 +603,20 @@ static int merge(const arguments *a) {
     heaps = needed(calloc(n + 1, sizeof *heaps));
     for (size_t g = 0; g < n && !status; g++) {
         hd_heap *heap = &heaps[g];
-        *heap = groups[g].heap;
-        heap->pid = 0;
-        heap->time_us = 0;
-        heap->dump = NULL;
-        heap->allocator = groups[g].allocator;
-        heap->process = groups[g].process;
-        if (heap->profile && hd_profile_sort((hd_profile *)(uintptr_t)heap->profile, &err)) {
+        if (merge_end(&groups[g], &err)) {
             fprintf(stderr, "heapdump: %s\n", err.message);
             status = BAD_INPUT;
+            break;
         }
+        *heap = *groups[g].part;
+        heap->sample_bytes = groups[g].sample_bytes;
+        heap->allocator = groups[g].allocator;
+        heap->process = groups[g].process;
         fprintf(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
                 groups[g].count, groups[g].count == 1 ? "" : "s");
     }
     if (!status) status = write_condensed(a, heaps, n);
-    for (size_t g = 0; g < n; g++) {
-        hd_heap_release(&groups[g].heap);
-        free(groups[g].allocator);
-        free(groups[g].process);
-    }
-    free(groups);
+    merged_free(groups, n);
     free(heaps);
     return status;
 }
