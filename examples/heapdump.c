@@ -212,8 +212,8 @@ static const command commands[] = {
       "  --stats                tell what the recording itself cost\n", "--min-share 0.0001", false, false },
     { "tree", tree, "o json by every-route exact", "tree [OPTIONS] FILE...",
       "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
-      "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what retains\n"
-      "what, class by class, and how many objects that is.\n\n"
+      "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
+      "retains what, class by class, and how many objects that is.\n\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
       "  --every-route          break every entry down both ways\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
