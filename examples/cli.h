@@ -111,8 +111,8 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
 static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
-        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r,
-        .netcf_decimal = a->decimal
+        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
+        .user = &r, .netcf_decimal = a->decimal
     };
     hd_error err;
     hd_status status;

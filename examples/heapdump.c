@@ -212,8 +212,8 @@ static const command commands[] = {
       "  --stats                tell what the recording itself cost\n", "--min-share 0.0001", false, false },
     { "tree", tree, "o json by every-route exact", "tree [OPTIONS] FILE...",
       "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
-      "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what retains what,\n"
-      "class by class, and how many objects that is.\n\n"
+      "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
+      "retains what, class by class, and how many objects that is.\n\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
       "  --every-route          break every entry down both ways\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
@@ -244,8 +244,8 @@ static const command commands[] = {
       "  --to FORMAT            chrome, or heaps_v2 with all of it [chrome]\n"
       "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
-      "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references, roots,\n"
-      "and what of these no record describes.\n\n"
+      "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
+      "roots, and what of these no record describes.\n\n"
       "  --all                  every attribute of every allocator\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
     { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
@@ -259,7 +259,8 @@ static const command commands[] = {
       "  --class NAME           instead, what all objects of a class retain together\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
-    { "path", path, "o json exact id class paths strict decimal", "path (--id ID | --class NAME) [OPTIONS] FILE",
+    { "path", path, "o json exact id class paths strict decimal",
+      "path (--id ID | --class NAME) [OPTIONS] FILE",
       "Tells why an object is alive: a shortest way to it from a root that is not weak.\n\n"
       "  --id ID                the object, as retained lists it\n"
       "  --class NAME           the object of that class that retains the most\n"

@@ -382,7 +382,8 @@ static int diff(const arguments *a) {
     }
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
-        status = classes_cut(a) ? usage("of classes, --top alone leaves some out") : diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
+        status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
+                                : diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
     } else {
         fprintf(stderr, "heapdump: objects are compared with those of another file\n");
         status = BAD_INPUT;
