@@ -81,7 +81,7 @@ THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 
 plain_flags := -O2
-asan_flags := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan_flags := -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
 test-deps:
