@@ -10399,7 +10399,7 @@ enum {
 
 typedef struct hd__dart_window {
     const uint8_t *end, *bad;    /* bad: the place it is about */
-    uint64_t want;
+    uint64_t want, left;
     uint32_t why;
     bool odd;                    /* a number has more bytes than it needs */
 } hd__dart_window;
@@ -10462,7 +10462,10 @@ HD__INLINE const uint8_t *hd__uleb(hd__dart_window *w, const uint8_t *p, uint64_
 /* `count` units of bytes behind p, the place of the number that told so being `at`. */
 static const uint8_t *hd__dart_bytes(hd__dart_window *w, const uint8_t *at, const uint8_t *p, uint64_t count,
                                      unsigned unit, hd_str *bytes) {
-    if (count > (uint64_t)(w->end - p) / unit) return hd__dart_stop(w, at, HD__DART_BYTES, count);
+    if (count > (uint64_t)(w->end - p) / unit) {
+        w->left = (uint64_t)(w->end - p);
+        return hd__dart_stop(w, at, HD__DART_BYTES, count);
+    }
     bytes->data = (const char *)p;
     bytes->len = (size_t)count * unit;
     return p + bytes->len;
@@ -10720,13 +10723,12 @@ HD__NOINLINE static hd_status hd__dart_bad(hd_dart_reader *r, hd_status status, 
 /* The same for what stopped a parser. */
 HD__NOINLINE static hd_status hd__dart_stopped(hd_dart_reader *r) {
     const hd__dart_window *w = &r->w;
-    uint64_t left = (uint64_t)(w->end - w->bad);
     switch (w->why) {
     case HD__DART_LONG:
         return hd__dart_bad(r, HD_MALFORMED, w->bad, "a number of at most ten bytes and 64 bits expected");
     case HD__DART_BYTES:
         return hd__dart_bad(r, HD_MALFORMED, w->bad, "a string of %u units announced where %u bytes are left",
-                            w->want, left);
+                            w->want, w->left);
     case HD__DART_TAG:
         return hd__dart_bad(r, HD_MALFORMED, w->bad, "data of tag 0 to 8 expected, found tag %u", w->want);
     case HD__DART_RANGE:
@@ -10763,7 +10765,6 @@ HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_d
         r->w.odd = false;
         p = parse(r, r->at, record);
         if (HD__LIKELY(p != NULL)) {
-            record->offset = hd__dart_offset(r, r->at);
             r->from = r->at;
             r->at = p;
             return HD_OK;
@@ -10838,7 +10839,7 @@ static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p,
 static hd_status hd__dart_counts(hd_dart_reader *r) {
     hd_dart_record record;
     HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, &record));
-    r->counts_at = record.offset;
+    r->counts_at = hd__dart_offset(r, r->from);
     return hd__dart_count(r, r->mark, "objects", r->header.object_count, 4);
 }
 
@@ -11067,6 +11068,7 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
 /* One step; lenient, what cannot be repaired is the end. */
 static hd_status hd__dart_try(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
     record->kind = 0;
+    record->offset = hd__dart_offset(r, r->at);
     if (HD__LIKELY(!hd__dart_step(r, record))) return HD_OK;
     HD__TRY(hd__dart_complain(r, err));
     record->kind = 0;
@@ -11386,7 +11388,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
         (g->described && !hd__push(m, g->roots, root)) || !hd__graph_sort_lists(g) || !hd__graph_close(g) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
-    while (doc->header.has_identity && hd__len(doc->identity.low) < g->described)
+    while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
     if (x->r->warnings) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
     hd__trim(m, doc->front);
@@ -11442,9 +11444,9 @@ HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart
         x.most = x.g->max_records;
         status = hd__dart_run(&x, err);
         if (!status) {
-            hd__dart_set_header(&x);
             status = hd__dart_seal(&x);
             if (status) *err = x.r->error;
+            else hd__dart_set_header(&x);
         }
         doc->warnings = x.r->warnings;
     }
