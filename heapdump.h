@@ -4923,7 +4923,7 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
     o.size = hd__graph_size(g, object);
     o.class_index = g->class_of[object];
     o.reference_count = g->first[object + 1] - g->first[object];
-    o.references = g->target.low + g->first[object];
+    o.references = o.reference_count ? g->target.low + g->first[object] : NULL;
     return o;
 }
 
@@ -10543,6 +10543,11 @@ static hd__dart_window hd__dart_whole(const uint8_t *end) {
     return w;
 }
 
+/* The same of an stb_ds array. */
+static hd__dart_window hd__dart_all(const uint8_t *array) {
+    return hd__dart_whole(array ? array + hd__len(array) : NULL);
+}
+
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class *from, hd_dart_field *field) {
     const uint8_t *p = (const uint8_t *)from->fields.data, *next;
     hd__dart_window w;
@@ -10641,11 +10646,9 @@ HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart
     if (options) r->options = *options;
     r->in = in;
     r->header.name = hd_cstr("");
-    if (!in.read) {
-        r->start = r->at = in.data;
-        r->w.end = in.data + in.size;
-        r->ended = true;
-    }
+    r->start = r->at = r->from = in.read ? (const uint8_t *)"" : in.data;
+    r->w.end = in.read ? r->at : in.data + in.size;
+    r->ended = !in.read;
     r->block = (uint32_t *)hd__arena_take(&r->mem, &r->arena, HD__DART_BLOCK, sizeof *r->block);
     if (r->block) {
         *out = r;
@@ -11411,7 +11414,7 @@ static void hd__dart_set_header(hd__dart_in *x) {
     if (x->r->warnings && (h->reference_count < references || x->r->cut)) h->reference_count = references;
     h->name = hd_cstr("");
     if (doc->front) {
-        hd__dart_window w = hd__dart_whole(doc->front + hd__len(doc->front));
+        hd__dart_window w = hd__dart_all(doc->front);
         uint64_t flags;
         hd__dart_str(&w, hd__uleb(&w, doc->front + 8, &flags), &h->name);
     }
@@ -11483,7 +11486,7 @@ HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(
 
 HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *doc, uint32_t class_index) {
     hd_dart_class c;
-    hd__dart_window w = hd__dart_whole(doc->front + hd__len(doc->front));
+    hd__dart_window w = hd__dart_all(doc->front);
     memset(&c, 0, sizeof c);
     if (class_index - 1 < hd__len(doc->class_at))
         hd__dart_class(&w, doc->front + doc->class_at[class_index - 1], &c);
@@ -11492,7 +11495,7 @@ HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *doc, uint32_t class_
 
 HEAPDUMP_API hd_dart_data hd_dart_get_data(const hd_dart *doc, uint32_t object) {
     hd_dart_data data;
-    hd__dart_window w = hd__dart_whole(doc->data + hd__len(doc->data));
+    hd__dart_window w = hd__dart_all(doc->data);
     const uint8_t *p;
     memset(&data, 0, sizeof data);
     data.text = hd_cstr("");
@@ -11522,7 +11525,7 @@ HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
 
 HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *doc, size_t index) {
     hd_dart_external external;
-    hd__dart_window w = hd__dart_whole(doc->back + hd__len(doc->back));
+    hd__dart_window w = hd__dart_all(doc->back);
     uint64_t id = 0;
     const uint8_t *p = hd__uleb(&w, doc->back + doc->external_at[index], &id);
     external.object = (uint32_t)id - 1; /* of 0: HD_NONE */
@@ -11644,7 +11647,7 @@ static void hd__dart_put_front(hd__dart_out *o, const hd_dart *doc) {
 static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const hd_options *options) {
     const hd_graph *g = doc->graph;
     const uint8_t *p = doc->data;
-    hd__dart_window w = hd__dart_whole(p + hd__len(doc->data));
+    hd__dart_window w = hd__dart_all(p);
     hd_dart_data data;
     size_t external = 0, externals = hd__len(doc->external);
     for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
@@ -11659,7 +11662,7 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
         hd__dart_put(o, size);
         hd__dart_put_bytes(o, p, (size_t)(next - p));
         hd__dart_put(o, count);
-        hd__dart_put_references(o, g->target.low + first, count, g->described, 1);
+        if (count) hd__dart_put_references(o, g->target.low + first, count, g->described, 1);
         p = next;
     }
     return HD_OK;
@@ -11671,7 +11674,7 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
     hd_status status;
     hd__dart_out_begin(&o, out);
     o.odd = doc->odd;
-    o.odd_end = doc->odd + hd__len(doc->odd);
+    o.odd_end = doc->odd ? doc->odd + hd__len(doc->odd) : NULL;
     hd__dart_put_front(&o, doc);
     hd__dart_put(&o, doc->header.reference_count);
     hd__dart_put(&o, doc->header.object_count);
@@ -11745,7 +11748,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
         hd__dart_put(&o, hd__graph_size(g, i));
         hd__dart_put(&o, HD_DART_NO_DATA);
         hd__dart_put(&o, count);
-        hd__dart_put_references(&o, g->target.low + first, count, g->described, 2);
+        if (count) hd__dart_put_references(&o, g->target.low + first, count, g->described, 2);
     }
     hd__dart_put(&o, 0);
     return hd__dart_out_end(&o, status, err);
@@ -11771,7 +11774,7 @@ static void hd__dart_query_begin(hd__dart_query *q, const hd_dart *doc, const ui
     q->mem = mem;
     q->seed = hd__seed();
     q->next = doc->data;
-    q->w = hd__dart_whole(doc->data + hd__len(doc->data));
+    q->w = hd__dart_all(doc->data);
 }
 
 /* The data of the next object; whether it is asked for. */

@@ -1,7 +1,8 @@
 /* What 50-dart.sh asks of snapshots.
 
        dart_tool facts FILE             totals, a line each; and whether it is written back as it was
-       dart_tool classes FILE           count, bytes, live count, live bytes, name, URI: tab-separated
+       dart_tool classes FILE           count without objects of no size, bytes, count, live count, live bytes,
+                                        name, URI: tab-separated
        dart_tool repeat FILE N OUT      the content N times over
        dart_tool cut FILE OUT           a few objects of each kind
        dart_tool retained FILE N        reads, finds dominators, prints the N that retain most
@@ -55,24 +56,25 @@ static void classes(hd_in in) {
     hd_dart *doc;
     must(hd_dart_read(in, NULL, &doc, &err));
     const hd_graph *g = hd_dart_graph(doc);
-    uint32_t n = hd_graph_class_count(g);
+    uint32_t n = hd_graph_class_count(g), objects = (uint32_t)hd_graph_summarize(g).objects;
     uint8_t *reached = malloc(hd_graph_object_count(g) + 1);
-    uint64_t (*sums)[4] = calloc(n, sizeof *sums);
+    uint64_t (*sums)[5] = calloc(n, sizeof *sums);
     hd_total live;
     if (!reached || !sums) exit(1);
     must(hd_graph_reach(g, NULL, 0, NULL, reached, &live, &err));
-    for (uint32_t i = 0; i < hd_graph_summarize(g).objects; i++) {
+    for (uint32_t i = 0; i < objects; i++) {
         uint64_t *sum = sums[hd_graph_object(g, i).class_index], size = hd_dart_shallow(doc, i);
-        sum[0]++;
+        sum[0] += size != 0;
         sum[1] += size;
-        sum[2] += reached[i];
-        sum[3] += reached[i] ? size : 0;
+        sum[2]++;
+        sum[3] += reached[i];
+        sum[4] += reached[i] ? size : 0;
     }
     for (uint32_t i = 1; i < n; i++) {
         hd_dart_class c = hd_dart_get_class(doc, i);
-        if (!sums[i][0]) continue;
-        printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.*s\t%.*s\n", sums[i][0], sums[i][1], sums[i][2], sums[i][3],
-               (int)c.name.len, c.name.data, (int)c.library_uri.len, c.library_uri.data);
+        if (!sums[i][2]) continue;
+        for (int k = 0; k < 5; k++) printf("%" PRIu64 "\t", sums[i][k]);
+        printf("%.*s\t%.*s\n", (int)c.name.len, c.name.data, (int)c.library_uri.len, c.library_uri.data);
     }
     free(reached);
     free(sums);
