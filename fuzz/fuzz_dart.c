@@ -89,7 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         hd_buffer_free(&out);
         hd_dart_free(doc);
     }
-    CHECK(status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
+    /* of two faults, which one is found first depends on whether the input's end is known */
+    CHECK(!status[0] == !status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
     CHECK(status[0] || !warnings[2]);
     return 0;
 }

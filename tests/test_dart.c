@@ -614,7 +614,7 @@ static void try_bytes(const uint8_t *data, size_t size, bool pieces) {
         assert_true(faults.peak < 64 * size + 262144);
     }
     if (pieces) {
-        assert_int_equal(status[0], status[1]);
+        assert_int_equal(!status[0], !status[1]);
         assert_int_equal(loose[0], loose[1]);
         assert_int_equal(warnings[0], warnings[1]);
     }
