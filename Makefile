@@ -35,11 +35,13 @@ help: ## list the targets
 # The tool and the recorder ------------------------------------------------------------------
 
 tools-deps:
-	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev)
+	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-$(B)/heapdump: examples/heapdump.c examples/program.h examples/symbols.h heapdump.h | tools-deps
+TOOL := cli.h inflate.h profiles.h program.h record.h symbols.h
+
+$(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lstdc++ -lpthread
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -lpthread
 
 $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdump.h | tools-deps
 	@mkdir -p $(@D)
@@ -121,7 +123,7 @@ PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
 bench-deps: tools-deps
-	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2)
+	$(call install,libbenchmark-dev libabsl-dev libboost1.81-dev python3 sqlite3 heaptrack libgoogle-perftools4 libjemalloc2 libsimdjson-dev)
 
 # NDEBUG: the peers check themselves without it.
 $(B)/bench: bench/bench.cc heapdump.h | bench-deps
@@ -132,9 +134,44 @@ $(B)/two_threads: bench/two_threads.c | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $< -o $@ -lpthread
 
-bench: all $(B)/bench $(B)/two_threads ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
+$(B)/trace: bench/trace.cc heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) -DNDEBUG $(STB) $< -o $@ -lsimdjson -lpthread
+
+$(B)/cutoff: bench/cutoff.c heapdump.h | bench-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lm -lpthread
+
+bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
+
+# What each cut-off policy explains of three programs' heaps, recorded with all their entries.
+define cutoff_python
+import json, os
+people = [{"id": i, "name": "name %d" % (i * 7919 % 100003), "tags": ["t%d" % (i % k) for k in range(2, 8)]} for i in range(20000)]
+assert json.loads(json.dumps(people)) == people
+os._exit(0)
+endef
+define cutoff_sql
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) select i, 'name ' || (i * 7919 % 5000) c from n order by c limit 1;
+create table t(a integer primary key, b text, c text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) insert into t select i, 'name ' || (i * 7919 % 5000), 'city ' || (i % 400) from n;
+create index x on t(b);
+create index y on t(c, b);
+endef
+export cutoff_python cutoff_sql
+
+.PHONY: bench-cutoff
+bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps, at equal size of its output
+	@mkdir -p $(B)/cutoffs
+	@echo '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n#include <pthread.h>\nint main(void) { return 0; }' >$(B)/cutoffs/c.c
+	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/python3.json -- /usr/bin/python3 -c "$$cutoff_python"
+	@$(B)/heapdump record --min-bytes 1 --at peak -o $(B)/cutoffs/sqlite3.json -- sqlite3 :memory: "$$cutoff_sql" >/dev/null
+	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/gcc.json -- $$($(CC) -print-prog-name=cc1) -O2 -quiet $(B)/cutoffs/c.c -o $(B)/cutoffs/c.s
+	@$(B)/cutoff $(B)/cutoffs/python3.json $(B)/cutoffs/sqlite3.json $(B)/cutoffs/gcc.json
 
 bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)

@@ -42,6 +42,7 @@
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
        >>chrome    heap dumps in Chromium traces
+       >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
        >>dump      hd_read_*: detects the format, reads anything
@@ -59,6 +60,7 @@
        HEAPDUMP_API             what stands before each declaration (default extern)
        HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
        HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
+       HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
        HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
@@ -153,10 +155,13 @@ typedef struct hd_limits {
     uint64_t max_records;  /* entries, frames, cells: each kind [2^32 - 2] */
 } hd_limits;
 
+struct hd_inflate;
+
 /* What reading, exporting and writing calls may be told; all of it optional. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
+    const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. */
     bool lenient;
     void (*warning)(void *user, const hd_error *warning);
@@ -199,6 +204,17 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
    Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
+
+/* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
+typedef struct hd_inflate {
+    /* A stream that unpacks what packed(packed_user, ...) reads, all members of it; NULL when there is no
+       memory. Both stay until close. */
+    void *(*open)(void *user, hd_read_fn packed, void *packed_user);
+    /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read. */
+    int64_t (*read)(void *stream, void *buffer, size_t capacity);
+    void (*close)(void *stream);
+    void *user;                  /* handed to open */
+} hd_inflate;
 
 /* Takes all `size` bytes, or returns HD_IO (or any other failure, which is passed on). */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
@@ -365,7 +381,25 @@ typedef struct hd_cutoff {
     double min_share;            /* of the total, 0 to 1 */
     double min_parent_share;     /* of the entry broken down, 0 to 1 */
     uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
+    /* Budgets: of what passes all of the above, list what explains most. 0: no bound. */
+    uint32_t max_entries;        /* listed in all, the total among them */
+    uint64_t max_output_bytes;   /* of text that entries and the names they need add to a trace with the
+                                    total alone, as hd_chrome_write writes one heap */
 } hd_cutoff;
+
+/* What a set of listed entries explains: each byte of the heap is told by which of them it is in; the
+   entropy of that, in bits times bytes, is how much of "which cell is this byte in" is answered. An entry
+   that has all bytes of the one above it, or none, explains nothing; halving a gigabyte explains more
+   than halving a kilobyte. Of a chain of entries with the same bytes the innermost is listed. An entry
+   need not have what is above it listed: it then counts to <other> of the nearest listed one.
+
+   Choosing k entries is done greedily, which for this measure comes to at least 1 - 1/e (63 %) of what
+   any k of the candidates can explain; mostly it is the best there is. For output bytes the better of two
+   greedy choices is taken, by gain and by gain per byte; were the price of an entry fixed (names are
+   shared), that would be at least (1 - 1/e) / 2. Ties go by size, then in canonical order. A breakdown has
+   no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
+   for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
+   taken for different ones, and may be explained twice. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -449,6 +483,148 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
    only content is not indented further, unless every_route is set. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out);
+
+/* Operations. Each takes heaps of either model and makes a new one that borrows nothing from them but the
+   names of axes; inputs stay as they are. What they make of profiles is exact. A breakdown does not say
+   what it does not list, so of breakdowns some results are bounds: each operation says which. */
+
+/* Frees the profile or breakdown of a heap that an operation made; its strings are not its own. */
+HEAPDUMP_API void hd_heap_release(hd_heap *heap);
+
+/* Adds the cells of `from` to those of `into`, nodes being the same when their paths are. The axes are
+   those of `into`, found in `from` by name: over an axis that `into` lacks cells are added up, on one that
+   `from` lacks they stand at the root. Exact, so that neither order nor grouping matters: equal sums, and
+   after hd_profile_sort equal arrays (of variances, which are rounded, all but the last bits). `into`
+   takes memory for what is new to it alone. On failure its cells are as they were. `from` may be `into`.
+   Cost: one pass over the nodes and cells of `from`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
+   HD_INVALID (two axes of one name; `into` was read from a file and takes no nodes). */
+HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
+/* Canonical order, as a breakdown's: nodes in preorder, siblings by name, cells by their nodes; nodes
+   without cells at or below them go. Equal profiles become equal arrays. Nodes have new numbers then.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT; the profile is as it was. */
+HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
+/* Adds up breakdowns. Listed is what any of them lists. One that does not list an entry adds nothing to it,
+   so entries that are not listed everywhere are lower bounds, and may be smaller than what is listed
+   below them; the total is exact. Axes are united by name: "backtrace", "type", then others by name; an
+   entry stands at the root of axes that its breakdown lacks. Neither order nor grouping matters: the same
+   arrays, but for the last bits of variances. Cost: a pass over all entries, then sorting the result;
+   memory follows the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID
+   (two axes of one name, no breakdown), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
+HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
+                                          const hd_options *options, hd_breakdown **out, hd_error *err);
+/* Either, for heaps: a sorted profile when all are profiles, else a breakdown, in which the profiles count
+   with all their entries. What labels all heaps share stays; strings are borrowed from the first. */
+HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
+                                hd_error *err);
+
+/* Says whether a node is meant, by its name. Called once per node of an axis that rows stand at or below,
+   but for the root. */
+typedef bool (*hd_match_fn)(void *user, hd_str name);
+
+/* What stands at or below a node of `axis` that matches (keep), or all the rest (!keep). Of breakdowns:
+   an entry above matching ones becomes what the outermost of those listed below it add up to, a lower
+   bound; dropped, it loses that, which leaves an upper bound. Keeping and dropping add up to the whole.
+   Cost: a pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
+                                 const hd_options *options, hd_heap *out, hd_error *err);
+/* Paths of `axis` start at their outermost matching node, several occurrences merged; what is below none
+   is dropped. Of breakdowns: sizes at and below matching nodes are lower bounds where an occurrence is
+   not listed, and so are those of the root. Cost and errors: as above, and HD_OVERFLOW. */
+HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                                 const hd_options *options, hd_heap *out, hd_error *err);
+/* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
+   there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth). Errors: as
+   above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
+#define HD_INVERT_MAX 512
+HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
+                                 hd_error *err);
+/* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
+   with what it holds beyond its listed children. That is never negative in a breakdown of one heap (of a
+   merged one, a negative rest is taken for 0). A node's own bytes ("<self>", which is not a node of the
+   result) and what is not listed below it are not told apart. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW, HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
+                                                 const hd_options *options, hd_profile **out, hd_error *err);
+
+/* How an entry changed: one of the first four, or none of them when its size did not. */
+enum {
+    HD_DIFF_NEW = 1,             /* nothing before, something after */
+    HD_DIFF_GONE = 2,
+    HD_DIFF_GROWN = 4,
+    HD_DIFF_SHRUNK = 8,
+    HD_DIFF_BOUND = 16,          /* a breakdown does not list it: taken for 0 there, but it may be as much
+                                    as <other> of the entry above it */
+    HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
+};
+
+/* Two heaps side by side: the same nodes, in canonical order, entry 0 the total. Read only. */
+typedef struct hd_diff {
+    hd_axis axis[HD_MAX_AXES];
+    hd_rows before, after;       /* of the same nodes; share the node column */
+    const uint64_t *gross;       /* how much changed: what is listed, and sorted, by */
+    const uint8_t *flags;        /* HD_DIFF_ */
+} hd_diff;
+
+/* Compares two heaps of any kinds, nodes being the same when their paths are; axes as hd_breakdown_merge has
+   them. The cut-off applies to how much changed. Of two profiles that is gross change, the sum of what
+   every cell below changed by, so that 100 more here and 100 less there are not lost in a sum of 0; if
+   either is a breakdown, it is the largest change of an entry that is listed there or below. What did
+   not change is not listed; the total is. Cost: a merge, then hd_export's of the result. Errors: as
+   hd_merge and hd_export. */
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err);
+HEAPDUMP_API void hd_diff_free(hd_diff *diff);
+
+/* One line of a diff's tree, as in hd_tree_row. */
+typedef struct hd_diff_row {
+    uint32_t depth, axis, entry; /* entry in `diff`; HD_NONE: <other> */
+    hd_str name;
+    uint64_t bytes[2], blocks[2]; /* before, after */
+    double variance[2];
+    unsigned flags;              /* HD_DIFF_ */
+    const hd_diff *diff;
+} hd_diff_row;
+
+/* Calls `row` for each line, the most changed child first, ties in canonical order, <other> last if it
+   changed. Otherwise as hd_tree. */
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err);
+/* The tree as text: change in bytes (with its standard error when the heaps are estimates), bytes before
+   and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
+   "gone" behind names, with "?" where that is only not listed. */
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out);
+
+typedef struct hd_top_options {
+    uint32_t axis;               /* whose names to list */
+    uint32_t count;              /* list that many; 0: all */
+    bool by_self;                /* largest self size first; otherwise largest total */
+    bool units;                  /* as in hd_tree_options */
+    hd_options options;
+} hd_top_options;
+
+/* A name wherever it stands on an axis: what is at nodes of that name (self), and what is at or below
+   them (total), counted once where the name is on one path several times. */
+typedef struct hd_top_row {
+    hd_str name;                 /* "<self>": what stands at the root itself */
+    uint64_t self_bytes, self_blocks, bytes, blocks;
+    double self_variance, variance;
+} hd_top_row;
+
+/* Calls `row` for each name, the largest first, ties by name. "<self>" counts to the node above it. Of a
+   breakdown: the same of hd_breakdown_axis_profile, so that self is an upper bound, what is not listed
+   further being in it, and total a lower one. Stops when `row` returns anything but HD_OK, and returns
+   that. Cost: a pass over nodes and cells, then sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW, HD_INVALID (no such axis). */
+HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
+                              hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
+/* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
+   estimates) and their shares of the heap, blocks, name. */
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
 
 /* ================================================================================== >>graph
    What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
@@ -789,7 +965,7 @@ typedef struct hd_category {
 /* Remembers whether its begin pushed, and onto what, so that its end restores just that, also after
    a longjmp over inner scopes. */
 typedef struct hd_scope {
-    uint32_t session, depth;     /* private; zero: nothing was pushed */
+    uint32_t session, depth, top;  /* private; session 0: nothing was pushed */
 } hd_scope;
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
@@ -837,7 +1013,7 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #define HD_SCOPE(category, name)                                                    \
     static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
     hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
-        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0 }
+        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0, 0 }
 #endif
 
 /* =============================================================================== >>register
@@ -981,10 +1157,79 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
+/* The same of contexts that the caller added up himself: bytes[c] and blocks[c] are those of context c, for
+   all c below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err);
+
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
-   heaps_v2 (self sizes) from profiles. Read, through >>dump: both, in trace objects, bare arrays and
-   arrays that a crashed writer left open. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
+   bare arrays and arrays that a crashed writer left open. Source: chromium-heap-dump-format,
+   AS-SHIPPED. */
+
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
+
+typedef enum hd_detail {
+    HD_DETAILED,                 /* heaps and scalars */
+    HD_LIGHT                     /* scalars: cheap, for often */
+} hd_detail;
+
+/* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
+   so have one time, and belong into one of these. All of it is borrowed. */
+typedef struct hd_chrome_dumps {
+    const hd_heap *heaps;        /* profiles as heaps_v2, breakdowns in the new format */
+    size_t heap_count;
+    const hd_scalar *scalars;
+    size_t scalar_count;
+    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    const char *trigger;         /* the events' name ["explicitly_triggered"] */
+} hd_chrome_dumps;
+
+/* Writes a trace dump by dump, for as long as the program runs. Frames and names of types are
+   deduplicated over all dumps of a process: each is written once, before its first use but for the names
+   of types in the new format, of which the trace viewer takes one list per process: that comes at the
+   end. A heap costs its bytes in the output; between calls memory holds each distinct frame and type.
+   One thread at a time. */
+typedef struct hd_chrome_writer hd_chrome_writer;
+
+typedef struct hd_chrome_writer_desc {
+    hd_options options;
+    /* Whatever was added can be read when the program does not get to finish: the trace is a bare array,
+       and each dump comes with the types it is the first to use. Of these the trace viewer only takes the
+       first list of a process; it has no such trouble with heaps_v2. */
+    bool interruptible;
+} hd_chrome_writer_desc;
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err);
+/* Writes these dumps, ordered by pid, time, dump and allocator, through to `out`; the viewer wants
+   the dumps of later calls to have later times. Progress counts heaps and scalars of one process.
+   Errors: the output's; HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (two heaps of one pid, dump and allocator; two scalars that have their name in common too;
+   one dump of a pid at two times, or in two calls; heaps in a light dump). After HD_INVALID and
+   HD_UNSUPPORTED nothing was written and the writer goes on; all others stick. */
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_chrome_dumps *dumps,
+                                            hd_error *err);
+/* Ends the trace. */
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* Bytes that the writer holds. */
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 
 /* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
    become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
@@ -992,6 +1237,111 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
    of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+
+/* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
+   types are above all that the trace has, so that nothing in it gets another meaning. An array that a
+   crashed writer left open is closed. What the trace has of a process already makes a difference to the
+   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
+   bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
+   traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
+   viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and when the trace's ids pass 2^52.
+   What was written until then is of no use. Cost: about that of reading the trace. */
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err);
+
+/* =============================================================================== >>provider
+   Chromium's flow of a memory dump: parts of a program that know about memory register as providers with
+   a manager; it asks each for its part, and writes what they say as a dump into a trace. Any thread may
+   call the manager at any time; calls wait for each other. Providers are called one after the other, in
+   the order they registered in, by the thread that registers, enables or dumps, and may not call their
+   manager back (HD_INVALID). Source: chromium-heap-profiler. */
+
+typedef struct hd_memory_dump_manager hd_memory_dump_manager;
+/* One dump, for as long as a provider is asked. */
+typedef struct hd_memory_dump hd_memory_dump;
+
+typedef struct hd_memory_dump_provider {
+    const char *name;            /* for warnings */
+    /* Says what there is, by hd_memory_dump_add_ calls: scalars always, heaps when the dump is detailed.
+       False when that failed: of this dump the provider then has no part, and after failing
+       HD_PROVIDER_FAILURES times in a row it is asked no more. So it is when such a call failed. */
+    bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
+    /* May be NULL. Called when heap profiling is switched, and as early as registration when it is on
+       already: from then on, record what is allocated. */
+    void (*on_heap_profiling_enabled)(void *user, bool enabled);
+    void *user;
+} hd_memory_dump_provider;
+
+#define HD_PROVIDER_FAILURES 3
+
+typedef struct hd_memory_dump_manager_desc {
+    hd_out out;                  /* where the trace goes; required */
+    bool interruptible;          /* as in hd_chrome_writer_desc */
+    uint64_t pid;                /* [1] */
+    const char *process;         /* borrowed */
+    hd_cutoff heap_cutoff;       /* what of a heap is worth writing */
+    uint64_t period_us;          /* between dumps made by hd_memory_dump_manager_tick [none are] */
+    uint32_t detailed_every;     /* of these, the first and then every so many-th is detailed [8] */
+    /* Warnings are of providers that failed. Progress counts providers asked. */
+    hd_options options;
+} hd_memory_dump_manager_desc;
+
+/* Errors: HD_INVALID (no output), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err);
+/* Ends the trace; no dumps can follow. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *manager, hd_error *err);
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
+
+/* The provider stays where it is until it is unregistered. Errors: HD_INVALID (registered already, or
+   called by a provider), HD_OUT_OF_MEMORY. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err);
+/* After this the provider is not called any more. Errors: HD_INVALID (not registered, or called by a
+   provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err);
+/* Tells all providers, when that is new. Errors: HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *manager,
+                                                                 bool enabled, hd_error *err);
+
+/* Asks all providers and writes the dump through to the output, under the ids 0x1, 0x2, ...; one of which
+   nobody has anything to say is not written. time_us: microseconds on the trace's clock, never less than
+   before. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
+   manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add has;
+   HD_INVALID (called by a provider). */
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err);
+/* Call often: makes the dump that is due by period_us, if one is, and at most one. The first call starts
+   the periods. Errors: as above. */
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *manager, uint64_t time_us,
+                                                   hd_error *err);
+
+/* Whether the provider is registered, and asked for dumps. */
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
+                                              const hd_memory_dump_provider *provider);
+
+/* What providers call. All arguments are copied. Allocators are paths, "foo/arena_1", a parent holding
+   its children. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (said already; no name). */
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *units, uint64_t value);
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
+                                                 const char *name, const char *text);
+/* Of the whole process: "resident_set_bytes". */
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value);
+/* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
+   the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (the dump is light). */
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap);
+/* What a recorder has recorded, and as overhead its own memory. */
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options);
+/* Memory that profiling itself takes: a register's, say. These add up. */
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
 
 /* ================================================================================== >>netcf
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
@@ -1275,8 +1625,10 @@ typedef enum hd_format {
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
 
-/* The format is found from the content. Memory stays within a small multiple of the heap dumps in
-   the input; the rest is passed over. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
+/* The format is found from the content. What is packed with gzip needs hd_options.inflate; offsets and
+   lines then are those of the unpacked text. Memory stays within a small multiple of the heap dumps in
+   the input; the rest is passed over, and needs no more than brackets that match and strings that end.
+   Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
    error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
@@ -1289,6 +1641,11 @@ HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
 /* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
+   last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -1440,9 +1797,13 @@ HD_UNUSED static void *stbds_shmode_func(size_t elemsize, int mode);
 }
 #endif
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if !defined(HEAPDUMP_NO_SIMD) && (defined(__SSE2__) || defined(_M_X64))
 #include <emmintrin.h>
 #define HD__SSE2
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HD__AVX2
+#endif
 #endif
 
 #if defined(HEAPDUMP_NO_THREADS)
@@ -1958,13 +2319,20 @@ static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
     return hd__hash_bytes(s->seed, s->strings[number].data, s->strings[number].len);
 }
 
-/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
-static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
-    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+/* The number of a string, HD_NONE when it is not there. */
+static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&s->index, hash, &probe)) != HD_NONE)
-        if (hd_str_equal(s->strings[i], string)) return i;
+        if (hd_str_equal(s->strings[i], string)) break;
+    return i;
+}
+
+/* The number of a string, copied into the arena when it is new; HD_NONE when out of memory. */
+static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
+    uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
+    uint32_t i = hd__strings_find(s, string, hash);
+    if (i != HD_NONE) return i;
     i = (uint32_t)hd__len(s->strings);
     if (i >= HD_NONE - 1) return HD_NONE;
     if (!hd__room(m, s->strings, 1)) return HD_NONE;
@@ -2002,6 +2370,33 @@ static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
     if (from != numbers && n) memcpy(numbers, from, n * sizeof *numbers);
 }
 
+/* A number and what it is the key of, sorted by key: stable, in as many passes as keys have bytes that
+   differ. `spare` holds n more. */
+typedef struct hd__keyed {
+    uint64_t key;
+    uint32_t number;
+} hd__keyed;
+
+static void hd__sort_keys(hd__keyed *keys, hd__keyed *spare, size_t n) {
+    hd__keyed *from = keys, *to = spare;
+    uint64_t differ = 0;
+    for (size_t i = 1; i < n; i++) differ |= keys[i].key ^ keys[0].key;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t at[256], sum = 0;
+        if (!(differ >> shift & 0xff)) continue;
+        memset(at, 0, sizeof at);
+        for (size_t i = 0; i < n; i++) at[from[i].key >> shift & 0xff]++;
+        for (unsigned d = 0; d < 256; d++) {
+            size_t count = at[d];
+            at[d] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) to[at[from[i].key >> shift & 0xff]++] = from[i];
+        { hd__keyed *swap = from; from = to; to = swap; }
+    }
+    if (from != keys && n) memcpy(keys, from, n * sizeof *keys);
+}
+
 /* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
 static bool hd__sum(uint64_t *sum, uint64_t value) {
     if (value > UINT64_MAX - 1 - *sum) {
@@ -2017,6 +2412,38 @@ static void hd__sum_known(uint64_t *sum, uint64_t value) {
     else hd__sum(sum, value);
 }
 
+/* What is left of a whole; never less than nothing. */
+static uint64_t hd__less(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
+    return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
+}
+static double hd__less_variance(double whole, double part) { return whole > part ? whole - part : 0; }
+
+typedef struct hd__amount {
+    uint64_t bytes, blocks;
+    double variance;
+} hd__amount;
+
+static void hd__amount_add(hd__amount *to, hd__amount a) {
+    hd__sum(&to->bytes, a.bytes);
+    hd__sum_known(&to->blocks, a.blocks);
+    to->variance += a.variance;
+}
+
+static void hd__amount_take(hd__amount *from, hd__amount a) {
+    from->bytes = hd__less(from->bytes, a.bytes);
+    from->blocks = hd__less_known(from->blocks, a.blocks);
+    from->variance = hd__less_variance(from->variance, a.variance);
+}
+
+static hd__amount hd__amount_at(const hd_rows *rows, uint32_t row) {
+    hd__amount a;
+    a.bytes = rows->bytes[row];
+    a.blocks = rows->blocks[row];
+    a.variance = rows->variance[row];
+    return a;
+}
+
 /* Trees of names, and rows of their nodes: both found by hash. --------------------------------- */
 
 typedef struct hd__tree {
@@ -2025,6 +2452,7 @@ typedef struct hd__tree {
     hd_str *names;
     hd__index index;
     uint64_t seed;
+    hd__strings *copies;         /* of names; NULL where none are copied */
 } hd__tree;
 
 static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
@@ -2050,8 +2478,9 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
     if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
     if (copy) {
-        name.data = hd__arena_str(m, arena, name);
-        if (!name.data) return hd__no_memory(m, err);
+        uint32_t number = hd__strings_add(m, arena, t->copies, name);
+        if (number == HD_NONE) return hd__no_memory(m, err);
+        name = t->copies->strings[number];
     }
     if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
     stbds_arrput(t->parent, parent);
@@ -2105,21 +2534,44 @@ static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
     return i;
 }
 
+/* Room for that many more rows. */
+static bool hd__table_room(hd__mem *m, hd__table *t, size_t rows) {
+    return hd__room(m, t->node, rows * t->axis_count) && hd__room(m, t->bytes, rows) &&
+           hd__room(m, t->blocks, rows) && hd__room(m, t->variance, rows);
+}
+
+/* A row, for which there is room, that hd__table_find will not find. */
+static void hd__table_append(hd__table *t, const uint32_t *nodes, uint64_t bytes, uint64_t blocks) {
+    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
+    stbds_arrput(t->bytes, bytes);
+    stbds_arrput(t->blocks, blocks);
+    stbds_arrput(t->variance, 0.0);
+}
+
 /* Adds a row that is not there yet. */
 static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
                                uint64_t bytes, uint64_t blocks, hd_error *err) {
     size_t row = hd__len(t->bytes);
     if (row >= max_records)
         return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
-    if (!hd__room(m, t->node, t->axis_count) || !hd__room(m, t->bytes, 1) || !hd__room(m, t->blocks, 1) ||
-        !hd__room(m, t->variance, 1) ||
+    if (!hd__table_room(m, t, 1) ||
         !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
         return hd__no_memory(m, err);
-    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
-    stbds_arrput(t->bytes, bytes);
-    stbds_arrput(t->blocks, blocks);
-    stbds_arrput(t->variance, 0.0);
+    hd__table_append(t, nodes, bytes, blocks);
     return HD_OK;
+}
+
+/* Takes back all rows from number n on. */
+static void hd__table_truncate(hd__table *t, uint32_t n) {
+    if (n >= hd__len(t->bytes) && n >= t->index.count) return;
+    hd__set_len(t->node, (size_t)n * t->axis_count);
+    hd__set_len(t->bytes, n);
+    hd__set_len(t->blocks, n);
+    hd__set_len(t->variance, n);
+    memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
+    t->index.count = n;
+    for (uint32_t i = 0; i < n; i++)
+        hd__index_place(t->index.slots, t->index.capacity, hd__table_rehash(t, i), i);
 }
 
 static void hd__table_free(hd__mem *m, hd__table *t) {
@@ -2143,7 +2595,8 @@ static hd_rows hd__table_rows(const hd__table *t) {
 
 /* ===================================================================================== >>io
    hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
-   memory the whole input at once, over a callback one buffer after the other. */
+   memory the whole input at once, over a callback one buffer after the other, over a mapped file a
+   stretch of it, whose pages are given back behind the window. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
@@ -2188,6 +2641,10 @@ int rename(const char *from, const char *to); /* stdio.h has it */
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
 ssize_t readlink(const char *path, char *target, size_t size);
 int fchmod(int fd, mode_t mode);
+int madvise(void *start, size_t size, int advice);
+#endif
+#if defined(__linux__) && !defined(MADV_DONTNEED)
+#define MADV_DONTNEED 4
 #endif
 #define hd__os_pid() ((uint64_t)getpid())
 #endif
@@ -2425,28 +2882,84 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
     for (; spaces; spaces--) hd__sink_put(s, " ", 1);
 }
 
+/* An input that hd_options.inflate unpacks. */
+typedef struct hd__packed {
+    hd_in in;
+    const hd_inflate *hook;
+    void *stream;
+    uint64_t at;                 /* packed bytes read so far */
+    bool failed;                 /* they could not be read */
+} hd__packed;
+
+static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    int64_t n = (int64_t)capacity;
+    if (p->in.read) {
+        n = p->in.read(p->in.user, buffer, capacity);
+        if (n > (int64_t)capacity) n = -1;
+        p->failed |= n < 0;
+    } else {
+        uint64_t left = p->in.size - p->at;
+        if (left < capacity) n = (int64_t)left;
+        if (n) memcpy(buffer, p->in.data + p->at, (size_t)n);
+    }
+    if (n > 0) p->at += (uint64_t)n;
+    return n;
+}
+
+static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    return p->hook->read(p->stream, buffer, capacity);
+}
+
+/* The unpacked input, or false when there is no memory for it. */
+static bool hd__packed_open(hd__packed *p, hd_in in, const hd_inflate *hook) {
+    memset(p, 0, sizeof *p);
+    p->in = in;
+    p->hook = hook;
+    p->stream = hook->open(hook->user, hd__packed_bytes, p);
+    return p->stream != NULL;
+}
+
+/* Why an input failed. Damage of the packing is the input's own fault. */
+static hd_status hd__fail_input(const hd__packed *packed, hd_error *err, uint64_t offset, uint64_t line) {
+    if (packed && !packed->failed)
+        return hd__fail_at(err, HD_MALFORMED, offset, line,
+                           "the gzip stream is damaged or cut off in its first %u bytes", packed->at);
+    return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
+}
+
 typedef struct hd__reader {
     const uint8_t *at, *end, *start;
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
     uint64_t lines;              /* newlines before `counted` */
+    const uint8_t *released;     /* of a mapped file: what is before was given back */
     hd_in in;
     hd__mem *mem;
     uint8_t *buffer;
+    const hd__packed *packed;    /* what the callback unpacks; NULL: it reads plainly */
     bool failed;                 /* the callback did */
     bool ended;
 } hd__reader;
 
 #define HD__READER_BUFFER 65536u
+#define HD__READER_MAPPED ((size_t)4 << 20)
+
+/* The next bytes of a mapped file, or of any memory, become visible. */
+static void hd__reader_show(hd__reader *r, size_t most) {
+    size_t rest = (size_t)(r->in.data + r->in.size - r->end);
+    r->end += rest < most ? rest : most;
+    r->ended = rest <= most;
+}
 
 static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
     memset(r, 0, sizeof *r);
     r->in = in;
     r->mem = m;
     if (!in.read) {
-        r->at = r->start = r->counted = in.data;
-        r->end = in.data + in.size;
-        r->ended = true;
+        r->at = r->start = r->end = r->counted = r->released = in.data;
+        hd__reader_show(r, in.mapped == 1 ? HD__READER_MAPPED : SIZE_MAX);
         return true;
     }
     r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
@@ -2460,6 +2973,17 @@ static uint64_t hd__reader_offset(const hd__reader *r) { return r->base + (uint6
 
 static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
+#if defined(HD__SSE2)
+    while (end - p >= 16) {      /* bytes of `sums` count to 255 at most */
+        const uint8_t *stop = end - p >= 255 * 16 ? p + 255 * 16 : p + (end - p) / 16 * 16;
+        __m128i sums = _mm_setzero_si128();
+        for (; p < stop; p += 16)
+            sums = _mm_sub_epi8(sums, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+                                                     _mm_set1_epi8('\n')));
+        sums = _mm_sad_epu8(sums, _mm_setzero_si128());
+        n += (uint64_t)_mm_cvtsi128_si32(sums) + (uint64_t)_mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+    }
+#endif
     while (p < end && (p = (const uint8_t *)memchr(p, '\n', (size_t)(end - p))) != NULL) {
         n++;
         p++;
@@ -2479,20 +3003,45 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
     return 1 + r->lines;
 }
 
-/* Called when the window is used up: false at the end of the input. */
-HD__NOINLINE static bool hd__reader_fill(hd__reader *r) {
+/* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
+   up to `at` back. */
+static void hd__reader_release(const uint8_t **released, const uint8_t *at) {
+#if defined(__linux__)
+    uintptr_t from = ((uintptr_t)*released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
+    uintptr_t to = (uintptr_t)at & ~(uintptr_t)(HD__PAGE - 1);
+    if (from < to && madvise((void *)from, to - from, MADV_DONTNEED)) {} /* they stay, then */
+#endif
+    *released = at;
+}
+
+/* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
+   input, and when the window is full. */
+HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
+    size_t left = (size_t)(r->end - r->at);
     int64_t n;
-    HEAPDUMP_ASSERT(r->at == r->end);
-    if (r->ended) return false;
-    r->lines += hd__newlines(r->counted, r->end);
-    r->base += (uint64_t)(r->end - r->start);
-    n = r->in.read(r->in.user, r->buffer, HD__READER_BUFFER);
-    if (n > (int64_t)HD__READER_BUFFER) n = -1;
+    if (r->ended || left >= (r->in.read ? HD__READER_BUFFER : HD__READER_MAPPED)) return false;
+    hd__reader_line(r, hd__reader_offset(r));
+    r->base += (uint64_t)(r->at - r->start);
+    if (!r->in.read) {
+        hd__reader_release(&r->released, r->at);
+        r->start = r->at;
+        hd__reader_show(r, HD__READER_MAPPED);
+        return true;
+    }
+    if (left) memmove(r->buffer, r->at, left);
+    n = r->in.read(r->in.user, r->buffer + left, HD__READER_BUFFER - left);
+    if (n > (int64_t)(HD__READER_BUFFER - left)) n = -1;
     r->failed = n < 0;
     r->ended = n <= 0;
     r->at = r->start = r->counted = r->buffer;
-    r->end = r->buffer + (n > 0 ? n : 0);
+    r->end = r->buffer + left + (n > 0 ? n : 0);
     return n > 0;
+}
+
+/* Called when the window is used up: false at the end of the input. */
+static bool hd__reader_fill(hd__reader *r) {
+    HEAPDUMP_ASSERT(r->at == r->end);
+    return hd__reader_more(r);
 }
 
 /* =================================================================================== >>json
@@ -2579,6 +3128,21 @@ static void hd__json_escape(hd_json *j, unsigned code) {
     text[1] = 'u';
     for (int i = 0; i < 4; i++) text[2 + i] = hex[(code >> (12 - 4 * i)) & 15];
     hd__sink_put(&j->sink, text, 6);
+}
+
+/* Bytes that hd__json_quote writes. */
+static uint32_t hd__json_length(hd_str s) {
+    const unsigned char *p = (const unsigned char *)s.data, *end = p + s.len;
+    size_t n = 2;
+    while (p < end && n < HD_NONE / 2) {
+        unsigned bytes = *p < 128 ? 1 : hd__utf8(p, (size_t)(end - p));
+        if (*p < 32 || *p == 127) n += 6;
+        else if (*p == '"' || *p == '\\') n += 2;
+        else if (bytes == 3 && p[0] == 0xed && p[1] >= 0xa0) n += 6;
+        else n += bytes ? bytes : 3;
+        p += bytes ? bytes : 1;
+    }
+    return (uint32_t)n;
 }
 
 static void hd__json_quote(hd_json *j, hd_str s) {
@@ -2688,6 +3252,170 @@ typedef enum hd__expect {
 
 #define HD__JSON_MAX_DEPTH 1024u
 
+/* What of 64 bytes passing over a value needs to know: a bit per byte. */
+typedef struct hd__bits {
+    uint64_t quote, backslash;
+    uint64_t open, close;        /* brackets of both kinds */
+    uint64_t mark;               /* v and M: the phases of events that matter */
+} hd__bits;
+
+#define HD__BLOCK 64u
+#define HD__BLOCKS 32u           /* looked at at a time */
+
+#if defined(HD__SSE2)
+static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
+        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
+        b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
+        b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
+        b->close |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('}'))) << i;
+        b->mark |= (uint64_t)(unsigned)_mm_movemask_epi8(mark) << i;
+    }
+}
+#endif
+
+#if defined(HD__AVX2)
+__attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size_t blocks, hd__bits *b) {
+    const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\');
+    const __m256i open = _mm256_set1_epi8('{'), close = _mm256_set1_epi8('}'), bit = _mm256_set1_epi8(0x20);
+    const __m256i v = _mm256_set1_epi8('v'), m = _mm256_set1_epi8('M');
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
+        __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
+        __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
+#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+        b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
+        b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
+        b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
+        b->close = HD__MASK(_mm256_cmpeq_epi8(lc, close), _mm256_cmpeq_epi8(ld, close));
+        b->mark = HD__MASK(mc, md);
+#undef HD__MASK
+    }
+}
+#endif
+
+/* The same without vectors: a class per byte. */
+HD_UNUSED static void hd__bits_plain(const uint8_t *p, hd__bits *b) {
+    memset(b, 0, sizeof *b);
+    for (unsigned i = 0; i < HD__BLOCK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        switch (p[i]) {
+        case '"': b->quote |= bit; break;
+        case '\\': b->backslash |= bit; break;
+        case '{': case '[': b->open |= bit; break;
+        case '}': case ']': b->close |= bit; break;
+        case 'v': case 'M': b->mark |= bit; break;
+        default: break;
+        }
+    }
+}
+
+static void hd__bits_of(const uint8_t *p, size_t blocks, hd__bits *b) {
+#if defined(HD__AVX2)
+    if (__builtin_cpu_supports("avx2")) {
+        hd__bits_avx2(p, blocks, b);
+        return;
+    }
+#endif
+    for (; blocks; blocks--, p += HD__BLOCK, b++) {
+#if defined(HD__SSE2)
+        hd__bits_sse2(p, b);
+#else
+        hd__bits_plain(p, b);
+#endif
+    }
+}
+
+/* Passing over text, block by block. The bits of blocks are found some blocks ahead. */
+typedef struct hd__scan {
+    const uint8_t *block, *at, *end; /* the one at hand, where it ends, and the text */
+    uint64_t string;             /* all ones inside a string */
+    uint64_t escaped, after_quote; /* of the next block's first byte */
+    uint64_t suspects;           /* of the block at hand: "v", "M", and strings that begin with an escape */
+    uint32_t next, ready, ahead;
+    hd__bits bits[HD__BLOCKS];
+} hd__scan;
+
+/* The text from here on; strings and escapes go on from what was before. */
+static void hd__scan_text(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->block = s->at = at;
+    s->end = end;
+    s->next = s->ready = 0;
+    s->ahead = 2;
+}
+
+static void hd__scan_begin(hd__scan *s, const uint8_t *at, const uint8_t *end) {
+    s->string = s->escaped = s->after_quote = 0;
+    hd__scan_text(s, at, end);
+}
+
+HD__NOINLINE static void hd__scan_ahead(hd__scan *s) {
+    size_t left = (size_t)(s->end - s->block), blocks = left / HD__BLOCK;
+    if (blocks > s->ahead) blocks = s->ahead;
+    if (blocks) {
+        hd__bits_of(s->block, blocks, s->bits);
+        if (s->ahead < HD__BLOCKS) s->ahead *= 2;
+    } else {
+        uint8_t last[HD__BLOCK];
+        memset(last, ' ', sizeof last);
+        memcpy(last, s->block, left);
+        hd__bits_of(last, blocks = 1, s->bits);
+    }
+    s->next = 0;
+    s->ready = (uint32_t)blocks;
+}
+
+static unsigned hd__lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    for (; !(bits & 0xff); bits >>= 8) n += 8;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
+HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
+    const hd__bits *b;
+    uint64_t quote, string, escaped = s->escaped, backslash;
+    size_t left = (size_t)(s->end - s->at);
+    unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
+    if (!left) return false;
+    s->block = s->at;
+    s->at += last + 1;
+    if (s->next == s->ready) hd__scan_ahead(s);
+    b = &s->bits[s->next++];
+    s->escaped = 0;
+    for (backslash = b->backslash & ~escaped; backslash;) { /* each takes away the meaning of the next */
+        uint64_t bit = backslash & (0 - backslash);
+        escaped |= bit << 1;
+        s->escaped = bit >> last;
+        backslash &= ~(bit | bit << 1);
+    }
+    quote = b->quote & ~escaped;
+    string = quote ^ quote << 1; /* from a quote to the one that ends the string */
+    string ^= string << 2;
+    string ^= string << 4;
+    string ^= string << 8;
+    string ^= string << 16;
+    string ^= string << 32;
+    string ^= s->string;
+    s->string = 0 - (string >> 63);
+    s->suspects = (b->quote << 1 | s->after_quote) &
+                  (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63)));
+    s->after_quote = b->quote >> last & 1;
+    *brackets = (b->open | b->close) & ~string;
+    return true;
+}
+
 typedef struct hd__pull {
     hd__reader r;
     hd_error *err;
@@ -2723,9 +3451,9 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     uint64_t offset = hd__reader_offset(r), line;
     if (p->status) return HD__T_ERROR;
     line = hd__reader_line(r, offset);
-    p->status = r->failed ? HD_IO : status;
+    p->status = status;
     if (r->failed)
-        hd__fail_at(p->err, HD_IO, offset, line, "reading the input failed");
+        p->status = hd__fail_input(r->packed, p->err, offset, line);
     else if (status == HD_LIMIT)
         hd__fail_at(p->err, status, offset, line, "brackets nested deeper than %u", (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
@@ -2745,12 +3473,25 @@ static bool hd__is_number_byte(uint8_t c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
+/* The next quote or backslash. */
+static const uint8_t *hd__string_special(const uint8_t *at, const uint8_t *end) {
+#if defined(HD__SSE2)
+    for (; end - at >= 16; at += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)at);
+        int found = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('"')), _mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))));
+        if (found) return at + hd__lowest_bit((unsigned)found);
+    }
+#endif
+    while (at < end && *at != '"' && *at != '\\') at++;
+    return at;
+}
+
 /* Passes over the rest of a string, its quote included. */
 static bool hd__pull_skip_string(hd__pull *p) {
     hd__reader *r = &p->r;
     for (;;) {
-        const uint8_t *at = r->at;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *at = hd__string_special(r->at, r->end);
         r->at = at;
         if (at == r->end) {
             if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
@@ -2943,8 +3684,7 @@ static bool hd__pull_string(hd__pull *p, hd_str *s) {
     p->unread = HD__T_ERROR;
     hd__set_len(p->scratch, 0);
     for (;;) {
-        const uint8_t *from = r->at, *at = from;
-        while (at < r->end && *at != '"' && *at != '\\') at++;
+        const uint8_t *from = r->at, *at = hd__string_special(from, r->end);
         r->at = at;
         if (at < r->end && *at == '"' && !copied) {
             s->data = (const char *)from;
@@ -2984,16 +3724,110 @@ static void hd__pull_number(hd__pull *p, hd__number *number) {
     p->unread = HD__T_ERROR;
 }
 
-/* Passes over the value whose first token is given. */
+/* The bracket at `at` is opened or closed at that depth. False, and told, when it may not be. */
+static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
+    bool object = (*at & 0x20) != 0;
+    p->r.at = at;
+    if ((*at & 0x0f) == 0x0b) return hd__pull_open_bracket(p, object) != HD__T_ERROR;
+    if (hd__pull_in_object(p) == object) return hd__pull_close_bracket(p) != HD__T_ERROR;
+    hd__pull_fail(p, HD_MALFORMED, object ? "',' or ']'" : "',' or '}'");
+    return false;
+}
+
+/* Passes over the value whose first token is given. Of what is inside it only brackets and strings are
+   looked at: brackets must match and be no deeper than is allowed, strings must end. */
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
+    hd__reader *r = &p->r;
+    hd__scan scan;
     if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
-    while (p->depth >= depth) {
-        hd__token next = hd__pull_next(p);
-        if (next == HD__T_CUT) hd__pull_fail(p, HD_MALFORMED, "']'");
-        if (next == HD__T_CUT || next == HD__T_ERROR) return false;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        uint64_t brackets;
+        while (hd__scan_next(&scan, &brackets))
+            for (; brackets; brackets &= brackets - 1) {
+                if (!hd__pull_skip_bracket(p, scan.block + hd__lowest_bit(brackets))) return false;
+                if (p->depth < depth) return true;
+            }
+        r->at = r->end;
+        if (!hd__reader_fill(r))
+            return hd__pull_fail(p, HD_MALFORMED, scan.string                ? "'\"'"
+                                                  : hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'"),
+                   false;
+        hd__scan_text(&scan, r->at, r->end);
     }
-    return true;
+}
+
+/* After an object in an array: whether the next one begins, past a comma, and where. */
+static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
+    for (int comma = 0; at < end; at++) {
+        if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') continue;
+        if (*at == ',' && !comma) comma = 1;
+        else return *at == '{' && comma ? at : NULL;
+    }
+    return NULL;
+}
+
+/* With an object of an array just opened: passes over it and those that follow, up to `most`, as
+   hd__pull_skip would, as long as they cannot have "v" or "M" among their values and are no longer than a
+   callback's window, whatever the input is. True when the one that stopped it is open now, nothing of it
+   read yet; false when the last was closed. */
+static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
+    hd__reader *r = &p->r;
+    uint32_t room = p->max_depth - p->depth; /* levels inside an object */
+    uint64_t kinds = 0;          /* a bit for each open bracket inside: object, not array */
+    uint32_t depth = 1;          /* 0: between objects */
+    hd__scan scan;
+    uint64_t brackets;
+    if (room > 62) room = 62;
+    hd__scan_begin(&scan, r->at, r->end);
+    for (;;) {
+        if (!hd__scan_next(&scan, &brackets)) {
+            /* the object goes on beyond the window */
+            if (!hd__reader_more(r)) return true;
+            hd__scan_begin(&scan, r->at, r->end);
+            kinds = 0;
+            depth = 1;
+            continue;
+        }
+        for (; brackets; brackets &= brackets - 1) {
+            unsigned bit = hd__lowest_bit(brackets);
+            const uint8_t *at = scan.block + bit;
+            uint64_t object = *at >> 5 & 1u;
+            if ((*at & 0x0f) == 0x0b) {
+                kinds = kinds << 1 | object;
+                if (depth++ > room) return true;
+                continue;
+            }
+            if (depth > 1) {
+                if ((kinds & 1) != object) return true;
+                kinds >>= 1;
+                depth--;
+                continue;
+            }
+            if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1)) ||
+                at - r->at >= (ptrdiff_t)HD__READER_BUFFER)
+                return true;
+            /* the object is passed over */
+            depth = 0;
+            kinds = 0;
+            at++;
+            ++*passed;
+            {
+                const uint8_t *next = --most ? hd__next_object(at, r->end) : NULL;
+                if (!next) {
+                    r->at = at;
+                    p->depth--;
+                    p->expect = HD__E_MORE;
+                    return false;
+                }
+                r->at = next + 1;
+                p->token_offset = hd__reader_offset(r) - 1;
+            }
+            scan.suspects &= ~(((uint64_t)2 << bit) - 1);
+        }
+        if (scan.suspects || scan.at - r->at >= (ptrdiff_t)HD__READER_BUFFER) return true;
+    }
 }
 
 static bool hd__is(hd_str s, const char *name) { return hd_str_equal(s, hd_cstr(name)); }
@@ -3018,6 +3852,7 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 struct hd_profile {
     hd__mem mem;
     hd__arena arena;
+    hd__strings names;           /* of all axes */
     hd__tree tree[HD_MAX_AXES];
     hd__table cells;
     uint64_t total_bytes, total_blocks, max_records;
@@ -3038,8 +3873,18 @@ static hd_profile *hd__profile_make(hd__mem *mem, uint32_t axis_count, uint64_t 
     p->mem = *mem;
     p->max_records = max_records;
     p->cells.axis_count = axis_count;
-    p->cells.seed = hd__seed();
+    p->cells.seed = p->names.seed = hd__seed();
     return p;
+}
+
+/* Names axis a, and gives it its root. */
+static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
+    uint32_t root;
+    p->tree[a].seed = p->cells.seed;
+    p->tree[a].copies = &p->names;
+    p->tree[a].name = name;
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false, &root,
+                          err);
 }
 
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err) {
@@ -3059,14 +3904,10 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
     p = hd__profile_make(&mem, axes, hd__records(&desc->limits));
     if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
     for (uint32_t a = 0; a < axes; a++) {
-        uint32_t root;
-        p->tree[a].seed = p->cells.seed;
-        p->tree[a].name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
-        if (hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false,
-                           &root, err)) {
-            hd_profile_free(p);
-            return NULL;
-        }
+        const char *name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
+        if (!hd__profile_axis_begin(p, a, name, err)) continue;
+        hd_profile_free(p);
+        return NULL;
     }
     return p;
 }
@@ -3076,6 +3917,7 @@ HEAPDUMP_API void hd_profile_free(hd_profile *p) {
     if (!p) return;
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__tree_free(&p->mem, &p->tree[a]);
     hd__table_free(&p->mem, &p->cells);
+    hd__strings_free(&p->mem, &p->names);
     hd__arena_free(&p->mem, &p->arena);
     mem = p->mem;
     hd__free(&mem, p, sizeof *p);
@@ -3528,9 +4370,11 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
     return status;
 }
 
-static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *rows, uint32_t *nodes,
-                               hd_error *err) {
-    hd__mem *m = &b->mem;
+/* The nodes that rows stand at or below, in canonical order: new axes, from the arena, and the rows'
+   nodes renumbered, into `nodes`. `maps`, unless NULL, takes the new numbers of all nodes, 0 for none. */
+static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
+                                uint32_t *nodes, bool copy_names, uint32_t *const *maps, hd_axis *to,
+                                hd_error *err) {
     if (rows->count) memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t n = axes[a].node_count;
@@ -3538,20 +4382,22 @@ static hd_status hd__seal_into(hd__breakdown *b, const hd_axis *axes, hd_rows *r
         hd_status status;
         if (!map) return hd__no_memory(m, err);
         for (uint32_t i = 0; i < rows->count; i++) map[nodes[(size_t)i * rows->axis_count + a]] = 1;
-        status = hd__axis_order(m, &b->arena, &axes[a], map, map + n, true, &b->shown.axis[a], err);
+        status = hd__axis_order(m, arena, &axes[a], map, map + n, copy_names, &to[a], err);
         for (uint32_t i = 0; i < rows->count && !status; i++) {
             uint32_t *at = &nodes[(size_t)i * rows->axis_count + a];
             *at = map[*at];
         }
+        if (maps) memcpy(maps[a], map, n * sizeof *map);
         hd__cfree(m, map, n, 4 * sizeof *map);
         HD__TRY(status);
     }
     rows->node = nodes;
-    return hd__breakdown_fill(m, &b->arena, &b->shown, *rows, err);
+    return HD_OK;
 }
 
 /* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
-static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_breakdown **out, hd_error *err) {
+static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32_t *const *maps,
+                          hd_breakdown **out, hd_error *err) {
     hd__breakdown *b = (hd__breakdown *)hd__realloc(&mem, NULL, 0, sizeof *b);
     size_t size = (size_t)rows.count * rows.axis_count;
     uint32_t *nodes;
@@ -3560,7 +4406,10 @@ static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_bre
     memset(b, 0, sizeof *b);
     b->mem = mem;
     nodes = (uint32_t *)hd__calloc(&b->mem, size, sizeof *nodes);
-    status = nodes ? hd__seal_into(b, axes, &rows, nodes, err) : hd__no_memory(&b->mem, err);
+    status = nodes ? HD_OK : hd__no_memory(&b->mem, err);
+    if (!status)
+        status = hd__axes_order(&b->mem, &b->arena, axes, &rows, nodes, true, maps, b->shown.axis, err);
+    if (!status) status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, rows, err);
     if (nodes) hd__cfree(&b->mem, nodes, size, sizeof *nodes);
     if (status) hd_breakdown_free(&b->shown);
     else *out = &b->shown;
@@ -3664,6 +4513,8 @@ typedef struct hd__export {
     uint32_t *sorted;
     hd__range *groups, *path;
     uint64_t splits;
+    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
+    hd__amount *sum[2];          /* stb_ds arrays, by entry */
 } hd__export;
 
 /* The ancestor of node x at `depth`, no deeper than x is. */
@@ -3781,10 +4632,21 @@ static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32
     return status;
 }
 
+/* What the cells of the entry listed last have on each side. */
+static bool hd__export_sums(hd__export *x, uint32_t low, uint32_t high) {
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        hd__amount sum = { 0, 0, 0 };
+        for (uint32_t i = low; i < high; i++) hd__amount_add(&sum, x->side[s][x->order[i]]);
+        if (!hd__push(&x->mem, x->sum[s], sum)) return false;
+    }
+    return true;
+}
+
 /* Breaks the entry of a range down along one axis: lists the children that pass, and puts those not
    listed before on the stack with their cells. */
 static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
     uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES], n, at;
+    size_t first = hd__len(x->groups);
     memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
     if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
     if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
@@ -3815,12 +4677,16 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         stbds_arrput(x->groups, group);
         c->id = group.low;       /* from here on: where the next of its cells goes */
     }
-    if (at == r.low || (n == 1 && at == r.high)) return HD_OK;
-    for (uint32_t i = r.low; i < r.high; i++) {
-        uint32_t k = x->child[i];
-        x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+    if (at == r.low) return HD_OK;
+    if (n > 1 || at < r.high) {
+        for (uint32_t i = r.low; i < r.high; i++) {
+            uint32_t k = x->child[i];
+            x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+        }
+        memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
     }
-    memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
+    for (size_t g = first; g < hd__len(x->groups); g++)
+        if (!hd__export_sums(x, x->groups[g].low, x->groups[g].high)) return hd__no_memory(&x->mem, err);
     return HD_OK;
 }
 
@@ -3842,6 +4708,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     }
     HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
     stbds_arrlast(x->out.variance) = variance;
+    if (!hd__export_sums(x, 0, n)) return hd__no_memory(m, err);
     memset(&all, 0, sizeof all);
     all.high = n;
     if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
@@ -3861,33 +4728,32 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
-                                 const hd_options *options, hd_breakdown **out, hd_error *err) {
-    hd_axis axes[HD_MAX_AXES];
-    hd__export x;
-    hd_status status = HD_OK;
-    memset(&x, 0, sizeof x);
-    if (cutoff) x.cutoff = *cutoff;
-    HD__TRY(hd__check_cutoff(&x.cutoff, err));
-    x.mem = hd__mem_options(options);
-    x.options = options;
-    x.cells = hd_profile_cells(profile);
-    x.out.axis_count = x.cells.axis_count;
-    x.out.seed = profile->cells.seed;
-    for (uint32_t a = 0; a < x.cells.axis_count && !status; a++) {
+/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
+static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_error *err) {
+    x->mem = hd__mem_options(options);
+    if (cutoff) x->cutoff = *cutoff;
+    HD__TRY(hd__check_cutoff(&x->cutoff, err));
+    x->options = options;
+    x->cells = hd_profile_cells(profile);
+    x->out.axis_count = x->cells.axis_count;
+    x->out.seed = profile->cells.seed;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
         hd_axis axis = hd_profile_axis(profile, a);
-        status = hd__lattice_build(&x, &axis, a, err);
-        axes[a] = x.axis[a].named;
+        HD__TRY(hd__lattice_build(x, &axis, a, err));
     }
-    if (!status) status = hd__export_run(&x, err);
-    if (!status) status = hd__seal(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), out, err);
-    hd__table_free(&x.mem, &x.out);
-    hd__arr_free(&x.mem, x.candidates);
-    hd__arr_free(&x.mem, x.sorted);
-    hd__arr_free(&x.mem, x.groups);
-    hd__arr_free(&x.mem, x.path);
-    hd__arena_free(&x.mem, &x.arena);
-    return status;
+    return hd__export_run(x, err);
+}
+
+static void hd__export_free(hd__export *x) {
+    hd__table_free(&x->mem, &x->out);
+    hd__arr_free(&x->mem, x->candidates);
+    hd__arr_free(&x->mem, x->sorted);
+    hd__arr_free(&x->mem, x->groups);
+    hd__arr_free(&x->mem, x->path);
+    hd__arr_free(&x->mem, x->sum[0]);
+    hd__arr_free(&x->mem, x->sum[1]);
+    hd__arena_free(&x->mem, &x->arena);
 }
 
 static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
@@ -3959,6 +4825,495 @@ static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *fr
     return HD_OK;
 }
 
+/* Budgets. ------------------------------------------------------------------------------------
+   The bytes of a heap come in atoms, which no entry divides: its cells. Atoms in the same listed entries are
+   one class. What listing one more entry explains is by how much it divides the classes it cuts through:
+   with w bytes in a class and i of them in the entry, w times the entropy of i / w, in bits. That is the
+   gain in joint entropy of the indicators "is in entry k", which is submodular: gains only shrink as
+   more is listed, so those computed earlier are upper bounds, and an entry whose gain is computed anew and
+   still exceeds all others' bounds is the best. */
+
+typedef struct hd__budget {
+    hd__mem *m;
+    hd__arena *arena;
+    const hd_breakdown *b;       /* candidates are among its entries */
+    const hd_options *options;
+    uint32_t atoms;
+    const uint64_t *bytes;       /* by atom */
+    uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at */
+    uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` that is at it or at a node behind it */
+    uint32_t *order[HD_MAX_AXES]; /* atoms by node */
+    uint32_t *class_of;          /* by atom */
+    uint64_t *weight, *within;   /* by class: bytes; bytes in the entry at hand */
+    uint32_t *touched, *fresh;   /* classes the entry at hand is in part of; the new class of each */
+    uint32_t classes;
+    double scale;                /* of gains, which are whole numbers so that their sums have no order */
+    uint64_t evaluations;
+    uint64_t *gain;              /* by entry: an upper bound */
+    uint32_t *cost, *stamp;      /* by entry: of listing it; how many were listed when that was found */
+    uint32_t *heap, heap_size;
+    uint32_t *node_cost[HD_MAX_AXES];
+    uint8_t *seen[HD_MAX_AXES];  /* by node: it is in the dictionary */
+    uint32_t id_digits[HD_MAX_AXES];
+    bool by_density;
+    bool made;                   /* atoms are made of entries */
+} hd__budget;
+
+/* The shortest text an entry can have. */
+enum { HD__ENTRY_LEAST = 20 };
+
+/* The logarithm to base 2 of a number of at least 1. */
+static double hd__base_2(double x) {
+    double z, zz, e = 0;
+    while (x >= 65536) x *= 1.0 / 65536, e += 16;
+    while (x >= 2) x *= 0.5, e += 1;
+    if (x > 1.4142135623730951) x *= 0.5, e += 1;
+    z = (x - 1) / (x + 1);
+    zz = z * z;
+    return e + 2.8853900817779268 * z *
+           (1 + zz * (1.0 / 3 + zz * (1.0 / 5 + zz * (1.0 / 7 + zz * (1.0 / 9 + zz * (1.0 / 11 + zz *
+           (1.0 / 13 + zz / 15)))))));
+}
+
+/* Bits in telling which of w bytes are the i in question. */
+static double hd__entropy(uint64_t i, uint64_t w) {
+    double all = hd__base_2((double)w);
+    if (!i || i >= w) return 0;
+    return (double)i * (all - hd__base_2((double)i)) + (double)(w - i) * (all - hd__base_2((double)(w - i)));
+}
+
+static void hd__budget_atoms(hd__budget *x, const hd_rows *atoms) {
+    for (uint32_t a = 0; a < atoms->axis_count; a++) {
+        uint32_t n = x->b->axis[a].node_count, *start = x->start[a];
+        memset(start, 0, ((size_t)n + 1) * sizeof *start);
+        for (uint32_t i = 0; i < atoms->count; i++) {
+            x->at[a][i] = atoms->node[(size_t)i * atoms->axis_count + a];
+            start[x->at[a][i]]++;
+        }
+        for (uint32_t k = 0, sum = 0; k <= n; k++) sum += start[k], start[k] = sum;
+        for (uint32_t i = atoms->count; i-- > 0;) x->order[a][--start[x->at[a][i]]] = i;
+    }
+}
+
+/* Calls for each atom of an entry: along the axis where the fewest are below its node. */
+typedef struct hd__atoms {
+    const uint32_t *at, *end;
+    uint32_t axis;
+} hd__atoms;
+
+static hd__atoms hd__budget_below(const hd__budget *x, uint32_t entry) {
+    hd__atoms least = { NULL, NULL, 0 };
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        uint32_t low = x->start[a][node], high = x->start[a][x->b->axis[a].end[node]];
+        if (least.at && high - low >= (uint32_t)(least.end - least.at)) continue;
+        least.at = x->order[a] + low;
+        least.end = x->order[a] + high;
+        least.axis = a;
+    }
+    return least;
+}
+
+static bool hd__budget_holds(const hd__budget *x, uint32_t entry, uint32_t but, uint32_t atom) {
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        if (a != but && (x->at[a][atom] < node || x->at[a][atom] >= x->b->axis[a].end[node])) return false;
+    }
+    return true;
+}
+
+/* Bytes of an entry by class; how many classes. */
+static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
+    hd__atoms atoms = hd__budget_below(x, entry);
+    uint32_t n = 0;
+    for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
+        uint32_t c = x->class_of[*i];
+        if (!x->bytes[*i] || !hd__budget_holds(x, entry, atoms.axis, *i)) continue;
+        if (!x->within[c]) x->touched[n++] = c;
+        x->within[c] += x->bytes[*i];
+    }
+    return n;
+}
+
+static uint64_t hd__budget_gain(hd__budget *x, uint32_t entry) {
+    uint32_t n = hd__budget_touch(x, entry);
+    uint64_t gain = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = x->touched[k];
+        gain += (uint64_t)(hd__entropy(x->within[c], x->weight[c]) * x->scale);
+        x->within[c] = 0;
+    }
+    x->evaluations++;
+    return gain;
+}
+
+/* Bytes of text that listing an entry adds: the entry, and names that are not in the dictionary yet. */
+static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
+    const hd_rows *rows = &x->b->entries;
+    char digits[20];
+    size_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
+    cost += (size_t)(digits + 20 - hd__digits(digits, rows->bytes[entry], 16));
+    if (rows->blocks[entry] != HD_UNKNOWN) {
+        cost += strlen(",\"count\":\"\"");
+        cost += (size_t)(digits + 20 - hd__digits(digits, rows->blocks[entry], 16));
+    }
+    if (rows->variance[entry] > 0) cost += strlen(",\"error\":\"\"") + 16;
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        if (node) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
+        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) cost += x->node_cost[a][node];
+    }
+    return cost < HD_NONE ? (uint32_t)cost : HD_NONE;
+}
+
+/* Lists an entry: the classes it cuts through become two. */
+static void hd__budget_list(hd__budget *x, uint32_t entry) {
+    hd__atoms atoms = hd__budget_below(x, entry);
+    uint32_t n = hd__budget_touch(x, entry);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = x->touched[k];
+        x->fresh[c] = HD_NONE;
+        if (x->within[c] == x->weight[c]) continue;
+        x->fresh[c] = x->classes++;
+        x->weight[x->fresh[c]] = x->within[c];
+        x->weight[c] -= x->within[c];
+    }
+    for (const uint32_t *i = atoms.at; i < atoms.end; i++)
+        if (x->bytes[*i] && x->fresh[x->class_of[*i]] != HD_NONE && x->within[x->class_of[*i]] &&
+            hd__budget_holds(x, entry, atoms.axis, *i))
+            x->class_of[*i] = x->fresh[x->class_of[*i]];
+    for (uint32_t k = 0; k < n; k++) x->within[x->touched[k]] = 0;
+    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
+        uint32_t node = hd__entry_node(x->b, entry, a);
+        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) x->seen[a][node] = 1;
+    }
+}
+
+/* By gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
+static bool hd__budget_before(const hd__budget *x, uint32_t a, uint32_t b) {
+    const uint64_t *bytes = x->b->entries.bytes;
+    double p = x->by_density ? (double)x->gain[a] / x->cost[a] : 0;
+    double q = x->by_density ? (double)x->gain[b] / x->cost[b] : 0;
+    if (p > q || p < q) return p > q;
+    if (x->gain[a] != x->gain[b]) return x->gain[a] > x->gain[b];
+    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+}
+
+static void hd__budget_down(hd__budget *x, uint32_t i) {
+    uint32_t *h = x->heap, entry = h[i];
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= x->heap_size) break;
+        if (child + 1 < x->heap_size && hd__budget_before(x, h[child + 1], h[child])) child++;
+        if (!hd__budget_before(x, h[child], entry)) break;
+        h[i] = h[child];
+        i = child;
+    }
+    h[i] = entry;
+}
+
+/* Nothing is listed but the total. */
+static void hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
+    const hd_rows *rows = &x->b->entries;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < x->atoms; i++) hd__sum(&total, x->bytes[i]);
+    memset(x->class_of, 0, x->atoms * sizeof *x->class_of);
+    x->classes = 1;
+    x->weight[0] = total;
+    x->within[0] = 0;
+    /* 2^57: an entry explains at most a bit per byte, all of them no more than 32. */
+    x->scale = total ? 144115188075855872.0 / (double)total : 0;
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        memset(x->seen[a], 0, x->b->axis[a].node_count);
+        x->seen[a][0] = 1;
+    }
+    x->heap_size = 0;
+    for (uint32_t e = 1; e < rows->count; e++) {
+        if (!candidates[e]) continue;
+        /* Made of entries, atoms can be more than the entry above them. */
+        if (x->made || rows->bytes[e] > total / 2) x->gain[e] = UINT64_MAX;
+        else x->gain[e] = (uint64_t)(hd__entropy(rows->bytes[e], total) * x->scale) + 1;
+        x->cost[e] = hd__budget_cost(x, e);
+        x->stamp[e] = HD_NONE;
+        x->heap[x->heap_size++] = e;
+    }
+    for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__budget_down(x, i);
+}
+
+/* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
+   entry did, per byte of text if by density, before the first that did not fit. */
+static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const uint8_t *candidates,
+                                   uint8_t *listed, uint64_t *explained, double *least, hd_error *err) {
+    uint64_t left = cutoff->max_output_bytes ? cutoff->max_output_bytes : UINT64_MAX;
+    uint32_t count = 0, most = cutoff->max_entries ? cutoff->max_entries - 1 : HD_NONE;
+    bool fits = true;
+    *explained = 0;
+    *least = 1e300;
+    memset(listed, 0, x->b->entries.count);
+    listed[0] = 1;
+    hd__budget_reset(x, candidates);
+    while (x->heap_size && count < most && left >= HD__ENTRY_LEAST) {
+        uint32_t e = x->heap[0];
+        if (x->stamp[e] != count) {
+            x->gain[e] = hd__budget_gain(x, e);
+            x->cost[e] = hd__budget_cost(x, e);
+            x->stamp[e] = count;
+            if (x->options && x->options->progress && x->evaluations % 4096 == 0 &&
+                !x->options->progress(x->options->user, count, HD_UNKNOWN))
+                return hd__fail(err, HD_CANCELLED, "cancelled");
+            hd__budget_down(x, 0);
+            continue;
+        }
+        x->heap[0] = x->heap[--x->heap_size];
+        if (x->heap_size) hd__budget_down(x, 0);
+        if (!x->gain[e]) {
+            if (fits) *least = 0;
+            return HD_OK;        /* the rest says nothing that is not said */
+        }
+        if (x->cost[e] > left) {
+            fits = false;
+            continue;
+        }
+        left -= x->cost[e];
+        *explained += x->gain[e];
+        if (fits) *least = x->by_density ? (double)x->gain[e] / x->cost[e] : (double)x->gain[e];
+        hd__budget_list(x, e);
+        listed[e] = 1;
+        count++;
+    }
+    if (!x->heap_size && fits) *least = 0;
+    return HD_OK;
+}
+
+/* An entry whose bytes are all in one child along axis 0 says nothing that the child, whose path is longer,
+   does not. */
+static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, uint8_t *candidates) {
+    const hd_rows *rows = &x->b->entries;
+    for (uint32_t e = 1; e < rows->count; e++)
+        if (candidates[e] && parent[e] != HD_NONE && rows->bytes[e] == rows->bytes[parent[e]])
+            candidates[parent[e]] = 0;
+}
+
+/* Atoms of a breakdown: what an entry holds beyond those at or below it. */
+static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
+                                      hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, sizeof *bytes);
+    if (!bytes) return hd__no_memory(m, err);
+    for (uint32_t e = rows->count; e-- > 0;) {
+        uint32_t end = b->axis[0].end[hd__entry_node(b, e, 0)];
+        bytes[e] = rows->bytes[e];
+        for (uint32_t i = e + 1; i < rows->count && hd__entry_node(b, i, 0) < end && bytes[e]; i++) {
+            bool below = true;
+            for (uint32_t a = 1; a < rows->axis_count && below; a++) {
+                uint32_t node = hd__entry_node(b, e, a), at = hd__entry_node(b, i, a);
+                below = at >= node && at < b->axis[a].end[node];
+            }
+            if (below) bytes[e] = hd__less(bytes[e], bytes[i]);
+        }
+    }
+    *atoms = *rows;
+    atoms->bytes = bytes;
+    return HD_OK;
+}
+
+static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *err) {
+    uint32_t n = atoms->count, rows = x->b->entries.count;
+    uint32_t *by_atom, *by_entry;
+    char digits[20];
+    x->atoms = n;
+    x->bytes = atoms->bytes;
+    by_atom = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 3 * sizeof *by_atom);
+    x->weight = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 2 * sizeof *x->weight);
+    by_entry = (uint32_t *)hd__arena_take(x->m, x->arena, rows, 3 * sizeof *by_entry);
+    x->gain = (uint64_t *)hd__arena_take(x->m, x->arena, rows, sizeof *x->gain);
+    if (!by_atom || !x->weight || !by_entry || !x->gain) return hd__no_memory(x->m, err);
+    x->class_of = by_atom;
+    x->touched = x->class_of + n + 1;
+    x->fresh = x->touched + n + 1;
+    x->within = x->weight + n + 1;
+    memset(x->weight, 0, 2 * ((size_t)n + 1) * sizeof *x->weight);
+    x->cost = by_entry;
+    x->stamp = by_entry + rows;
+    x->heap = x->stamp + rows;
+    for (uint32_t a = 0; a < atoms->axis_count; a++) {
+        const hd_axis *axis = &x->b->axis[a];
+        uint32_t nodes = axis->node_count, fixed;
+        x->at[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->at[a]);
+        x->start[a] = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)nodes + 1, 2 * sizeof *x->start[a]);
+        x->seen[a] = (uint8_t *)hd__arena_take(x->m, x->arena, nodes, 1);
+        if (!x->at[a] || !x->start[a] || !x->seen[a]) return hd__no_memory(x->m, err);
+        x->order[a] = x->at[a] + n;
+        x->node_cost[a] = x->start[a] + nodes + 1;
+        x->id_digits[a] = (uint32_t)(digits + 20 - hd__digits(digits, nodes + 2, 10));
+        fixed = (uint32_t)strlen(",\n\"\":");
+        if (!a) fixed += (uint32_t)strlen("{\"name\":}");
+        for (uint32_t i = 1; i < nodes; i++) {
+            x->node_cost[a][i] = fixed + x->id_digits[a] + hd__json_length(axis->node_name[i]);
+            if (!a && axis->parent[i])
+                x->node_cost[a][i] += (uint32_t)strlen(",\"parent\":\"\"") + x->id_digits[a];
+        }
+    }
+    hd__budget_atoms(x, atoms);
+    return HD_OK;
+}
+
+/* Takes away from the candidates what a budget has no room for. Without atoms they are made of the
+   entries. Further candidates, each of less gain than *least by itself, would change nothing. */
+static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
+                                const hd_cutoff *cutoff, const hd_options *options, uint8_t *candidates,
+                                double *least, hd_error *err) {
+    hd__arena arena = { NULL, NULL, 0 };
+    uint32_t n = b->entries.count;
+    uint8_t *listed[2];
+    uint32_t *order = (uint32_t *)hd__arena_take(m, &arena, n, 3 * sizeof *order);
+    uint64_t explained[2] = { 0, 0 };
+    double lowest[2] = { 0, 0 };
+    hd_rows residuals;
+    hd__entry_order o;
+    hd__budget x;
+    hd_status status = HD_OK;
+    memset(&x, 0, sizeof x);
+    x.m = m;
+    x.arena = &arena;
+    x.b = b;
+    x.options = options;
+    x.made = !atoms;
+    listed[0] = (uint8_t *)hd__arena_take(m, &arena, n, 2);
+    if (!order || !listed[0]) status = hd__no_memory(m, err);
+    listed[1] = listed[0] + n;
+    if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, err);
+    if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
+    if (!status) {
+        for (uint32_t e = 0; e < n; e++) order[e] = e;
+        o.breakdown = b;
+        o.axis = 0;
+        o.parent = NULL;
+        hd__sort(order, order + n, n, hd__by_axis_last, &o);
+        hd__nearest_listed(b, 0, order, order + n, order + 2 * (size_t)n);
+        hd__budget_pass_over(&x, order + 2 * (size_t)n, candidates);
+        status = hd__budget_greedy(&x, cutoff, candidates, listed[0], &explained[0], &lowest[0], err);
+    }
+    x.by_density = true;
+    if (!status && cutoff->max_output_bytes)
+        status = hd__budget_greedy(&x, cutoff, candidates, listed[1], &explained[1], &lowest[1], err);
+    if (!status) memcpy(candidates, listed[explained[1] > explained[0]], n);
+    *least = lowest[0];
+    lowest[1] *= (double)HD__ENTRY_LEAST;
+    if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
+    if (x.scale > 0) *least /= x.scale;
+    hd__arena_free(m, &arena);
+    return status;
+}
+
+static bool hd__has_budget(const hd_cutoff *cutoff) {
+    return cutoff->max_entries || cutoff->max_output_bytes;
+}
+
+/* hd__seal of those rows that a budget has room for. `atoms` are over the same axes. */
+static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows, const hd_rows *atoms,
+                                 const hd_cutoff *cutoff, const hd_options *options, double *least,
+                                 hd_breakdown **out, hd_error *err) {
+    hd__arena arena = { NULL, NULL, 0 };
+    hd_breakdown *all;
+    hd_rows placed, some;
+    uint32_t *map[HD_MAX_AXES], *node = NULL;
+    uint8_t *listed;
+    hd__mem m;
+    hd_status status = HD_OK;
+    if (!hd__has_budget(cutoff)) return hd__seal(mem, axes, rows, NULL, out, err);
+    for (uint32_t a = 0; a < rows.axis_count && !status; a++) {
+        map[a] = (uint32_t *)hd__arena_take(&mem, &arena, axes[a].node_count, sizeof *map[a]);
+        if (!map[a]) status = hd__no_memory(&mem, err);
+    }
+    if (!status) status = hd__seal(hd__mem_rest(&mem), axes, rows, map, &all, err);
+    if (status) {
+        hd__arena_free(&mem, &arena);
+        return status;
+    }
+    mem.used += ((hd__breakdown *)all)->mem.used;
+    listed = (uint8_t *)hd__arena_take(&mem, &arena, all->entries.count, 1);
+    if (atoms) {
+        placed = *atoms;
+        node = (uint32_t *)hd__arena_take(&mem, &arena, atoms->count, atoms->axis_count * sizeof *node);
+        placed.node = node;
+    }
+    if (!listed || (atoms && !node)) status = hd__no_memory(&mem, err);
+    for (uint32_t a = 0; a < rows.axis_count && !status && atoms; a++) {
+        /* From nodes that no row needs, atoms move up. */
+        for (uint32_t i = 1; i < axes[a].node_count; i++)
+            if (!map[a][i]) map[a][i] = map[a][axes[a].parent[i]];
+        for (uint32_t i = 0; i < atoms->count; i++)
+            node[(size_t)i * atoms->axis_count + a] = map[a][atoms->node[(size_t)i * atoms->axis_count + a]];
+    }
+    if (!status) {
+        memset(listed, 1, all->entries.count);
+        status = hd__budget_run(&mem, all, atoms ? &placed : NULL, cutoff, options, listed, least, err);
+    }
+    if (!status) status = hd__rows_listed(&mem, &arena, &all->entries, listed, &some, err);
+    m = hd__mem_rest(&mem);
+    if (!status) status = hd__seal(m, all->axis, some, NULL, out, err);
+    hd__arena_free(&mem, &arena);
+    hd_breakdown_free(all);
+    return status;
+}
+
+/* The cells, at nodes of the axes that the entries are over. */
+static hd_status hd__export_atoms(hd__export *x, hd_rows *atoms, hd_error *err) {
+    uint32_t n = x->cells.count, axes = x->cells.axis_count;
+    uint32_t *node = (uint32_t *)hd__arena_take(&x->mem, &x->arena, n, axes * sizeof *node);
+    if (!node) return hd__no_memory(&x->mem, err);
+    for (uint32_t a = 0; a < axes; a++)
+        for (uint32_t i = 0; i < n; i++) node[(size_t)i * axes + a] = x->axis[a].at[i];
+    *atoms = x->cells;
+    atoms->node = node;
+    return HD_OK;
+}
+
+static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, double *least, hd_breakdown **out,
+                                 hd_error *err) {
+    hd_axis axes[HD_MAX_AXES];
+    hd_rows atoms;
+    hd__export x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    status = hd__export_rows(&x, profile, cutoff, options, err);
+    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
+    atoms = x.cells;
+    if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
+    if (!status)
+        status = hd__seal_budget(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), &atoms, cutoff, options,
+                                 least, out, err);
+    hd__export_free(&x);
+    return status;
+}
+
+/* With a budget, entries below a size are left out at first. What such an entry can explain is bounded: if
+   all that was listed explains more, nothing is missing; otherwise the size was too large. */
+HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_breakdown **out, hd_error *err) {
+    uint64_t total = profile->total_bytes, size;
+    hd_cutoff c;
+    hd_breakdown *b;
+    double least = 0;
+    memset(&c, 0, sizeof c);
+    if (cutoff) c = *cutoff;
+    if (!hd__has_budget(&c)) return hd__export_once(profile, &c, options, &least, out, err);
+    size = total / 8 / (c.max_output_bytes ? c.max_output_bytes / 64 + 1 : c.max_entries);
+    for (;; size /= 16) {
+        uint64_t asked = c.min_bytes;
+        bool all = size <= asked || size < 2;
+        if (!all) c.min_bytes = size;
+        HD__TRY(hd__export_once(profile, &c, options, &least, &b, err));
+        c.min_bytes = asked;
+        if (all || least >= hd__entropy(size < total / 2 ? size : total / 2, total)) break;
+        hd_breakdown_free(b);
+    }
+    *out = b;
+    return HD_OK;
+}
+
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
@@ -3966,6 +5321,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     hd_cutoff all;
     hd_rows rows;
     uint8_t *listed;
+    double least;
     hd_status status;
     memset(&all, 0, sizeof all);
     if (!cutoff) cutoff = &all;
@@ -3978,7 +5334,8 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
         status = hd__no_memory(&m, err);
     }
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
-    if (!status) status = hd__seal(hd__mem_rest(&m), b->axis, rows, out, err);
+    if (!status)
+        status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, cutoff, options, &least, out, err);
     hd__arena_free(&m, &arena);
     return status;
 }
@@ -3987,7 +5344,7 @@ HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, c
                                                     hd_breakdown **out, hd_error *err) {
     hd_axis axis[HD_MAX_AXES];
     for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
-    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), out, err);
+    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), NULL, out, err);
 }
 
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
@@ -3997,22 +5354,1004 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
     return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
 }
 
-/* The tree. ----------------------------------------------------------------------------------- */
+/* Operations. ---------------------------------------------------------------------------------
+   Rows over axes are handed around as an hd_breakdown, whether they are cells or entries. All operations
+   that make new nodes are a merge into an empty profile: of some of the rows, with other parents, or
+   with paths reversed. */
+
+static hd_breakdown hd__view(const hd_heap *heap) {
+    hd_breakdown view;
+    memset(&view, 0, sizeof view);
+    if (heap->breakdown) return *heap->breakdown;
+    view.entries = hd_profile_cells(heap->profile);
+    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(heap->profile, a);
+    return view;
+}
+
+static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
+    if (!heap->profile == !heap->breakdown)
+        return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
+    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
+    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
+    heap->profile = NULL;
+    heap->breakdown = NULL;
+}
+
+/* Rows on their way into a profile. Scratch is the profile's memory. */
+typedef struct hd__merge {
+    hd_profile *into;
+    const hd_breakdown *from;
+    const hd_options *options;   /* whose progress to call; may be NULL */
+    bool cumulative;             /* rows are entries: their sum means nothing */
+    bool copy;                   /* names, which otherwise need to outlive the profile */
+    bool invert;                 /* paths of axis `inverted` */
+    uint32_t inverted;
+    uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
+    uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
+    uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
+} hd__merge;
+
+static hd_status hd__merge_axes(hd__merge *x, hd_error *err) {
+    uint32_t n = x->from->entries.axis_count;
+    for (uint32_t a = 0; a < n; a++) {
+        const char *name = x->from->axis[a].name;
+        x->to[a] = HD_NONE;
+        for (uint32_t k = 0; k < a; k++)
+            if (!strcmp(x->from->axis[k].name, name))
+                return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+        for (uint32_t k = 0; k < x->into->cells.axis_count; k++) {
+            if (strcmp(x->into->tree[k].name, name)) continue;
+            if (x->to[a] != HD_NONE) return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+            x->to[a] = k;
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t total, hd_error *err) {
+    if (done % 4096 == 0 && x->options && x->options->progress &&
+        !x->options->progress(x->options->user, done, total))
+        return hd__fail(err, HD_CANCELLED, "cancelled");
+    return HD_OK;
+}
+
+static hd_status hd__merge_child(const hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    hd_profile *p = x->into;
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[x->to[a]], p->max_records, parent, name, x->copy, node,
+                          err);
+}
+
+/* The nodes of an axis that rows stand at or below, made where they are missing. */
+static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
+    const hd_axis *axis = &x->from->axis[a];
+    const hd_rows *rows = &x->from->entries;
+    uint32_t *map = x->map[a];
+    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
+    map[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++)
+        if (map[i])
+            HD__TRY(hd__merge_child(x, a, map[axis->parent[i]], axis->node_name[i], &map[i], err));
+    return HD_OK;
+}
+
+static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
+    const hd_axis *axis = &x->from->axis[a];
+    const hd_rows *rows = &x->from->entries;
+    uint32_t *map = x->map[a];
+    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    for (uint32_t i = 0; i < axis->node_count; i++) {
+        uint32_t node = 0, depth = 0, at = i;
+        HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
+        if (!map[i]) continue;
+        if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
+        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+            HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
+        map[i] = node;
+    }
+    return HD_OK;
+}
+
+/* Finds each row's place, or makes an empty one. */
+static hd_status hd__merge_places(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd_profile *p = x->into;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
+        uint32_t at[HD_MAX_AXES] = { 0 };
+        HD__TRY(hd__merge_progress(x, i, rows->count, err));
+        for (uint32_t a = 0; a < rows->axis_count; a++)
+            if (x->to[a] != HD_NONE) at[x->to[a]] = x->map[a][node[a]];
+        x->row[i] = hd__table_find(&p->cells, at);
+        if (x->row[i] != HD_NONE) continue;
+        x->row[i] = (uint32_t)hd__len(p->cells.bytes);
+        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__merge_amounts(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd_profile *p = x->into;
+    uint64_t bytes = p->total_bytes, blocks = p->total_blocks;
+    bool whole = true;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        whole &= x->cumulative || hd__sum(&bytes, rows->bytes[i]);
+        if (rows->blocks[i] != HD_UNKNOWN) whole &= hd__sum(&blocks, rows->blocks[i]) || x->cumulative;
+    }
+    if (!whole) return hd__fail(err, HD_OVERFLOW, "the sum of the heaps passes 2^64 bytes or blocks");
+    p->total_bytes = bytes;
+    p->total_blocks = blocks;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t row = x->row[i];
+        whole &= hd__sum(&p->cells.bytes[row], rows->bytes[i]);
+        hd__sum_known(&p->cells.blocks[row], rows->blocks[i]);
+        p->cells.variance[row] += rows->variance[i];
+    }
+    return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sum of an entry passes 2^64 bytes");
+}
+
+/* On failure the profile's cells are as they were, unless a sum of entries overflowed. */
+static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    hd__mem *m = &x->into->mem;
+    uint32_t before = (uint32_t)hd__len(x->into->cells.bytes), *scratch;
+    bool places = x->row != NULL;
+    size_t size = places ? 0 : rows->count;
+    hd_status status = HD_OK;
+    if (x->into->is_fixed) return hd__fail(err, HD_INVALID, "a profile that was read takes no nodes");
+    HD__TRY(hd__merge_axes(x, err));
+    for (uint32_t a = 0; a < rows->axis_count; a++)
+        if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
+    scratch = (uint32_t *)hd__calloc(m, size, sizeof *scratch);
+    if (!scratch) return hd__no_memory(m, err);
+    if (!places) x->row = scratch;
+    for (uint32_t a = 0, *at = scratch + (places ? 0 : rows->count); a < rows->axis_count && !status; a++) {
+        if (x->to[a] == HD_NONE) continue;
+        x->map[a] = at;
+        at += x->from->axis[a].node_count;
+        status = x->invert && a == x->inverted ? hd__merge_inverted(x, a, err) : hd__merge_nodes(x, a, err);
+    }
+    if (!status) status = hd__merge_places(x, err);
+    if (!status && !places) status = hd__merge_amounts(x, err);
+    if (status) hd__table_truncate(&x->into->cells, before);
+    hd__cfree(m, scratch, size, sizeof *scratch);
+    return status;
+}
+
+static hd__merge hd__merge_make(hd_profile *into, const hd_breakdown *from, const hd_options *options) {
+    hd__merge x;
+    memset(&x, 0, sizeof x);
+    x.into = into;
+    x.from = from;
+    x.options = options;
+    return x;
+}
+
+HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err) {
+    hd_breakdown view;
+    hd_heap heap;
+    hd__merge x;
+    memset(&heap, 0, sizeof heap);
+    heap.profile = from;
+    view = hd__view(&heap);
+    x = hd__merge_make(into, &view, NULL);
+    x.copy = true;
+    return hd__merge_run(&x, err);
+}
+
+/* An empty profile with axes of these names. */
+static hd_status hd__profile_of(const char *const *names, uint32_t axes, const hd_options *options,
+                                hd_profile **out, hd_error *err) {
+    hd_profile_desc desc;
+    hd_error e;
+    memset(&desc, 0, sizeof desc);
+    desc.axis_count = axes;
+    for (uint32_t a = 0; a < axes; a++) desc.axis_name[a] = names[a];
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    *out = hd_profile_create(&desc, &e);
+    if (*out) return HD_OK;
+    if (err) *err = e;
+    return e.status;
+}
+
+/* An empty profile with the axes of these rows. */
+static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *options, hd_profile **out,
+                                  hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    for (uint32_t a = 0; a < view->entries.axis_count; a++) names[a] = view->axis[a].name;
+    return hd__profile_of(names, view->entries.axis_count, options, out, err);
+}
+
+/* "backtrace", "type", then by name. */
+static int hd__compare_axes(const char *a, const char *b) {
+    int x = !strcmp(a, "backtrace") ? 0 : !strcmp(a, "type") ? 1 : 2;
+    int y = !strcmp(b, "backtrace") ? 0 : !strcmp(b, "type") ? 1 : 2;
+    return x != y ? x - y : strcmp(a, b);
+}
+
+/* An empty profile with the axes of all these heaps. */
+static hd_status hd__profile_uniting(const hd_heap *heaps, size_t count, const hd_options *options,
+                                     hd_profile **out, hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    uint32_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        hd_breakdown view = hd__view(&heaps[i]);
+        for (uint32_t a = 0; a < view.entries.axis_count; a++) {
+            const char *name = view.axis[a].name;
+            uint32_t at = 0;
+            while (at < n && hd__compare_axes(names[at], name) < 0) at++;
+            if (at < n && !strcmp(names[at], name)) continue;
+            if (n == HD_MAX_AXES)
+                return hd__fail(err, HD_UNSUPPORTED, "more than %u axes together", (uint64_t)HD_MAX_AXES);
+            memmove(names + at + 1, names + at, (n++ - at) * sizeof *names);
+            names[at] = name;
+        }
+    }
+    return hd__profile_of(names, n, options, out, err);
+}
+
+/* A breakdown of a profile whose cells are entries; the profile is freed. */
+static hd_status hd__seal_profile(hd_profile *p, hd_breakdown **out, hd_error *err) {
+    hd_axis axes[HD_MAX_AXES];
+    hd_status status;
+    for (uint32_t a = 0; a < p->cells.axis_count; a++) axes[a] = hd_profile_axis(p, a);
+    status = hd__seal(hd__mem_rest(&p->mem), axes, hd_profile_cells(p), NULL, out, err);
+    hd_profile_free(p);
+    return status;
+}
+
+/* Each profile counts with all its entries, exported one at a time. */
+static hd_status hd__merge_entries(hd_profile *into, const hd_heap *heap, bool copy, hd_error *err) {
+    hd_breakdown *exported = NULL;
+    hd_breakdown view;
+    hd__merge x;
+    hd_status status = HD_OK;
+    if (heap->profile) {
+        hd_options options;
+        memset(&options, 0, sizeof options);
+        options.allocator = into->mem.allocator;
+        options.limits.max_memory = into->mem.limit - into->mem.used;
+        options.limits.max_records = into->max_records;
+        HD__TRY(hd_export(heap->profile, NULL, &options, &exported, err));
+    }
+    view = heap->profile ? *exported : *heap->breakdown;
+    x = hd__merge_make(into, &view, NULL);
+    x.cumulative = true;
+    x.copy = copy || exported;
+    if (exported) into->mem.used += ((hd__breakdown *)exported)->mem.used;
+    status = hd__merge_run(&x, err);
+    if (exported) into->mem.used -= ((hd__breakdown *)exported)->mem.used;
+    hd_breakdown_free(exported);
+    return status;
+}
+
+/* Everything but the labels. */
+static hd_status hd__merge_heaps(const hd_heap *heaps, size_t count, bool exact, const hd_options *options,
+                                 hd_heap *out, hd_error *err) {
+    hd_breakdown *breakdown = NULL;
+    hd_profile *p;
+    hd_status status = HD_OK;
+    HD__TRY(hd__profile_uniting(heaps, count, options, &p, err));
+    for (size_t i = 0; i < count && !status; i++) {
+        if (options && options->progress && !options->progress(options->user, i, count))
+            status = hd__fail(err, HD_CANCELLED, "cancelled");
+        else if (exact) status = hd_profile_merge(p, heaps[i].profile, err);
+        else status = hd__merge_entries(p, &heaps[i], false, err);
+    }
+    if (!status && exact) status = hd_profile_sort(p, err);
+    if (status) {
+        hd_profile_free(p);
+        return status;
+    }
+    out->profile = exact ? p : NULL;
+    if (!exact) status = hd__seal_profile(p, &breakdown, err);
+    out->breakdown = breakdown;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
+                                          const hd_options *options, hd_breakdown **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_heap *heaps = (hd_heap *)hd__calloc(&m, count, sizeof *heaps), merged;
+    hd_options rest;
+    hd_status status;
+    if (!heaps) return hd__no_memory(&m, err);
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.limits.max_memory = m.limit - m.used;
+    for (size_t i = 0; i < count; i++) heaps[i].breakdown = breakdowns[i];
+    if (!count) status = hd__fail(err, HD_INVALID, "at least one breakdown expected");
+    else status = hd__merge_heaps(heaps, count, false, &rest, &merged, err);
+    hd__cfree(&m, heaps, count, sizeof *heaps);
+    if (!status) *out = (hd_breakdown *)(uintptr_t)merged.breakdown;
+    return status;
+}
+
+static void hd__keep_label(const char **label, const char *other) {
+    if (*label && (!other || strcmp(*label, other))) *label = NULL;
+}
+
+HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
+                                hd_error *err) {
+    hd_heap label;
+    bool exact = true;
+    if (!count) return hd__fail(err, HD_INVALID, "at least one heap expected");
+    label = heaps[0];
+    for (size_t i = 0; i < count; i++) {
+        const hd_heap *h = &heaps[i];
+        HD__TRY(hd__check_heap(h, err));
+        exact &= h->profile != NULL;
+        hd__keep_label(&label.process, h->process);
+        hd__keep_label(&label.dump, h->dump);
+        hd__keep_label(&label.allocator, h->allocator);
+        if (label.pid != h->pid) label.pid = 0;
+        if (label.time_us != h->time_us) label.time_us = 0;
+        if (label.sample_bytes != h->sample_bytes) label.sample_bytes = 0;
+    }
+    HD__TRY(hd__merge_heaps(heaps, count, exact, options, &label, err));
+    *out = label;
+    return HD_OK;
+}
+
+static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_profile *p, hd_error *err) {
+    hd_breakdown view;
+    hd_rows rows = hd_profile_cells(p);
+    uint32_t *nodes;
+    hd__merge x;
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        view.axis[a] = hd_profile_axis(p, a);
+        HD__TRY(hd__profile_axis_begin(sorted, a, view.axis[a].name, err));
+    }
+    nodes = (uint32_t *)hd__arena_take(&sorted->mem, scratch, rows.count, rows.axis_count * sizeof *nodes);
+    if (!nodes) return hd__no_memory(&sorted->mem, err);
+    HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, NULL, view.axis, err));
+    HD__TRY(hd__rows_order(&sorted->mem, scratch, &rows, &view.entries, err));
+    x = hd__merge_make(sorted, &view, NULL);
+    x.copy = true;
+    return hd__merge_run(&x, err);
+}
+
+HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
+    hd__mem mem = hd__mem_rest(&p->mem);
+    hd_profile *sorted = hd__profile_make(&mem, p->cells.axis_count, p->max_records), swap;
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_status status;
+    if (!sorted) return hd__no_memory(&mem, err);
+    status = hd__sort_into(sorted, &scratch, p, err);
+    hd__arena_free(&sorted->mem, &scratch);
+    if (!status) {
+        sorted->mem.limit = p->mem.limit; /* what is freed next counts no more */
+        swap = *p;
+        *p = *sorted;
+        *sorted = swap;
+        for (uint32_t a = 0; a < p->cells.axis_count; a++) p->tree[a].copies = &p->names;
+    }
+    hd_profile_free(sorted);
+    return status;
+}
+
+/* Which nodes of an axis are at or below a match, and, with `parent`, paths that start there. */
+static void hd__match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user,
+                            uint8_t *inside, uint32_t *parent) {
+    const hd_axis *a = &view->axis[axis];
+    const hd_rows *rows = &view->entries;
+    memset(inside, 0, a->node_count);
+    for (uint32_t i = 0; i < rows->count; i++) inside[rows->node[(size_t)i * rows->axis_count + axis]] = 1;
+    for (uint32_t i = a->node_count; i-- > 1;) inside[a->parent[i]] |= inside[i];
+    inside[0] = 0;
+    if (parent) parent[0] = HD_NONE;
+    for (uint32_t i = 1; i < a->node_count; i++) {
+        bool above = inside[a->parent[i]];
+        inside[i] = inside[i] && (above || match(user, a->node_name[i]));
+        if (parent) parent[i] = inside[i] && !above ? 0 : a->parent[i];
+    }
+}
+
+/* What an entry of a breakdown has at or below matching nodes, as far as that is listed. */
+typedef struct hd__parts {
+    uint64_t *bytes, *blocks;
+    double *variance;
+    uint8_t *any;                /* whether anything that matches is listed there */
+} hd__parts;
+
+static hd_status hd__match_parts(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+                                 const uint8_t *inside, hd__parts *parts, hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint32_t n = rows->count, *order = (uint32_t *)hd__arena_take(m, arena, n, 3 * sizeof *order);
+    hd__entry_order o;
+    parts->bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *parts->bytes);
+    parts->variance = (double *)hd__arena_take(m, arena, n, sizeof *parts->variance);
+    parts->any = (uint8_t *)hd__arena_take(m, arena, n, 1);
+    if (!order || !parts->bytes || !parts->variance || !parts->any) return hd__no_memory(m, err);
+    parts->blocks = parts->bytes + n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t in = inside[hd__entry_node(b, i, axis)];
+        order[i] = i;
+        parts->any[i] = in;
+        parts->bytes[i] = in ? rows->bytes[i] : 0;
+        parts->blocks[i] = in ? rows->blocks[i] : 0;
+        parts->variance[i] = in ? rows->variance[i] : 0;
+    }
+    o.breakdown = b;
+    o.axis = axis;
+    o.parent = NULL;
+    hd__sort(order, order + n, n, hd__by_axis_last, &o);
+    hd__nearest_listed(b, axis, order, order + n, order + 2 * (size_t)n);
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t e = order[k], above = order[2 * (size_t)n + e];
+        if (!parts->any[e] || above == HD_NONE || inside[hd__entry_node(b, above, axis)]) continue;
+        parts->any[above] = 1;
+        hd__sum(&parts->bytes[above], parts->bytes[e]);
+        hd__sum_known(&parts->blocks[above], parts->blocks[e]);
+        parts->variance[above] += parts->variance[e];
+    }
+    return HD_OK;
+}
+
+
+typedef enum hd__filter_kind { HD__KEEP, HD__DROP, HD__REROOT } hd__filter_kind;
+
+/* The rows of the result, in new columns. */
+static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *heap, const hd_breakdown *view,
+                                 uint32_t axis, const uint8_t *inside, hd__filter_kind kind, hd_rows *rows,
+                                 hd_error *err) {
+    const hd_rows *from = &view->entries;
+    uint8_t *listed = (uint8_t *)hd__arena_take(m, arena, from->count, 1);
+    hd_rows changed = *from;
+    hd__parts parts = { NULL, NULL, NULL, NULL };
+    if (!listed) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < from->count; i++)
+        listed[i] = inside[hd__entry_node(view, i, axis)] == (kind != HD__DROP);
+    if (heap->profile) return hd__rows_listed(m, arena, from, listed, rows, err);
+    HD__TRY(hd__match_parts(m, arena, view, axis, inside, &parts, err));
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (kind == HD__DROP) {
+            bool some = parts.any[i];
+            parts.bytes[i] = hd__less(from->bytes[i], parts.bytes[i]);
+            parts.blocks[i] = hd__less_known(from->blocks[i], parts.blocks[i]);
+            parts.variance[i] = hd__less_variance(from->variance[i], parts.variance[i]);
+            listed[i] = listed[i] && (!some || parts.bytes[i]);
+        } else if (!listed[i]) {
+            listed[i] = parts.any[i] && (kind == HD__KEEP || !hd__entry_node(view, i, axis));
+        }
+    }
+    listed[0] = 1;
+    changed.bytes = parts.bytes;
+    changed.blocks = parts.blocks;
+    changed.variance = parts.variance;
+    return hd__rows_listed(m, arena, &changed, listed, rows, err);
+}
+
+/* Filtering and re-rooting: some rows, with the paths that `parent` says, into an empty profile. */
+static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
+                                 hd_match_fn match, void *user, hd__filter_kind kind,
+                                 const hd_options *options, hd_error *err) {
+    hd_breakdown view = hd__view(heap), some = view;
+    uint32_t n = view.axis[axis].node_count;
+    uint8_t *inside = (uint8_t *)hd__arena_take(&p->mem, scratch, n, 1);
+    uint32_t *parent = NULL;
+    hd__merge x;
+    if (!inside) return hd__no_memory(&p->mem, err);
+    if (kind == HD__REROOT) {
+        parent = (uint32_t *)hd__arena_take(&p->mem, scratch, n, sizeof *parent);
+        if (!parent) return hd__no_memory(&p->mem, err);
+        some.axis[axis].parent = parent;
+    }
+    hd__match_nodes(&view, axis, match, user, inside, parent);
+    HD__TRY(hd__filter_rows(&p->mem, scratch, heap, &view, axis, inside, kind, &some.entries, err));
+    x = hd__merge_make(p, &some, options);
+    x.copy = heap->profile != NULL;
+    x.cumulative = heap->breakdown != NULL;
+    return hd__merge_run(&x, err);
+}
+
+/* An operation's result, labelled as the heap it was made of. */
+static hd_status hd__made(const hd_heap *heap, bool entries, hd_profile *p, hd_status status, hd_heap *out,
+                          hd_error *err) {
+    hd_breakdown *breakdown = NULL;
+    if (status) {
+        hd_profile_free(p);
+        return status;
+    }
+    if (entries) HD__TRY(hd__seal_profile(p, &breakdown, err));
+    *out = *heap;
+    out->profile = entries ? NULL : p;
+    out->breakdown = breakdown;
+    return HD_OK;
+}
+
+static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
+    HD__TRY(hd__check_heap(heap, err));
+    if (axis >= hd__view(heap).entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    return HD_OK;
+}
+
+static hd_status hd__filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                            hd__filter_kind kind, const hd_options *options, hd_heap *out, hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd_status status;
+    HD__TRY(hd__check_axis(heap, axis, err));
+    view = hd__view(heap);
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    status = hd__filter_into(p, &scratch, heap, axis, match, user, kind, options, err);
+    hd__arena_free(&p->mem, &scratch);
+    return hd__made(heap, heap->breakdown != NULL, p, status, out, err);
+}
+
+HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
+                                 const hd_options *options, hd_heap *out, hd_error *err) {
+    return hd__filter(heap, axis, match, user, keep ? HD__KEEP : HD__DROP, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                                 const hd_options *options, hd_heap *out, hd_error *err) {
+    return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
+}
+
+/* The entries at the root of all other axes, with what each holds beyond its listed children. */
+static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+                               hd_rows *to, hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    uint32_t n = 0, depth = 0, *node, *stack;
+    uint64_t *bytes, *blocks;
+    double *variance;
+    node = (uint32_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *node);
+    bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *bytes);
+    variance = (double *)hd__arena_take(m, arena, rows->count, sizeof *variance);
+    if (!node || !bytes || !variance) return hd__no_memory(m, err);
+    stack = node + rows->count;
+    blocks = bytes + rows->count;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t at = hd__entry_node(b, i, axis), above;
+        if (!hd__same_but(rows, axis, 0, i)) continue;
+        while (depth && b->axis[axis].end[node[stack[depth - 1]]] <= at) depth--;
+        node[n] = at;
+        bytes[n] = rows->bytes[i];
+        blocks[n] = rows->blocks[i];
+        variance[n] = rows->variance[i];
+        if (depth) {
+            above = stack[depth - 1];
+            bytes[above] = hd__less(bytes[above], bytes[n]);
+            blocks[above] = hd__less_known(blocks[above], blocks[n]);
+            variance[above] = hd__less_variance(variance[above], variance[n]);
+        }
+        stack[depth++] = n++;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (node[i] && hd__is_self(b->axis[axis].node_name[node[i]])) node[i] = b->axis[axis].parent[node[i]];
+    to->count = 0;
+    to->axis_count = 1;
+    to->node = node;
+    to->bytes = bytes;
+    to->blocks = blocks;
+    to->variance = variance;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = to->count;
+        if (!bytes[i] && (!blocks[i] || blocks[i] == HD_UNKNOWN)) continue;
+        node[k] = node[i];
+        bytes[k] = bytes[i];
+        blocks[k] = blocks[i];
+        variance[k] = variance[i];
+        to->count++;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t axis,
+                                                 const hd_options *options, hd_profile **out,
+                                                 hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd__merge x;
+    hd_status status;
+    if (axis >= b->entries.axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    memset(&view, 0, sizeof view);
+    view.axis[0] = b->axis[axis];
+    view.entries.axis_count = 1;
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, err);
+    if (!status) {
+        x = hd__merge_make(p, &view, options);
+        x.copy = true;
+        status = hd__merge_run(&x, err);
+    }
+    hd__arena_free(&p->mem, &scratch);
+    if (status) hd_profile_free(p);
+    else *out = p;
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
+                                 hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd__merge x;
+    hd_status status = HD_OK;
+    HD__TRY(hd__check_axis(heap, axis, err));
+    view = hd__view(heap);
+    if (heap->breakdown && view.entries.axis_count > 1)
+        return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
+                        "cells cannot be had back: take the profile of one of its axes");
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    if (heap->breakdown) status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, err);
+    if (!status) {
+        x = hd__merge_make(p, &view, options);
+        x.copy = x.invert = true;
+        x.inverted = axis;
+        status = hd__merge_run(&x, err);
+    }
+    hd__arena_free(&p->mem, &scratch);
+    return hd__made(heap, false, p, status, out, err);
+}
+
+/* Comparing. ----------------------------------------------------------------------------------
+   The rows of both heaps are united first, with two columns of amounts. Of profiles, what each cell changed
+   by is then exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way
+   each row that stays remembers, as its number of blocks, which it was. */
+
+typedef struct hd__diff {
+    hd_diff shown;               /* first */
+    hd__mem mem;
+    hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
+    hd__amount *amounts;         /* unused but as the block of the columns */
+} hd__diff;
+
+/* Both heaps' rows: cells of two profiles, otherwise entries. */
+typedef struct hd__pair {
+    hd_profile *both;            /* whose cells are the united rows, all empty */
+    hd__arena arena;             /* in its memory */
+    hd_breakdown *exported[2];
+    hd__amount *side[2];         /* by united row */
+    uint8_t *present[2];
+    bool cells, complete[2];     /* complete: what is not listed is not there */
+} hd__pair;
+
+static void hd__pair_free(hd__pair *p) {
+    hd_breakdown_free(p->exported[0]);
+    hd_breakdown_free(p->exported[1]);
+    if (!p->both) return;
+    hd__arena_free(&p->both->mem, &p->arena);
+    hd_profile_free(p->both);
+}
+
+static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_options *options,
+                                hd_error *err) {
+    hd_breakdown view[2];
+    uint32_t *row[2], n;
+    hd__mem *m;
+    p->cells = heaps[0].profile && heaps[1].profile;
+    HD__TRY(hd__profile_uniting(heaps, 2, options, &p->both, err));
+    m = &p->both->mem;
+    for (int s = 0; s < 2; s++) {
+        hd__merge x;
+        hd_heap heap = heaps[s];
+        p->complete[s] = heap.profile != NULL;
+        if (!p->cells && heap.profile) {
+            hd_options rest;
+            memset(&rest, 0, sizeof rest);
+            if (options) rest = *options;
+            rest.limits.max_memory = m->limit - m->used;
+            HD__TRY(hd_export(heap.profile, NULL, &rest, &p->exported[s], err));
+            m->used += ((hd__breakdown *)p->exported[s])->mem.used;
+            heap.profile = NULL;
+            heap.breakdown = p->exported[s];
+        }
+        view[s] = hd__view(&heap);
+        row[s] = (uint32_t *)hd__arena_take(m, &p->arena, view[s].entries.count, sizeof *row[s]);
+        if (!row[s]) return hd__no_memory(m, err);
+        x = hd__merge_make(p->both, &view[s], NULL);
+        x.row = row[s];
+        HD__TRY(hd__merge_run(&x, err));
+    }
+    n = p->both->cells.bytes ? (uint32_t)hd__len(p->both->cells.bytes) : 0;
+    for (int s = 0; s < 2; s++) {
+        p->side[s] = (hd__amount *)hd__arena_take(m, &p->arena, n, sizeof *p->side[s]);
+        p->present[s] = (uint8_t *)hd__arena_take(m, &p->arena, n, 1);
+        if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
+        memset(p->side[s], 0, n * sizeof *p->side[s]);
+        memset(p->present[s], 0, n);
+        for (uint32_t i = 0; i < view[s].entries.count; i++) {
+            p->side[s][row[s][i]] = hd__amount_at(&view[s].entries, i);
+            p->present[s][row[s][i]] = 1;
+        }
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+static uint8_t hd__diff_flags(const hd__amount *before, const hd__amount *after) {
+    double change = (double)hd__distance(before->bytes, after->bytes);
+    double variance = before->variance + after->variance;
+    uint8_t flags = 0;
+    if (before->bytes < after->bytes) flags = before->bytes ? HD_DIFF_GROWN : HD_DIFF_NEW;
+    if (before->bytes > after->bytes) flags = after->bytes ? HD_DIFF_SHRUNK : HD_DIFF_GONE;
+    if (variance > 0 && change * change <= 4 * variance) flags |= HD_DIFF_NOISE;
+    return flags;
+}
+
+/* A diff of the rows of `sealed`, which say as their blocks which of the amounts are theirs. Takes it. */
+static hd_status hd__diff_make(hd_breakdown *sealed, const hd__amount *side0, const hd__amount *side1,
+                               const uint8_t *bound, hd__mem mem, hd_diff **out, hd_error *err) {
+    uint32_t n = sealed->entries.count;
+    hd_rows *rows[2];
+    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    uint64_t *numbers;
+    double *variance;
+    uint8_t *flags;
+    if (d) {
+        memset(d, 0, sizeof *d);
+        d->mem = mem;
+        d->amounts = (hd__amount *)hd__calloc(&d->mem, n, 2 * sizeof *d->amounts + 1);
+        mem = d->mem;
+    }
+    if (!d || !d->amounts) {
+        if (d) hd__free(&mem, d, sizeof *d);
+        hd_breakdown_free(sealed);
+        return hd__no_memory(&mem, err);
+    }
+    d->entries = sealed;
+    numbers = (uint64_t *)d->amounts;
+    variance = (double *)(numbers + 4 * (size_t)n);
+    flags = (uint8_t *)(variance + 2 * (size_t)n);
+    memcpy(d->shown.axis, sealed->axis, sizeof sealed->axis);
+    rows[0] = &d->shown.before;
+    rows[1] = &d->shown.after;
+    for (uint32_t s = 0; s < 2; s++) {
+        *rows[s] = sealed->entries;
+        rows[s]->bytes = numbers + 2 * (size_t)s * n;
+        rows[s]->blocks = numbers + (2 * (size_t)s + 1) * n;
+        rows[s]->variance = variance + (size_t)s * n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t from = (size_t)sealed->entries.blocks[i];
+        const hd__amount *amount[2];
+        amount[0] = &side0[from];
+        amount[1] = &side1[from];
+        for (uint32_t s = 0; s < 2; s++) {
+            numbers[2 * (size_t)s * n + i] = amount[s]->bytes;
+            numbers[(2 * (size_t)s + 1) * n + i] = amount[s]->blocks;
+            variance[(size_t)s * n + i] = amount[s]->variance;
+        }
+        flags[i] = hd__diff_flags(amount[0], amount[1]);
+        if (bound && bound[from]) flags[i] |= HD_DIFF_BOUND;
+    }
+    d->shown.gross = sealed->entries.bytes;
+    d->shown.flags = flags;
+    *out = &d->shown;
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
+    hd__diff *d = (hd__diff *)diff;
+    hd__mem mem;
+    if (!d) return;
+    hd__cfree(&d->mem, d->amounts, d->entries->entries.count, 2 * sizeof *d->amounts + 1);
+    hd_breakdown_free(d->entries);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+/* Rows sealed, numbered by their blocks, and made a diff. `numbers` holds a number per row. */
+static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint64_t *numbers,
+                               const hd__amount *side0, const hd__amount *side1, const uint8_t *bound,
+                               const hd_rows *atoms, const hd_cutoff *cutoff, const hd_options *options,
+                               hd_diff **out, hd_error *err) {
+    hd_breakdown *sealed;
+    double least;
+    rows.blocks = numbers;
+    HD__TRY(hd__seal_budget(mem, axes, rows, atoms, cutoff, options, &least, &sealed, err));
+    mem.used = 0;
+    mem.limit -= ((hd__breakdown *)sealed)->mem.used;
+    return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
+}
+
+static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
+                                   hd_diff **out, hd_error *err) {
+    hd_profile *both = p->both;
+    uint32_t n = hd_profile_cells(both).count;
+    hd_options rest;
+    hd__export x;
+    uint64_t *numbers;
+    hd_status status;
+    for (uint32_t i = 0; i < n; i++) {
+        both->cells.bytes[i] = hd__distance(p->side[0][i].bytes, p->side[1][i].bytes);
+        if (!hd__sum(&both->total_bytes, both->cells.bytes[i]))
+            return hd__fail(err, HD_OVERFLOW, "the sum of all changes passes 2^64 bytes");
+    }
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.limits.max_memory = both->mem.limit - both->mem.used;
+    memset(&x, 0, sizeof x);
+    x.side[0] = p->side[0];
+    x.side[1] = p->side[1];
+    status = hd__export_rows(&x, both, cutoff, &rest, err);
+    if (!status) {
+        hd_rows rows = hd__table_rows(&x.out), atoms = rows;
+        hd_axis axes[HD_MAX_AXES];
+        for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = x.axis[a].named;
+        numbers = (uint64_t *)hd__arena_take(&x.mem, &x.arena, rows.count, sizeof *numbers);
+        for (uint32_t i = 0; numbers && i < rows.count; i++) numbers[i] = i;
+        if (!numbers) status = hd__no_memory(&x.mem, err);
+        if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
+        if (!status)
+            status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL,
+                                   &atoms, cutoff, options, out, err);
+    }
+    hd__export_free(&x);
+    return status;
+}
+
+/* Marks the entries that one heap does not list although what is above them along each axis leaves room
+   for them. `order`, `parent` and `stack` hold a number per entry, `rest` what each has beyond its
+   children. */
+typedef struct hd__bounds {
+    const hd_breakdown *united;
+    uint32_t *order, *parent, *stack;
+    uint64_t *rest;
+    uint8_t *possible;           /* by entry: axes along which there is room */
+} hd__bounds;
+
+static void hd__bounds_along(hd__bounds *x, uint32_t axis, const hd__amount *side, const uint8_t *present) {
+    const hd_rows *rows = &x->united->entries;
+    const uint32_t *end = x->united->axis[axis].end;
+    uint32_t depth = 0;
+    for (uint32_t k = 0; k < rows->count; k++) {
+        uint32_t e = x->order[k], at = hd__entry_node(x->united, e, axis);
+        if (k && !hd__same_but(rows, axis, x->order[k - 1], e)) depth = 0;
+        while (depth && end[hd__entry_node(x->united, x->stack[depth - 1], axis)] <= at) depth--;
+        x->parent[e] = depth ? x->stack[depth - 1] : HD_NONE;
+        if (!present[e]) continue;
+        x->rest[e] = side[e].bytes;
+        if (depth) x->rest[x->parent[e]] = hd__less(x->rest[x->parent[e]], side[e].bytes);
+        x->stack[depth++] = e;
+    }
+    for (uint32_t e = 0; e < rows->count; e++)
+        if (!present[e] && (x->parent[e] == HD_NONE || x->rest[x->parent[e]])) x->possible[e]++;
+}
+
+/* United entries in canonical order: their amounts, whether each side lists them, and bounds. */
+static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
+                                     hd_diff **out, hd_error *err) {
+    hd__mem *m = &p->both->mem;
+    hd_breakdown *united;
+    hd_rows rows = hd_profile_cells(p->both);
+    hd_axis axes[HD_MAX_AXES];
+    uint32_t n = rows.count;
+    uint64_t *numbers = (uint64_t *)hd__arena_take(m, &p->arena, n, sizeof *numbers), *gross;
+    hd__amount *side[2];
+    uint8_t *present, *bound, *listed;
+    hd__bounds x;
+    hd__entry_order o;
+    hd_status status;
+    if (!numbers) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) numbers[i] = i;
+    for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = hd_profile_axis(p->both, a);
+    rows.blocks = numbers;
+    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, NULL, &united, err));
+    p->exported[p->exported[0] != NULL] = united; /* to be freed */
+    m->used += ((hd__breakdown *)united)->mem.used;
+    x.united = united;
+    side[0] = (hd__amount *)hd__arena_take(m, &p->arena, n, 2 * sizeof *side[0]);
+    x.order = (uint32_t *)hd__arena_take(m, &p->arena, n, 3 * sizeof *x.order);
+    x.rest = (uint64_t *)hd__arena_take(m, &p->arena, n, 2 * sizeof *x.rest);
+    x.possible = (uint8_t *)hd__arena_take(m, &p->arena, n, 4);
+    if (!side[0] || !x.order || !x.rest || !x.possible) return hd__no_memory(m, err);
+    side[1] = side[0] + n;
+    x.parent = x.order + n;
+    x.stack = x.parent + n;
+    gross = x.rest + n;
+    present = x.possible + n;
+    bound = present + n;
+    listed = bound + n;
+    memset(bound, 0, 2 * (size_t)n);
+    o.breakdown = united;
+    o.parent = NULL;
+    for (int s = 0; s < 2; s++) {
+        memset(x.possible, 0, n);
+        for (uint32_t e = 0; e < n; e++) {
+            size_t from = (size_t)united->entries.blocks[e];
+            side[s][e] = p->side[s][from];
+            present[e] = p->present[s][from];
+        }
+        for (uint32_t a = 0; a < rows.axis_count && !p->complete[s]; a++) {
+            for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+            o.axis = a;
+            hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+            hd__bounds_along(&x, a, side[s], present);
+        }
+        for (uint32_t e = 0; e < n; e++) bound[e] |= x.possible[e] == rows.axis_count;
+    }
+    for (uint32_t e = 0; e < n; e++) gross[e] = hd__distance(side[0][e].bytes, side[1][e].bytes);
+    for (uint32_t a = 0; a < rows.axis_count; a++) {
+        for (uint32_t e = 0; e < n; e++) x.order[e] = e;
+        o.axis = a;
+        hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
+        hd__nearest_listed(united, a, x.order, x.stack, x.parent);
+        for (uint32_t k = n; k-- > 0;) {
+            uint32_t e = x.order[k], above = x.parent[e];
+            if (above != HD_NONE && gross[above] < gross[e]) gross[above] = gross[e];
+        }
+    }
+    for (uint32_t e = 0; e < n; e++) {
+        gross[0] = gross[e] > gross[0] ? gross[e] : gross[0];
+        numbers[e] = e;
+    }
+    united->entries.bytes = gross;
+    status = hd__cut_run(m, &p->arena, united, cutoff, listed, err);
+    united->entries.blocks = numbers;
+    if (!status) status = hd__rows_listed(m, &p->arena, &united->entries, listed, &rows, err);
+    if (!status)
+        status = hd__diff_seal(hd__mem_rest(m), united->axis, rows, (uint64_t *)(uintptr_t)rows.blocks,
+                               side[0], side[1], bound, NULL, cutoff, options, out, err);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
+                                  const hd_options *options, hd_diff **out, hd_error *err) {
+    hd_heap heaps[2];
+    hd__pair pair;
+    hd_cutoff changed;
+    hd_status status;
+    HD__TRY(hd__check_heap(before, err));
+    HD__TRY(hd__check_heap(after, err));
+    memset(&changed, 0, sizeof changed);
+    if (cutoff) changed = *cutoff;
+    HD__TRY(hd__check_cutoff(&changed, err));
+    if (!changed.min_bytes) changed.min_bytes = 1;
+    memset(&pair, 0, sizeof pair);
+    heaps[0] = *before;
+    heaps[1] = *after;
+    status = hd__pair_unite(&pair, heaps, options, err);
+    if (!status)
+        status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
+                            : hd__compare_entries(&pair, &changed, options, out, err);
+    hd__pair_free(&pair);
+    return status;
+}
+
+/* The tree. -----------------------------------------------------------------------------------
+   Of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are how
+   much changed. */
 
 /* An entry whose rows are being emitted: where it is among the children along which axis. */
 typedef struct hd__walk_level {
     uint32_t entry;
     uint32_t turn;               /* how many axes are behind it */
     uint32_t next;               /* index of the child to emit next */
-    uint64_t rest;               /* bytes not in children emitted so far along this axis */
-    uint64_t rest_blocks;
-    double rest_variance;
+    hd__amount rest[2];          /* not in children emitted so far along this axis */
 } hd__walk_level;
+
+typedef struct hd__walk_row {
+    uint32_t depth, axis, entry;
+    hd_str name;
+    hd__amount amount[2];
+    unsigned flags;
+} hd__walk_row;
 
 typedef struct hd__walk {
     hd__mem mem;
     hd__arena arena;
     const hd_breakdown *breakdown;
+    const hd_diff *diff;         /* NULL: of one heap */
+    hd_rows rows[2];
+    uint32_t sides;              /* of `rows` */
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
     char *name;
@@ -4064,24 +6403,32 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
 }
 
 /* What an entry holds, before any of its children was emitted. */
-static void hd__walk_whole(const hd_rows *rows, hd__walk_level *l) {
-    l->rest = rows->bytes[l->entry];
-    l->rest_blocks = rows->blocks[l->entry];
-    l->rest_variance = rows->variance[l->entry];
+static void hd__walk_whole(const hd__walk *w, hd__walk_level *l) {
+    for (uint32_t s = 0; s < w->sides; s++) l->rest[s] = hd__amount_at(&w->rows[s], l->entry);
 }
 
 static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
     hd__walk_level level;
+    memset(&level, 0, sizeof level);
     level.entry = entry;
-    level.turn = 0;
     level.next = w->children[w->first_axis].first[entry];
-    hd__walk_whole(&w->breakdown->entries, &level);
+    hd__walk_whole(w, &level);
     return hd__push(&w->mem, w->levels, level);
 }
 
+static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd__walk_row *row) {
+    uint32_t parent = l->entry;
+    row->entry = e;
+    row->flags = w->diff ? w->diff->flags[e] : 0;
+    for (uint32_t s = 0; s < w->sides; s++) {
+        row->amount[s] = hd__amount_at(&w->rows[s], e);
+        hd__amount_take(&l->rest[s], row->amount[s]);
+    }
+    return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
+}
+
 /* The row that comes next, false at the end. *fail is set when out of memory. */
-static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
-    const hd_rows *rows = &w->breakdown->entries;
+static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
     while (hd__len(w->levels)) {
         hd__walk_level *l = &stbds_arrlast(w->levels);
         uint32_t a = hd__walk_axis(w, l->turn);
@@ -4090,70 +6437,134 @@ static bool hd__walk_next(hd__walk *w, hd_tree_row *row, bool *fail) {
         row->depth = (uint32_t)hd__len(w->levels);
         row->axis = a;
         if (l->next < c->first[l->entry + 1]) {
-            uint32_t e = c->child[l->next++], parent = l->entry;
-            row->entry = e;
-            row->bytes = rows->bytes[e];
-            row->blocks = rows->blocks[e];
-            row->variance = rows->variance[e];
-            l->rest_variance -= row->variance;
-            l->rest -= row->bytes < l->rest ? row->bytes : l->rest;
-            if (l->rest_blocks == HD_UNKNOWN || row->blocks == HD_UNKNOWN) l->rest_blocks = HD_UNKNOWN;
-            else l->rest_blocks -= row->blocks < l->rest_blocks ? row->blocks : l->rest_blocks;
-            *fail = !hd__walk_name(w, parent, e, &row->name) || !hd__walk_enter(w, e);
+            uint32_t e = c->child[l->next++];
+            *fail = !hd__walk_child(w, l, e, row);
             return !*fail;
         }
         row->entry = HD_NONE;
-        row->bytes = l->rest;
-        row->blocks = l->rest_blocks;
-        row->variance = l->rest_variance > 0 ? l->rest_variance : 0;
+        row->amount[0] = l->rest[0];
+        row->amount[1] = l->rest[1];
+        row->flags = w->diff ? hd__diff_flags(&l->rest[0], &l->rest[1]) : 0;
         row->name = hd_cstr("<other>");
-        if (++l->turn < rows->axis_count && (w->every_route || !any)) {
+        if (++l->turn < w->breakdown->entries.axis_count && (w->every_route || !any)) {
             l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
-            hd__walk_whole(rows, l);
+            hd__walk_whole(w, l);
         } else {
             (void)stbds_arrpop(w->levels);
         }
-        if (any && row->bytes) return true;
+        if (any && (w->diff ? row->amount[0].bytes != row->amount[1].bytes : row->amount[0].bytes > 0))
+            return true;
     }
     return false;
 }
 
-HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
-                               hd_status (*emit)(void *user, const hd_tree_row *row), void *user,
-                               hd_error *err) {
-    hd_tree_options none;
-    hd_breakdown *b;
-    hd_tree_row row;
-    hd__walk w;
+typedef hd_status (*hd__walk_fn)(void *user, const hd__walk *w, const hd__walk_row *row);
+
+static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_error *err) {
+    hd__walk_row row;
     hd_status status;
     bool fail = false;
-    memset(&none, 0, sizeof none);
-    if (!options) options = &none;
-    HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    if (w->first_axis >= w->breakdown->entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
+    HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
+    if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
+    memset(&row, 0, sizeof row);
+    row.name = hd_cstr("");
+    for (uint32_t s = 0; s < w->sides; s++) row.amount[s] = hd__amount_at(&w->rows[s], 0);
+    row.flags = w->diff ? w->diff->flags[0] : 0;
+    status = emit(user, w, &row);
+    while (!status && hd__walk_next(w, &row, &fail)) status = emit(user, w, &row);
+    return fail ? hd__no_memory(&w->mem, err) : status;
+}
+
+/* The rows of a heap, or of two. */
+static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                hd__walk_fn emit, void *user, hd_error *err) {
+    hd_breakdown *b = NULL;
+    hd_diff *diff = NULL;
+    hd__walk w;
+    hd_status status;
     memset(&w, 0, sizeof w);
-    w.mem = hd__mem_rest(&((hd__breakdown *)b)->mem);
-    w.breakdown = b;
+    if (after) HD__TRY(hd_compare(heap, after, &options->cutoff, &options->options, &diff, err));
+    else HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
+    w.diff = diff;
+    w.breakdown = diff ? ((hd__diff *)diff)->entries : b;
+    w.rows[0] = diff ? diff->before : b->entries;
+    if (diff) w.rows[1] = diff->after;
+    w.sides = diff ? 2 : 1;
+    w.mem = hd__mem_rest(&((hd__breakdown *)(uintptr_t)w.breakdown)->mem);
+    if (diff) w.mem.limit -= ((hd__diff *)diff)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
-    memset(&row, 0, sizeof row);
-    row.bytes = b->entries.bytes[0];
-    row.blocks = b->entries.blocks[0];
-    row.variance = b->entries.variance[0];
-    row.breakdown = b;
-    row.name = hd_cstr("");
-    if (w.first_axis >= b->entries.axis_count)
-        status = hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w.first_axis);
-    else
-        status = hd__children_build(&w.mem, &w.arena, b, w.children, err);
-    if (!status && !hd__walk_enter(&w, 0)) status = hd__no_memory(&w.mem, err);
-    if (!status) status = emit(user, &row);
-    while (!status && hd__walk_next(&w, &row, &fail)) status = emit(user, &row);
-    if (fail) status = hd__no_memory(&w.mem, err);
+    status = hd__walk_run(&w, emit, user, err);
     hd__arr_free(&w.mem, w.levels);
     hd__arr_free(&w.mem, w.name);
     hd__arena_free(&w.mem, &w.arena);
     hd_breakdown_free(b);
+    hd_diff_free(diff);
     return status;
+}
+
+typedef struct hd__tree_user {
+    hd_status (*row)(void *user, const hd_tree_row *row);
+    hd_status (*diff_row)(void *user, const hd_diff_row *row);
+    void *user;
+} hd__tree_user;
+
+static hd_status hd__tree_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_tree_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    row.bytes = from->amount[0].bytes;
+    row.blocks = from->amount[0].blocks;
+    row.variance = from->amount[0].variance;
+    row.breakdown = w->breakdown;
+    return u->row(u->user, &row);
+}
+
+static hd_status hd__diff_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+    const hd__tree_user *u = (const hd__tree_user *)user;
+    hd_diff_row row;
+    row.depth = from->depth;
+    row.axis = from->axis;
+    row.entry = from->entry;
+    row.name = from->name;
+    for (int s = 0; s < 2; s++) {
+        row.bytes[s] = from->amount[s].bytes;
+        row.blocks[s] = from->amount[s].blocks;
+        row.variance[s] = from->amount[s].variance;
+    }
+    row.flags = from->flags;
+    row.diff = w->diff;
+    return u->diff_row(u->user, &row);
+}
+
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.row = row;
+    u.user = user;
+    return hd__walk_heaps(heap, NULL, options ? options : &none, hd__tree_emit, &u, err);
+}
+
+HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
+                                    const hd_tree_options *options,
+                                    hd_status (*row)(void *user, const hd_diff_row *row), void *user,
+                                    hd_error *err) {
+    hd_tree_options none;
+    hd__tree_user u;
+    memset(&none, 0, sizeof none);
+    memset(&u, 0, sizeof u);
+    u.diff_row = row;
+    u.user = user;
+    return hd__walk_heaps(before, after, options ? options : &none, hd__diff_emit, &u, err);
 }
 
 /* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
@@ -4162,14 +6573,14 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
 
 /* A row that leads to the current one. */
 typedef struct hd__tree_line {
-    uint64_t bytes;
+    uint64_t bytes[2];
     uint32_t indent;
 } hd__tree_line;
 
 typedef struct hd__tree_print {
     hd__mem mem;
     hd_sink sink;
-    const hd_heap *heap;
+    const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
     uint64_t total;
     size_t width, blocks_width;  /* of the columns */
     hd__tree_line *above;        /* stb_ds array, by depth */
@@ -4205,6 +6616,36 @@ static size_t hd__size_text(char text[24], uint64_t bytes, bool units) {
 static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width) {
     if (n < width) hd__sink_pad(s, width - n);
     hd__sink_put(s, text, n);
+}
+
+static void hd__print_size(hd_sink *s, uint64_t bytes, bool units, size_t width) {
+    char text[24];
+    hd__sink_right(s, text, hd__size_text(text, bytes, units), width);
+}
+
+/* The width of a column of sizes of which this is the largest. */
+static size_t hd__size_width(uint64_t bytes, bool units) {
+    char text[24];
+    size_t width = hd__size_text(text, bytes, units);
+    return units && width < 10 ? 10 : width;
+}
+
+static void hd__print_blocks(hd_sink *s, uint64_t blocks, size_t width) {
+    char digits[20], *p = hd__digits(digits, blocks, 10);
+    if (blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
+    hd__sink_right(s, p, (size_t)(digits + 20 - p), width);
+}
+
+/* 0, for no column, when the whole is not told. */
+static size_t hd__blocks_width(uint64_t blocks) {
+    char digits[20];
+    return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
+}
+
+/* A name is within one line, whatever is in it. */
+static void hd__print_name(hd_sink *s, hd_str name) {
+    for (size_t i = 0; i < name.len; i++)
+        hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -4244,63 +6685,346 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     }
 }
 
-static hd_status hd__print_row(void *user, const hd_tree_row *row) {
-    hd__tree_print *t = (hd__tree_print *)user;
-    hd_sink *s = &t->sink;
+/* Goes to the row's level, and says how far to indent. */
+static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t *indent) {
     hd__tree_line line;
-    char text[24], digits[20], *p;
-    line.bytes = row->bytes;
+    line.bytes[0] = row->amount[0].bytes;
+    line.bytes[1] = row->amount[1].bytes;
     line.indent = 0;
-    if (!row->depth) {
-        t->total = row->bytes;
-        t->estimates = t->heap->sample_bytes || row->variance > 0;
-        t->width = hd__size_text(text, row->bytes, t->units);
-        if (t->units && t->width < 10) t->width = 10;
-        p = hd__digits(digits, row->blocks, 10);
-        t->blocks_width = row->blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - p);
-    } else {
+    if (row->depth) {
+        const hd__tree_line *above;
         hd__set_len(t->above, row->depth);
-        line.indent = t->above[row->depth - 1].indent + 2;
-        if (t->joins && row->depth > 1 && row->bytes == t->above[row->depth - 1].bytes &&
-            row->axis == HD_AXIS_BACKTRACE)
+        above = &t->above[row->depth - 1];
+        line.indent = above->indent + 2;
+        if (t->joins && row->depth > 1 && row->axis == HD_AXIS_BACKTRACE &&
+            line.bytes[0] == above->bytes[0] && line.bytes[1] == above->bytes[1])
             line.indent -= 2;
     }
-    if (!hd__push(&t->mem, t->above, line)) return HD_OUT_OF_MEMORY;
-    hd__sink_right(s, text, hd__size_text(text, row->bytes, t->units), t->width);
-    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
-    hd__print_share(s, row->bytes, t->total, "");
-    if (t->blocks_width) {
-        p = hd__digits(digits, row->blocks, 10);
-        if (row->blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
-        hd__sink_right(s, p, (size_t)(digits + 20 - p), t->blocks_width + 2);
-    }
-    hd__sink_pad(s, 2 + (size_t)(line.indent < HD__INDENT_MOST ? line.indent : HD__INDENT_MOST));
-    if (line.indent > HD__INDENT_MOST) {
-        p = hd__digits(digits, row->depth, 10);
+    *indent = line.indent;
+    return hd__push(&t->mem, t->above, line);
+}
+
+static void hd__line_name(hd__tree_print *t, const hd__walk_row *row, uint32_t indent) {
+    hd_sink *s = &t->sink;
+    hd__sink_pad(s, 2 + (size_t)(indent < HD__INDENT_MOST ? indent : HD__INDENT_MOST));
+    if (indent > HD__INDENT_MOST) {
+        char digits[20], *p = hd__digits(digits, row->depth, 10);
         hd__sink_put(s, "[", 1), hd__sink_put(s, p, (size_t)(digits + 20 - p)), hd__sink_put(s, "] ", 2);
     }
+    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
+    if (row->depth) hd__print_name(s, row->name);
+}
+
+static hd_status hd__print_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *a = &row->amount[0];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        t->total = a->bytes;
+        t->estimates = t->heap->sample_bytes || a->variance > 0;
+        t->width = hd__size_width(a->bytes, t->units);
+        t->blocks_width = hd__blocks_width(a->blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_size(s, a->bytes, t->units, t->width);
+    if (t->estimates) hd__print_share(s, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
+    hd__print_share(s, a->bytes, t->total, "");
+    if (t->blocks_width) hd__print_blocks(s, a->blocks, t->blocks_width + 2);
+    hd__line_name(t, row, indent);
     if (!row->depth) hd__print_label(s, t->heap);
-    else if (row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
-    for (size_t i = 0; i < row->name.len; i++)      /* a name is one line, whatever is in it */
-        hd__sink_put(s,
-                     (uint8_t)row->name.data[i] < 32 || row->name.data[i] == 127 ? "?" : row->name.data + i,
-                     1);
     hd__sink_put(s, "\n", 1);
     return s->status;
 }
 
-HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+/* Behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
+static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
+                             size_t width) {
+    char text[32];
+    size_t n = strlen(sign), extra = n > 1 ? n - 1 : 0;
+    if (noise) text[0] = '~';
+    memcpy(text + noise, sign, n);
+    n += noise;
+    n += hd__size_text(text + n, change, units);
+    hd__sink_right(s, text, n, width + extra);
+}
+
+static const char *hd__sign(uint64_t before, uint64_t after) {
+    return after > before ? "+" : after < before ? "-" : " ";
+}
+
+static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__walk_row *row) {
+    hd__tree_print *t = (hd__tree_print *)user;
+    hd_sink *s = &t->sink;
+    const hd__amount *x = &row->amount[0], *y = &row->amount[1];
+    uint32_t indent;
+    (void)w;
+    if (!row->depth) {
+        uint64_t most = w->diff->gross[0], blocks;
+        if (x->bytes > most) most = x->bytes;
+        if (y->bytes > most) most = y->bytes;
+        blocks = x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN ? HD_UNKNOWN
+                 : x->blocks > y->blocks                            ? x->blocks
+                                                                    : y->blocks;
+        t->estimates = t->heap->sample_bytes || t->after->sample_bytes || x->variance > 0 || y->variance > 0;
+        t->width = hd__size_width(most, t->units);
+        t->blocks_width = hd__blocks_width(blocks);
+    }
+    if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
+    hd__print_change(s, hd__distance(x->bytes, y->bytes), hd__sign(x->bytes, y->bytes),
+                     row->flags & HD_DIFF_NOISE, t->units, t->width + 2);
+    if (t->estimates)
+        hd__print_change(s, hd_standard_error(x->variance + y->variance), "\xc2\xb1", false, t->units,
+                         t->width + 3);
+    hd__print_size(s, x->bytes, t->units, t->width + 2);
+    hd__print_size(s, y->bytes, t->units, t->width + 2);
+    if (t->blocks_width) {
+        if (x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN)
+            hd__print_blocks(s, HD_UNKNOWN, t->blocks_width + 3);
+        else hd__print_change(s, hd__distance(x->blocks, y->blocks), hd__sign(x->blocks, y->blocks), false,
+                              false, t->blocks_width + 3);
+    }
+    hd__line_name(t, row, indent);
+    if (!row->depth) {
+        hd__print_label(s, t->heap);
+        hd__sink_str(s, hd_cstr(" -> "));
+        hd__print_label(s, t->after);
+    } else if (row->flags & (HD_DIFF_NEW | HD_DIFF_GONE)) {
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
+        hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
+    }
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
+                                 hd_out out) {
+    hd_tree_options none;
     hd__tree_print t;
     hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
     memset(&t, 0, offsetof(hd__tree_print, sink));
     hd__sink_begin(&t.sink, out);
-    t.mem = hd__mem_options(options ? &options->options : NULL);
+    t.mem = hd__mem_options(&options->options);
     t.heap = heap;
+    t.after = after;
     t.above = NULL;
-    t.units = options && options->units;
-    t.joins = !options || !options->every_route;
-    status = hd_tree(heap, options, hd__print_row, &t, NULL);
+    t.units = options->units;
+    t.joins = !options->every_route;
+    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, NULL);
     hd__arr_free(&t.mem, t.above);
+    return status ? status : hd__sink_flush(&t.sink);
+}
+
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(heap, NULL, options, out);
+}
+
+HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
+                                     const hd_tree_options *options, hd_out out) {
+    return hd__print_heaps(before, after, options, out);
+}
+
+/* Names of an axis. --------------------------------------------------------------------------- */
+
+typedef struct hd__top {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+    hd_axis axis;
+    hd__amount *self, *whole;    /* by node */
+    uint8_t *used;               /* by node: whether cells stand at or below it */
+    hd__amount *name_self, *name_whole; /* by name */
+    uint32_t *order;             /* of names */
+} hd__top;
+
+static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__top *t = (const hd__top *)owner;
+    uint64_t x = t->name_whole[a].bytes, y = t->name_whole[b].bytes;
+    return x != y ? x > y : hd_str_compare(t->names.strings[a], t->names.strings[b]) < 0;
+}
+
+static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
+    const hd__top *t = (const hd__top *)owner;
+    uint64_t x = t->name_self[a].bytes, y = t->name_self[b].bytes;
+    return x != y ? x > y : hd__top_before(owner, a, b);
+}
+
+/* Self and whole of each node. */
+static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
+    uint32_t n = t->axis.node_count;
+    t->self = (hd__amount *)hd__arena_take(&t->mem, &t->arena, n, 2 * sizeof *t->self);
+    t->used = (uint8_t *)hd__arena_take(&t->mem, &t->arena, n, 1);
+    if (!t->self || !t->used) return hd__no_memory(&t->mem, err);
+    t->whole = t->self + n;
+    memset(t->self, 0, n * sizeof *t->self);
+    memset(t->used, 0, n);
+    for (uint32_t i = 0; i < cells->count; i++) {
+        uint32_t at = cells->node[(size_t)i * cells->axis_count + axis];
+        if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
+        hd__amount_add(&t->self[at], hd__amount_at(cells, i));
+        t->used[at] = 1;
+    }
+    memcpy(t->whole, t->self, n * sizeof *t->self);
+    for (uint32_t i = n; i-- > 1;) {
+        hd__amount_add(&t->whole[t->axis.parent[i]], t->whole[i]);
+        t->used[t->axis.parent[i]] |= t->used[i];
+    }
+    return HD_OK;
+}
+
+/* All nodes in preorder: order[i] is the i-th. `scratch` holds 2 x node_count numbers. */
+static void hd__preorder(const hd_axis *axis, uint32_t *order, uint32_t *scratch) {
+    uint32_t n = axis->node_count, *size = scratch, *next = scratch + n;
+    for (uint32_t i = 0; i < n; i++) size[i] = 1;
+    for (uint32_t i = n; i-- > 1;) size[axis->parent[i]] += size[i];
+    order[0] = 0;
+    next[0] = 1;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t at = next[axis->parent[i]];
+        next[axis->parent[i]] += size[i];
+        next[i] = at + 1;
+        order[at] = i;
+    }
+}
+
+/* What each name has: its outermost nodes are told by how often it is on the path to a node. */
+static hd_status hd__top_names(hd__top *t, hd_error *err) {
+    hd__mem *m = &t->mem;
+    uint32_t n = t->axis.node_count, depth = 0, names;
+    uint32_t *number = (uint32_t *)hd__arena_take(m, &t->arena, n, 4 * sizeof *number);
+    uint32_t *preorder = number + n, *path = number + 2 * (size_t)n, *open;
+    if (!number) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) {
+        number[i] = HD_NONE;
+        if (!(i ? t->used[i] : t->self[0].bytes || t->self[0].blocks)) continue;
+        number[i] = hd__strings_add(m, &t->arena, &t->names, i ? t->axis.node_name[i] : hd_cstr("<self>"));
+        if (number[i] == HD_NONE) return hd__no_memory(m, err);
+    }
+    names = (uint32_t)hd__len(t->names.strings);
+    hd__preorder(&t->axis, preorder, path);
+    open = (uint32_t *)hd__arena_take(m, &t->arena, names, 3 * sizeof *open);
+    t->name_self = (hd__amount *)hd__arena_take(m, &t->arena, names, 2 * sizeof *t->name_self);
+    if (!open || !t->name_self) return hd__no_memory(m, err);
+    t->order = open + names;
+    t->name_whole = t->name_self + names;
+    memset(open, 0, names * sizeof *open);
+    memset(t->name_self, 0, 2 * names * sizeof *t->name_self);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = preorder[k], name = number[i];
+        for (; depth && path[depth - 1] != t->axis.parent[i]; depth--)
+            if (number[path[depth - 1]] != HD_NONE) open[number[path[depth - 1]]]--;
+        path[depth++] = i;
+        if (name == HD_NONE) continue;
+        hd__amount_add(&t->name_self[name], t->self[i]);
+        if (!open[name]) hd__amount_add(&t->name_whole[name], i ? t->whole[i] : t->self[i]);
+        if (i) open[name]++;
+        else number[i] = HD_NONE; /* the root is on every path, by no name */
+    }
+    return HD_OK;
+}
+
+static hd_status hd__top_run(hd__top *t, const hd_profile *p, const hd_top_options *options, uint32_t axis,
+                             hd_status (*emit)(void *user, const hd_top_row *row), void *user,
+                             hd_error *err) {
+    hd_rows cells = hd_profile_cells(p);
+    uint32_t n;
+    hd_status status = HD_OK;
+    t->axis = hd_profile_axis(p, axis);
+    HD__TRY(hd__top_nodes(t, &cells, axis, err));
+    HD__TRY(hd__top_names(t, err));
+    n = (uint32_t)hd__len(t->names.strings);
+    for (uint32_t i = 0; i < n; i++) t->order[i] = i;
+    hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t);
+    if (options->count && n > options->count) n = options->count;
+    for (uint32_t i = 0; i < n && !status; i++) {
+        uint32_t name = t->order[i];
+        hd_top_row row;
+        row.name = t->names.strings[name];
+        row.self_bytes = t->name_self[name].bytes;
+        row.self_blocks = t->name_self[name].blocks;
+        row.self_variance = t->name_self[name].variance;
+        row.bytes = t->name_whole[name].bytes;
+        row.blocks = t->name_whole[name].blocks;
+        row.variance = t->name_whole[name].variance;
+        status = emit(user, &row);
+    }
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
+                              hd_status (*emit)(void *user, const hd_top_row *row), void *user,
+                              hd_error *err) {
+    hd_top_options none;
+    hd_profile *own = NULL;
+    hd__top t;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    HD__TRY(hd__check_axis(heap, options->axis, err));
+    if (heap->breakdown)
+        HD__TRY(hd_breakdown_axis_profile(heap->breakdown, options->axis, &options->options, &own, err));
+    memset(&t, 0, sizeof t);
+    t.mem = own ? hd__mem_rest(&own->mem) : hd__mem_options(&options->options);
+    t.names.seed = hd__seed();
+    status = hd__top_run(&t, own ? own : heap->profile, options, own ? 0 : options->axis, emit, user, err);
+    hd__strings_free(&t.mem, &t.names);
+    hd__arena_free(&t.mem, &t.arena);
+    hd_profile_free(own);
+    return status;
+}
+
+typedef struct hd__top_print {
+    hd_sink sink;
+    uint64_t total;
+    size_t width, blocks_width;
+    bool units, estimates;
+} hd__top_print;
+
+static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
+    hd__top_print *t = (hd__top_print *)user;
+    hd_sink *s = &t->sink;
+    hd__print_size(s, row->bytes, t->units, t->width);
+    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
+    hd__print_share(s, row->bytes, t->total, "");
+    hd__print_size(s, row->self_bytes, t->units, t->width + 2);
+    if (t->estimates) hd__print_share(s, hd_standard_error(row->self_variance), row->self_bytes, "\xc2\xb1");
+    hd__print_share(s, row->self_bytes, t->total, "");
+    if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
+    hd__sink_pad(s, 2);
+    hd__print_name(s, row->name);
+    hd__sink_put(s, "\n", 1);
+    return s->status;
+}
+
+/* The heap itself is a line like the others, with its label. */
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out) {
+    hd__top_print t;
+    hd_breakdown view;
+    hd__amount total = { 0, 0, 0 };
+    hd_status status = hd__check_heap(heap, NULL);
+    if (status) return status;
+    view = hd__view(heap);
+    for (uint32_t i = 0; i < (heap->breakdown ? 1 : view.entries.count); i++)
+        hd__amount_add(&total, hd__amount_at(&view.entries, i));
+    memset(&t, 0, sizeof t);
+    hd__sink_begin(&t.sink, out);
+    t.total = total.bytes;
+    t.units = options && options->units;
+    t.estimates = heap->sample_bytes || total.variance > 0;
+    t.width = hd__size_width(total.bytes, t.units);
+    t.blocks_width = hd__blocks_width(total.blocks);
+    hd__print_size(&t.sink, total.bytes, t.units, t.width);
+    if (t.estimates) hd__print_share(&t.sink, hd_standard_error(total.variance), total.bytes, "\xc2\xb1");
+    hd__print_share(&t.sink, total.bytes, t.total, "");
+    hd__sink_pad(&t.sink, t.width + 2 + 8 + (t.estimates ? 8 : 0));
+    if (t.blocks_width) hd__print_blocks(&t.sink, total.blocks, t.blocks_width + 2);
+    hd__sink_pad(&t.sink, 2);
+    hd__print_label(&t.sink, heap);
+    hd__sink_put(&t.sink, "\n", 1);
+    status = hd_top(heap, options, hd__print_top_row, &t, NULL);
     return status ? status : hd__sink_flush(&t.sink);
 }
 
@@ -4759,7 +7483,9 @@ static bool hd__graph_close(hd_graph *g) {
     hd__mem *m = &g->mem;
     size_t extra = hd__len(g->extra.low);
     uint32_t references = (uint32_t)hd__len(g->target.low);
-    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra + 1))
+    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
+        !hd__room(m, g->first, extra + 1) ||
+        !hd__room(m, g->target.low, references ? 0 : 1)) /* rows have an address, empty ones too */
         return false;
     for (size_t i = 0; i < extra; i++) {
         stbds_arrput(g->class_of, 0);
@@ -5167,9 +7893,9 @@ typedef struct hd__dom_node {
     uint32_t incoming;           /* pairs that lead to it */
 } hd__dom_node;
 
-typedef struct hd__pair {
+typedef struct hd__dom_edge {
     uint32_t from, to;
-} hd__pair;
+} hd__dom_edge;
 
 /* By number: during the walk the rest of its row, then the forest of eval. */
 typedef struct hd__dom_link {
@@ -5184,7 +7910,7 @@ typedef struct hd__dom {
     hd__arena arena, walk;       /* walk: what is not needed once dominators are known */
     hd__dom_node *node;
     hd__dom_link *link;
-    hd__pair *pairs;             /* stb_ds array */
+    hd__dom_edge *pairs;             /* stb_ds array */
     uint32_t *object, *parent;   /* by number; parent becomes the dominator */
     uint32_t *semi, *start, *from, *stack;
     uint64_t *bytes;             /* retained; by number, as are the next two */
@@ -5193,7 +7919,7 @@ typedef struct hd__dom {
 } hd__dom;
 
 static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *err) {
-    hd__pair pair;
+    hd__dom_edge pair;
     pair.from = from;
     pair.to = to;
     return hd__push(&d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(&d->mem, err);
@@ -5634,7 +8360,7 @@ static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error
     rows.bytes = t->bytes;
     rows.blocks = t->blocks;
     rows.variance = variance;
-    return hd__seal(hd__mem_rest(&t->mem), &axis, rows, out, err);
+    return hd__seal(hd__mem_rest(&t->mem), &axis, rows, NULL, out, err);
 }
 
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators *d,
@@ -6083,7 +8809,7 @@ HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *
 
 /* Merging. ------------------------------------------------------------------------------------ */
 
-typedef struct hd__merge {
+typedef struct hd__union {
     const hd_graph *const *graphs;
     size_t count;
     const hd_options *options;
@@ -6094,21 +8820,21 @@ typedef struct hd__merge {
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
     hd__index classes, objects, ids, roots;
     uint64_t seed;
-} hd__merge;
+} hd__union;
 
-static uint64_t hd__merge_class_hash(const void *owner, uint32_t number) {
-    const hd__merge *x = (const hd__merge *)owner;
+static uint64_t hd__union_class_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
     const hd_class *c = &x->to->classes[number];
     return hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
 }
 
-static uint64_t hd__merge_id_hash(const void *owner, uint32_t object) {
-    const hd__merge *x = (const hd__merge *)owner;
+static uint64_t hd__union_id_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
     return hd__hash_u64(x->seed, hd__graph_id(x->graphs[x->source_graph[object]], x->source[object]));
 }
 
-static uint64_t hd__merge_hash(const void *owner, uint32_t object) {
-    const hd__merge *x = (const hd__merge *)owner;
+static uint64_t hd__union_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
     const hd_graph *g = x->graphs[x->source_graph[object]];
     hd_object o = hd_graph_object(g, x->source[object]);
     hd_str name = g->classes[o.class_index].name;
@@ -6119,7 +8845,7 @@ static uint64_t hd__merge_hash(const void *owner, uint32_t object) {
     return hash;
 }
 
-static bool hd__merge_alike(const hd__merge *x, uint32_t a, uint32_t b) {
+static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
     const hd_graph *g = x->graphs[x->source_graph[a]], *h = x->graphs[x->source_graph[b]];
     hd_object o = hd_graph_object(g, x->source[a]), p = hd_graph_object(h, x->source[b]);
     if (x->source_graph[a] == x->source_graph[b] || o.id != p.id || o.size != p.size ||
@@ -6131,14 +8857,14 @@ static bool hd__merge_alike(const hd__merge *x, uint32_t a, uint32_t b) {
     return true;
 }
 
-static uint64_t hd__merge_root_hash(const void *owner, uint32_t number) {
-    const hd__merge *x = (const hd__merge *)owner;
+static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
     const hd_root *r = &x->to->roots[number];
     uint64_t hash = hd__hash_u64(x->seed, (uint64_t)r->object << 32 | r->container);
     return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
 }
 
-static hd_status hd__merge_classes(hd__merge *x, size_t which) {
+static hd_status hd__union_classes(hd__union *x, size_t which) {
     const hd_graph *g = x->graphs[which];
     uint32_t *map = x->class_map[which];
     map[0] = 0;
@@ -6156,7 +8882,7 @@ static hd_status hd__merge_classes(hd__merge *x, size_t which) {
             continue;
         }
         HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
-        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__merge_class_hash, x))
+        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
             return HD_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < hd__len(g->fields); i++)
@@ -6166,7 +8892,7 @@ static hd_status hd__merge_classes(hd__merge *x, size_t which) {
 }
 
 /* Objects of one graph that are not in `to` yet, without references. */
-static hd_status hd__merge_objects(hd__merge *x, size_t which) {
+static hd_status hd__union_objects(hd__union *x, size_t which) {
     const hd_graph *g = x->graphs[which];
     for (uint32_t o = 0; o < g->described; o++) {
         uint32_t n = (uint32_t)hd__len(x->source), same;
@@ -6177,9 +8903,9 @@ static hd_status hd__merge_objects(hd__merge *x, size_t which) {
             return HD_OUT_OF_MEMORY;
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
-        hash = hd__merge_hash(x, n);
+        hash = hd__union_hash(x, n);
         while ((same = hd__index_next(&x->objects, hash, &probe)) != HD_NONE)
-            if (hd__merge_alike(x, same, n)) break;
+            if (hd__union_alike(x, same, n)) break;
         x->map[which][o] = same;
         if (same != HD_NONE) {
             (void)stbds_arrpop(x->source);
@@ -6187,12 +8913,12 @@ static hd_status hd__merge_objects(hd__merge *x, size_t which) {
             continue;
         }
         x->map[which][o] = n;
-        id_hash = hd__merge_id_hash(x, n);
+        id_hash = hd__union_id_hash(x, n);
         probe = 0;
         while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__merge_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__merge_id_hash, x)))
+        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
             return HD_OUT_OF_MEMORY;
         HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
                                     hd__graph_size(g, o)));
@@ -6201,7 +8927,7 @@ static hd_status hd__merge_objects(hd__merge *x, size_t which) {
 }
 
 /* What an object of a graph is in `to`; HD_NONE: described nowhere. */
-static uint32_t hd__merge_number(const hd__merge *x, size_t which, uint32_t object) {
+static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t object) {
     const hd_graph *g = x->graphs[which];
     uint64_t id = hd__graph_id(g, object), hash = hd__hash_u64(x->seed, id);
     size_t probe = 0;
@@ -6212,7 +8938,7 @@ static uint32_t hd__merge_number(const hd__merge *x, size_t which, uint32_t obje
     return n;
 }
 
-static hd_status hd__merge_references(hd__merge *x, hd__missing *missing) {
+static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
     hd_graph *to = x->to;
     for (uint32_t n = 0; n < to->described; n++) {
         size_t which = x->source_graph[n];
@@ -6220,7 +8946,7 @@ static hd_status hd__merge_references(hd__merge *x, hd__missing *missing) {
         to->first[n] = (uint32_t)hd__len(to->target.low);
         if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
         for (uint32_t i = 0; i < o.reference_count; i++) {
-            uint32_t target = hd__merge_number(x, which, o.references[i]);
+            uint32_t target = hd__union_number(x, which, o.references[i]);
             if (target == HD_NONE &&
                 !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
                                  hd__len(to->target.low)))
@@ -6232,14 +8958,14 @@ static hd_status hd__merge_references(hd__merge *x, hd__missing *missing) {
 }
 
 /* Roots, those to objects nobody describes last: these have numbers only once all are known. */
-static hd_status hd__merge_roots(hd__merge *x, hd__missing *missing) {
+static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
     for (size_t which = 0; which < x->count; which++)
         for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
             hd_root r = x->graphs[which]->roots[i];
             uint32_t object = r.object;
             uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
             if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
-            r.object = hd__merge_number(x, which, object);
+            r.object = hd__union_number(x, which, object);
             if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
                 return HD_OUT_OF_MEMORY;
             if (!hd__push(&x->to->mem, x->to->roots, r)) return HD_OUT_OF_MEMORY;
@@ -6247,7 +8973,7 @@ static hd_status hd__merge_roots(hd__merge *x, hd__missing *missing) {
     return HD_OK;
 }
 
-static bool hd__merge_unique_roots(hd__merge *x) {
+static bool hd__union_unique_roots(hd__union *x) {
     hd_root *roots = x->to->roots;
     uint32_t kept = 0;
     for (size_t i = 0; i < hd__len(roots); i++) {
@@ -6255,18 +8981,18 @@ static bool hd__merge_unique_roots(hd__merge *x) {
         size_t probe = 0;
         uint32_t k;
         roots[kept] = roots[i];
-        hash = hd__merge_root_hash(x, kept);
+        hash = hd__union_root_hash(x, kept);
         while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
             if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
         if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__merge_root_hash, x)) return false;
+        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
         kept++;
     }
     hd__set_len(roots, kept);
     return true;
 }
 
-static hd_status hd__merge_run(hd__merge *x) {
+static hd_status hd__union_run(hd__union *x) {
     hd__mem *m = &x->mem;
     hd__missing missing;
     hd_status status = HD_OK;
@@ -6277,15 +9003,15 @@ static hd_status hd__merge_run(hd__merge *x) {
         x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
         x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
         if (!x->class_map[i] || !x->map[i]) return HD_OUT_OF_MEMORY;
-        HD__TRY(hd__merge_classes(x, i));
-        HD__TRY(hd__merge_objects(x, i));
+        HD__TRY(hd__union_classes(x, i));
+        HD__TRY(hd__union_objects(x, i));
     }
     hd__graph_set_lengths(x->to);
     memset(&missing, 0, sizeof missing);
-    status = hd__merge_references(x, &missing);
-    if (!status) status = hd__merge_roots(x, &missing);
+    status = hd__union_references(x, &missing);
+    if (!status) status = hd__union_roots(x, &missing);
     if (!status && (!hd__id_index_build(&x->to->mem, &x->to->index, &x->to->id, x->to->described) ||
-                    !hd__graph_place_missing(x->to, &missing) || !hd__merge_unique_roots(x) ||
+                    !hd__graph_place_missing(x->to, &missing) || !hd__union_unique_roots(x) ||
                     !hd__graph_sort_lists(x->to) || !hd__graph_close(x->to)))
         status = HD_OUT_OF_MEMORY;
     hd__missing_free(&x->to->mem, &missing);
@@ -6295,7 +9021,7 @@ static hd_status hd__merge_run(hd__merge *x) {
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
                                       hd_graph **out, hd_error *err) {
     hd_graph_desc desc;
-    hd__merge x;
+    hd__union x;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
@@ -6313,7 +9039,7 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
-    status = hd__merge_run(&x);
+    status = hd__union_run(&x);
     if (status == HD_OUT_OF_MEMORY && (x.mem.over || x.to->mem.over)) status = HD_LIMIT;
     if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
     hd__index_free(&x.mem, &x.classes);
@@ -6364,7 +9090,8 @@ struct hd_contexts {
 
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
-    uint32_t depth;              /* of open scopes that pushed */
+    uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
+    uint32_t top;                /* the context of the innermost; 0: none is open */
     /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
        declares leaf: compilers take those for unable to come back here. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
@@ -6372,7 +9099,6 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
-    uint32_t nodes[HD_MAX_FRAMES + 2]; /* the context after so many scopes; nodes[0] is the root */
     /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
        one are the same. */
     uint32_t native_busy;        /* a signal handler that comes now leaves these alone */
@@ -6705,16 +9431,11 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
 static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
-        t->depth = 0;
+        t->depth = t->top = 0;
         t->native_count = 0;
         t->session = hd__tracker.session;
     }
     return t;
-}
-
-/* The context at the top of the pseudo-stack. */
-static uint32_t hd__thread_top(const hd__thread *t) {
-    return t->nodes[t->depth <= hd__tracker.max_frames ? t->depth : hd__tracker.max_frames + 1];
 }
 
 static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent, const char *name) {
@@ -6726,7 +9447,7 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
 
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
-    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, kept;
+    uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
     hd_scope scope;
     scope.session = scope.depth = 0;
@@ -6735,28 +9456,31 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
         return scope;
     t = hd__thread_stack();
     kept = t->depth;
-    parent = hd__thread_top(t);
+    node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        uint32_t node = HD__LOAD_RELAXED(&category->last);
+        node = HD__LOAD_RELAXED(&category->last);
         if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
             node = parent;
             hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
             HD__STORE(&category->last, node);
         }
-        t->nodes[kept + 1] = node;
     } else if (kept == hd__tracker.max_frames) {
-        t->nodes[kept + 1] = parent;
-        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &t->nodes[kept + 1]);
+        hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
     t->depth = kept + 1;
+    t->top = node;
     scope.session = session;
     scope.depth = kept;
+    scope.top = parent;
     return scope;
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
     hd__thread *t = &hd__this;
-    if (scope->session && scope->session == t->session && scope->depth < t->depth) t->depth = scope->depth;
+    if (scope->session && scope->session == t->session && scope->depth < t->depth) {
+        t->depth = scope->depth;
+        t->top = scope->top;
+    }
     scope->session = 0;
 }
 
@@ -6796,10 +9520,10 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
     hd__thread *t = &hd__this;
     uint32_t node = 0;
     if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return hd__thread_top(t);
+        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
-    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = hd__thread_top(t);
+    if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
     if (capture == HD_CAPTURE_NATIVE_STACK || capture == HD_CAPTURE_MIXED_STACK)
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
@@ -6818,41 +9542,42 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
    a table grows in place, by an eighth when 11 or 13 of 15 slots are in use, in one pass through memory.
    When it has used up the 1 MiB of address space that is its own it splits in two by the next bit of the
    key; a directory over the top bits finds the table. Thus no call moves more than one table. Tables that
-   empty shrink and give their pages back.
-   Cost: 25 bytes a slot; 34 to 39 a live allocation, from a million up 29 to 33. */
+   empty shrink and give their pages back. Nothing is prefetched: fetching a slot before the stack is
+   unwound gains nothing that can be measured, at 300,000 blocks and at three million.
+   Cost: 25 bytes a slot; 34 to 39 a live allocation, from five million up 29 to 33. */
 
 typedef struct hd__slot {
     uint64_t key, size;          /* key 0: empty */
     uint32_t context, time;
 } hd__slot;
 
-enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16 };
+enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
+/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
+   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
 typedef struct hd__table_of_slots {
-    uint8_t *tags;               /* HD__TAGS a group: HD__GROUP tags, 0 for none; HD__PASSED: how many
-                                    went past, 255 and more for good */
-    hd__slot *slots;             /* HD__GROUP a group; they lie behind all tags */
     uint32_t groups;
-    uint32_t homes;              /* keys scale to 0 .. homes - 1; the rest takes what goes past */
     uint32_t count, limit;       /* limit: of the count, before the table grows */
     uint32_t depth;              /* leading bits that all keys here share */
+    uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
 #define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)(HD__SLOTS_BYTES / HD__GROUP_BYTES))
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a table has that is empty from the start; never written to. */
-static union { uint8_t bytes[HD__GROUP_BYTES]; uint64_t aligned; } hd__none;
-#define hd__no_slots hd__none.bytes
+/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
+   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+typedef uintptr_t hd__route;
+#define HD__ROUTE_LOW ((uintptr_t)4095)
 
 struct hd_register {
     uint64_t count;
     uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__slots **directory;       /* NULL while there are no tables */
-    hd__slots *table;
+    hd__route *directory;        /* NULL while there are no tables */
+    hd__slots **table;
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -6867,22 +9592,31 @@ static uint64_t hd__address_of(uint64_t key) {
     return (x ^ x >> 32) * 0xf1de83e19937733du;
 }
 
-static hd__slots *hd__table_of(const hd_register *reg, uint64_t key) {
+static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
     return reg->directory[key >> (64 - reg->bits)];
 }
 
-static uint32_t hd__home(const hd__slots *t, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * t->homes >> 32);
+/* NULL: a table that was never used. */
+static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
+    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+}
+
+/* Keys scale to all groups but the last few, which take what goes past. */
+static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
+
+static uint32_t hd__home(uint32_t groups, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
 }
 
 static uint8_t hd__tag(uint64_t key) {
     uint8_t bits = (uint8_t)(key >> 32);
     return (uint8_t)(bits + !bits);
-}
-
-/* The entries of a group. */
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
-    return t->slots + (size_t)group * HD__GROUP;
 }
 
 /* A bit for each of the group's tags that is equal to this one. */
@@ -6913,32 +9647,37 @@ static unsigned hd__lowest(uint32_t bits) {
 }
 
 /* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(const hd__slots *t, uint64_t key) {
+HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
+    const hd__slots *t = hd__route_table(route);
+    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
     uint8_t tag = hd__tag(key);
-    for (uint32_t g = hd__home(t, key);; g++) {
-        const uint8_t *tags = t->tags + (size_t)g * HD__TAGS;
+    if (HD__UNLIKELY(!t)) return NULL;
+    for (uint32_t g = hd__home(groups, key);; g++) {
+        const uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
+static void hd__pass(hd__slots *t, uint32_t group) {
+    uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
+    if (*passed < 255) ++*passed;
+}
+
 /* An entry for a key that has none; NULL when there is no place for it. */
 static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t, key), g = home, empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
     hd__slot *s;
     if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(t->tags + (size_t)g * HD__TAGS, 0);
+        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
         if (!empty) return NULL;
-        for (; home < g; home++) {
-            uint8_t *passed = &t->tags[(size_t)home * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
-        }
+        for (; home < g; home++) hd__pass(t, home);
     }
-    t->tags[(size_t)g * HD__TAGS + hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, g) + hd__lowest(empty);
+    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
+    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
     s->key = key;
     return s;
 }
@@ -6954,111 +9693,110 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            uint8_t *passed = &to->tags[(size_t)at * HD__TAGS + HD__PASSED];
-            if (*passed < 255) ++*passed;
+        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__pass(to, at);
             if (++at == to->groups) return false;
         }
-        to->tags[(size_t)at * HD__TAGS + used[at]] = hd__tag(s.key);
-        hd__slots_at(to, at)[used[at]++] = s;
+        hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
+        hd__slots_at(to, to->groups, at)[used[at]++] = s;
     }
     return true;
 }
 
 /* Slots of a group, on average, that are in use when a table grows: fewer misses while what the register
    takes is little, less memory when it is much. */
-static uint32_t hd__full(const hd_register *reg) { return reg->tables < 64 ? 11 : 13; }
+static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11 : 13; }
 
-/* Lays a table out over `groups` at its tags. */
+/* Lays a table out over this many groups. */
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
-    t->homes = groups - 1 - groups / 512;
-    t->limit = t->homes * full;
-    t->slots = (hd__slot *)(void *)(t->tags + (size_t)groups * HD__TAGS);
+    t->limit = hd__homes(groups) * full;
+}
+
+static size_t hd__slots_bytes(uint32_t groups) {
+    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
-    uint64_t n = hd__page_round((size_t)(groups < 2 ? 2 : groups) * HD__GROUP_BYTES) / HD__GROUP_BYTES;
-    return n > HD__GROUPS_MAX ? HD__GROUPS_MAX : (uint32_t)n;
+    uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
+    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    return (uint32_t)(n < most ? n : most);
 }
-
-static size_t hd__slots_bytes(uint32_t groups) { return hd__page_round(groups * HD__GROUP_BYTES); }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, 0), *to;
+    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
     hd__slots_lay(t, groups, full);
-    to = hd__slots_at(t, groups - old);
     memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)t->tags, 0, (size_t)((uint8_t *)(void *)to - t->tags));
+    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(const hd__slots *t) {
-    if (t->tags != hd__no_slots) hd__pages_give(t->tags, HD__SLOTS_BYTES);
-}
+static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
-/* A table of its own for the `count` entries of another that a bit tells. False when there is no
-   memory, or no place for them all. */
-static bool hd__slots_from(const hd_register *reg, hd__slots *t, const hd__slots *from, uint32_t count,
-                           uint32_t depth, uint64_t bit, bool value) {
+/* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
+   no place for them all. */
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
+                                 uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    t->tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    t->count = count;
-    t->depth = depth;
-    while (t->tags) {
+    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    while (t) {
         hd__slots_lay(t, groups, full);
-        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return true;
+        t->count = count;
+        t->depth = depth;
+        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)t->tags, 0, groups * HD__GROUP_BYTES);
+        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t->tags, HD__SLOTS_BYTES);
-    return false;
+    hd__pages_give(t, HD__SLOTS_BYTES);
+    return NULL;
+}
+
+/* The directory entries of the keys that begin with the first `depth` bits of this one. */
+static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__route route) {
+    size_t span = (size_t)1 << (reg->bits - depth);
+    size_t at = depth ? (size_t)(key >> (64 - depth)) * span : 0;
+    for (size_t i = at; i < at + span; i++) reg->directory[i] = route;
+}
+
+/* A table, and the directory for the keys that begin as this one, are about each other from here on. */
+static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
+    t->number = number;
+    reg->table[number] = t;
+    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
 }
 
 /* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(const hd_register *reg, hd__slots *t) {
-    hd__slots smaller;
-    if (!hd__slots_from(reg, &smaller, t, t->count, t->depth, 0, false)) return;
-    if (smaller.groups < t->groups) {
+static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+    if (smaller && smaller->groups < t->groups) {
+        hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
-        *t = smaller;
     } else {
-        hd__slots_give(&smaller);
+        hd__slots_give(smaller);
     }
-}
-
-/* Arrays of the register: pages, doubled by copying. */
-static bool hd__pages_grow(void *array, size_t old_size, size_t size) {
-    void *old, *grown = hd__pages_take(size);
-    if (!grown) return false;
-    memcpy(&old, array, sizeof old);
-    if (old) memcpy(grown, old, old_size);
-    hd__pages_give(old, old_size);
-    memcpy(array, &grown, sizeof grown);
-    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
     uint32_t capacity = reg->capacity ? 2 * reg->capacity : HD__PAGE / (uint32_t)sizeof *reg->table;
-    uintptr_t old = (uintptr_t)reg->table;
-    if (!hd__pages_grow(&reg->table, reg->capacity * sizeof *reg->table, capacity * sizeof *reg->table))
-        return false;
+    hd__slots **grown = (hd__slots **)hd__pages_take(capacity * sizeof *grown);
+    if (!grown) return false;
+    if (reg->table) memcpy(grown, reg->table, reg->tables * sizeof *grown);
+    hd__pages_give(reg->table, reg->capacity * sizeof *grown);
+    reg->table = grown;
     reg->capacity = capacity;
-    for (size_t i = 0; reg->directory && i < (size_t)1 << reg->bits; i++)
-        reg->directory[i] = (hd__slots *)((uintptr_t)reg->table + ((uintptr_t)reg->directory[i] - old));
     return true;
 }
 
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
-    hd__slots **doubled;
+    hd__route *doubled;
     if (reg->bits == HD__DIRECTORY_BITS) return false;
-    doubled = (hd__slots **)hd__pages_take(2 * n * sizeof *doubled);
+    doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
     hd__pages_give(reg->directory, n * sizeof *doubled);
@@ -7067,19 +9805,13 @@ static bool hd__directory_double(hd_register *reg) {
     return true;
 }
 
-/* The directory entries of the keys that begin with the first `depth` bits of this one. */
-static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, hd__slots *t) {
-    size_t span = (size_t)1 << (reg->bits - depth), at = (size_t)(key >> (64 - depth)) * span;
-    for (size_t i = at; i < at + span; i++) reg->directory[i] = t;
-}
-
 /* The leading bits that all keys of a table share, and how many keys have the bit after its depth set. */
 static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint64_t all = UINT64_MAX, any = 0, differ;
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, 0)[i].key;
+        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -7090,27 +9822,17 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
 }
 
 /* Keys that share more bits than the table's depth stand too close together: the table takes that
-   depth, and tables that are empty yet take the other sides of the bits between. */
-static bool hd__slots_deepen(hd_register *reg, uint64_t key, uint32_t depth) {
-    hd__slots *t = hd__table_of(reg, key), deeper, none;
-    uint32_t more = depth - t->depth;
-    while (reg->capacity - reg->tables < more)
-        if (!hd__tables_grow(reg)) return false;
+   depth, and the other sides of the bits between are tables that were never used. */
+static bool hd__slots_deepen(hd_register *reg, uint64_t key, hd__slots *t, uint32_t depth) {
+    hd__slots *deeper;
     while (reg->bits < depth)
         if (!hd__directory_double(reg)) return false;
-    t = hd__table_of(reg, key);
-    if (!hd__slots_from(reg, &deeper, t, t->count, depth, 0, false)) return false;
+    deeper = hd__slots_from(reg, t, t->count, depth, 0, false);
+    if (!deeper) return false;
+    for (uint32_t d = t->depth + 1; d <= depth; d++)
+        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - d), d, d);
+    hd__slots_enter(reg, key, deeper, t->number);
     hd__slots_give(t);
-    memset(&none, 0, sizeof none);
-    none.tags = hd__no_slots;
-    none.slots = (hd__slot *)(void *)(hd__no_slots + HD__TAGS);
-    none.groups = 1;
-    for (none.depth = t->depth + 1; none.depth <= depth; none.depth++) {
-        hd__slots *other = &reg->table[reg->tables++];
-        *other = none;
-        hd__directory_point(reg, key ^ (uint64_t)1 << (64 - none.depth), none.depth, other);
-    }
-    *t = deeper;
     return true;
 }
 
@@ -7121,62 +9843,49 @@ static bool hd__pages_left(void) {
     return p != NULL;
 }
 
-static bool hd__slots_split(hd_register *reg, uint64_t key) {
-    hd__slots *t, high, low;
+static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *high, *low;
     uint32_t n, shared;
     uint64_t bit;
-    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = hd__table_of(reg, key);
     if (t->depth >= 63 || !hd__pages_left()) return false;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
     shared = hd__shared_bits(t, &n);
-    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, shared);
+    if (shared > t->depth) return shared <= HD__DIRECTORY_BITS && hd__slots_deepen(reg, key, t, shared);
     if (t->depth == reg->bits && !hd__directory_double(reg)) return false;
     bit = (uint64_t)1 << (63 - t->depth);
-    if (!hd__slots_from(reg, &high, t, n, t->depth + 1, bit, true)) return false;
-    if (!hd__slots_from(reg, &low, t, t->count - n, t->depth + 1, bit, false)) {
-        hd__slots_give(&high);
+    high = hd__slots_from(reg, t, n, t->depth + 1, bit, true);
+    if (!high) return false;
+    low = hd__slots_from(reg, t, t->count - n, t->depth + 1, bit, false);
+    if (!low) {
+        hd__slots_give(high);
         return false;
     }
+    hd__slots_enter(reg, key & ~bit, low, t->number);
+    hd__slots_enter(reg, key | bit, high, reg->tables++);
     hd__slots_give(t);
-    *t = low;
-    reg->table[reg->tables] = high;
-    hd__directory_point(reg, key & ~bit, low.depth, t);
-    hd__directory_point(reg, key | bit, low.depth, &reg->table[reg->tables++]);
     return true;
 }
 
-/* Slots for a table that has none yet. */
-static bool hd__slots_first(const hd_register *reg, hd__slots *t) {
-    uint8_t *tags = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
-    if (!tags) return false;
-    t->tags = tags;
+/* A table for keys that have none yet. */
+static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
+    hd__slots *t;
+    if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
+    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
+    t->depth = depth;
+    hd__slots_enter(reg, key, t, reg->tables++);
     return true;
 }
 
 /* More room for the table of a key: longer, or split. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
-    hd__slots *t = hd__table_of(reg, key);
-    if (t->tags == hd__no_slots) return hd__slots_first(reg, t);
-    if (t->groups < HD__GROUPS_MAX) {
-        hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
-        return true;
-    }
-    return hd__slots_split(reg, key);
-}
-
-HD__NOINLINE static bool hd__register_first(hd_register *reg) {
-    hd__slots **directory = (hd__slots **)hd__pages_take(2 * sizeof *directory);
-    hd__slots t;
-    memset(&t, 0, sizeof t);
-    if (!directory || (!reg->capacity && !hd__tables_grow(reg)) || !hd__slots_first(reg, &t)) {
-        hd__pages_give(directory, 2 * sizeof *directory);
-        return false;
-    }
-    reg->bits = 1;
-    reg->directory = directory;
-    directory[0] = directory[1] = reg->table;
-    reg->table[reg->tables++] = t;
+    hd__route route = hd__route_of(reg, key);
+    hd__slots *t = hd__route_table(route);
+    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
+    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
@@ -7187,7 +9896,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
-    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(&reg->table[i]);
+    for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
     memset(reg, 0, sizeof *reg);
@@ -7212,15 +9921,20 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
     uint64_t key = hd__key_of(allocation->address);
     hd__slot *s;
     if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory) && !hd__register_first(reg)) return HD_OUT_OF_MEMORY;
+    if (HD__UNLIKELY(!reg->directory)) {
+        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
+        if (!reg->directory) return HD_OUT_OF_MEMORY;
+        reg->bits = 1;
+    }
     for (bool more = true;;) {
-        hd__slots *t = hd__table_of(reg, key);
-        s = hd__search(t, key);
+        hd__route route = hd__route_of(reg, key);
+        hd__slots *t = hd__route_table(route);
+        s = hd__search(route, key);
         if (s) {
             hd__slot_show(s, allocation->address, replaced);
             break;
         }
-        if ((HD__LIKELY(t->count < t->limit) || !more) && t->tags != hd__no_slots && (s = hd__put(t, key))) {
+        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
             t->count++;
             reg->count++;
             if (replaced) replaced->address = 0;
@@ -7237,7 +9951,7 @@ HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation 
 
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__table_of(reg, key), key) : NULL;
+    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -7254,25 +9968,27 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
+    hd__route route;
     hd__slots *t;
     hd__slot *s;
     uint32_t at;
     if (!reg->directory || !key) return false;
-    t = hd__table_of(reg, key);
-    s = hd__search(t, key);
+    route = hd__route_of(reg, key);
+    t = hd__route_table(route);
+    s = hd__search(route, key);
     if (!s) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, 0)) / HD__GROUP);
-    t->tags[(size_t)at * HD__TAGS + (size_t)(s - hd__slots_at(t, at))] = 0;
+    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
+    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = &t->tags[(size_t)g * HD__TAGS + HD__PASSED];
+    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
+        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
         if (*passed < 255) --*passed;
     }
     t->count--;
     reg->count--;
     if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, t);
+        hd__slots_shrink(reg, key, t);
     return true;
 }
 
@@ -7280,9 +9996,9 @@ HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->co
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
-        const hd__slots *t = &reg->table[cursor->table];
+        const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -7298,9 +10014,8 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
-        if (reg->table[i].tags == hd__no_slots) continue;
         memory.reserved += HD__SLOTS_BYTES;
-        memory.resident += hd__slots_bytes(reg->table[i].groups);
+        memory.resident += hd__slots_bytes(reg->table[i]->groups);
     }
     return memory;
 }
@@ -7735,7 +10450,8 @@ static bool hd__snapshot_room(hd__snapshot *s, uint32_t count) {
     uint64_t *sums = (uint64_t *)hd__calloc(s->mem, n, 2 * sizeof *sums);
     hd__estimate *estimates = NULL;
     if (!sums) return false;
-    if (s->rec->sample_bytes && !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
+    if (s->rec && s->rec->sample_bytes &&
+        !(estimates = (hd__estimate *)hd__calloc(s->mem, n, sizeof *estimates))) {
         hd__cfree(s->mem, sums, n, 2 * sizeof *sums);
         return false;
     }
@@ -7839,10 +10555,8 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
 }
 
-static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     const hd_options *o = &s->options->options;
-    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
-    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
     s->node = (uint32_t *)hd__calloc(s->mem, s->n, 2 * sizeof *s->node);
     if (!s->node) return hd__no_memory(s->mem, err);
     s->stack = s->node + s->n;
@@ -7850,41 +10564,84 @@ static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *e
     for (size_t i = 0; i < s->n; i++) {
         if (o->progress && i % 4096 == 0 && !o->progress(o->user, i, s->n))
             return hd__fail(err, HD_CANCELLED, "cancelled");
-        if (s->blocks[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
+        if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
     }
     return HD_OK;
+}
+
+static hd_status hd__snapshot_run(hd__snapshot *s, hd_recorder *rec, hd_error *err) {
+    if (!hd__snapshot_room(s, hd_contexts_count(s->contexts))) return hd__no_memory(s->mem, err);
+    for (uint32_t i = 0; i < rec->shards; i++) HD__TRY(hd__snapshot_shard(s, &rec->shard[i], err));
+    return hd__snapshot_cells(s, err);
+}
+
+/* A profile, empty, and what fills it. */
+static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_contexts *contexts,
+                                    const hd_snapshot_options *options, hd_error *err) {
+    hd_profile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(s, 0, sizeof *s);
+    s->options = options;
+    s->contexts = contexts;
+    desc.allocator = options->options.allocator;
+    desc.limits = options->options.limits;
+    s->profile = hd_profile_create(&desc, err);
+    if (!s->profile) return err->status;
+    s->mem = &s->profile->mem;
+    return HD_OK;
+}
+
+static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
+    hd__snapshot_drop(s);
+    if (s->node) hd__cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
+    if (status) hd_profile_free(s->profile);
+    else *out = s->profile;
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err) {
     hd_snapshot_options none;
-    hd_profile_desc desc;
     hd__snapshot s;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
     memset(&none, 0, sizeof none);
-    memset(&desc, 0, sizeof desc);
-    memset(&s, 0, sizeof s);
-    s.options = options ? options : &none;
-    s.contexts = rec->contexts;
-    s.rec = rec;
-    desc.allocator = s.options->options.allocator;
-    desc.limits = s.options->options.limits;
     hd_record_suspend();
-    s.profile = hd_profile_create(&desc, err);
-    if (s.profile) s.mem = &s.profile->mem;
-    status = s.profile ? hd__snapshot_run(&s, rec, err) : err->status;
-    hd__snapshot_drop(&s);
-    if (s.node) hd__cfree(s.mem, s.node, s.n, 2 * sizeof *s.node);
-    if (status) hd_profile_free(s.profile);
-    else *out = s.profile;
+    status = hd__snapshot_begin(&s, rec->contexts, options ? options : &none, err);
+    s.rec = rec;
+    if (!status) status = hd__snapshot_run(&s, rec, err);
+    status = hd__snapshot_end(&s, status, out);
     hd_record_resume();
     return status;
 }
 
+HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
+                                           const uint64_t *blocks, uint32_t count,
+                                           const hd_snapshot_options *options, hd_profile **out,
+                                           hd_error *err) {
+    hd_snapshot_options none;
+    hd__snapshot s;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&none, 0, sizeof none);
+    if (count > hd_contexts_count(contexts))
+        return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
+                        (uint64_t)hd_contexts_count(contexts));
+    status = hd__snapshot_begin(&s, contexts, options ? options : &none, err);
+    if (!status && !hd__snapshot_room(&s, count)) status = hd__no_memory(s.mem, err);
+    for (uint32_t c = 0; c < count && !status; c++) {
+        s.bytes[c] = bytes[c];
+        s.blocks[c] = blocks ? blocks[c] : bytes[c] ? HD_UNKNOWN : 0;
+    }
+    if (!status) status = hd__snapshot_cells(&s, err);
+    return hd__snapshot_end(&s, status, out);
+}
+
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process. Reading: one pass over the events keeps
+   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
    however heaps and frames multiply. */
@@ -7894,16 +10651,42 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
-typedef struct hd__chrome_out {
+/* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
+   order in which the trace tells of them; those told of are the lengths of the arrays. */
+typedef struct hd__told {
+    hd__tree tree;
+    uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
+} hd__told;
+
+typedef struct hd__writer_process {
+    uint64_t pid;
+    bool named, v1, v2;          /* what the trace told of it so far */
+    hd__told axis[2];
+    hd__strings dumps;           /* their ids */
+    hd__strings strings;         /* heaps_v2: names */
+    uint32_t *string_id;         /* stb_ds array */
+    uint32_t next[2];            /* of the new format's ids */
+} hd__writer_process;
+
+/* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for
+   frames of either format. So ids of heaps_v2 are drawn from counters of the whole trace, as are the new
+   format's frames where a process has both. */
+enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
+
+struct hd_chrome_writer {
     hd__mem mem;
     hd__arena arena;
+    hd__strings names;           /* those of all trees, where `copy` is set */
+    hd_options options;
     hd_json json;
-    const hd_heap *heaps;
-    hd__tree tree[2];            /* the dictionaries of the current process; node numbers are the ids */
-    uint32_t *ids;               /* by node of the heap at hand, axis after axis */
-    hd__strings strings;         /* heaps_v2: names by id */
-    size_t nodes_done, types_done, strings_done;
-} hd__chrome_out;
+    bool copy, interruptible;
+    hd_status status;            /* of the writes so far */
+    uint64_t first;              /* all ids are above or equal */
+    uint32_t next_v2[HD__IDS];
+    hd__writer_process *processes; /* stb_ds array */
+    hd__index index;
+    uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
+};
 
 static uint32_t hd__heap_axes(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries.axis_count
@@ -7915,145 +10698,250 @@ static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
-static const char *hd__heap_dump(const hd_heap *heap) { return heap->dump ? heap->dump : "0x1"; }
-static const char *hd__heap_allocator(const hd_heap *heap) {
-    return heap->allocator ? heap->allocator : "malloc";
-}
-
 static hd_rows hd__heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
-/* By what a reader tells dumps and heaps apart. */
-static int hd__compare_dumps(const hd_heap *x, const hd_heap *y) {
+/* What heaps and scalars are ordered by: heaps come first, so that the numbers from heap_count on are
+   those of scalars. Defaults are filled in. */
+typedef struct hd__label {
+    uint64_t pid, time_us;
+    const char *process, *dump, *allocator, *name; /* name: NULL for heaps; allocator: for process_totals */
+} hd__label;
+
+static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
+    hd__label l;
+    if (i < d->heap_count) {
+        const hd_heap *heap = &d->heaps[i];
+        l.pid = heap->pid;
+        l.time_us = heap->time_us;
+        l.process = heap->process;
+        l.dump = heap->dump;
+        l.allocator = heap->allocator ? heap->allocator : "malloc";
+        l.name = NULL;
+    } else {
+        const hd_scalar *scalar = &d->scalars[i - d->heap_count];
+        l.pid = scalar->pid;
+        l.time_us = scalar->time_us;
+        l.process = scalar->process;
+        l.dump = scalar->dump;
+        l.allocator = scalar->allocator;
+        l.name = scalar->name;
+    }
+    if (!l.dump) l.dump = "0x1";
+    return l;
+}
+
+/* NULL before all. */
+static int hd__compare_texts(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* By what a reader tells dumps apart, and what is in them. */
+static int hd__compare_dumps(const hd__label *x, const hd__label *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return strcmp(hd__heap_dump(x), hd__heap_dump(y));
+    return strcmp(x->dump, y->dump);
 }
 
-static int hd__compare_heaps(const hd_heap *x, const hd_heap *y) {
+static int hd__compare_labels(const hd__label *x, const hd__label *y) {
     int order = hd__compare_dumps(x, y);
-    return order ? order : strcmp(hd__heap_allocator(x), hd__heap_allocator(y));
+    if (!order) order = (x->name != NULL) - (y->name != NULL);
+    if (!order) order = hd__compare_texts(x->allocator, y->allocator);
+    return order ? order : hd__compare_texts(x->name, y->name);
 }
 
-static bool hd__heap_by_name(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner;
-    return hd__compare_heaps(&heaps[a], &heaps[b]) < 0;
+static bool hd__label_by_name(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-static bool hd__heap_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_heap *heaps = (const hd_heap *)owner, *x = &heaps[a], *y = &heaps[b];
-    if (x->pid == y->pid && x->time_us != y->time_us) return x->time_us < y->time_us;
-    return hd__compare_heaps(x, y) < 0;
+static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
+    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    if (x.pid == y.pid && x.time_us != y.time_us) return x.time_us < y.time_us;
+    return hd__compare_labels(&x, &y) < 0;
 }
 
-/* Whether a trace can tell these heaps apart; sorted by name. */
-static hd_status hd__check_names(const hd_heap *heaps, const uint32_t *order, size_t count, hd_error *err) {
+static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
+    if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
+        return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
+    if (d->detail == HD_LIGHT && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
+                        (uint64_t)d->heap_count);
+    for (size_t i = 0; i < d->heap_count; i++) {
+        if (!d->heaps[i].breakdown == !d->heaps[i].profile)
+            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
+                            (uint64_t)i);
+        if (hd__heap_axes(&d->heaps[i]) > 2)
+            return hd__fail(err, HD_UNSUPPORTED,
+                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
+                            (uint64_t)hd__heap_axes(&d->heaps[i]));
+    }
+    for (size_t i = 0; i < d->scalar_count; i++)
+        if (!d->scalars[i].name)
+            return hd__fail(err, HD_INVALID, "scalar %u: a name expected", (uint64_t)i);
+    return HD_OK;
+}
+
+/* Whether a trace can tell these apart; sorted by name. */
+static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
+                                 hd_error *err) {
     for (size_t i = 1; i < count; i++) {
-        const hd_heap *x = &heaps[order[i - 1]], *y = &heaps[order[i]];
-        if (!hd__compare_heaps(x, y))
-            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", hd__heap_allocator(y),
-                            hd__heap_dump(y), y->pid);
-        if (!hd__compare_dumps(x, y) && x->time_us != y->time_us)
-            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", hd__heap_dump(y),
-                            y->pid, x->time_us, y->time_us);
+        hd__label x = hd__label_of(d, order[i - 1]), y = hd__label_of(d, order[i]);
+        if (!hd__compare_labels(&x, &y) && y.name)
+            return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
+                            y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
+        if (!hd__compare_labels(&x, &y))
+            return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", y.allocator, y.dump,
+                            y.pid);
+        if (!hd__compare_dumps(&x, &y) && x.time_us != y.time_us)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", y.dump, y.pid,
+                            x.time_us, y.time_us);
     }
     return HD_OK;
 }
 
-/* Ids for the nodes that a heap uses; heaps may share axes much larger than that. */
-static hd_status hd__chrome_intern(hd__chrome_out *o, const hd_heap *heap, hd_error *err) {
+static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
+    return hd__hash_u64(0, ((const hd_chrome_writer *)owner)->processes[i].pid);
+}
+
+/* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
+static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
+    uint32_t node;
+    p->strings.seed = p->dumps.seed = hd__seed();
+    for (int a = 0; a < 2; a++) {
+        hd__told *d = &p->axis[a];
+        d->tree.seed = p->strings.seed;
+        d->tree.copies = &w->names;
+        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
+            return hd__no_memory(&w->mem, err);
+    }
+    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+}
+
+static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
+    for (int a = 0; a < 2; a++) {
+        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__arr_free(&w->mem, p->axis[a].id);
+        hd__arr_free(&w->mem, p->axis[a].v2_id);
+    }
+    hd__strings_free(&w->mem, &p->dumps);
+    hd__strings_free(&w->mem, &p->strings);
+    hd__arr_free(&w->mem, p->string_id);
+}
+
+static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&w->index, hd__hash_u64(0, pid), &probe)) != HD_NONE)
+        if (w->processes[i].pid == pid) return &w->processes[i];
+    return NULL;
+}
+
+/* The process of a pid, made when it is new; valid until the next. */
+static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__writer_process **process,
+                                       hd_error *err) {
+    size_t n = hd__len(w->processes);
+    hd__writer_process fresh;
+    *process = hd__writer_find(w, pid);
+    if (*process) return HD_OK;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.pid = pid;
+    if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
+    if (!hd__index_add(&w->mem, &w->index, hd__hash_u64(0, pid), (uint32_t)n, hd__writer_rehash, w))
+        return hd__no_memory(&w->mem, err);
+    *process = &w->processes[n];
+    return hd__writer_process_init(w, *process, err);
+}
+
+/* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
+static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, const hd_heap *heap,
+                                   hd_error *err) {
     hd_rows rows = hd__heap_rows(heap);
-    hd__set_len(o->ids, 0);
+    hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &o->tree[a];
+        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
-        if (!hd__room(&o->mem, o->ids, axis.node_count)) return hd__no_memory(&o->mem, err);
-        ids = o->ids + hd__len(o->ids);
+        if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
+        ids = w->ids + hd__len(w->ids);
         memset(ids, 0, axis.node_count * sizeof *ids);
         for (uint32_t i = 0; i < rows.count; i++) ids[rows.node[(size_t)i * rows.axis_count + a]] = 1;
         for (uint32_t i = axis.node_count; i-- > 1;) ids[axis.parent[i]] |= ids[i];
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&o->mem, NULL, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], false, &ids[i], err));
-        hd__set_len(o->ids, hd__len(o->ids) + axis.node_count);
+                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
+                                       axis.node_name[i], w->copy, &ids[i], err));
+        hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
 }
 
-/* Up to and including the key of the event's own object in args. */
-static void hd__chrome_event(hd_json *j, const hd_heap *heap, const char *phase, const char *category,
-                             const char *name) {
+/* Up to the key of the event's own object in args. */
+static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
+                             const char *category, const char *name) {
     hd_json_newline(j);
     hd_json_object(j);
-    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "tid"), hd_json_u64(j, heap->pid);
-    hd_json_key(j, "ts"), hd_json_u64(j, heap->time_us);
+    hd_json_key(j, "pid"), hd_json_u64(j, pid);
+    hd_json_key(j, "tid"), hd_json_u64(j, pid);
+    hd_json_key(j, "ts"), hd_json_u64(j, time_us);
     hd_json_key(j, "ph"), hd_json_cstr(j, phase);
     hd_json_key(j, "cat"), hd_json_cstr(j, category);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}}: ids are node numbers minus one. */
-static void hd__chrome_frames(hd_json *j, const hd__tree *tree) {
-    char digits[20], *p;
-    hd_str id;
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        p = hd__digits(digits, i - 1, 10);
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
+static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+    hd_json *j = &w->json;
+    if (p->named || !name) return;
+    p->named = true;
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", "process_name");
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_cstr(j, name);
+    hd_json_end(j), hd_json_end(j);
+}
+
+/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
+   of yet. Types are flat in this format: a node below another is written under its own name. */
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
+                                           hd_error *err) {
+    static const char *const names[] = { "stackFrames", "typeNames" };
+    hd_json *j = &w->json;
+    hd__told *d = &p->axis[types];
+    uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
+    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    if (told == n && told > 1) return HD_OK;
+    if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
+    hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
+    hd_json_key(j, "args"), hd_json_object(j);
+    hd_json_key(j, names[types]), hd_json_object(j);
+    for (; told < n; told++) {
+        uint32_t parent = d->tree.parent[told];
+        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
+        hd_str id;
+        id.data = at;
+        id.len = (size_t)(digits + 20 - at);
+        stbds_arrput(d->id, (*next)++);
         hd_json_key_str(j, id);
+        if (types) {
+            hd_json_str(j, d->tree.names[told]);
+            continue;
+        }
         hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, tree->names[i]);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_decimal(j, tree->parent[i] - 1);
+        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
+        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
         hd_json_end(j);
     }
-    hd_json_end(j);
+    hd_json_end(j), hd_json_end(j), hd_json_end(j);
+    return HD_OK;
 }
 
-static void hd__chrome_types(hd_json *j, const hd__tree *tree) {
-    hd_json_object(j);
-    for (uint32_t i = 1; i < hd__len(tree->parent); i++) {
-        char digits[20], *p = hd__digits(digits, i - 1, 10);
-        hd_str id;
-        id.data = p;
-        id.len = (size_t)(digits + 20 - p);
-        hd_json_key_str(j, id), hd_json_str(j, tree->names[i]);
-    }
-    hd_json_end(j);
-}
-
-/* Types are flat in this format: a node below another is written under its own name. */
-static void hd__chrome_metadata(hd__chrome_out *o, const hd_heap *heap, bool frames) {
-    hd_json *j = &o->json;
-    hd_heap start = *heap;
-    start.time_us = 0;
-    if (heap->process) {
-        hd__chrome_event(j, &start, "M", "__metadata", "process_name");
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_cstr(j, heap->process);
-        hd_json_end(j), hd_json_end(j);
-    }
-    if (!frames) return;
-    for (int types = 0; types < 2; types++) {
-        const char *name = types ? "typeNames" : "stackFrames";
-        hd__chrome_event(j, &start, "M", "__metadata", name);
-        hd_json_key(j, "args"), hd_json_object(j);
-        hd_json_key(j, name);
-        if (types) hd__chrome_types(j, &o->tree[HD_AXIS_TYPE]);
-        else hd__chrome_frames(j, &o->tree[HD_AXIS_BACKTRACE]);
-        hd_json_end(j), hd_json_end(j);
-    }
-}
-
-static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+static void hd__chrome_entries(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap) {
+    hd_json *j = &w->json;
     const hd_rows *rows = &heap->breakdown->entries;
-    const uint32_t *types = ids + heap->breakdown->axis[0].node_count;
+    const uint32_t *frames = w->ids, *types = frames + heap->breakdown->axis[0].node_count;
     hd_json_object(j);
     hd_json_key(j, "entries"), hd_json_array(j);
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -8062,9 +10950,11 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
         hd_json_object(j);
         hd_json_key(j, "size"), hd_json_hex(j, rows->bytes[i]);
         hd_json_key(j, "bt");
-        if (node[0]) hd_json_decimal(j, ids[node[0]] - 1);
+        if (node[0]) hd_json_decimal(j, w->first + p->axis[0].id[frames[node[0]]]);
         else hd_json_cstr(j, "");
-        if (rows->axis_count > 1 && node[1]) hd_json_key(j, "type"), hd_json_decimal(j, types[node[1]] - 1);
+        /* Types are numbered by their nodes, whether the trace has told of them yet or not. */
+        if (rows->axis_count > 1 && node[1])
+            hd_json_key(j, "type"), hd_json_decimal(j, w->first + types[node[1]] - 1);
         if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
         if (rows->variance[i] > 0)
             hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->variance[i]));
@@ -8075,37 +10965,56 @@ static void hd__chrome_entries(hd__chrome_out *o, const hd_heap *heap) {
     hd_json_end(j);
 }
 
-static void hd__chrome_column(hd__chrome_out *o, const hd_heap *heap, const char *name) {
-    hd_json *j = &o->json;
-    const uint32_t *ids = o->ids;
+/* Ids of heaps_v2 for the nodes that have none yet. */
+static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
+    if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
+    p->v2 = true;
+    for (int a = 0; a < 2; a++) {
+        hd__told *d = &p->axis[a];
+        size_t n = hd__len(d->tree.parent);
+        if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
+        while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
+    }
+    return true;
+}
+
+static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__told *d, uint32_t node) {
+    return node ? w->first + d->v2_id[node] : 0;
+}
+
+static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap,
+                              const char *name) {
+    hd_json *j = &w->json;
     hd_rows rows = hd_profile_cells(heap->profile);
-    const uint32_t *types = ids + hd_profile_axis(heap->profile, 0).node_count;
+    const uint32_t *frames = w->ids, *types = frames + hd_profile_axis(heap->profile, 0).node_count;
     hd_json_key(j, name), hd_json_array(j);
     for (uint32_t i = 0; i < rows.count; i++) {
         const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
         switch (*name) {
-        case 'n': hd_json_u64(j, ids[node[0]]); break;
+        case 'n': hd_json_u64(j, hd__v2_id(w, &p->axis[0], frames[node[0]])); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
         case 'c': hd_json_u64(j, rows.blocks[i]); break;
         case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
-        default: hd_json_u64(j, rows.axis_count > 1 ? types[node[1]] : 0);
+        default: hd_json_u64(j, rows.axis_count > 1 ? hd__v2_id(w, &p->axis[1], types[node[1]]) : 0);
         }
     }
     hd_json_end(j);
 }
 
-/* What the maps of heaps_v2 have not said yet of one axis, at least up to node `end`. */
-static bool hd__chrome_map(hd__chrome_out *o, const char *key, const hd__tree *tree, size_t done,
-                           size_t end) {
-    hd_json *j = &o->json;
+/* What the maps of heaps_v2 have not said yet of one axis: nodes from `told` on. */
+static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
+                           size_t told) {
+    hd_json *j = &w->json;
+    const hd__told *d = &p->axis[axis];
     hd_json_key(j, key), hd_json_array(j);
-    for (size_t i = done; i < end; i++) {
-        uint32_t string = hd__strings_add(&o->mem, &o->arena, &o->strings, tree->names[i]);
-        if (string == HD_NONE) return false;
+    for (size_t i = told; i < hd__len(d->v2_id); i++) {
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
+        if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, i);
-        hd_json_key(j, "name_sid"), hd_json_u64(j, string + 1);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, tree->parent[i]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
+        hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
+        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -8126,174 +11035,307 @@ static bool hd__errors_known(const hd_profile *p) {
     return false;
 }
 
-static hd_status hd__chrome_v2(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    hd_json *j = &o->json;
-    const hd__tree *frames = &o->tree[0], *types = &o->tree[1];
+/* The n heaps of one dump, those that are profiles. */
+static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                               const uint32_t *order, size_t n, hd_error *err) {
+    hd_json *j = &w->json;
+    size_t nodes = hd__len(p->axis[0].v2_id), types = hd__len(p->axis[1].v2_id);
+    size_t strings = hd__len(p->string_id);
     hd_json_key(j, "heaps_v2"), hd_json_object(j);
     hd_json_key(j, "version"), hd_json_u64(j, 1);
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
+        const hd_heap *heap = &d->heaps[order[i]];
         if (!heap->profile) continue;
-        HD__TRY(hd__chrome_intern(o, heap, err));
-        hd_json_key(j, hd__heap_allocator(heap)), hd_json_object(j);
+        HD__TRY(hd__chrome_intern(w, p, heap, err));
+        if (!hd__chrome_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
+        hd_json_key(j, hd__label_of(d, order[i]).allocator), hd_json_object(j);
         for (int c = 0; c < HD__V2_COLUMNS; c++) {
             char column = *hd__v2_columns[c];
             if (column == 'c' && !hd__counts_known(heap->profile)) continue;
             if (column == 'e' && !hd__errors_known(heap->profile)) continue;
-            hd__chrome_column(o, heap, hd__v2_columns[c]);
+            hd__chrome_column(w, p, heap, hd__v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
     hd_json_end(j);
     hd_json_key(j, "maps"), hd_json_object(j);
-    if (!hd__chrome_map(o, "nodes", frames, o->nodes_done, hd__len(frames->parent)) ||
-        !hd__chrome_map(o, "types", types, o->types_done, hd__len(types->parent)))
-        return hd__no_memory(&o->mem, err);
-    o->nodes_done = hd__len(frames->parent);
-    o->types_done = hd__len(types->parent);
+    if (!hd__chrome_map(w, p, "nodes", 0, nodes) || !hd__chrome_map(w, p, "types", 1, types))
+        return hd__no_memory(&w->mem, err);
     hd_json_key(j, "strings"), hd_json_array(j);
-    for (; o->strings_done < hd__len(o->strings.strings); o->strings_done++) {
+    for (; strings < hd__len(p->string_id); strings++) {
         hd_json_object(j);
-        hd_json_key(j, "id"), hd_json_u64(j, o->strings_done + 1);
-        hd_json_key(j, "string"), hd_json_str(j, o->strings.strings[o->strings_done]);
+        hd_json_key(j, "id"), hd_json_u64(j, w->first + p->string_id[strings]);
+        hd_json_key(j, "string"), hd_json_str(j, p->strings.strings[strings]);
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* What the viewer shows an allocator's size from. */
-static void hd__chrome_allocators(hd__chrome_out *o, const uint32_t *order, size_t n) {
-    hd_json *j = &o->json;
+static void hd__write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+                                 const char *text) {
+    hd_json_key(j, name), hd_json_object(j);
+    hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
+    if (units) hd_json_key(j, "units"), hd_json_cstr(j, units);
+    hd_json_key(j, "value");
+    if (text) hd_json_cstr(j, text);
+    else hd_json_hex(j, value);
+    hd_json_end(j);
+}
+
+/* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
+   which is what the viewer shows, the heap's where no scalar gives one. */
+static void hd__write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+                                  const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
-    for (size_t i = 0; i < n; i++) {
-        const hd_heap *heap = &o->heaps[order[i]];
-        const char *name = hd__heap_allocator(heap);
+    for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
+        const char *of_heap = i < n ? hd__label_of(d, heaps[i]).allocator : NULL;
+        const char *of_scalar = k < m ? hd__label_of(d, scalars[k]).allocator : NULL;
+        int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
+        const char *name = order <= 0 ? of_heap : of_scalar;
+        hd__label l = hd__label_of(d, order <= 0 ? heaps[i] : scalars[k]);
+        bool sized = order > 0;
+        for (end = k; end < m && !strcmp(hd__label_of(d, scalars[end]).allocator, name); end++)
+            sized |= !strcmp(hd__label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
-        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(heap->pid, name, strlen(name)));
+        hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(l.pid, name, strlen(name)));
         hd_json_key(j, "attrs"), hd_json_object(j);
-        hd_json_key(j, "size"), hd_json_object(j);
-        hd_json_key(j, "type"), hd_json_cstr(j, "scalar");
-        hd_json_key(j, "units"), hd_json_cstr(j, "bytes");
-        hd_json_key(j, "value");
-        hd_json_hex(j, heap->breakdown ? heap->breakdown->entries.bytes[0] : heap->profile->total_bytes);
-        hd_json_end(j), hd_json_end(j), hd_json_end(j);
+        if (!sized) {
+            const hd_heap *heap = &d->heaps[heaps[i]];
+            hd__write_attribute(j, "size", "bytes",
+                                 heap->breakdown ? heap->breakdown->entries.bytes[0]
+                                                 : heap->profile->total_bytes, NULL);
+        }
+        for (; k < end; k++) {
+            const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+            hd__write_attribute(j, s->name, s->units, s->value, s->text);
+        }
+        hd_json_end(j), hd_json_end(j);
+        i += order <= 0;
     }
     hd_json_end(j);
 }
 
-/* One dump of one process. */
-static hd_status hd__chrome_dump(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
-    const hd_heap *first = &o->heaps[order[0]];
-    hd_json *j = &o->json;
+static void hd__write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+    hd_json_key(j, "process_totals"), hd_json_object(j);
+    for (size_t k = 0; k < m; k++) {
+        const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
+        hd_json_key(j, s->name);
+        if (s->text) hd_json_cstr(j, s->text);
+        else hd_json_hex(j, s->value);
+    }
+    hd_json_end(j);
+}
+
+/* One dump of one process: n of its heaps and scalars. */
+static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
+                                 const uint32_t *order, size_t n, hd_error *err) {
+    hd__label first = hd__label_of(d, order[0]);
+    hd_json *j = &w->json;
     bool v2 = false, v1 = false;
-    hd__chrome_event(j, first, "v", "disabled-by-default-memory-infra", "explicitly_triggered");
-    hd_json_key(j, "id"), hd_json_cstr(j, hd__heap_dump(first));
+    size_t heaps = 0, totals;
+    for (; heaps < n && order[heaps] < d->heap_count; heaps++) {
+        v1 |= d->heaps[order[heaps]].breakdown != NULL;
+        v2 |= d->heaps[order[heaps]].profile != NULL;
+    }
+    if (w->copy && hd__strings_add(&w->mem, &w->arena, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
+        return hd__no_memory(&w->mem, err);
+    for (totals = heaps; totals < n && !hd__label_of(d, order[totals]).allocator; totals++) {}
+    hd__chrome_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
+                     d->trigger ? d->trigger : "explicitly_triggered");
+    hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, "detailed");
-    hd__chrome_allocators(o, order, n);
-    for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        v2 |= o->heaps[order[i]].profile != NULL;
-    }
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
-        for (size_t i = 0; i < n; i++) {
-            const hd_heap *heap = &o->heaps[order[i]];
+        for (size_t i = 0; i < heaps; i++) {
+            const hd_heap *heap = &d->heaps[order[i]];
             if (!heap->breakdown) continue;
-            HD__TRY(hd__chrome_intern(o, heap, err));
-            hd_json_key(j, hd__heap_allocator(heap));
-            hd__chrome_entries(o, heap);
+            HD__TRY(hd__chrome_intern(w, p, heap, err));
+            hd_json_key(j, hd__label_of(d, order[i]).allocator);
+            hd__chrome_entries(w, p, heap);
         }
         hd_json_end(j);
     }
-    if (v2) HD__TRY(hd__chrome_v2(o, order, n, err));
+    if (v2) HD__TRY(hd__chrome_v2(w, p, d, order, heaps, err));
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-/* Empty dictionaries but for the roots, and the type that the viewer expects to be there. */
-static hd_status hd__chrome_clear(hd__chrome_out *o, hd_error *err) {
-    uint32_t node;
-    for (int a = 0; a < 2; a++) {
-        hd__tree_free(&o->mem, &o->tree[a]);
-        HD__TRY(hd__tree_child(&o->mem, NULL, &o->tree[a], 1, HD_NONE, hd_cstr(""), false, &node, err));
-    }
-    hd__set_len(o->ids, 0);
-    hd__strings_free(&o->mem, &o->strings);
-    o->nodes_done = o->types_done = 1;
-    o->strings_done = 0;
-    return hd__tree_child(&o->mem, NULL, &o->tree[1], 2, 0, hd_cstr("[unknown]"), false, &node, err);
-}
-
-/* All heaps of one process. */
-static hd_status hd__chrome_process(hd__chrome_out *o, const uint32_t *order, size_t n, hd_error *err) {
+/* All of one process: what its dumps refer to comes before them. */
+static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                        size_t n, hd_error *err) {
+    const hd_options *o = &w->options;
+    hd__writer_process *p = NULL;
     bool v1 = false;
-    HD__TRY(hd__chrome_clear(o, err));
+    HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        v1 |= o->heaps[order[i]].breakdown != NULL;
-        HD__TRY(hd__chrome_intern(o, &o->heaps[order[i]], err));
+        hd__write_name(w, p, hd__label_of(d, order[i]).process);
+        if (order[i] >= d->heap_count) continue;
+        v1 |= d->heaps[order[i]].breakdown != NULL;
+        HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
     }
-    hd__chrome_metadata(o, &o->heaps[order[0]], v1);
+    p->v1 |= v1;
+    if (v1) HD__TRY(hd__write_dictionary(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__write_dictionary(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && !hd__compare_dumps(&o->heaps[order[i]], &o->heaps[order[k]]); k++) {}
-        HD__TRY(hd__chrome_dump(o, order + i, k - i, err));
+        hd__label x = hd__label_of(d, order[i]);
+        for (k = i + 1; k < n; k++) {
+            hd__label y = hd__label_of(d, order[k]);
+            if (hd__compare_dumps(&x, &y)) break;
+        }
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        HD__TRY(hd__chrome_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_processes(hd__chrome_out *o, const uint32_t *order, size_t count, hd_error *err) {
-    hd_json *j = &o->json;
-    hd_json_object(j);
-    hd_json_key(j, "traceEvents"), hd_json_array(j);
-    for (size_t i = 0, k; i < count; i = k) {
-        for (k = i + 1; k < count && o->heaps[order[k]].pid == o->heaps[order[i]].pid; k++) {}
-        HD__TRY(hd__chrome_process(o, order + i, k - i, err));
+/* Whether these dumps are new to the trace; sorted by name. */
+static hd_status hd__check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                 size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        hd__label l = hd__label_of(d, order[i]);
+        const hd__writer_process *p = hd__writer_find(w, l.pid);
+        hd_str id = hd_cstr(l.dump);
+        if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
+            return hd__fail(err, HD_INVALID, "dump %s of pid %u was written before", l.dump, l.pid);
     }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_dumps_out(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
+                                      size_t count, hd_error *err) {
+    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + count, count, hd__label_by_name, d);
+    HD__TRY(hd__check_names(d, order, count, err));
+    HD__TRY(hd__check_dumps(w, d, order, count, err));
+    hd__sort(order, order + count, count, hd__label_before, d);
+    for (size_t i = 0, k; i < count && !w->status; i = k) {
+        for (k = i + 1; k < count && hd__label_of(d, order[k]).pid == hd__label_of(d, order[i]).pid; k++) {}
+        w->status = hd__chrome_process_out(w, d, order + i, k - i, err);
+    }
+    return w->status;
+}
+
+static hd_status hd__writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
+    w->status = status;
+    return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
+}
+
+static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
+    memset(w, 0, sizeof *w);
+    w->mem = hd__mem_options(desc ? &desc->options : NULL);
+    if (desc) w->options = desc->options;
+    w->interruptible = desc && desc->interruptible;
+    w->copy = true;
+    w->names.seed = hd__seed();
+    for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
+    hd_json_begin(&w->json, out);
+}
+
+/* Before the first event. */
+static void hd__writer_begin(hd_chrome_writer *w, bool bare) {
+    if (!bare) {
+        hd_json_object(&w->json);
+        hd_json_key(&w->json, "traceEvents");
+    }
+    hd_json_array(&w->json);
+}
+
+static void hd__writer_release(hd_chrome_writer *w) {
+    for (size_t i = 0; i < hd__len(w->processes); i++) hd__writer_process_free(w, &w->processes[i]);
+    hd__arr_free(&w->mem, w->processes);
+    hd__index_free(&w->mem, &w->index);
+    hd__arr_free(&w->mem, w->ids);
+    hd__strings_free(&w->mem, &w->names);
+    hd__arena_free(&w->mem, &w->arena);
+}
+
+HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
+                                                       hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer *w = (hd_chrome_writer *)hd__realloc(&mem, NULL, 0, sizeof *w);
+    if (!w) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    hd__writer_init(w, desc, out);
+    w->mem.used = mem.used;
+    hd__writer_begin(w, w->interruptible);
+    return w;
+}
+
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
+    hd__mem mem;
+    if (!w) return;
+    hd__writer_release(w);
+    mem = w->mem;
+    hd__free(&mem, w, sizeof *w);
+}
+
+HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
+
+HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
+                                            hd_error *err) {
+    size_t count = dumps->heap_count + dumps->scalar_count;
+    uint32_t *order;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__check_heaps(dumps, err));
+    order = (uint32_t *)hd__calloc(&w->mem, count, 2 * sizeof *order);
+    if (!order) return w->status = hd__no_memory(&w->mem, err);
+    status = hd__chrome_dumps_out(w, dumps, order, count, err);
+    hd__cfree(&w->mem, order, count, 2 * sizeof *order);
+    /* So that what comes after a crash ends between two events. */
+    if (!status && hd__sink_flush(&w->json.sink)) status = hd__writer_failed(w, w->json.sink.status, err);
+    return status;
+}
+
+/* Types that were not told of where they were used. */
+static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
+    for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
+        if (w->processes[i].v1) w->status = hd__write_dictionary(w, &w->processes[i], true, err);
+    return w->status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *err) {
+    hd_json *j = &w->json;
+    hd_status status;
+    if (w->status) return hd__writer_failed(w, w->status, err);
+    HD__TRY(hd__writer_types(w, err));
     hd_json_newline(j);
-    hd_json_end(j), hd_json_end(j);
+    hd_json_end(j);
+    if (j->depth) hd_json_end(j);
     hd_json_newline(j);
+    status = hd_json_finish(j);
+    if (status) return hd__writer_failed(w, status, err);
+    w->status = HD_INVALID;      /* nothing may follow */
     return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const hd_options *options,
                                        hd_out out, hd_error *err) {
-    hd__chrome_out o;
-    uint32_t *order;
-    hd_status status = HD_OK;
-    if (count >= HD_NONE) return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    for (size_t i = 0; i < count; i++) {
-        if (!heaps[i].breakdown == !heaps[i].profile)
-            return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
-                            (uint64_t)i);
-        if (hd__heap_axes(&heaps[i]) > 2)
-            return hd__fail(err, HD_UNSUPPORTED,
-                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
-                            (uint64_t)hd__heap_axes(&heaps[i]));
-    }
-    memset(&o, 0, sizeof o);
-    o.mem = hd__mem_options(options);
-    o.heaps = heaps;
-    hd_json_begin(&o.json, out);
-    order = (uint32_t *)hd__calloc(&o.mem, count, 2 * sizeof *order);
-    if (!order) return hd__no_memory(&o.mem, err);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + count, count, hd__heap_by_name, heaps);
-    status = hd__check_names(heaps, order, count, err);
-    hd__sort(order, order + count, count, hd__heap_before, heaps);
-    if (!status) status = hd__chrome_processes(&o, order, count, err);
-    if (!status) {
-        status = hd_json_finish(&o.json);
-        if (status) hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
-    }
-    hd__cfree(&o.mem, order, count, 2 * sizeof *order);
-    for (int a = 0; a < 2; a++) hd__tree_free(&o.mem, &o.tree[a]);
-    hd__arr_free(&o.mem, o.ids);
-    hd__strings_free(&o.mem, &o.strings);
-    hd__arena_free(&o.mem, &o.arena);
+    hd_chrome_writer w;
+    hd_chrome_writer_desc desc;
+    hd_chrome_dumps dumps;
+    hd_status status;
+    memset(&desc, 0, sizeof desc);
+    memset(&dumps, 0, sizeof dumps);
+    if (options) desc.options = *options;
+    dumps.heaps = heaps;
+    dumps.heap_count = count;
+    desc.interruptible = true;   /* all types are known before the first dump */
+    hd__writer_init(&w, &desc, out);
+    w.copy = false;
+    hd__writer_begin(&w, false);
+    status = hd_chrome_writer_add(&w, &dumps, err);
+    if (!status) status = hd_chrome_writer_finish(&w, err);
+    hd__writer_release(&w);
     return status;
 }
 
@@ -8304,7 +11346,8 @@ struct hd_dump {
     hd__arena arena;
     hd_format format;
     uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds array */
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
@@ -8312,13 +11355,23 @@ struct hd_dump {
 
 typedef enum hd__dictionary {
     HD__D_FRAMES, HD__D_TYPES,                    /* stackFrames, typeNames */
-    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS
+    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS,
+    HD__DICTIONARIES
 } hd__dictionary;
 
-/* One definition in a dictionary. Ids and names are numbers of strings; in heaps_v2 a name is the id
-   of a string defined elsewhere. */
+typedef struct hd__item_found {
+    uint32_t item, id;
+} hd__item_found;
+
+/* Where something stood in the input; `event` HD_UNKNOWN: in none. */
+typedef struct hd__place {
+    uint64_t offset, line, event;
+} hd__place;
+
+/* One definition in a dictionary. Names are numbers of strings; in heaps_v2 a name is the id of a string
+   defined elsewhere. */
 typedef struct hd__item {
-    uint64_t offset, line;       /* of the definition in the input */
+    hd__place place;
     uint32_t process, dictionary, id, name, parent;
     uint32_t node;               /* in the tree of its axis */
 } hd__item;
@@ -8329,17 +11382,38 @@ typedef struct hd__item {
 
 typedef struct hd__entry {
     uint64_t size, count, error;
-    uint32_t bt, type;           /* numbers of strings; HD_NONE: absent */
+    uint32_t bt, type;           /* ids, then nodes; HD_NONE: absent */
+    uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
     bool bad;                    /* complained of already */
 } hd__entry;
 
 typedef struct hd__chrome_heap {
     uint32_t process, dump, allocator;
-    uint64_t offset, line;       /* of the heap in the input */
+    hd__place place;
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
-    bool v2;
+    bool v2, old;
 } hd__chrome_heap;
+
+/* Of the old format: bytes of one type (0: of all) in a frame itself. */
+typedef struct hd__cell {
+    uint32_t type, node, self;
+    uint64_t bytes, blocks;
+} hd__cell;
+
+/* A node on the way from the root to the cell at hand: what was found at and below it. */
+typedef struct hd__level {
+    hd__cell own;
+    uint64_t bytes, blocks;
+    bool has_own, has_callees;
+} hd__level;
+
+typedef struct hd__chrome_scalar {
+    uint64_t value;
+    hd__place place;
+    uint32_t process, dump;
+    uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
+} hd__chrome_scalar;
 
 typedef struct hd__chrome_process {
     uint64_t pid;
@@ -8357,7 +11431,8 @@ typedef struct hd__event {
     uint64_t pid, time_us;
     uint32_t id, process_name;
     char phase;
-    size_t items, heaps, entries; /* lengths of the arrays before */
+    bool has_pid;
+    size_t items, heaps, entries, scalars; /* lengths of the arrays before */
 } hd__event;
 
 typedef struct hd__chrome_in {
@@ -8372,6 +11447,7 @@ typedef struct hd__chrome_in {
     hd__index item_index;
     hd__chrome_heap *heaps;
     hd__entry *entries;
+    hd__chrome_scalar *scalars;
     hd__chrome_process_info *processes;
     hd__chrome_dump_info *dumps;
     uint32_t *chain;
@@ -8379,18 +11455,45 @@ typedef struct hd__chrome_in {
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
+    hd__item_found found[HD__DICTIONARIES];
+    hd__cell *cells;
+    hd__level *levels;
+    char *joined;                /* the last name that was put together */
 } hd__chrome_in;
 
+/* Where a malformed piece stands: `event` HD_UNKNOWN outside of events, what is not known of it yet is
+   not told. */
+typedef struct hd__where {
+    uint64_t offset, line, event, pid;
+    uint32_t id;                 /* of the dump; HD_NONE: none */
+    bool has_pid;
+} hd__where;
+
+static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+}
+
+/* NULL where there is none. */
+static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
+}
+
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t offset, uint64_t line,
-                                 const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where, const char *format, ...) {
+    hd_str id = hd__chrome_text(x, where.id);
     hd_error e;
+    size_t n;
     va_list args;
-    e.status = status;
-    e.offset = offset;
-    e.line = line;
+    if (id.len > 32) id.len = 32;
+    hd__fail_at(&e, status, where.offset, where.line,
+                where.event == HD_UNKNOWN ? ""
+                : !where.has_pid          ? "event %u: "
+                : where.id == HD_NONE     ? "event %u, pid %u: "
+                                          : "event %u, pid %u, dump %S: ",
+                where.event, where.pid, id);
+    n = strlen(e.message);
     va_start(args, format);
-    hd__format(e.message, sizeof e.message, format, args);
+    hd__format(e.message + n, sizeof e.message - n, format, args);
     va_end(args);
     if (!x->options || !x->options->lenient) {
         if (x->err) *x->err = e;
@@ -8401,17 +11504,36 @@ static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, uint64_t of
     return HD_OK;
 }
 
-/* The same of what is being read, and of a heap or an item read before. */
+static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
+    hd__where where;
+    where.offset = offset;
+    where.line = hd__reader_line(&x->pull.r, offset);
+    where.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    where.pid = x->event.pid;
+    where.id = x->in_event ? x->event.id : HD_NONE;
+    where.has_pid = x->event.has_pid;
+    return where;
+}
+
+/* Of what was read before: a heap's or an item's place. */
+static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process, uint32_t dump) {
+    hd__where where;
+    where.offset = place->offset;
+    where.line = place->line;
+    where.event = place->event;
+    where.has_pid = process != HD_NONE;
+    where.pid = where.has_pid ? x->processes[process].pid : 0;
+    where.id = dump == HD_NONE ? HD_NONE : x->dumps[dump].id;
+    return where;
+}
+
 #define hd__complain(x, status, offset, ...) \
-    hd__complain_at((x), (status), (offset), hd__reader_line(&(x)->pull.r, (offset)), __VA_ARGS__)
-#define hd__complain_of(x, status, heap, ...) \
-    hd__complain_at((x), (status), (heap)->offset, (heap)->line, __VA_ARGS__)
+    hd__complain_at((x), (status), hd__where_now((x), (offset)), __VA_ARGS__)
+#define hd__complain_of(x, status, heap, ...)                                                             \
+    hd__complain_at((x), (status), hd__where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
+                    __VA_ARGS__)
 
 static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
-
-static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
-    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
-}
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
    and *ok is false for them. */
@@ -8435,6 +11557,50 @@ static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char
     return *string == HD_NONE ? hd__in_no_memory(x) : HD_OK;
 }
 
+/* Ids are numbers of strings, or, where they are decimal numbers as most are, these: above. */
+#define HD__ID_NUMBER 0x80000000u
+#define HD__ID_MOST 0x7ffffff0u
+
+typedef char hd__digits_text[20];
+
+static hd_str hd__id_text(const hd__chrome_in *x, uint32_t id, hd__digits_text digits) {
+    hd_str s;
+    if (id < HD__ID_NUMBER || id - HD__ID_NUMBER >= HD__ID_MOST) return hd__chrome_text(x, id);
+    s.data = hd__digits(digits, id - HD__ID_NUMBER, 10);
+    s.len = (size_t)(digits + 20 - s.data);
+    return s;
+}
+
+static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
+    uint32_t n = 0;
+    size_t i = 0;
+    if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
+        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) n = n * 10 + (uint32_t)(s.data[i] - '0');
+    if (i && i == s.len) {
+        *id = HD__ID_NUMBER + n;
+        return HD_OK;
+    }
+    *id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+    if (*id == HD_NONE) return hd__in_no_memory(x);
+    return *id < HD__ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
+}
+
+/* The same as hd__chrome_string, for an id. */
+static hd_status hd__chrome_id(hd__chrome_in *x, hd__token token, const char *what, uint32_t *id, bool *ok) {
+    hd__number number;
+    hd_str s;
+    if (token != HD__T_STRING && token != HD__T_NUMBER) return hd__chrome_string(x, token, what, id, ok);
+    *ok = true;
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    } else {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    }
+    return hd__chrome_id_of(x, s, id);
+}
+
 /* Digits to a number; false when there are none, others, or too many. */
 static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
     uint64_t v = 0;
@@ -8451,12 +11617,14 @@ static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
     return true;
 }
 
-/* A JSON number without its fraction; false when it is negative, no number, or too large. */
-static bool hd__parse_decimal(hd_str s, uint64_t *value) {
+/* A JSON number without its fraction; false when it is negative, no number, or too large. *fraction is
+   whether there was one. */
+static bool hd__parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     uint64_t v = 0, exponent = 0;
     size_t i = 0, places = 0, digits = 0;
     bool point = false, down = false;
     hd_str rest;
+    *fraction = false;
     for (; i < s.len && (s.data[i] == '.' || (s.data[i] >= '0' && s.data[i] <= '9')); i++) {
         if (s.data[i] == '.') {
             if (point) return false;
@@ -8464,7 +11632,10 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
             continue;
         }
         digits++;
-        if (point && v > UINT64_MAX / 16) continue; /* places too small to matter */
+        if (point && v > UINT64_MAX / 16) { /* places too small to matter */
+            *fraction |= s.data[i] != '0';
+            continue;
+        }
         if (v > (UINT64_MAX - (uint64_t)(s.data[i] - '0')) / 10) return false;
         v = v * 10 + (uint64_t)(s.data[i] - '0');
         places += point;
@@ -8480,7 +11651,7 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
         if (!hd__parse_u64(rest, 10, &exponent)) return false;
     }
     if (down) {
-        for (; exponent && v; exponent--) v /= 10;
+        for (; exponent && v; exponent--, v /= 10) *fraction |= v % 10 != 0;
     } else {
         for (; exponent && places; exponent--) places--;
         for (; exponent && v; exponent--) {
@@ -8488,16 +11659,19 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value) {
             v *= 10;
         }
     }
-    for (; places && v; places--) v /= 10;
+    for (; places && v; places--, v /= 10) *fraction |= v % 10 != 0;
     *value = v;
     return true;
 }
 
-/* A number given as string or number, of which fractions are cut off. */
+/* A number given as string or number; of a time, which is HD__TIME, fractions are cut off. */
+#define HD__TIME 0u
+
 static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base, const char *what,
                                 uint64_t *value, bool *ok) {
     uint64_t offset = x->pull.token_offset;
     hd__number number;
+    bool fraction;
     hd_str s;
     s.data = number.text;
     s.len = 0;
@@ -8513,7 +11687,9 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
     } else if (!hd__pull_skip(&x->pull, token)) {
         return x->pull.status;
     }
-    *ok = base == 10 && token == HD__T_NUMBER ? hd__parse_decimal(s, value) : hd__parse_u64(s, base, value);
+    if (base != 16 && token == HD__T_NUMBER)
+        *ok = hd__parse_decimal(s, value, &fraction) && (!fraction || base == HD__TIME);
+    else *ok = hd__parse_u64(s, base ? base : 10, value);
     if (*ok) return HD_OK;
     return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
                         what, base == 16 ? "hexadecimal" : "decimal", s);
@@ -8521,21 +11697,21 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
    at the end, HD__T_ERROR on failure. */
-static hd__token hd__chrome_member(hd__chrome_in *x, hd_str *key, char copy[64]) {
-    hd__token token = hd__pull_next(&x->pull);
+static hd__token hd__pull_member(hd__pull *p, hd_str *key, char copy[64]) {
+    hd__token token = hd__pull_next(p);
     if (token != HD__T_KEY) return token;
-    if (!hd__pull_key(&x->pull, key)) return HD__T_ERROR;
+    if (!hd__pull_key(p, key)) return HD__T_ERROR;
     if (key->len > 64) key->len = 64;
     if (key->len) memcpy(copy, key->data, key->len);
     key->data = copy;
-    return hd__pull_next(&x->pull);
+    return hd__pull_next(p);
 }
 
 #define HD__MEMBERS(x, key, token)                                           \
     char key##_text[64];                                                     \
     hd_str key;                                                              \
     hd__token token;                                                         \
-    while ((token = hd__chrome_member((x), &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+    while ((token = hd__pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
 
 static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
     return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
@@ -8554,11 +11730,29 @@ static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token 
                                                 : "a string");
 }
 
+/* Whether a key of this object, known by its bit, came before: its value then is passed over and told. */
+static hd_status hd__chrome_twice(hd__chrome_in *x, hd__token token, hd_str key, unsigned bit, unsigned *seen,
+                                  bool *twice) {
+    uint64_t offset = x->pull.token_offset;
+    *twice = (*seen & bit) != 0;
+    *seen |= bit;
+    if (!*twice) return HD_OK;
+    HD__TRY(hd__chrome_skip(x, token));
+    return hd__complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key);
+}
+
+static hd__place hd__place_of(hd__chrome_in *x, uint64_t offset) {
+    hd__place place;
+    place.offset = offset;
+    place.line = hd__reader_line(&x->pull.r, offset);
+    place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    return place;
+}
+
 static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id,
                                  uint32_t name, uint32_t parent) {
     hd__item item;
-    item.offset = offset;
-    item.line = hd__reader_line(&x->pull.r, offset);
+    item.place = hd__place_of(x, offset);
     item.process = HD_NONE;
     item.dictionary = (uint32_t)dictionary;
     item.id = id;
@@ -8580,18 +11774,23 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         uint32_t id, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
         hd_str s;
+        hd__digits_text digits;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-        if (id == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_id_of(x, s, &id));
         token = hd__pull_next(&x->pull);
         ok = true;
         if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
+            unsigned seen = 0;
             HD__MEMBERS(x, key, value) {
-                if (ok && hd__is(key, "name"))
-                    HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
-                else if (ok && hd__is(key, "parent"))
-                    HD__TRY(hd__chrome_string(x, value, "a frame's parent", &parent, &ok));
-                else HD__TRY(hd__chrome_skip(x, value));
+                bool is_name = hd__is(key, "name"), twice;
+                if (!ok || (!is_name && !hd__is(key, "parent"))) {
+                    HD__TRY(hd__chrome_skip(x, value));
+                    continue;
+                }
+                HD__TRY(hd__chrome_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
+                if (twice) ok = false;
+                else if (is_name) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
+                else HD__TRY(hd__chrome_id(x, value, "a frame's parent", &parent, &ok));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
@@ -8603,7 +11802,7 @@ static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__di
         if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
         else
             HD__TRY(hd__complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
-                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__chrome_text(x, id)));
+                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__id_text(x, id, digits)));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -8616,13 +11815,22 @@ static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictio
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
         uint32_t id = HD_NONE, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
+        unsigned seen = 0;
         HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
         if (!ok) continue;
         HD__MEMBERS(x, key, value) {
             uint32_t *to = hd__is(key, "id") ? &id : hd__is(key, "parent") ? &parent
                          : hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
-            if (ok && to) HD__TRY(hd__chrome_string(x, value, "an item of a heaps_v2 map", to, &ok));
-            else HD__TRY(hd__chrome_skip(x, value));
+            bool twice = false;
+            if (!ok || !to) {
+                HD__TRY(hd__chrome_skip(x, value));
+                continue;
+            }
+            HD__TRY(hd__chrome_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
+            if (twice) ok = false;
+            else if (to == &name && dictionary == HD__D_V2_STRINGS)
+                HD__TRY(hd__chrome_string(x, value, "a string of a heaps_v2 map", to, &ok));
+            else HD__TRY(hd__chrome_id(x, value, "an item of a heaps_v2 map", to, &ok));
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (!ok) continue;
@@ -8637,8 +11845,7 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     hd__chrome_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
-    heap.offset = offset;
-    heap.line = hd__reader_line(&x->pull.r, offset);
+    heap.place = hd__place_of(x, offset);
     heap.first = hd__len(x->entries);
     heap.v2 = v2;
     if (hd__len(x->heaps) >= x->max_records)
@@ -8652,38 +11859,45 @@ static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"} */
+/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset = x->pull.token_offset;
     bool has_size = false, has_bt = false, good = true, ok;
+    unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
     HD__MEMBERS(x, key, value) {
+        unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
+                     : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
+        bool twice = false;
         ok = true;
-        has_bt |= hd__is(key, "bt");
-        if (!good) {             /* one complaint is enough */
+        has_bt |= bit == 2;
+        if (!good || !bit) {     /* one complaint is enough */
             HD__TRY(hd__chrome_skip(x, value));
-        } else if (hd__is(key, "size")) {
+            continue;
+        }
+        HD__TRY(hd__chrome_twice(x, value, key, bit, &seen, &twice));
+        if (twice) {
+            ok = false;
+        } else if (bit == 1) {
             HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
             has_size = true;
-        } else if (hd__is(key, "count")) {
+        } else if (bit == 2) {
+            HD__TRY(hd__chrome_id(x, value, "bt", &entry.bt, &ok));
+        } else if (bit == 4) {
             HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
-        } else if (hd__is(key, "error")) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
-        } else if (hd__is(key, "bt")) {
-            HD__TRY(hd__chrome_string(x, value, "bt", &entry.bt, &ok));
-        } else if (hd__is(key, "type")) {
-            HD__TRY(hd__chrome_string(x, value, "type", &entry.type, &ok));
+        } else if (bit == 8) {
+            HD__TRY(hd__chrome_id(x, value, "type", &entry.type, &ok));
         } else {
-            HD__TRY(hd__chrome_skip(x, value));
+            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
         }
-        good &= ok;
+        good = ok;
     }
     if (value == HD__T_ERROR) return x->pull.status;
     if (first && !has_bt) *old_format = true;
-    if (!good || *old_format) return HD_OK;
-    if (!has_size || entry.bt == HD_NONE)
+    if (!good) return HD_OK;
+    if (!has_size || (entry.bt == HD_NONE && !*old_format))
         return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
     return hd__chrome_new_entry(x, entry);
 }
@@ -8716,14 +11930,10 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
-    if (!first && !old_format) return HD_OK;
-    hd__set_len(x->entries, entries);
+    stbds_arrlast(x->heaps).old = old_format;
+    if (!first) return HD_OK;
     hd__set_len(x->heaps, hd__len(x->heaps) - 1);
     if (told) return HD_OK;
-    if (old_format)
-        return hd__complain(x, HD_UNSUPPORTED, offset,
-                            "the heap of %S is in the old format: its first entry has no bt",
-                            hd__chrome_text(x, allocator));
     return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
                         hd__chrome_text(x, allocator));
 }
@@ -8748,14 +11958,14 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, false };
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
             HD__TRY(hd__chrome_new_entry(x, none));
         }
         e = &x->entries[i];
         id = HD_NONE;
         switch (column) {
-        case 'n': HD__TRY(hd__chrome_string(x, token, "nodes", &id, &ok)); break;
-        case 't': HD__TRY(hd__chrome_string(x, token, "types", &id, &ok)); break;
+        case 'n': HD__TRY(hd__chrome_id(x, token, "nodes", &id, &ok)); break;
+        case 't': HD__TRY(hd__chrome_id(x, token, "types", &id, &ok)); break;
         case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
         case 'e': HD__TRY(hd__chrome_u64(x, token, 10, "errors", &e->error, &ok)); break;
         default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
@@ -8838,6 +12048,155 @@ static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
     return value == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+typedef enum hd__scalar_type { HD__S_ANY, HD__S_NUMBER, HD__S_TEXT, HD__S_BAD } hd__scalar_type;
+
+/* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
+   hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
+   where both will do, HD__S_ANY. */
+static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__scalar_type type,
+                                         hd__chrome_scalar *scalar, hd__scalar_type *found) {
+    uint64_t offset = x->pull.token_offset;
+    bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
+    hd__number number;
+    bool fraction;
+    hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
+    if (token == HD__T_STRING) {
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        is_number = type != HD__S_TEXT && hd__parse_u64(s, 16, &scalar->value);
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&x->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value, &fraction);
+    } else {
+        HD__TRY(hd__chrome_skip(x, token));
+    }
+    if (type == HD__S_NUMBER) is_text = false;
+    if (is_text) {
+        scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (scalar->text == HD_NONE) return hd__in_no_memory(x);
+    }
+    *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
+    if (*found != HD__S_BAD) return HD_OK;
+    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+}
+
+/* Kept as a text only if it is known to be one, or can be nothing else. */
+static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scalar, hd__scalar_type type,
+                                       hd__scalar_type found) {
+    if (found == HD__S_BAD) return HD_OK; /* told */
+    if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
+    if (scalar.text != HD_NONE) scalar.value = 0;
+    if (hd__len(x->scalars) >= x->max_records)
+        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u scalars", x->max_records);
+    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* The key just pulled, as the name of a scalar, the name of its group before it. */
+static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, uint32_t group,
+                                         hd__chrome_scalar *scalar) {
+    hd__mem *m = &x->dump->mem;
+    hd_str s, first = hd__chrome_text(x, group);
+    memset(scalar, 0, sizeof *scalar);
+    scalar->place = hd__place_of(x, x->pull.token_offset);
+    scalar->allocator = allocator;
+    scalar->units = scalar->text = HD_NONE;
+    if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+    if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
+        hd__set_len(x->joined, 0);
+        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__in_no_memory(x);
+        memcpy(x->joined, first.data, first.len);
+        x->joined[first.len] = '/';
+        memcpy(x->joined + first.len + 1, s.data, s.len);
+        s.data = x->joined;
+        s.len += first.len + 1;
+    }
+    scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
+    return scalar->name == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+}
+
+/* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
+static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "attrs", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type type = HD__S_ANY, found = HD__S_ANY;
+        bool has_value = false, good = true;
+        HD__TRY(hd__chrome_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (good && hd__is(key, "value")) {
+                HD__TRY(hd__chrome_scalar_value(x, value, type, &scalar, &found));
+                good = found != HD__S_BAD;
+                has_value = true;
+            } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
+                HD__TRY(hd__chrome_string(x, value, "units", &scalar.units, &good));
+            } else if (hd__is(key, "type") && value == HD__T_STRING) {
+                hd_str text;
+                if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
+                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+            } else {
+                HD__TRY(hd__chrome_skip(x, value));
+            }
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+        if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
+        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"malloc":{"guid":"1","attrs":{...}}} */
+static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "allocators", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+        uint32_t allocator;
+        hd_str s;
+        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
+        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
+        if (!ok) continue;
+        HD__MEMBERS(x, key, value) {
+            if (hd__is(key, "attrs")) HD__TRY(hd__chrome_attributes(x, value, allocator));
+            else HD__TRY(hd__chrome_skip(x, value));
+        }
+        if (value == HD__T_ERROR) return x->pull.status;
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
+static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
+    uint32_t depth = x->pull.depth, group = HD_NONE;
+    bool ok;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
+    if (!ok) return HD_OK;
+    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
+           (token == HD__T_CLOSE && x->pull.depth == depth)) {
+        hd__chrome_scalar scalar;
+        hd__scalar_type found;
+        if (token == HD__T_CLOSE) {
+            group = HD_NONE;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_begin(x, HD_NONE, group, &scalar));
+        token = hd__pull_next(&x->pull);
+        if (token == HD__T_OBJECT && group == HD_NONE) {
+            group = scalar.name;
+            continue;
+        }
+        HD__TRY(hd__chrome_scalar_value(x, token, HD__S_ANY, &scalar, &found));
+        HD__TRY(hd__chrome_new_scalar(x, scalar, HD__S_ANY, found));
+    }
+    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -8853,6 +12212,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
             HD__MEMBERS(x, part, value) {
                 if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
+                else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -8913,14 +12274,21 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     if (!memory) {
         hd__set_len(x->heaps, e->heaps);
         hd__set_len(x->entries, e->entries);
+        hd__set_len(x->scalars, e->scalars);
     }
     if (!metadata && !memory) hd__set_len(x->items, e->items);
-    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps && !new_name) return HD_OK;
+    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
+        hd__len(x->scalars) == e->scalars && !new_name)
+        return HD_OK;
     HD__TRY(hd__chrome_process_number(x, e->pid, &process));
     if (new_name) x->processes[process].name = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
-    if (hd__len(x->heaps) == e->heaps) return HD_OK;
+    if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
     HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
+        x->scalars[i].process = process;
+        x->scalars[i].dump = dump;
+    }
     for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
         x->heaps[i].process = process;
         x->heaps[i].dump = dump;
@@ -8936,16 +12304,24 @@ static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
 
 static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     hd__event *e = &x->event;
-    bool is_process_name = false, bad = false, ok;
+    bool is_process_name = false, bad = false, twice = false, no_args = false, ok;
+    uint64_t offset = x->pull.token_offset;
+    unsigned seen = 0;
     memset(e, 0, sizeof *e);
     e->id = e->process_name = HD_NONE;
     e->items = hd__len(x->items);
     e->heaps = hd__len(x->heaps);
     e->entries = hd__len(x->entries);
+    e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
     HD__MEMBERS(x, key, token) {
+        unsigned bit = hd__is(key, "ph") ? 1 : hd__is(key, "pid") ? 2 : hd__is(key, "args") ? 4
+                     : hd__is(key, "id") ? 8 : hd__is(key, "ts") ? 16 : 0;
         hd_str s;
+        twice |= (seen & bit) != 0;
+        seen |= bit;
+        no_args |= bit == 4 && token != HD__T_OBJECT;
         if (hd__is(key, "ph") && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             e->phase = s.len == 1 ? s.data[0] : '?';
@@ -8955,8 +12331,9 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
         } else if (hd__is(key, "pid")) {
             HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e->pid, &ok));
             bad |= !ok;
+            e->has_pid = ok;
         } else if (hd__is(key, "ts")) {
-            HD__TRY(hd__chrome_u64(x, token, 10, "ts", &e->time_us, &ok));
+            HD__TRY(hd__chrome_u64(x, token, HD__TIME, "ts", &e->time_us, &ok));
         } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
             HD__TRY(hd__chrome_string(x, token, "id", &e->id, &ok));
             bad |= !ok;
@@ -8970,15 +12347,24 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
         }
     }
     if (token == HD__T_ERROR) return x->pull.status;
+    if (e->phase == 'v' && no_args && !twice)
+        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "args: an object expected"));
+    if ((e->phase == 'v' || e->phase == 'M') && twice && !bad) {
+        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "a key of the event comes twice"));
+        bad = true;
+    }
     x->in_event = false;
     if (bad) e->phase = '?';     /* whose it is cannot be told */
     return hd__chrome_event_end(x, e, is_process_name);
 }
 
+/* Progress is told every so many events. */
+#define HD__PROGRESS 1024u
+
 static hd_status hd__chrome_progress(hd__chrome_in *x) {
     const hd_options *o = x->options;
     const hd__reader *r = &x->pull.r;
-    if (!o || !o->progress || x->events % 1024) return HD_OK;
+    if (!o || !o->progress || x->events % HD__PROGRESS) return HD_OK;
     if (o->progress(o->user, hd__reader_offset(r), r->in.read ? HD_UNKNOWN : r->in.size)) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
@@ -8992,10 +12378,12 @@ static hd_status hd__chrome_events(hd__chrome_in *x) {
         if (token == HD__T_ERROR) return x->pull.status;
         if (token == HD__T_CUT) return HD_OK;
         if (token == HD__T_OBJECT) {
-            HD__TRY(hd__chrome_read_event(x));
+            if (hd__pull_pass(&x->pull, HD__PROGRESS - x->events % HD__PROGRESS, &x->events))
+                HD__TRY(hd__chrome_read_event(x));
         } else {
             HD__TRY(hd__chrome_skip(x, token));
-            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events++));
+            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
+            x->events++;
         }
     }
     return HD_OK;
@@ -9035,14 +12423,29 @@ static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
     return hd__item_hash(item->process, item->dictionary, item->id);
 }
 
-static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
-                                uint32_t id) {
-    uint64_t hash = hd__item_hash(process, (uint32_t)dictionary, id);
+static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+    uint64_t hash = hd__item_hash(process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
         const hd__item *item = &x->items[i];
-        if (item->process == process && item->dictionary == (uint32_t)dictionary && item->id == id) break;
+        if (item->process == process && item->dictionary == dictionary && item->id == id) break;
+    }
+    return i;
+}
+
+/* The item of an id. Ids and places in the input often go together: first it is looked for as far from the
+   last one found as the ids are apart. */
+static uint32_t hd__chrome_find(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
+    hd__item_found *last = &x->found[dictionary];
+    uint32_t i = last->item + (id - last->id);
+    if (i < hd__len(x->items) && x->items[i].id == id && x->items[i].process == process &&
+        x->items[i].dictionary == (uint32_t)dictionary && id != HD_NONE)
+        return i;
+    i = hd__chrome_look(x, process, (uint32_t)dictionary, id);
+    if (i != HD_NONE) {
+        last->item = i;
+        last->id = id;
     }
     return i;
 }
@@ -9050,24 +12453,28 @@ static uint32_t hd__chrome_find(const hd__chrome_in *x, uint32_t process, hd__di
 /* Finds items by id from here on. Of two definitions that differ the first counts. */
 static hd_status hd__chrome_index(hd__chrome_in *x) {
     for (uint32_t i = 0; i < hd__len(x->items); i++) {
-        const hd__item *item = &x->items[i];
-        uint32_t first = hd__chrome_find(x, item->process, (hd__dictionary)item->dictionary, item->id);
+        hd__item *item = &x->items[i];
+        uint32_t first = hd__chrome_look(x, item->process, item->dictionary, item->id);
+        hd__digits_text a, b, c;
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
                                hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash,
                                x))
                 return hd__in_no_memory(x);
-        } else if (x->items[first].name != item->name || x->items[first].parent != item->parent) {
-            HD__TRY(hd__complain_of(x, HD_MALFORMED, item, "id '%S' is defined twice, as '%S' and as '%S'",
-                                 hd__chrome_text(x, item->id), hd__chrome_text(x, x->items[first].name),
-                                 hd__chrome_text(x, item->name)));
+            continue;
         }
+        if (x->items[first].name != item->name || x->items[first].parent != item->parent)
+            HD__TRY(hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
+                                    "id '%S' is defined twice, as '%S' and as '%S'",
+                                    hd__id_text(x, item->id, a), hd__id_text(x, x->items[first].name, b),
+                                    hd__id_text(x, item->name, c)));
+        item->id = HD_NONE;
     }
     return HD_OK;
 }
 
 /* The item of an id: frames may also come from the trace as a whole. */
-static uint32_t hd__chrome_item_of(const hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
+static uint32_t hd__chrome_item_of(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
                                    uint32_t id) {
     uint32_t i = hd__chrome_find(x, process, dictionary, id);
     if (i == HD_NONE && dictionary == HD__D_FRAMES) i = hd__chrome_find(x, HD_NONE, dictionary, id);
@@ -9117,9 +12524,10 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
 static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i,
                                         uint32_t nodes[2], bool *ok) {
     const hd__entry *e = &x->entries[heap->first + i];
-    hd_str bt = hd__chrome_text(x, e->bt), type = hd__chrome_text(x, e->type);
-    bool no_bt = bt.len == 0 || (heap->v2 && hd__is(bt, "0")),
-         no_type = e->type == HD_NONE || (heap->v2 && hd__is(type, "0"));
+    bool no_bt = (heap->v2 && e->bt == HD__ID_NUMBER) ||
+                 ((e->bt == HD_NONE || e->bt < HD__ID_NUMBER) && hd__chrome_text(x, e->bt).len == 0),
+         no_type = e->type == HD_NONE || (heap->v2 && e->type == HD__ID_NUMBER);
+    hd__digits_text digits;
     nodes[0] = nodes[1] = 0;
     *ok = true;
     /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
@@ -9134,18 +12542,30 @@ static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap 
     if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
         *ok = false;
         return hd__complain_of(x, HD_MALFORMED, heap,
-                               "entry %u of the heap of %S of pid %u: %s '%S' is unknown or circular",
-                               (uint64_t)i, hd__chrome_text(x, heap->allocator),
-                               x->processes[heap->process].pid,
+                               "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
+                               hd__chrome_text(x, heap->allocator),
                                nodes[0] == HD__NODE_BAD ? "stack frame" : "type",
-                               nodes[0] == HD__NODE_BAD ? bt : type);
+                               hd__id_text(x, nodes[0] == HD__NODE_BAD ? e->bt : e->type, digits));
     }
     return HD_OK;
+}
+
+/* Whether ids rise from entry to entry, as most writers have it: then none stands twice. */
+static bool hd__chrome_rising(const hd__chrome_in *x, const hd__chrome_heap *heap) {
+    uint64_t last = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        uint64_t ids = (uint64_t)(e->bt + 1) << 32 | (e->type + 1); /* HD_NONE is 0 */
+        if (i && ids <= last) return false;
+        last = ids;
+    }
+    return true;
 }
 
 /* Ids to nodes, in place; the bt of an entry to be left out becomes HD__NODE_BAD. */
 static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *heap) {
     hd__mem *m = &x->dump->mem;
+    bool may_repeat = !heap->v2 && !hd__chrome_rising(x, heap);
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
         hd__entry *e = &x->entries[heap->first + i];
@@ -9158,51 +12578,252 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
             continue;
         }
         HD__TRY(hd__chrome_entry_nodes(x, heap, i, nodes, &ok));
-        if (ok && !heap->v2) {
+        if (ok && may_repeat) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
                 HD__TRY(hd__complain_of(x, HD_MALFORMED, heap,
-                                        "entry %u of the heap of %S of pid %u stands twice", (uint64_t)i,
-                                        hd__chrome_text(x, heap->allocator),
-                                        x->processes[heap->process].pid));
+                                        "entry %u of the heap of %S stands twice", (uint64_t)i,
+                                        hd__chrome_text(x, heap->allocator)));
         }
+        if (ok && heap->old && ids[0] != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
+                                   &e->self, x->err));
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
     }
     return HD_OK;
 }
 
-/* The entries of a heap as rows of x->rows, nodes by their final numbers. Entries that lead to one
-   node by different ids add up. */
-static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
-                                 uint64_t *bytes, uint64_t *blocks) {
-    hd__mem *m = &x->dump->mem;
+/* The entries of a heap that are not left out, by the final numbers of their nodes; what its cells add up
+   to. */
+static hd_status hd__chrome_keys(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                                 uint64_t *bytes, uint64_t *blocks, hd__keyed *keys, size_t *count) {
     *bytes = *blocks = 0;
-    hd__table_free(m, &x->rows);
+    *count = 0;
     for (size_t i = 0; i < heap->count; i++) {
         const hd__entry *e = &x->entries[heap->first + i];
-        uint32_t nodes[2], row;
+        hd__keyed *key = &keys[*count];
         if (e->bt == HD__NODE_BAD) continue;
         if (heap->v2 && !hd__sum(bytes, e->size)) {
-            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S of pid %u pass 2^64",
-                                 hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid));
+            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                                    hd__chrome_text(x, heap->allocator)));
             continue;
         }
         if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
-        nodes[0] = map[0][e->bt];
-        nodes[1] = map[1][e->type];
-        row = hd__table_find(&x->rows, nodes);
-        if (row == HD_NONE) {
-            row = (uint32_t)hd__len(x->rows.bytes);
-            HD__TRY(hd__table_add(m, &x->rows, HD_NONE - 1, nodes, e->size, e->count, x->err));
-        } else {
+        key->key = (uint64_t)map[0][e->bt] << 32 | map[1][e->type];
+        key->number = (uint32_t)i;
+        ++*count;
+    }
+    return HD_OK;
+}
+
+/* The entries of a heap as rows of x->rows, in the order of their nodes. Entries that lead to one node by
+   different ids add up. */
+static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                                 uint64_t *bytes, uint64_t *blocks) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = 0, row = 0;
+    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
+    hd_status status = keys ? HD_OK : hd__in_no_memory(x);
+    hd__table_free(m, &x->rows);
+    if (!status) status = hd__chrome_keys(x, heap, map, bytes, blocks, keys, &n);
+    if (!status && n && !hd__table_room(m, &x->rows, n)) status = hd__in_no_memory(x);
+    if (!status) hd__sort_keys(keys, keys + heap->count, n);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__entry *e = &x->entries[heap->first + keys[i].number];
+        if (i && keys[i].key == keys[i - 1].key) {
             hd__sum(&x->rows.bytes[row], e->size);
             hd__sum_known(&x->rows.blocks[row], e->count);
+        } else {
+            uint32_t nodes[2];
+            nodes[0] = (uint32_t)(keys[i].key >> 32);
+            nodes[1] = (uint32_t)keys[i].key;
+            row = hd__len(x->rows.bytes);
+            hd__table_append(&x->rows, nodes, e->size, e->count);
         }
         x->rows.variance[row] += (double)e->error * (double)e->error;
     }
+    if (keys) hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
+    return status;
+}
+
+/* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
+   sizes at the root. They become the new format's entries: what is given is kept, and what is missing is
+   added up at each node where entries meet or have bytes of their own. (At each node on the way it would
+   be out of proportion to the input.) */
+
+static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->node != y->node ? x->node < y->node : x->type < y->type;
+}
+
+static bool hd__cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+    return x->type != y->type ? x->type < y->type : x->node < y->node;
+}
+
+/* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
+   per node. There is room for 2n. */
+static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd__cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
+    bool whole = true, given = true;
+    for (size_t i = 0; i <= n; i++) {
+        hd__cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
+        bool same = i > 0 && i < n && next.node == all.node;
+        if (same && last->type == next.type) {
+            whole &= hd__sum(&last->bytes, next.bytes);
+            hd__sum_known(&last->blocks, next.blocks);
+        } else if (i < n) {
+            if (!same && !given) stbds_arrput(x->cells, all);
+            stbds_arrput(x->cells, next);
+        } else if (!given) {
+            stbds_arrput(x->cells, all);
+        }
+        if (!same) {
+            all = next;
+            all.type = 0;
+            given = next.type == 0;
+        } else if (!given) {
+            whole &= hd__sum(&all.bytes, next.bytes);
+            hd__sum_known(&all.blocks, next.blocks);
+        }
+    }
+    return whole;
+}
+
+/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+    jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t up = axis->parent[i], far = jump[up];
+        depth[i] = depth[up] + 1;
+        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+    }
+}
+
+/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
+    while (axis->end[node] <= later)
+        node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
+    return node;
+}
+
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+    uint32_t nodes[2];
+    nodes[0] = node;
+    nodes[1] = type;
+    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
+    return hd__table_add(&x->dump->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
+}
+
+/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+static hd_status hd__old_close(hd__chrome_in *x, const hd__level *level, uint32_t type) {
+    const hd__cell *own = &level->own;
+    uint32_t self[2] = { own->self, 0 };
+    bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
+                                                            : level->has_callees));
+    if (apart) HD__TRY(hd__old_row(x, own->self, type, own->bytes, own->blocks));
+    return hd__old_row(x, own->node, type, level->bytes, level->blocks);
+}
+
+/* Closes the innermost level into the one around it. */
+static hd_status hd__old_leave(hd__chrome_in *x, uint32_t type, bool *whole) {
+    hd__level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
+    *whole &= hd__sum(&above->bytes, done.bytes);
+    hd__sum_known(&above->blocks, done.blocks);
+    above->has_callees = true;
+    return hd__old_close(x, &done, type);
+}
+
+static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
+    hd__level level;
+    memset(&level, 0, sizeof level);
+    level.own.node = node;
+    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__in_no_memory(x);
+}
+
+/* Rows for the n cells of one type, in the order of their nodes. */
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
+                              size_t n, bool *whole) {
+    uint32_t type = x->cells[order[0]].type;
+    hd__set_len(x->levels, 0);
+    HD__TRY(hd__old_enter(x, 0));
+    for (size_t i = 0; i < n; i++) {
+        const hd__cell *cell = &x->cells[order[i]];
+        hd__level *top = &stbds_arrlast(x->levels);
+        while (axis->end[top->own.node] <= cell->node) {
+            uint32_t meeting = hd__old_meeting(axis, jump, top->own.node, cell->node);
+            if (top[-1].own.node < meeting) { /* between the two: a level of its own */
+                hd__level child = *top;
+                memset(top, 0, sizeof *top);
+                top->own.node = meeting;
+                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__in_no_memory(x);
+            }
+            HD__TRY(hd__old_leave(x, type, whole));
+            top = &stbds_arrlast(x->levels);
+        }
+        if (top->own.node != cell->node) {
+            HD__TRY(hd__old_enter(x, cell->node));
+            top = &stbds_arrlast(x->levels);
+        }
+        top->own = *cell;
+        top->has_own = true;
+        *whole &= hd__sum(&top->bytes, cell->bytes);
+        hd__sum_known(&top->blocks, cell->blocks);
+    }
+    while (hd__len(x->levels) > 1) HD__TRY(hd__old_leave(x, type, whole));
+    return hd__old_close(x, &x->levels[0], type);
+}
+
+/* The cells of a heap, at most n, `order` with room for 4n. */
+static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
+                               bool *whole) {
+    size_t n = hd__len(x->cells), first = n;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__cell_by_node, x->cells);
+    *whole &= hd__old_places(x, order, n);
+    n = hd__len(x->cells) - first;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
+    hd__sort(order, order + n, n, hd__cell_by_type, x->cells);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
+        HD__TRY(hd__old_type(x, axis, jump, order + i, k - i, whole));
+    }
     return HD_OK;
+}
+
+/* The rows of a heap of the old format. */
+static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
+                              const hd_axis *axis, const uint32_t *jump) {
+    hd__mem *m = &x->dump->mem;
+    bool whole = true;
+    hd__table_free(m, &x->rows);
+    hd__set_len(x->cells, 0);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        hd__cell cell;
+        if (e->bt == HD__NODE_BAD) continue;
+        cell.type = map[1][e->type];
+        cell.node = map[0][e->bt];
+        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
+        cell.bytes = e->size;
+        cell.blocks = e->count;
+        if (cell.self == HD_NONE) HD__TRY(hd__old_row(x, 0, cell.type, cell.bytes, cell.blocks));
+        else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
+    }
+    if (hd__len(x->cells)) {
+        size_t n = hd__len(x->cells);
+        uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
+        hd_status status = HD_OK;
+        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__in_no_memory(x);
+        else status = hd__old_cells(x, axis, jump, order, &whole);
+        if (order) hd__cfree(m, order, n, 4 * sizeof *order);
+        HD__TRY(status);
+    }
+    if (whole) return HD_OK;
+    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                               hd__chrome_text(x, heap->allocator));
 }
 
 static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
@@ -9216,9 +12837,10 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     p->fixed[1] = axes[1];
     p->total_bytes = bytes;
     p->total_blocks = blocks;
-    for (uint32_t i = 0; i < hd__len(x->rows.bytes); i++) {
-        HD__TRY(hd__table_add(&p->mem, &p->cells, HD_NONE - 1, x->rows.node + 2 * (size_t)i, x->rows.bytes[i],
-                              x->rows.blocks[i], x->err));
+    if (hd__len(x->rows.bytes) && !hd__table_room(&p->mem, &p->cells, hd__len(x->rows.bytes)))
+        return hd__no_memory(&p->mem, x->err);
+    for (size_t i = 0; i < hd__len(x->rows.bytes); i++) {
+        hd__table_append(&p->cells, x->rows.node + 2 * i, x->rows.bytes[i], x->rows.blocks[i]);
         p->cells.variance[i] = x->rows.variance[i];
     }
     x->dump->mem.used += p->mem.used; /* what is left for the rest of the dump */
@@ -9237,8 +12859,8 @@ static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], c
     heap->breakdown = b;
     status = hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), NULL);
     if (status == HD_OVERFLOW)
-        return hd__complain_of(x, status, from, "the sizes in the heap of %S of pid %u pass 2^64",
-                               hd__chrome_text(x, from->allocator), heap->pid);
+        return hd__complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
+                               hd__chrome_text(x, from->allocator));
     return status ? hd__in_no_memory(x) : HD_OK;
 }
 
@@ -9249,8 +12871,8 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = process->pid;
-    heap.process = process->name == HD_NONE ? NULL : hd__chrome_text(x, process->name).data;
-    heap.dump = dump->id == HD_NONE ? NULL : hd__chrome_text(x, dump->id).data;
+    heap.process = hd__chrome_label_text(x, process->name);
+    heap.dump = hd__chrome_label_text(x, dump->id);
     heap.time_us = dump->time_us;
     heap.allocator = hd__chrome_text(x, from->allocator).data;
     heap.sample_bytes = from->sample_bytes;
@@ -9262,7 +12884,7 @@ static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *f
 static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
-    uint32_t *map[2];
+    uint32_t *map[2], *jump = NULL;
     for (int a = 0; a < 2; a++) {
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__len(x->tree[0].parent) : maps;
@@ -9271,10 +12893,15 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bytes, blocks;
+        uint64_t bytes = 0, blocks = 0;
         const hd__chrome_heap *from = &x->heaps[order[i]];
         hd_heap *heap = &d->heaps[i];
-        HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
+        if (from->old && !jump) {
+            jump = maps + axes[0].node_count;
+            hd__old_jumps(&axes[0], jump, jump + axes[0].node_count);
+        }
+        if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
+        else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
         if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
         else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
@@ -9319,6 +12946,67 @@ static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
     return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
 }
 
+/* Absent before empty. */
+static int hd__compare_text(const hd__chrome_in *x, uint32_t a, uint32_t b) {
+    if (a == b) return 0;
+    if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
+    return hd_str_compare(hd__chrome_text(x, a), hd__chrome_text(x, b));
+}
+
+static bool hd__chrome_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+    int order;
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us;
+    if (a->dump != b->dump) return a->dump < b->dump;
+    order = hd__compare_text(x, a->allocator, b->allocator);
+    return order ? order < 0 : hd__compare_text(x, a->name, b->name) < 0;
+}
+
+/* Labels the scalars in their order; of those alike that do not agree the first counts. */
+static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, size_t n) {
+    hd_dump *d = x->dump;
+    const hd__chrome_scalar *last = NULL;
+    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd__chrome_scalar *from = &x->scalars[order[i]];
+        hd_scalar scalar;
+        if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
+            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
+                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
+            continue;
+        }
+        last = from;
+        scalar.pid = x->processes[from->process].pid;
+        scalar.process = hd__chrome_label_text(x, x->processes[from->process].name);
+        scalar.dump = hd__chrome_label_text(x, x->dumps[from->dump].id);
+        scalar.time_us = x->dumps[from->dump].time_us;
+        scalar.allocator = hd__chrome_label_text(x, from->allocator);
+        scalar.name = hd__chrome_text(x, from->name).data;
+        scalar.units = hd__chrome_label_text(x, from->units);
+        scalar.value = from->value;
+        scalar.text = hd__chrome_label_text(x, from->text);
+        stbds_arrput(d->scalars, scalar);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->scalars);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status;
+    if (!order) return hd__in_no_memory(x);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_scalar_before, x);
+    status = hd__chrome_scalars(x, order, n);
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -9331,9 +13019,8 @@ static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     for (size_t i = 0; i < n && !status; i++) {
         const hd__chrome_heap *heap = &x->heaps[order[i]];
         if (kept && hd__same_heap(heap, &x->heaps[order[kept - 1]]))
-            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S of pid %u comes twice in dump %S",
-                                  hd__chrome_text(x, heap->allocator), x->processes[heap->process].pid,
-                                  hd__chrome_text(x, x->dumps[heap->dump].id));
+            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S comes twice",
+                                     hd__chrome_text(x, heap->allocator));
         else order[kept++] = order[i];
     }
     if (!status) status = hd__chrome_build(x, order, kept);
@@ -9353,16 +13040,21 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
         if (x->in_event) {       /* what it brought belongs to no process */
             hd__set_len(x->items, x->event.items);
             hd__set_len(x->heaps, x->event.heaps);
+            hd__set_len(x->scalars, x->event.scalars);
         }
-        return hd__complain_at(x, status, error.offset, error.line, "%s", error.message);
+        {
+            hd__where where = hd__where_now(x, error.offset);
+            where.line = error.line;
+            return hd__complain_at(x, status, where, "%s", error.message);
+        }
     }
     if (x->pull.status == status && x->err) *x->err = error;
     return status;
 }
 
-/* `skipped` bytes of the input were passed over already. */
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd_options *options,
-                                 hd_error *err) {
+/* `skipped` bytes of the input were passed over already; `packed` as in a reader. */
+static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
+                                 const hd_options *options, hd_error *err) {
     hd__mem *m = &d->mem;
     hd__chrome_in x;
     hd_status status;
@@ -9375,12 +13067,15 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
+    x.pull.r.packed = packed;
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
+    if (!status) status = hd__chrome_build_scalars(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
     hd__arr_free(m, x.entries);
+    hd__arr_free(m, x.scalars);
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
@@ -9390,6 +13085,805 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
+    hd__arr_free(m, x.cells);
+    hd__arr_free(m, x.levels);
+    hd__arr_free(m, x.joined);
+    return status;
+}
+
+/* Adding to a trace. --------------------------------------------------------------------------
+   The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
+   it has to know of them: which ids are taken, and whether a dump of ours is there already. */
+
+typedef struct hd__add {
+    hd__pull pull;
+    hd_in in;
+    const hd_options *options;
+    hd_chrome_writer w;
+    const hd_chrome_dumps *dumps;
+    const uint32_t *order;       /* of heaps and scalars, by pid and dump */
+    size_t count;
+    char *id;                    /* of the event at hand */
+    size_t id_room;              /* longer ids are none of ours */
+    uint64_t written;            /* bytes of the input */
+    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__HELD */
+    size_t held_size;
+    uint64_t events;
+    bool inserted;
+} hd__add;
+
+#define HD__HELD (2 * (size_t)HD__READER_BUFFER)
+/* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
+#define HD__IDS_END ((uint64_t)1 << 52)
+
+/* Copies the input up to an offset that the parser is not past. */
+static void hd__add_copy(hd__add *a, uint64_t to) {
+    size_t n = (size_t)(to - a->written);
+    if (!a->in.read) {
+        const uint8_t *from = a->in.data + a->written;
+        hd__sink_put(&a->w.json.sink, (const char *)from, n);
+        if (a->in.mapped == 1) hd__reader_release(&from, from + n);
+    } else {
+        hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
+        a->held_size -= n;
+        memmove(a->held, a->held + n, a->held_size);
+    }
+    a->written = to;
+}
+
+/* The parser needs more, and does not need what was before its window. */
+static int64_t hd__add_read(void *user, void *buffer, size_t capacity) {
+    hd__add *a = (hd__add *)user;
+    int64_t n;
+    hd__add_copy(a, a->pull.r.base);
+    n = a->in.read(a->in.user, buffer, capacity);
+    if (n <= 0 || (uint64_t)n > capacity || (size_t)n > HD__HELD - a->held_size) return n ? -1 : 0;
+    memcpy(a->held + a->held_size, buffer, (size_t)n);
+    a->held_size += (size_t)n;
+    return n;
+}
+
+static hd_status hd__add_progress(hd__add *a) {
+    const hd_options *o = a->options;
+    const hd__reader *r = &a->pull.r;
+    uint64_t offset = hd__reader_offset(r);
+    if (!a->in.read) hd__add_copy(a, offset);
+    if (a->w.json.sink.status) return hd__writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
+    if (o->progress && !o->progress(o->user, offset, a->in.read ? HD_UNKNOWN : a->in.size))
+        return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
+    return HD_OK;
+}
+
+static void hd__add_taken(hd__add *a, uint64_t id) {
+    if (id < HD__IDS_END && id >= a->w.first) a->w.first = id + 1;
+}
+
+/* A number, or one in a string; false for anything else. */
+static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
+    hd__number number;
+    bool fraction;               /* of a time, which is read to the microsecond */
+    hd_str s;
+    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__parse_u64(s, 10, value);
+    if (token != HD__T_NUMBER) {
+        hd__pull_skip(&a->pull, token);
+        return false;
+    }
+    hd__pull_number(&a->pull, &number);
+    s.data = number.text;
+    s.len = number.len;
+    return hd__parse_decimal(s, value, &fraction);
+}
+
+/* {"0":...,"1":...} */
+static void hd__add_dictionary(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_OBJECT) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    {
+        HD__MEMBERS(a, key, value) {
+            if (hd__parse_u64(key, 10, &id)) hd__add_taken(a, id);
+            hd__pull_skip(&a->pull, value);
+        }
+    }
+}
+
+/* [{"id":1,...},...] */
+static void hd__add_map(hd__add *a, hd__token token) {
+    uint64_t id;
+    if (token != HD__T_ARRAY) {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    while ((token = hd__pull_next(&a->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        if (token != HD__T_OBJECT) {
+            hd__pull_skip(&a->pull, token);
+            continue;
+        }
+        {
+            HD__MEMBERS(a, key, value) {
+                if (!hd__is(key, "id")) hd__pull_skip(&a->pull, value);
+                else if (hd__add_number(a, value, &id)) hd__add_taken(a, id);
+            }
+        }
+    }
+}
+
+/* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
+static void hd__add_args(hd__add *a) {
+    static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
+    uint32_t level = 0;
+    hd_str key;
+    char text[64];
+    for (;;) {
+        hd__token token = hd__pull_member(&a->pull, &key, text);
+        if (token == HD__T_ERROR) return;
+        if (token == HD__T_CLOSE) {
+            if (!level--) return;
+        } else if (level == 3) {
+            hd__add_map(a, token);
+        } else if (token == HD__T_OBJECT && hd__is(key, levels[level])) {
+            level++;
+        } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
+            hd__add_dictionary(a, token);
+        } else {
+            hd__pull_skip(&a->pull, token);
+        }
+    }
+}
+
+/* The id of an event, kept as far as ours go. */
+static void hd__add_id(hd__add *a, hd__token token) {
+    hd_str s;
+    hd__number number;
+    *a->id = 0;
+    if (token == HD__T_STRING) {
+        bool ok;
+        a->pull.keep = a->id_room - 1;
+        ok = hd__pull_string(&a->pull, &s);
+        a->pull.keep = SIZE_MAX;
+        if (!ok) return;
+    } else if (token == HD__T_NUMBER) {
+        hd__pull_number(&a->pull, &number);
+        s.data = number.text;
+        s.len = number.len;
+    } else {
+        hd__pull_skip(&a->pull, token);
+        return;
+    }
+    if (s.len >= a->id_room) s.len = a->id_room - 1;
+    if (s.len) memcpy(a->id, s.data, s.len);
+    a->id[s.len] = 0;
+}
+
+/* Whether the dump of that pid and id is among ours. */
+static bool hd__add_has(const hd__add *a, uint64_t pid, const char *id) {
+    size_t low = 0, high = a->count;
+    hd__label l, sought;
+    memset(&sought, 0, sizeof sought);
+    sought.pid = pid;
+    sought.dump = id;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order;
+        l = hd__label_of(a->dumps, a->order[middle]);
+        order = hd__compare_dumps(&sought, &l);
+        if (!order) return true;
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return false;
+}
+
+static hd_status hd__add_event(hd__add *a) {
+    hd__pull *p = &a->pull;
+    uint64_t offset = p->token_offset, pid = 0;
+    bool known = false, memory = false;
+    *a->id = 0;
+    {
+        HD__MEMBERS(a, key, token) {
+            hd_str s;
+            if (hd__is(key, "ph") && token == HD__T_STRING) {
+                if (!hd__pull_key(p, &s)) return p->status;
+                memory = s.len == 1 && *s.data == 'v';
+            } else if (hd__is(key, "pid")) {
+                known = hd__add_number(a, token, &pid);
+            } else if (hd__is(key, "id")) {
+                hd__add_id(a, token);
+            } else if (hd__is(key, "id2") && token == HD__T_OBJECT) {
+                HD__MEMBERS(a, scope, value) hd__add_id(a, value);
+            } else if (hd__is(key, "args") && token == HD__T_OBJECT) {
+                hd__add_args(a);
+            } else {
+                hd__pull_skip(p, token);
+            }
+        }
+    }
+    if (p->status) return p->status;
+    if (!memory || !known || !*a->id || !hd__add_has(a, pid, a->id)) return HD_OK;
+    return hd__fail_at(p->err, HD_INVALID, offset, hd__reader_line(&p->r, offset),
+                       "the trace has a dump %s of pid %u already", a->id, pid);
+}
+
+/* JSON, but not a trace as we know them. */
+static hd_status hd__add_fail(hd__add *a, const char *sentence) {
+    hd__pull *p = &a->pull;
+    return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd__reader_line(&p->r, p->token_offset), "%s",
+                       sentence);
+}
+
+/* At the end of the array of events, `more`: after one without a comma. */
+static hd_status hd__add_insert(hd__add *a, uint64_t offset, bool more) {
+    hd_json *j = &a->w.json;
+    if (a->w.first >= HD__IDS_END - HD_NONE - HD_NONE)
+        return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace has ids up to %u, which leaves none",
+                        a->w.first - 1);
+    hd__add_copy(a, offset);
+    a->inserted = true;
+    if (!a->count) return HD_OK;
+    for (int k = 0; k < HD__IDS; k++) a->w.next_v2[k] = a->w.first == 0;
+    j->depth = 1;
+    j->state[1] = (uint8_t)(HD__W_ARRAY | (more ? HD__W_MORE : 0));
+    HD__TRY(hd_chrome_writer_add(&a->w, a->dumps, a->pull.err));
+    hd_json_newline(j);
+    hd__json_break(j);
+    return HD_OK;
+}
+
+static hd_status hd__add_events(hd__add *a) {
+    hd__pull *p = &a->pull;
+    hd__token token;
+    bool any = false;
+    if (a->inserted) return hd__add_fail(a, "traceEvents for the second time");
+    while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
+        if (token == HD__T_ERROR) return p->status;
+        any = true;
+        if (a->events % HD__PROGRESS == 0) HD__TRY(hd__add_progress(a));
+        if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__PROGRESS - a->events % HD__PROGRESS, &a->events))
+            continue;
+        if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
+        else if (!hd__pull_skip(p, token)) return p->status;
+        a->events++;
+    }
+    if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
+    /* A crashed writer left the array open; it is whole from now on. */
+    HD__TRY(hd__add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
+    hd__sink_put(&a->w.json.sink, "]\n", 2);
+    return HD_OK;
+}
+
+/* Byte order mark, then an object or an array. */
+static hd_status hd__add_root(hd__add *a) {
+    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
+    hd__pull *p = &a->pull;
+    hd__reader *r = &p->r;
+    hd__token token;
+    for (size_t i = 0; i < sizeof mark; i++) {
+        if (r->at == r->end && !hd__reader_fill(r)) break;
+        if (!i && *r->at == 0x1f)
+            return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
+        if (*r->at != mark[i]) break;
+        r->at++;
+    }
+    token = hd__pull_next(p);
+    if (token == HD__T_ARRAY) {
+        HD__TRY(hd__add_events(a));
+    } else if (token == HD__T_OBJECT) {
+        HD__MEMBERS(a, key, value) {
+            if (!hd__is(key, "traceEvents")) hd__pull_skip(p, value);
+            else if (value != HD__T_ARRAY) return hd__add_fail(a, "traceEvents: an array expected");
+            else HD__TRY(hd__add_events(a));
+        }
+        if (p->status) return p->status;
+        if (!a->inserted) return hd__add_fail(a, "a trace expected, an object without traceEvents found");
+    } else {
+        return p->status ? p->status : hd__add_fail(a, "a trace expected: an object or an array");
+    }
+    while ((token = hd__pull_next(p)) != HD__T_END && token != HD__T_CUT)
+        if (token == HD__T_ERROR) return p->status;
+    hd__add_copy(a, hd__reader_offset(r));
+    if (hd__sink_flush(&a->w.json.sink)) return hd__writer_failed(&a->w, a->w.json.sink.status, p->err);
+    return HD_OK;
+}
+
+static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
+    hd__mem *m = &a->w.mem;
+    hd_in in = a->in;
+    hd_status status;
+    a->id_room = 2;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(hd__label_of(a->dumps, (uint32_t)i).dump);
+        order[i] = (uint32_t)i;
+        if (length + 2 > a->id_room) a->id_room = length + 2;
+    }
+    hd__sort(order, order + a->count, a->count, hd__label_by_name, a->dumps);
+    HD__TRY(hd__check_names(a->dumps, order, a->count, err));
+    a->order = order;
+    a->id = (char *)hd__realloc(m, NULL, 0, a->id_room);
+    if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
+    if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
+    if (in.read) in = hd_in_callback(hd__add_read, a);
+    in.mapped = 0;               /* pages are given back once they were copied */
+    status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
+    if (status) return status;
+    status = hd__add_root(a);
+    hd__pull_close(&a->pull);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
+                                     hd_out out, hd_error *err) {
+    hd__add a;
+    hd_chrome_writer_desc desc;
+    uint32_t *order;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&a, 0, sizeof a);
+    memset(&desc, 0, sizeof desc);
+    if (options) desc.options = *options;
+    HD__TRY(hd__check_heaps(dumps, err));
+    hd__writer_init(&a.w, &desc, out);
+    a.w.interruptible = true;    /* all types are known */
+    a.w.copy = false;
+    a.w.options.progress = NULL; /* it counts other things */
+    a.options = &desc.options;
+    a.in = trace;
+    a.dumps = dumps;
+    a.count = dumps->heap_count + dumps->scalar_count;
+    order = (uint32_t *)hd__calloc(&a.w.mem, a.count, 2 * sizeof *order);
+    if (!order) return hd__no_memory(&a.w.mem, err);
+    status = hd__add_run(&a, order, err);
+    hd__free(&a.w.mem, a.id, a.id_room);
+    hd__free(&a.w.mem, a.held, HD__HELD);
+    hd__cfree(&a.w.mem, order, a.count, 2 * sizeof *order);
+    hd__writer_release(&a.w);
+    return status;
+}
+
+/* =============================================================================== >>provider
+   A dump gathers copies of what providers say, then is written whole. What a failing provider said is cut
+   off again: all of it stands at the ends of arrays. */
+
+struct hd_memory_dump {
+    hd_memory_dump_manager *manager;
+    hd__arena arena;
+    hd_detail detail;
+    hd_scalar *scalars;          /* stb_ds arrays */
+    hd_heap *heaps;              /* their breakdowns are the dump's */
+    hd__index names;             /* scalars by allocator and name */
+    uint64_t seed;
+    hd_memory overhead;
+    hd_error error;              /* the first of an add_ call, since the provider was asked */
+};
+
+typedef struct hd__registration {
+    const hd_memory_dump_provider *provider;
+    uint32_t failures;           /* in a row */
+} hd__registration;
+
+struct hd_memory_dump_manager {
+    hd__mem mem;
+    hd_memory_dump_manager_desc desc;
+    hd__mutex lock;
+    hd_chrome_writer *writer;
+    hd__registration *providers; /* stb_ds array */
+    bool profiling, ticking;
+    uint64_t dumps;              /* ids given */
+    uint64_t due_us, periods;
+    hd_memory_dump dump;
+    const hd_memory_dump_manager *outer; /* that its caller is inside of */
+};
+
+/* The manager that the calling thread is inside of. */
+static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__managing;
+
+static hd_status hd__manager_enter(hd_memory_dump_manager *m, hd_error *err) {
+    if (hd__managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+    hd__lock(&m->lock);
+    m->outer = hd__managing;
+    hd__managing = m;
+    return HD_OK;
+}
+
+static void hd__manager_leave(hd_memory_dump_manager *m) {
+    hd__managing = m->outer;
+    hd__unlock(&m->lock);
+}
+
+HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
+                                                                   hd_error *err) {
+    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
+    hd_chrome_writer_desc writer;
+    hd_memory_dump_manager *m;
+    if (!desc || !desc->out.write) {
+        hd__fail(err, HD_INVALID, "an output for the trace expected");
+        return NULL;
+    }
+    m = (hd_memory_dump_manager *)hd__calloc(&mem, 1, sizeof *m);
+    if (!m) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(&writer, 0, sizeof writer);
+    writer.options = desc->options;
+    writer.options.progress = NULL;
+    writer.interruptible = desc->interruptible;
+    m->writer = hd_chrome_writer_create(&writer, desc->out, err);
+    if (!m->writer) {
+        hd__cfree(&mem, m, 1, sizeof *m);
+        return NULL;
+    }
+    m->mem = mem;
+    m->desc = *desc;
+    if (!m->desc.pid) m->desc.pid = 1;
+    if (!m->desc.detailed_every) m->desc.detailed_every = 8;
+    m->dump.manager = m;
+    m->dump.seed = hd__seed();
+    hd__mutex_init(&m->lock);
+    return m;
+}
+
+HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
+    hd__mem mem;
+    if (!m) return;
+    hd_chrome_writer_free(m->writer);
+    hd__arr_free(&m->mem, m->providers);
+    hd__mutex_free(&m->lock);
+    mem = m->mem;
+    hd__cfree(&mem, m, 1, sizeof *m);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd_chrome_writer_finish(m->writer, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+static size_t hd__manager_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
+    size_t i = 0;
+    while (i < hd__len(m->providers) && m->providers[i].provider != provider) i++;
+    return i;
+}
+
+static hd_status hd__manager_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
+                                      hd_error *err) {
+    hd__registration fresh;
+    if (!provider->on_memory_dump)
+        return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
+    if (hd__manager_find(m, provider) < hd__len(m->providers))
+        return hd__fail(err, HD_INVALID, "provider %s is registered already",
+                        provider->name ? provider->name : "");
+    fresh.provider = provider;
+    fresh.failures = 0;
+    if (!hd__push(&m->mem, m->providers, fresh)) return hd__no_memory(&m->mem, err);
+    if (m->profiling && provider->on_heap_profiling_enabled)
+        provider->on_heap_profiling_enabled(provider->user, true);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m,
+                                                       const hd_memory_dump_provider *provider,
+                                                       hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_register(m, provider, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *m,
+                                                         const hd_memory_dump_provider *provider,
+                                                         hd_error *err) {
+    size_t i, n;
+    HD__TRY(hd__manager_enter(m, err));
+    i = hd__manager_find(m, provider);
+    n = hd__len(m->providers);
+    if (i < n) {
+        memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
+        hd__set_len(m->providers, n - 1);
+    }
+    hd__manager_leave(m);
+    return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
+}
+
+HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
+                                              const hd_memory_dump_provider *provider) {
+    bool entered = !hd__manager_enter(m, NULL);
+    size_t i = hd__manager_find(m, provider);
+    bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
+    if (entered) hd__manager_leave(m);
+    return asks;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *m, bool enabled,
+                                                                 hd_error *err) {
+    HD__TRY(hd__manager_enter(m, err));
+    if (m->profiling != enabled) {
+        m->profiling = enabled;
+        for (size_t i = 0; i < hd__len(m->providers); i++) {
+            const hd_memory_dump_provider *p = m->providers[i].provider;
+            if (p->on_heap_profiling_enabled) p->on_heap_profiling_enabled(p->user, enabled);
+        }
+    }
+    hd__manager_leave(m);
+    return HD_OK;
+}
+
+static uint64_t hd__scalar_hash(uint64_t seed, const hd_scalar *s) {
+    const char *allocator = s->allocator ? s->allocator : "";
+    return hd__hash_bytes(hd__hash_bytes(seed, allocator, strlen(allocator)), s->name, strlen(s->name));
+}
+
+static uint64_t hd__scalar_rehash(const void *owner, uint32_t i) {
+    const hd_memory_dump *d = (const hd_memory_dump *)owner;
+    return hd__scalar_hash(d->seed, &d->scalars[i]);
+}
+
+/* A copy; NULL stays NULL. */
+static bool hd__memory_dump_copy(hd_memory_dump *d, const char **text) {
+    if (*text) *text = hd__arena_str(&d->manager->mem, &d->arena, hd_cstr(*text));
+    else return true;
+    return *text != NULL;
+}
+
+static hd_status hd__memory_dump_scalar(hd_memory_dump *d, hd_scalar s) {
+    hd__mem *m = &d->manager->mem;
+    size_t n = hd__len(d->scalars), probe = 0;
+    uint64_t hash;
+    uint32_t i;
+    if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
+    hash = hd__scalar_hash(d->seed, &s);
+    while ((i = hd__index_next(&d->names, hash, &probe)) != HD_NONE)
+        if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
+            return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
+                            s.allocator ? s.allocator : "the process");
+    if (!hd__memory_dump_copy(d, &s.allocator) || !hd__memory_dump_copy(d, &s.name) ||
+        !hd__memory_dump_copy(d, &s.units) || !hd__memory_dump_copy(d, &s.text) ||
+        !hd__room(m, d->scalars, 1) ||
+        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__scalar_rehash, d))
+        return hd__no_memory(m, &d->error);
+    stbds_arrput(d->scalars, s);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *units, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = units;
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *text) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.allocator = allocator ? allocator : "";
+    s.name = name;
+    s.units = "";
+    s.text = text ? text : "";
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value) {
+    hd_scalar s;
+    memset(&s, 0, sizeof s);
+    s.name = name;
+    s.units = "bytes";
+    s.value = value;
+    return hd__memory_dump_scalar(d, s);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory) {
+    hd__sum(&d->overhead.reserved, memory.reserved);
+    hd__sum(&d->overhead.resident, memory.resident);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap) {
+    hd__mem *m = &d->manager->mem;
+    const hd_memory_dump_manager_desc *desc = &d->manager->desc;
+    hd_breakdown *breakdown;
+    hd_heap own;
+    hd_options options = desc->options;
+    memset(&own, 0, sizeof own);
+    own.allocator = heap->allocator ? heap->allocator : "malloc";
+    own.sample_bytes = heap->sample_bytes;
+    options.progress = NULL;
+    if (d->detail == HD_LIGHT)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
+    if (!heap->breakdown == !heap->profile)
+        return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
+                        own.allocator);
+    if (hd__heap_axes(heap) > 2)
+        return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
+                        own.allocator);
+    for (size_t i = 0; i < hd__len(d->heaps); i++)
+        if (!strcmp(d->heaps[i].allocator, own.allocator))
+            return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
+    if (!hd__memory_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
+        return hd__no_memory(m, &d->error);
+    HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
+    own.breakdown = breakdown;
+    stbds_arrput(d->heaps, own);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator,
+                                                   hd_recorder *rec,
+                                                   const hd_snapshot_options *options) {
+    hd_profile *profile;
+    hd_heap heap;
+    hd_recorder_stats stats;
+    hd_status status;
+    memset(&heap, 0, sizeof heap);
+    heap.allocator = allocator;
+    heap.sample_bytes = rec->sample_bytes;
+    HD__TRY(hd_recorder_snapshot(rec, options, &profile, &d->error));
+    heap.profile = profile;
+    status = hd_memory_dump_add_heap(d, &heap);
+    hd_profile_free(profile);
+    hd_recorder_get_stats(rec, &stats);
+    return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
+}
+
+/* Takes what was added after there were this many. */
+static void hd__memory_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
+    hd__mem *m = &d->manager->mem;
+    for (size_t i = heaps; i < hd__len(d->heaps); i++)
+        hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
+    hd__set_len(d->heaps, heaps);
+    hd__set_len(d->scalars, scalars);
+    hd__index_free(m, &d->names);
+}
+
+static void hd__memory_dump_clear(hd_memory_dump *d) {
+    hd__mem *m = &d->manager->mem;
+    hd__memory_dump_cut(d, 0, 0);
+    hd__arr_free(m, d->scalars);
+    hd__arr_free(m, d->heaps);
+    hd__arena_free(m, &d->arena);
+    memset(&d->overhead, 0, sizeof d->overhead);
+}
+
+static void hd__manager_warn(hd_memory_dump_manager *m, const hd__registration *r, const hd_error *why) {
+    hd_error warning;
+    if (!m->desc.options.warning) return;
+    hd__fail(&warning, why->status ? why->status : HD_INVALID, "provider %s failed%s%s%s",
+             r->provider->name ? r->provider->name : "", why->status ? ": " : "",
+             why->status ? why->message : "",
+             r->failures == HD_PROVIDER_FAILURES ? "; it is asked no more" : "");
+    m->desc.options.warning(m->desc.options.user, &warning);
+}
+
+/* One provider's part, or nothing. */
+static hd_status hd__manager_ask(hd_memory_dump_manager *m, hd__registration *r, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    size_t scalars = hd__len(d->scalars), heaps = hd__len(d->heaps);
+    hd_memory overhead = d->overhead;
+    memset(&d->error, 0, sizeof d->error);
+    if (r->provider->on_memory_dump(r->provider->user, d->detail, d) && !d->error.status) {
+        r->failures = 0;
+        return HD_OK;
+    }
+    r->failures++;
+    hd__manager_warn(m, r, &d->error);
+    d->overhead = overhead;
+    hd__memory_dump_cut(d, scalars, heaps);
+    for (uint32_t i = 0; i < scalars; i++)
+        if (!hd__index_add(&m->mem, &d->names, hd__scalar_rehash(d, i), i, hd__scalar_rehash, d))
+            return hd__no_memory(&m->mem, err);
+    return HD_OK;
+}
+
+/* What tracing takes. A provider that says so itself is believed. */
+static hd_status hd__manager_overhead(hd_memory_dump_manager *m, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    uint64_t own = m->mem.used + hd_chrome_writer_memory(m->writer);
+    hd_status status;
+    if (!d->overhead.reserved && !d->overhead.resident) return HD_OK;
+    hd__sum(&d->overhead.reserved, own);
+    hd__sum(&d->overhead.resident, own);
+    memset(&d->error, 0, sizeof d->error);
+    status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "size", "bytes", d->overhead.reserved);
+    if (!status)
+        status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
+                                           d->overhead.resident);
+    if (status == HD_INVALID) return HD_OK; /* said already */
+    if (status && err) *err = d->error;
+    return status;
+}
+
+static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
+                                   hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    hd_chrome_dumps dumps;
+    char id[24], digits[20], *at = hd__digits(digits, m->dumps + 1, 16);
+    size_t length = (size_t)(digits + 20 - at);
+    memcpy(id, "0x", 2);
+    memcpy(id + 2, at, length);
+    id[2 + length] = 0;
+    for (size_t i = 0; i < hd__len(d->heaps); i++) {
+        d->heaps[i].pid = m->desc.pid;
+        d->heaps[i].process = m->desc.process;
+        d->heaps[i].dump = id;
+        d->heaps[i].time_us = time_us;
+    }
+    for (size_t i = 0; i < hd__len(d->scalars); i++) {
+        d->scalars[i].pid = m->desc.pid;
+        d->scalars[i].process = m->desc.process;
+        d->scalars[i].dump = id;
+        d->scalars[i].time_us = time_us;
+    }
+    memset(&dumps, 0, sizeof dumps);
+    dumps.heaps = d->heaps;
+    dumps.heap_count = hd__len(d->heaps);
+    dumps.scalars = d->scalars;
+    dumps.scalar_count = hd__len(d->scalars);
+    dumps.detail = d->detail;
+    dumps.trigger = trigger;
+    if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
+    HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
+    m->dumps++;
+    return HD_OK;
+}
+
+static hd_status hd__manager_gather(hd_memory_dump_manager *m, hd_error *err) {
+    const hd_options *o = &m->desc.options;
+    size_t n = hd__len(m->providers);
+    for (size_t i = 0; i < n; i++) {
+        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (m->providers[i].failures < HD_PROVIDER_FAILURES)
+            HD__TRY(hd__manager_ask(m, &m->providers[i], err));
+    }
+    return hd__manager_overhead(m, err);
+}
+
+static hd_status hd__manager_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
+                                  const char *trigger, hd_error *err) {
+    hd_status status;
+    m->dump.detail = detail;
+    status = hd__manager_gather(m, err);
+    if (!status) status = hd__manager_write(m, time_us, trigger, err);
+    hd__memory_dump_clear(&m->dump);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd_detail detail,
+                                                   uint64_t time_us, hd_error *err) {
+    hd_status status;
+    HD__TRY(hd__manager_enter(m, err));
+    status = hd__manager_dump(m, detail, time_us, NULL, err);
+    hd__manager_leave(m);
+    return status;
+}
+
+/* Periods that passed without a call are not made up for. */
+static hd_status hd__manager_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+    uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
+    hd_detail detail;
+    if (!m->ticking) m->due_us = time_us;
+    m->ticking = true;
+    detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;
+    m->due_us += (passed + 1) * period;
+    if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* past the end of the clock */
+    return hd__manager_dump(m, detail, time_us, "periodic_interval", err);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
+                                                   hd_error *err) {
+    hd_status status = HD_OK;
+    if (!m->desc.period_us) return HD_OK;
+    HD__TRY(hd__manager_enter(m, err));
+    if (!m->ticking || time_us >= m->due_us) status = hd__manager_tick(m, time_us, err);
+    hd__manager_leave(m);
     return status;
 }
 
@@ -9576,8 +14070,8 @@ HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *fo
     if (!n) return 0;
     x <<= 64 - 8 * n;
     letters = letters << (64 - 8 * n) & high;
-    if (letters & x << 2) *form |= HD__NETCF_LOWER;
-    if (letters & ~(x << 2)) *form |= HD__NETCF_UPPER;
+    *form |= (uint32_t)((letters & x << 2) != 0) * HD__NETCF_LOWER |     /* no branches: half of the ids */
+             (uint32_t)((letters & ~(x << 2)) != 0) * HD__NETCF_UPPER;   /* would take the wrong one */
     v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
     v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
@@ -9596,7 +14090,7 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
     if (HD__LIKELY(r->end - p > 8)) {
         unsigned n = hd__hex_word(p, &v, form);
         if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
-            if (HD__UNLIKELY(*p == '0' && n > 1)) *form |= HD__NETCF_ODD;
+            *form |= (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
             *value = v;
             *at = p + n;
             return HD_OK;
@@ -10317,7 +14811,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
     hd_status status = HD_OK;
     uint64_t done = 0, total = 0;
     hd__netcf_out_begin(&o, out, doc->decimal);
-    if (doc->bom) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
+    if (doc->bom && hd__len(doc->sections)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
     for (size_t k = 0; k < hd__len(doc->sections); k++) total += doc->sections[k].records;
     for (size_t k = 0; k < hd__len(doc->sections) && !status; k++) {
         const hd__netcf_section *s = &doc->sections[k];
@@ -12310,25 +16804,29 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     return (hd_format)0;
 }
 
-HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+static bool hd__is_gzip(const hd__peeked *p) {
+    return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+}
+
+/* An input that is plain, of which `peeked` has the beginning. */
+static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
+                                hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__peeked peeked;
+    hd_in in = peeked->in;
     hd_format format;
     size_t skip;
     hd_dump *d;
     hd_status status;
-    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
-    if (!peeked.size) return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the input is empty");
-    if (peeked.size >= 2 && peeked.bytes[0] == 0x1f && peeked.bytes[1] == 0x8b)
-        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "compressed with gzip: a plain file expected");
-    format = hd__detect(peeked.bytes, peeked.size, &skip);
+    if (!peeked->size)
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
+    format = hd__detect(peeked->bytes, peeked->size, &skip);
     if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump or "
                            "a Dart snapshot expected");
     if (in.read) {
-        peeked.at = skip;
-        in = hd_in_callback(hd__peeked_read, &peeked);
+        peeked->at = skip;
+        in = hd_in_callback(hd__peeked_read, peeked);
     } else {
         in.data += skip;
         in.size -= skip;
@@ -12346,11 +16844,35 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
         status = hd_dart_read(in, options, &d->dart, err);
         if (!status) d->warnings = hd_dart_warning_count(d->dart);
     } else {
-        status = hd__chrome_read(d, in, skip, options, err);
+        status = hd__chrome_read(d, in, skip, packed, options, err);
     }
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
+}
+
+static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, hd_dump **dump,
+                                 hd_error *err) {
+    hd_in in = peeked->in.read ? hd_in_callback(hd__peeked_read, peeked) : peeked->in;
+    hd__peeked unpacked;
+    hd__packed packed;
+    hd_status status;
+    if (!options || !options->inflate)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
+                           "compressed with gzip: unpack it, or set hd_options.inflate");
+    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
+        status = hd__read_plain(&unpacked, &packed, options, dump, err);
+    else status = hd__fail_input(&packed, err, unpacked.size, 0);
+    packed.hook->close(packed.stream);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
+    hd__peeked peeked;
+    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
+    if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
+    return hd__read_plain(&peeked, NULL, options, dump, err);
 }
 
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
@@ -12376,6 +16898,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_netcf_free(d->netcf);
     hd_dart_free(d->dart);
     hd__arr_free(&d->mem, d->heaps);
+    hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -12387,6 +16910,12 @@ HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->hea
 
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
     return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
 }
 
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {

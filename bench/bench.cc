@@ -11,10 +11,21 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "../tests/dart.h"
+#include "../tests/graphs.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+
+// Boost's most compact graph, and the one word that keeps it from finding dominators.
+using BoostGraph = boost::compressed_sparse_row_graph<boost::bidirectionalS, boost::no_property, boost::no_property,
+                                                      boost::no_property, uint32_t, uint32_t>;
+namespace boost {
+inline uint32_t degree(uint32_t v, const BoostGraph &g) { return out_degree(v, g) + in_degree(v, g); }
+}
+#include <boost/graph/dominator_tree.hpp>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -920,6 +931,201 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
     })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
 }
 
+// ----------------------------------------------------------------------------- merging, comparing
+// Many profiles of 10,000 contexts added up: most of each is in all of them, the rest its own. Peer: a map from
+// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: std::map
+// from paths to both sums.
+
+struct Context {
+    std::vector<uint32_t> frames;  // outermost first
+    uint32_t type;
+    uint64_t bytes;
+};
+
+// Contexts whose stacks share their outer parts, as a program's do.
+std::vector<Context> contexts_of(Random &random, size_t count, uint32_t functions) {
+    std::vector<Context> all;
+    all.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+        Context c;
+        if (!all.empty() && random.below(8)) {
+            const Context &other = all[random.below(all.size())];
+            c.frames.assign(other.frames.begin(), other.frames.begin() + 1 + static_cast<ptrdiff_t>(random.below(other.frames.size())));
+        }
+        const uint64_t most = 48 - c.frames.size();
+        for (uint64_t k = 1 + random.below(12); k && c.frames.size() < 48 && most; k--)
+            c.frames.push_back(static_cast<uint32_t>(random.zipf(functions)));
+        c.type = static_cast<uint32_t>(random.below(20));
+        c.bytes = 16 + random.below(4096);
+        all.push_back(std::move(c));
+    }
+    return all;
+}
+
+std::string function_name(uint32_t f) { return "namespace::Class" + std::to_string(f % 97) + "::function" + std::to_string(f); }
+
+hd_profile *profile_of(const std::vector<Context> &contexts) {
+    hd_profile *p = hd_profile_create(nullptr, nullptr);
+    for (const Context &c : contexts) {
+        uint32_t nodes[2] = {0, 0};
+        for (uint32_t f : c.frames) must(!hd_profile_node(p, 0, nodes[0], hd_cstr(function_name(f).c_str()), &nodes[0]), "node");
+        must(!hd_profile_node(p, 1, 0, hd_cstr(("Type" + std::to_string(c.type)).c_str()), &nodes[1]), "node");
+        must(!hd_profile_add(p, nodes, c.bytes, 1), "add");
+    }
+    return p;
+}
+
+constexpr size_t kProfiles = 500, kEach = 10000, kDistinct = 16;
+
+// kDistinct of them in memory, taken in turn and added up; that many are their own.
+const std::vector<hd_profile *> &profiles() {
+    static const std::vector<hd_profile *> all = [] {
+        std::vector<hd_profile *> made;
+        Random random{77};
+        const std::vector<Context> shared = contexts_of(random, kEach * 8 / 10, 5000);
+        for (size_t i = 0; i < kDistinct; i++) {
+            std::vector<Context> contexts = contexts_of(random, kEach * 2 / 10, 5000);
+            contexts.insert(contexts.end(), shared.begin(), shared.end());
+            made.push_back(profile_of(contexts));
+        }
+        return made;
+    }();
+    return all;
+}
+
+template <class Map> class PathMerge {
+  public:
+    void add(const hd_profile *p) {
+        const hd_axis axis = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
+        const hd_rows cells = hd_profile_cells(p);
+        std::string key;
+        for (uint32_t i = 0; i < cells.count; i++) {
+            key.clear();
+            for (uint32_t n = cells.node[2 * i]; n; n = axis.parent[n]) {
+                key.append(axis.node_name[n].data, axis.node_name[n].len);
+                key += '/';
+            }
+            const hd_str type = types.node_name[cells.node[2 * i + 1]];
+            key.append(type.data, type.len);
+            Amount &sum = sums[key];
+            sum.bytes += cells.bytes[i];
+            sum.blocks += cells.blocks[i];
+        }
+    }
+    Map sums;
+};
+
+template <class Map> void merge_by_path(benchmark::State &state) {
+    const auto &all = profiles();
+    for (auto _ : state) {
+        PathMerge<Map> merged;
+        for (size_t i = 0; i < kProfiles; i++) merged.add(all[i % all.size()]);
+        benchmark::DoNotOptimize(merged.sums.size());
+    }
+}
+
+void add_merge() {
+    const char *what = "merge 500 profiles of 10,000 contexts";
+    compare(what, "ours", [](benchmark::State &state) {
+        const auto &all = profiles();
+        for (auto _ : state) {
+            hd_profile *sum = hd_profile_create(nullptr, nullptr);
+            for (size_t i = 0; i < kProfiles; i++) must(!hd_profile_merge(sum, all[i % all.size()], nullptr), "merge");
+            PathMerge<std::map<std::string, Amount>> peer;
+            state.PauseTiming();
+            if (state.iterations() == 1) {
+                for (size_t i = 0; i < kDistinct; i++) peer.add(all[i]);
+                must(peer.sums.size() == hd_profile_cells(sum).count, "merge: the contexts are not the peer's");
+            }
+            hd_profile_free(sum);
+            state.ResumeTiming();
+        }
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
+    compare(what, "unordered_map of paths", merge_by_path<std::unordered_map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+    compare(what, "map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+}
+
+// The bench's heap, and the same with every tenth cell gone and every seventh grown.
+const hd_profile *changed_profile() {
+    static const hd_profile *const changed = [] {
+        hd_profile *p = hd_profile_create(nullptr, nullptr);
+        must(!hd_profile_merge(p, profile(), nullptr), "merge");
+        const hd_rows cells = hd_profile_cells(p);
+        hd_profile *q = hd_profile_create(nullptr, nullptr);
+        const hd_axis axes[2] = {hd_profile_axis(p, 0), hd_profile_axis(p, 1)};
+        std::vector<uint32_t> map[2];
+        for (uint32_t a = 0; a < 2; a++) {
+            map[a].assign(axes[a].node_count, 0);
+            for (uint32_t i = 1; i < axes[a].node_count; i++)
+                must(!hd_profile_node(q, a, map[a][axes[a].parent[i]], axes[a].node_name[i], &map[a][i]), "node");
+        }
+        for (uint32_t i = 0; i < cells.count; i++) {
+            if (i % 10 == 0) continue;
+            const uint32_t nodes[2] = {map[0][cells.node[2 * i]], map[1][cells.node[2 * i + 1]]};
+            must(!hd_profile_add(q, nodes, cells.bytes[i] + (i % 7 ? 0 : cells.bytes[i] / 2), cells.blocks[i]), "add");
+        }
+        hd_profile_free(p);
+        return q;
+    }();
+    return changed;
+}
+
+struct Change {
+    uint64_t before = 0, after = 0, gross = 0;
+};
+
+// By path and type: what each cell had before and after; then added up to all prefixes, with gross change.
+size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
+    std::map<std::string, Change> cells, sums;
+    for (int side = 0; side < 2; side++) {
+        const hd_profile *p = side ? after : before;
+        const hd_axis axis = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
+        const hd_rows rows = hd_profile_cells(p);
+        std::vector<std::string> path(axis.node_count);
+        for (uint32_t i = 1; i < axis.node_count; i++)
+            path[i] = path[axis.parent[i]] + "/" + std::string(axis.node_name[i].data, axis.node_name[i].len);
+        for (uint32_t i = 0; i < rows.count; i++) {
+            const hd_str type = types.node_name[rows.node[2 * i + 1]];
+            Change &c = cells[path[rows.node[2 * i]] + "\n" + std::string(type.data, type.len)];
+            (side ? c.after : c.before) += rows.bytes[i];
+        }
+    }
+    for (auto &[key, c] : cells) {
+        c.gross = c.before > c.after ? c.before - c.after : c.after - c.before;
+        const size_t line = key.find('\n');
+        for (size_t end = line;; end = key.rfind('/', end - 1)) {
+            for (const std::string &type : {key.substr(line), std::string("\n")}) {
+                Change &sum = sums[key.substr(0, end) + type];
+                sum.before += c.before, sum.after += c.after, sum.gross += c.gross;
+            }
+            if (!end) break;
+        }
+    }
+    size_t listed = 0;
+    for (const auto &[key, c] : sums) listed += c.gross >= least;
+    return listed;
+}
+
+void add_diff() {
+    const char *what = "diff of two profiles of 35,355 contexts";
+    compare(what, "ours", [](benchmark::State &state) {
+        hd_heap before = {}, after = {};
+        before.profile = profile();
+        after.profile = changed_profile();
+        hd_cutoff cutoff = {};
+        cutoff.min_bytes = 65536;
+        for (auto _ : state) {
+            hd_diff *diff = nullptr;
+            must(!hd_compare(&before, &after, &cutoff, nullptr, &diff, nullptr), "compare");
+            benchmark::DoNotOptimize(diff->before.count);
+            hd_diff_free(diff);
+        }
+    })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
+    compare(what, "map of paths", [](benchmark::State &state) {
+        for (auto _ : state) benchmark::DoNotOptimize(diff_by_path(profile(), changed_profile(), 65536));
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+}
+
 // -------------------------------------------------------------------------------------- reading
 // A trace as we write it, two processes with two dumps of that heap each, read back. Peer, for scale: finding every newline in the same bytes, which is
 // about the least that anyone who looks at all of them can do.
@@ -944,7 +1150,7 @@ std::string written(const hd_profile *self, const hd_breakdown *cumulative) {
 const std::string &trace(bool cumulative) {
     static const std::string old_format = written(profile(), nullptr);
     static const std::string new_format = [] {
-        hd_breakdown *breakdown = export_ours({64 * 1024, 0, 0, 0});
+        hd_breakdown *breakdown = export_ours({64 * 1024, 0, 0, 0, 0, 0});
         std::string text = written(nullptr, breakdown);
         hd_breakdown_free(breakdown);
         return text;
@@ -1053,6 +1259,224 @@ void add_dart() {
              }, &bytes), nullptr) == HD_OK && bytes == snapshot().size(), "hd_dart_write failed");
     });
     add("Dart snapshot, written", "the reader", read);
+// Adding a heap to a trace of 64 MB of events, beside copying it and no more.
+const std::string &long_trace() {
+    static const std::string text = [] {
+        std::string events = "{\"traceEvents\":[\n";
+        char line[512];
+        for (unsigned i = 0; events.size() < (64u << 20); i++) {
+            std::snprintf(line, sizeof line,
+                          "{\"args\":{\"src_file\":\"../../components/x%u.cc\",\"data\":{\"frame\":\"%08X\",\"n\":[%u,{}]}},\"cat\":\"toplevel\","
+                          "\"dur\":%u,\"name\":\"ThreadControllerImpl::RunTask\",\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%u},\n",
+                          i % 300, i * 2654435761u, i, i % 9000, 1 + i % 6, i % 40, i * 7);
+            events += line;
+        }
+        return events + "{}],\"metadata\":{}}";
+    }();
+    return text;
+}
+
+struct Target {
+    std::vector<char> bytes;
+    size_t size = 0;
+};
+hd_status to_target(void *user, const void *data, size_t size) {
+    Target *to = static_cast<Target *>(user);
+    if (size > to->bytes.size() - to->size) return HD_IO;
+    std::memcpy(to->bytes.data() + to->size, data, size);
+    to->size += size;
+    return HD_OK;
+}
+
+void add_adding() {
+    const std::string full = "add a heap to 64 MB of events";
+    static Target target;
+    compare(full, "ours", [=](benchmark::State &state) {
+        const std::string &text = long_trace();
+        hd_profile *empty = hd_profile_create(nullptr, nullptr);
+        hd_heap heap{};
+        heap.pid = 1;
+        heap.dump = "0xadd";
+        heap.profile = empty;    // what writing a heap costs is not the question here
+        hd_chrome_dumps dumps{};
+        dumps.heaps = &heap;
+        dumps.heap_count = 1;
+        target.bytes.resize(text.size() + (32u << 20));
+        for (auto _ : state) {
+            target.size = 0;
+            must(hd_chrome_add(hd_in_memory(text.data(), text.size()), &dumps, nullptr, hd_out_callback(to_target, &target), nullptr) == HD_OK,
+                 "hd_chrome_add failed");
+        }
+        must(target.size > text.size(), "nothing was added");
+        hd_profile_free(empty);
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
+    compare(full, "memcpy, 64 KiB at a time", [=](benchmark::State &state) {
+        const std::string &text = long_trace();
+        target.bytes.resize(text.size() + (32u << 20));
+        for (auto _ : state) {
+            target.size = 0;
+            for (size_t at = 0; at < text.size(); at += 65536) to_target(&target, text.data() + at, std::min<size_t>(65536, text.size() - at));
+            benchmark::ClobberMemory();
+        }
+        state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+    })->Unit(benchmark::kMillisecond)->MinTime(0.2)->Repetitions(kRepetitions);
+}
+
+// ---------------------------------------------------------------------------------------- graphs
+
+// One graph at a time: at 20 million objects they are large.
+const hd_graph *heap_of(uint32_t objects) {
+    static uint32_t made;
+    static hd_graph *graph;
+    if (made != objects) {
+        hd_graph_free(graph);
+        graph = heap_like(objects, 1);
+        made = objects;
+    }
+    return graph;
+}
+
+hd_dominators *dominators_of(const hd_graph *graph) {
+    hd_dominators *d = nullptr;
+    must(hd_graph_dominators(graph, nullptr, &d, nullptr) == HD_OK, "hd_graph_dominators failed");
+    return d;
+}
+
+// Without what is unreachable, which Boost's does not expect; the graph is built before the clock starts.
+template <class Graph> void boost_dominators(benchmark::State &state, uint32_t objects) {
+    using Vertex = typename boost::graph_traits<Graph>::vertex_descriptor;
+    const hd_graph *graph = heap_of(objects);
+    std::vector<std::pair<Vertex, Vertex>> edges;
+    std::vector<uint8_t> reached(objects);
+    must(hd_graph_reach(graph, nullptr, 0, nullptr, reached.data(), nullptr, nullptr) == HD_OK, "hd_graph_reach failed");
+    for (uint32_t o = 0; o < objects; o++) {
+        const hd_object object = hd_graph_object(graph, o);
+        for (uint32_t k = 0; k < object.reference_count && reached[o]; k++) edges.emplace_back(o, object.references[k]);
+    }
+    for (uint32_t r = 0; r < hd_graph_root_count(graph); r++) edges.emplace_back(objects, hd_graph_root(graph, r).object);
+    std::unique_ptr<Graph> peer;
+    if constexpr (std::is_same<Graph, BoostGraph>::value)
+        peer = std::make_unique<Graph>(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), objects + 1);
+    else peer = std::make_unique<Graph>(edges.begin(), edges.end(), objects + 1);
+    std::vector<Vertex> dominator(objects + 1);
+    for (auto _ : state)
+        boost::lengauer_tarjan_dominator_tree(*peer, static_cast<Vertex>(objects),
+            boost::make_iterator_property_map(dominator.begin(), boost::get(boost::vertex_index, *peer)));
+    hd_dominators *ours = dominators_of(graph);
+    for (uint32_t o = 0; o < objects; o++)
+        if (reached[o])
+            must(dominator[o] == (ours->parent[o] == HD_NONE ? objects : ours->parent[o]), "dominators differ");
+    hd_dominators_free(ours);
+}
+
+void add_dominators(uint32_t millions, bool peers) {
+    const uint32_t objects = millions * 1000000;
+    const std::string what = "dominators, " + std::to_string(millions) + " M objects";
+    compare(what, "ours", [=](benchmark::State &state) {
+        const hd_graph *graph = heap_of(objects);
+        for (auto _ : state) hd_dominators_free(dominators_of(graph));
+    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(kRepetitions);
+    if (!peers) return;
+    using List = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+    compare(what, "boost, CSR", [=](benchmark::State &state) { boost_dominators<BoostGraph>(state, objects); })
+        ->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(1);
+    compare(what, "boost, adjacency_list", [=](benchmark::State &state) { boost_dominators<List>(state, objects); })
+        ->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(1);
+}
+
+// About 500 MB of dump: 15 million objects.
+const dump_text &netcf_dump(bool scattered) {
+    static dump_text text[2];
+    if (!text[scattered].data) {
+        dump_shape shape{};
+        dump_answers answers;
+        shape.trees = 4000, shape.tree_size = 4000, shape.garbage = 1000000, shape.types = 2000, shape.missing = 10000;
+        shape.scattered = scattered, shape.seed = 1;
+        text[scattered] = dump_make(&shape, &answers);
+    }
+    return text[scattered];
+}
+
+// What one writes first: getline, strtok, strtoull, and a map from ids to numbers.
+struct Straightforward {
+    struct Object { uint64_t type, size; std::vector<uint64_t> references; };
+    std::vector<Object> objects;
+    std::unordered_map<uint64_t, uint32_t> number;
+    std::unordered_map<uint64_t, std::string> types;
+    std::vector<uint64_t> roots;
+    uint64_t missing = 0;
+
+    void line(char *text) {
+        char *rest = text + 1, *word;
+        auto next = [&] { word = std::strtok(rest, " "), rest = nullptr; return std::strtoull(word ? word : "", nullptr, 16); };
+        if (*text == 'o') {
+            const uint64_t id = next();
+            number.emplace(id, static_cast<uint32_t>(objects.size()));
+            Object object{next(), 0, {}};
+            object.size = next();
+            for (uint64_t reference = next(); word; reference = next()) object.references.push_back(reference);
+            objects.push_back(std::move(object));
+        } else if (*text == 't') {
+            char *name = std::strchr(text + 2, ' ');
+            types.emplace(std::strtoull(text + 2, nullptr, 16), name ? name + 1 : "");
+        } else if (*text == 'r') {
+            roots.push_back(next());
+        }
+    }
+    void resolve() {
+        for (Object &object : objects)
+            for (uint64_t &reference : object.references) {
+                const auto found = number.find(reference);
+                if (found == number.end()) missing++;
+                else reference = found->second;
+            }
+    }
+};
+
+void add_netcf(const char *what, bool scattered) {
+    const std::string full = std::string("read .NET CF, ") + what;
+    const auto add = [&](const char *who, std::function<void(const dump_text &)> run) {
+        compare(full, who, [=](benchmark::State &state) {
+            const dump_text &text = netcf_dump(scattered);
+            for (auto _ : state) run(text);
+            state.counters["MB"] = static_cast<double>(text.size) / 1e6;
+        })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+    };
+    add("ours", [](const dump_text &text) {
+        hd_netcf *dump = nullptr;
+        must(hd_netcf_read(hd_in_memory(text.data, text.size), nullptr, &dump, nullptr) == HD_OK, "hd_netcf_read failed");
+        must(hd_graph_summarize(hd_netcf_graph(dump)).missing_references == 10000, "references are missing");
+        hd_netcf_free(dump);
+    });
+    add("ours, record by record", [](const dump_text &text) {
+        hd_netcf_reader *reader = nullptr;
+        hd_netcf_record record;
+        must(hd_netcf_open(hd_in_memory(text.data, text.size), nullptr, &reader, nullptr) == HD_OK, "hd_netcf_open failed");
+        do must(hd_netcf_next(reader, &record, nullptr) == HD_OK, "hd_netcf_next failed");
+        while (record.kind);
+        hd_netcf_close(reader);
+    });
+    add("getline, strtok, strtoull", [](const dump_text &text) {
+        Straightforward reader;
+        FILE *file = fmemopen(text.data, text.size, "r");
+        char *line = nullptr;
+        size_t room = 0;
+        for (ssize_t n; (n = getline(&line, &room, file)) > 0;) {
+            if (line[n - 1] == '\n') line[n - 1] = 0;
+            reader.line(line);
+        }
+        reader.resolve();
+        must(reader.missing == 10000, "references are missing");
+        std::free(line);
+        std::fclose(file);
+    });
+    add("memchr for newlines", [](const dump_text &text) {
+        const char *at = text.data, *end = at + text.size;
+        size_t lines = 0;
+        while ((at = static_cast<const char *>(std::memchr(at, '\n', static_cast<size_t>(end - at))))) at++, lines++;
+        benchmark::DoNotOptimize(lines);
+    });
 }
 
 }  // namespace
@@ -1072,12 +1496,18 @@ int main(int argc, char **argv) {
     add_map<Boost>("boost::unordered_flat_map");
     add_tracker();
     add_recorder();
-    add_export("at least 0.1% of the total", {0, 0.001, 0, 0});
-    add_export("at least 64 KiB", {64 * 1024, 0, 0, 0});
-    add_export("the top 10 of each", {0, 0, 0, 10});
+    add_export("at least 0.1% of the total", {0, 0.001, 0, 0, 0, 0});
+    add_export("at least 64 KiB", {64 * 1024, 0, 0, 0, 0, 0});
+    add_export("the top 10 of each", {0, 0, 0, 10, 0, 0});
+    add_merge();
+    add_diff();
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
     add_dart();
+    add_adding();
+    add_netcf("ids ascending", false);
+    add_netcf("ids scattered", true);
+    for (uint32_t millions : {1u, 5u, 10u, 20u}) add_dominators(millions, millions == 5);
     Table table;
     benchmark::RunSpecifiedBenchmarks(&table);
     return 0;

@@ -1,5 +1,5 @@
 /* Traces, read strictly and leniently, from memory and in pieces; what was read is printed, written, and
-   read again. */
+   read again. Values are passed over by blocks and by tokens. */
 #include <stdlib.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -76,10 +76,50 @@ static void print_and_rewrite(const hd_heap *heaps, size_t n, bool ascii) {
     hd_buffer_free(&bytes);
 }
 
+/* Past the first value of the text: where that ends, or UINT64_MAX. */
+static uint64_t passed(hd_in in, bool tokens) {
+    hd__mem mem = hd__mem_options(NULL);
+    uint64_t end = UINT64_MAX;
+    hd__pull p;
+    CHECK(!hd__pull_open(&p, &mem, in, 0, NULL));
+    hd__token token = hd__pull_next(&p);
+    if (token == HD__T_OBJECT || token == HD__T_ARRAY) {
+        bool ok = tokens || hd__pull_skip(&p, token);
+        while (tokens && ok && p.depth) {
+            token = hd__pull_next(&p);
+            ok = token != HD__T_ERROR && token != HD__T_CUT;
+        }
+        if (ok) end = hd__reader_offset(&p.r);
+    }
+    hd__pull_close(&p);
+    return end;
+}
+
+static void check_skips(const uint8_t *data, size_t size) {
+    hd_in in = hd_in_memory(data, size), left = in;
+    uint64_t blocks = passed(in, false), tokens = passed(in, true);
+    CHECK(blocks == passed(hd_in_callback(read_piece, &left), false));
+    CHECK(tokens == UINT64_MAX || tokens == blocks); /* what tokens take, blocks take */
+    for (size_t i = 0; i + HD__BLOCK <= size; i += HD__BLOCK) {
+        hd__bits found, plain;
+        hd__bits_of(data + i, 1, &found);
+        hd__bits_plain(data + i, &plain);
+        CHECK(!memcmp(&found, &plain, sizeof found));
+    }
+}
+
+static void check_scalars(const hd_dump *d) {
+    for (size_t i = 1; i < hd_dump_scalar_count(d); i++) {
+        const hd_scalar *a = hd_dump_scalar(d, i - 1), *b = hd_dump_scalar(d, i);
+        CHECK(a->pid < b->pid || (a->pid == b->pid && a->time_us <= b->time_us));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_status status[4];
     uint64_t warnings[4] = { 0 };
     bool ascii = true;
+    check_skips(data, size);
     for (size_t i = 0; i < size; i++) ascii &= data[i] < 0x80;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
@@ -90,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         status[run] = hd_read(in, &options, &d, &err);
         CHECK(err.status == status[run] && !d == !!status[run]);
         if (d) warnings[run] = hd_dump_warning_count(d);
+        if (d) check_scalars(d);
         if (d && run % 2) print_and_rewrite(hd_dump_heap(d, 0), hd_dump_heap_count(d), ascii);
         hd_dump_free(d);
     }

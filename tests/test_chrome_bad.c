@@ -121,6 +121,12 @@ static void entries_that_are_malformed(void **state) {
         { "count of other letters", ENTRY("{'size':'5','bt':'0','count':'many'}"), NULL, HD_OK },
         { "count below zero", ENTRY("{'size':'5','bt':'0','count':-3}"), NULL, HD_OK },
         { "size and count of other letters", ENTRY("{'size':'x','bt':'0','count':'y'}"), NULL, HD_OK },
+        { "size twice", ENTRY("{'size':'5','bt':'0',\n'size':'5'}"), NULL, HD_OK },
+        { "bt twice", ENTRY("{'size':'5','bt':'0','bt':'1'}"), NULL, HD_OK },
+        { "type twice", ENTRY("{'type':'1','size':'5','bt':'0','type':'1'}"), NULL, HD_OK },
+        { "count twice", ENTRY("{'size':'5','bt':'0','count':'1','count':'1'}"), NULL, HD_OK },
+        { "size with a fraction", ENTRY("{'size':1.5,'bt':'0'}"), NULL, HD_OK },
+        { "count with a fraction", ENTRY("{'size':'5','bt':'0','count':'1.5'}"), NULL, HD_OK },
         { "empty", ENTRY("{}"), NULL, HD_OK },
         { "null", ENTRY("null"), NULL, HD_OK },
         { "a number", ENTRY("5"), NULL, HD_OK },
@@ -143,7 +149,6 @@ static void heaps_that_are_malformed(void **state) {
         { "entries null", HEAP("{'entries':\nnull}"), NULL, HD_OK },
         { "entries an object", HEAP("{'entries':\n{'size':'1','bt':''}}"), NULL, HD_OK },
         { "entries a string", HEAP("{'entries':'x'}"), NULL, HD_OK },
-        { "of the old format", HEAP("{'entries':[{'size':'5'},\n{'size':'5','bt':'0'}]}"), NULL, HD_UNSUPPORTED },
         { "twice in one dump", TRACE("{" GOOD_HEAP ",\n'malloc':@{'entries':[{'size':'5','bt':''}]}#}"), NULL, HD_OK },
         { "twice in two events of a dump",
           "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n" HEAPS("{'malloc':\n@{'entries':[{'size':'5','bt':''}]}#}") "]", NULL, HD_OK },
@@ -170,6 +175,8 @@ static void dictionaries_that_are_malformed(void **state) {
         { "a frame without a name", DICTIONARY("stackFrames", "{@'7':{'parent':\n'0'}#,'8':{'name':'f'}}", ""), NULL, HD_OK },
         { "a frame with a name null", DICTIONARY("stackFrames", "{@'7':{'name':null}#}", ""), NULL, HD_OK },
         { "a frame with a parent true", DICTIONARY("stackFrames", "{@'7':{'name':'f','parent':true}#}", ""), NULL, HD_OK },
+        { "a frame with two names", DICTIONARY("stackFrames", "{@'7':{'name':'f',\n'name':'f'}#}", ""), NULL, HD_OK },
+        { "a frame with two parents", DICTIONARY("stackFrames", "{@'7':{'name':'f','parent':'0','parent':'0'}#}", ""), NULL, HD_OK },
         { "a frame defined twice", DICTIONARY("stackFrames", "{'7':{'name':'f'},\n@'7':{'name':'g'}#}", ",{'size':'2','bt':'7'}"),
           "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n1 0x1 malloc /f / 2 -\n", HD_OK },
         { "a frame defined twice, other parents",
@@ -214,6 +221,12 @@ static void events_that_are_malformed(void **state) {
           "{'size':'1','bt':''}]}}}},\n'pid':@-1#,'id':'1'}]", NULL, HD_OK },
         { "a time that is none",
           "[" FRAMES ",\n{'pid':1,'ts':@null#,'ph':'v','id':'0x1','args':{'dumps':{'heaps':{" GOOD_HEAP "}}}}]", NULL, HD_OK },
+        { "args null", "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n@{'ph':'v','pid':1,'id':'1','args':null}#]", NULL, HD_OK },
+        { "args an array", "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n@{'args':[],'ph':'v','pid':1,'id':'1'}#]", NULL, HD_OK },
+        { "two pids", "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n@{'ph':'v','pid':1,'id':'1','pid':2,'args':{'dumps':{'heaps':{'m':{"
+          "'entries':[{'size':'1','bt':''}]}}}}}#]", NULL, HD_OK },
+        { "two args", "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n@{'ph':'v','pid':1,'id':'1','args':{'dumps':{'heaps':{'m':{"
+          "'entries':[{'size':'1','bt':''}]}}}},'args':{}}#]", NULL, HD_OK },
         { "no array of events", "{'traceEvents':@null#}", "", HD_OK },
         { "an object of events", "{'traceEvents':\n@{}#}", "", HD_OK },
         { "behind a byte order mark", "\xef\xbb\xbf[\n@5#,\n" FRAMES "," HEAPS("{" GOOD_HEAP "}") "]", NULL, HD_OK },
@@ -238,6 +251,8 @@ static void v2_heaps_that_are_malformed(void **state) {
         { "node an array", V2_CELLS("@", "'nodes':[1,[1]],'sizes':[3,5]", "#"), V2_GOOD, HD_OK },
         { "size that is no number", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,'x']", "#"), V2_GOOD, HD_OK },
         { "size below zero", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,-5]", "#"), V2_GOOD, HD_OK },
+        { "size with a fraction", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,5.25]", "#"), V2_GOOD, HD_OK },
+        { "size with a small fraction", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,525e-2]", "#"), V2_GOOD, HD_OK },
         { "size null", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,null]", "#"), V2_GOOD, HD_OK },
         { "size of 2^64", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,18446744073709551616]", "#"), V2_GOOD, HD_OK },
         { "sizes that pass 2^64", V2_CELLS("@", "'nodes':[1,0],'sizes':[3,18446744073709551613]", "#"), V2_GOOD, HD_OVERFLOW },
@@ -253,6 +268,8 @@ static void v2_heaps_that_are_malformed(void **state) {
         { "item null", V2_MORE("'nodes':[@null#]"), V2_GOOD, HD_OK },
         { "item without id", V2_MORE("'nodes':[@{'name_sid':1}#]"), V2_GOOD, HD_OK },
         { "item without name", V2_MORE("'strings':[@{'id':\n1}#]"), V2_GOOD, HD_OK },
+        { "item with two ids", V2_MORE("'nodes':[@{'id':7,'name_sid':1,'id':7}#]"), V2_GOOD, HD_OK },
+        { "item with two names", V2_MORE("'strings':[@{'id':7,'string':'g','string':'h'}#]"), V2_GOOD, HD_OK },
         { "item defined twice", V2_MORE("'strings':[@{'id':1,'string':'g'}#]"), V2_GOOD, HD_OK },
         { "node whose string is unknown",
           V2_TRACE("{'m':\n@{'nodes':[1,2],'sizes':[3,5]}#}", "{" V2_MAPS ",'nodes':[{'id':2,'name_sid':7}]}"), V2_GOOD, HD_OK },
@@ -270,7 +287,7 @@ static void syntax_errors_cost_the_rest(void **state) {
     (void)state;
     static const char good[] = "[" FRAMES ",\n" HEAPS("{" GOOD_HEAP "}") ",\n";
     static const char *const bad[] = {
-        "@}#", "@x#", "@nul#", "{@x#", "{'pid'@}#", "{'pid':@}#", "{'pid':1,@}#", "{'pid':1@]#", "{'a':'\\@u12g4'#", "{'a':'\\@q'#",
+        "@}#", "@x#", "@nul#", "{@x#", "{'ph':'v','pid'@}#", "{'pid':@,'ph':'M'#}", "{'ph':'v','pid':1,@}#", "{'pid':1@]#", "{'a':'\\@u12g4'#", "{'a':'\\@q'#",
         "{'pid':1}@5#", "{}]@]#", "{'a':[1,@]#", "{'args':{'dumps':{'heaps':{'m':{'entries':[{'size':'1','bt':''}]}}@]#",
     };
     size_t wrong = 0;
@@ -294,6 +311,88 @@ static void syntax_errors_cost_the_rest(void **state) {
     assert_int_equal(seen.count, 2);
     hd_dump_free(d);
     free(text);
+}
+
+/* Of events that cannot matter brackets and strings are all that is looked at. */
+static void events_passed_over_need_only_end(void **state) {
+    (void)state;
+    static const char *const good[] = { "{'pid'}", "{'pid':}", "{'a' 'b' c}", "{'ph':'X','args':{1,2,{'}':\\},,[{},[]]}}", "{nul}" };
+    static const char *const bad[] = { "{'ph':'X','args':{'a':[1@}#", "{'ph':'X','args':[{}@}#", "{'ph':'X','args':{'a':'}@}]]#",
+                                       "{'a':@'\\'#", "{'a':[[[]]@}#" };
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "[" FRAMES ",%s,\n" HEAPS("{" GOOD_HEAP "}") ",%s]", good[i], good[i]);
+        assert_reads(text, GOOD);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "[" FRAMES "," HEAPS("{" GOOD_HEAP "}") ",\n%s", bad[i]);
+        wrong += !is_one_piece(&(piece){ bad[i], text, NULL, HD_OK });
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* What a complaint begins with: as much of event, pid and dump as was read by then. */
+static void complaints_name_event_pid_and_dump(void **state) {
+    (void)state;
+    static const struct {
+        const char *trace, *begin;
+    } cases[] = {
+        { "[{},{}," HEAPS("{'m':{'entries':[{'size':'1','bt':''},5]}}") "]", "event 2, pid 1, dump 0x1: a heap entry" },
+        { "[{'ph':'X'}," HEAPS("{'m':{'entries':[{'size':'1','bt':''},{'size':'1','bt':'7'}]}}") "]",
+          "event 1, pid 1, dump 0x1: entry 1 of the heap of m: stack frame '7'" },
+        { "[{},{'ph':'v','pid':7,'args':{'dumps':null}}]", "event 1, pid 7: dumps" },
+        { "[{},{'ph':'v','args':{'dumps':null},'pid':7}]", "event 1: dumps" },
+        { "[" FRAMES ",{'pid':1,'ph':'M','args':{'stackFrames':{'0':{'name':'x'}}}}]", "event 1, pid 1: id '0' is defined twice" },
+        { "{'stackFrames':{'0':5},'traceEvents':[]}", "frame '0' has no name" },
+        { "[{},5]", "event 1 is no object" },
+        { "[{},{'ph':'v','pid':3,]", "event 1, pid 3: a key expected, ']' found" },
+        { "[{'ph':'v','pid':3,'id':'12345678901234567890123456789012345678901234567890','args':{'dumps':5}}]",
+          "event 0, pid 3, dump 12345678901234567890123456789012: dumps" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = trace_of(cases[i].trace, NULL);
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_read_memory(text, strlen(text), NULL, &d, &err), HD_MALFORMED);
+        err.message[strlen(cases[i].begin)] = 0;
+        assert_string_equal(err.message, cases[i].begin);
+        free(text);
+    }
+}
+
+/* Numbers a double could not hold, and bytes that are no UTF-8, are no fault. */
+static void large_sizes_and_odd_names_stay_as_they_are(void **state) {
+    (void)state;
+    assert_reads(ENTRIES("{'size':'20000000000001','bt':''},{'size':'20000000000003','bt':'0'}"),
+                 "1 0x1 malloc / / 9007199254740993 -\n1 0x1 malloc /BrMain / 9007199254740995 -\n");
+    assert_reads(V2_CELLS("", "'nodes':[1],'sizes':[9007199254740993]", ""), "1 1 m self /f / 9007199254740993 -\n");
+    assert_reads(V2_CELLS("", "'nodes':[1],'sizes':[30.0e-1]", ""), V2_GOOD);
+    assert_reads("[{'pid':1,'ph':'M','args':{'stackFrames':{'0':{'name':'a\xff\xc0\x80'},'1':{'name':'\\udc00\\ud800x'}}}},"
+                 HEAPS("{'malloc':{'entries':[{'size':'3','bt':''},{'size':'1','bt':'0'},{'size':'2','bt':'1'}]}}") "]",
+                 "1 0x1 malloc / / 3 -\n1 0x1 malloc /a\xff\xc0\x80 / 1 -\n"
+                 "1 0x1 malloc /\xed\xb0\x80\xed\xa0\x80x / 2 -\n");
+}
+
+/* Whether an event is passed over depends on its bytes alone, not on where blocks and windows begin. */
+static void events_passed_over_are_the_same_in_all_inputs(void **state) {
+    (void)state;
+    for (size_t shift = 0; shift < 70; shift++)
+        for (int kind = 0; kind < 3; kind++) {
+            static const char *const last[] = { "\"M", "\"v", "\\" };
+            char text[512];
+            snprintf(text, sizeof text, "[{\"a\":1+\"%*s\"},{\"b\":2+\"%s.\"},{\"ph\":\"X\",\"c\":[{\"v\":3}]}]", (int)shift, "", last[kind]);
+            hd_dump *d = NULL;
+            hd_status status = hd_read_memory(text, strlen(text), NULL, &d, NULL);
+            hd_dump_free(d);
+            for (size_t chunk = 1; chunk < 140; chunk += 1 + chunk / 8) {
+                hd__reads reads = { .data = text, .size = strlen(text), .chunk = chunk };
+                d = NULL;
+                assert_int_equal(hd_read(hd__faults_in(&reads), NULL, &d, NULL), status);
+                hd_dump_free(d);
+            }
+        }
 }
 
 static void sizes_that_pass_64_bits_together_are_told(void **state) {
@@ -349,6 +448,10 @@ int main(void) {
         cmocka_unit_test(events_that_are_malformed),
         cmocka_unit_test(v2_heaps_that_are_malformed),
         cmocka_unit_test(syntax_errors_cost_the_rest),
+        cmocka_unit_test(events_passed_over_need_only_end),
+        cmocka_unit_test(complaints_name_event_pid_and_dump),
+        cmocka_unit_test(large_sizes_and_odd_names_stay_as_they_are),
+        cmocka_unit_test(events_passed_over_are_the_same_in_all_inputs),
         cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
         cmocka_unit_test(gzip_is_named),
         cmocka_unit_test(what_is_no_trace_is_an_unknown_format),

@@ -520,6 +520,424 @@ static void memory_is_in_proportion_to_the_output(void **state) {
     hd_profile_free(p);
 }
 
+/* Writing dump by dump. ------------------------------------------------------------------------ */
+
+static hd_chrome_writer *writer_new(hd_buffer *bytes, bool interruptible) {
+    hd_chrome_writer_desc desc = { .interruptible = interruptible };
+    hd_chrome_writer *w = hd_chrome_writer_create(&desc, hd_out_memory(bytes), NULL);
+    assert_non_null(w);
+    return w;
+}
+
+static void writer_add(hd_chrome_writer *w, const hd_heap *heaps, size_t count) {
+    hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
+    hd_error err = { 0 };
+    hd_status status = hd_chrome_writer_add(w, &dumps, &err);
+    if (status) print_error("%s\n", err.message);
+    assert_int_equal(status, HD_OK);
+}
+
+/* Ends the trace, and the bytes in a NUL that is not counted. */
+static void writer_end(hd_chrome_writer *w, hd_buffer *bytes) {
+    assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_OK);
+    hd_chrome_writer_free(w);
+    assert_int_equal(hd_out_memory(bytes).write(bytes, "", 1), HD_OK);
+    bytes->size--;
+}
+
+static void assert_written(const hd_buffer *bytes, const char *quoted) {
+    char *expected = trace_of(quoted, NULL);
+    assert_string_equal((const char *)bytes->data, expected);
+    free(expected);
+}
+
+#define META(pid, name) "{'pid':" pid ",'tid':" pid ",'ts':0,'ph':'M','cat':'__metadata','name':'" name "','args':{'"
+#define DUMP_AT(pid, ts, id) "{'pid':" pid ",'tid':" pid ",'ts':" ts ",'ph':'v','cat':'disabled-by-default-memory-infra'," \
+                             "'name':'explicitly_triggered','id':'" id "','args':{'dumps':{'level_of_detail':"
+#define SIZED(guid, size) "{'guid':'" guid "','attrs':{'size':{'type':'scalar','units':'bytes','value':'" size "'}}}"
+
+static void each_dump_tells_of_the_frames_it_is_the_first_to_use(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2), *q = profile_new(2);
+    add_cell(p, "/a/b", "/T", 10, 1);
+    add_cell(q, "/a/c", "/T", 3, 2);
+    add_cell(q, "/d", "/U", 4, 2);
+    hd_breakdown *x = exported(p, (hd_cutoff){ .min_bytes = 11 }), *y = exported(p, (hd_cutoff){ 0 });
+    hd_breakdown *z = exported(q, (hd_cutoff){ .top = 1 });
+    hd_heap heaps[] = { { .pid = 7, .process = "app", .dump = "0x1", .time_us = 5, .allocator = "m", .breakdown = x },
+                        { .pid = 7, .process = "app", .dump = "0x2", .time_us = 6, .allocator = "m", .breakdown = y },
+                        { .pid = 7, .process = "app", .dump = "0x3", .time_us = 7, .allocator = "m", .breakdown = z } };
+    hd_buffer bytes = { 0 };
+    hd_chrome_writer *w = writer_new(&bytes, false);
+    for (int i = 0; i < 3; i++) writer_add(w, &heaps[i], 1);
+    writer_end(w, &bytes);
+    char guid[24], *g = strstr((char *)bytes.data, "\"guid\":\"");
+    assert_non_null(g);
+    memcpy(guid, g, 24);
+    for (; g; g = strstr(g + 1, "\"guid\":\"")) {
+        assert_memory_equal(g, guid, 24); /* of one allocator, the same in every dump */
+        memset(g + 8, 'g', 16);
+    }
+    assert_written(&bytes,
+        "{'traceEvents':[\n"
+        META("7", "process_name") "name':'app'}},\n"
+        META("7", "stackFrames") "stackFrames':{}}},\n"
+        DUMP_AT("7", "5", "0x1") "'detailed','allocators':{'m':" SIZED("gggggggggggggggg", "a") "},'heaps':{'m':{'entries':[\n"
+        "{'size':'a','bt':'','count':'1'}]}}}}},\n"
+        META("7", "stackFrames") "stackFrames':{'0':{'name':'a'},'1':{'name':'b','parent':'0'}}}},\n"
+        DUMP_AT("7", "6", "0x2") "'detailed','allocators':{'m':" SIZED("gggggggggggggggg", "a") "},'heaps':{'m':{'entries':[\n"
+        "{'size':'a','bt':'','count':'1'},\n{'size':'a','bt':'','type':'1','count':'1'},\n"
+        "{'size':'a','bt':'0','count':'1'},\n{'size':'a','bt':'0','type':'1','count':'1'},\n"
+        "{'size':'a','bt':'1','count':'1'},\n{'size':'a','bt':'1','type':'1','count':'1'}]}}}}},\n"
+        META("7", "stackFrames") "stackFrames':{'2':{'name':'d'}}}},\n"
+        DUMP_AT("7", "7", "0x3") "'detailed','allocators':{'m':" SIZED("gggggggggggggggg", "7") "},'heaps':{'m':{'entries':[\n"
+        "{'size':'7','bt':'','count':'4'},\n{'size':'4','bt':'','type':'2','count':'2'},\n"
+        "{'size':'4','bt':'2','count':'2'},\n{'size':'4','bt':'2','type':'2','count':'2'}]}}}}},\n"
+        META("7", "typeNames") "typeNames':{'0':'[unknown]','1':'T','2':'U'}}}\n]}\n");
+    hd_dump *d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 3);
+    for (int i = 0; i < 3; i++) assert_among(d, &heaps[i]);
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_breakdown_free(x);
+    hd_breakdown_free(y);
+    hd_breakdown_free(z);
+    hd_profile_free(p);
+    hd_profile_free(q);
+}
+
+static void maps_of_heaps_v2_are_incremental_and_ids_are_the_traces_own(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2), *q = profile_new(2);
+    add_cell(p, "/a", "/T", 10, 1);
+    add_cell(q, "/a/c", "/T", 3, 2);
+    hd_heap heaps[] = { { .pid = 7, .dump = "1", .time_us = 5, .allocator = "m", .profile = p },
+                        { .pid = 8, .dump = "1", .time_us = 5, .allocator = "m", .profile = p },
+                        { .pid = 7, .dump = "2", .time_us = 6, .allocator = "m", .profile = q } };
+    hd_buffer bytes = { 0 };
+    hd_chrome_writer *w = writer_new(&bytes, false);
+    for (int i = 0; i < 3; i++) writer_add(w, &heaps[i], 1);
+    writer_end(w, &bytes);
+    static const char *const parts[] = {
+        "'m':{'nodes':[1],'sizes':[10],'counts':[1],'types':[2]}},'maps':{'nodes':[{'id':1,'name_sid':1}],"
+        "'types':[{'id':1,'name_sid':2},{'id':2,'name_sid':3}],"
+        "'strings':[{'id':1,'string':'a'},{'id':2,'string':'[unknown]'},{'id':3,'string':'T'}]}",
+        "'m':{'nodes':[2],'sizes':[10],'counts':[1],'types':[4]}},'maps':{'nodes':[{'id':2,'name_sid':4}],"
+        "'types':[{'id':3,'name_sid':5},{'id':4,'name_sid':6}],"
+        "'strings':[{'id':4,'string':'a'},{'id':5,'string':'[unknown]'},{'id':6,'string':'T'}]}",
+        "'m':{'nodes':[3],'sizes':[3],'counts':[2],'types':[2]}},'maps':{'nodes':[{'id':3,'name_sid':7,'parent':1}],"
+        "'types':[],'strings':[{'id':7,'string':'c'}]}",
+    };
+    const char *at = (const char *)bytes.data;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char *part = trace_of(parts[i], NULL);
+        at = strstr(at, part);
+        if (!at) fail_msg("%s is not written, or not in its place", part);
+        free(part);
+    }
+    hd_dump *d = reread(&bytes);
+    for (int i = 0; i < 3; i++) assert_among(d, &heaps[i]);
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_profile_free(p);
+    hd_profile_free(q);
+}
+
+/* The viewer keeps frames of both formats by one id: no id of a process may mean two frames. */
+static void no_frame_has_the_id_of_another_in_the_other_format(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2), *q = profile_new(2), *z = profile_new(2);
+    add_cell(p, "/a/b", "/T", 10, 1);
+    add_cell(q, "/c/d", "/T", 3, 2);
+    add_cell(z, "/e", "/T", 3, 2);
+    hd_breakdown *x = exported(p, (hd_cutoff){ 0 }), *y = exported(z, (hd_cutoff){ 0 });
+    hd_heap heaps[] = { { .pid = 7, .dump = "1", .time_us = 5, .allocator = "m", .breakdown = x },
+                        { .pid = 7, .dump = "2", .time_us = 6, .allocator = "m", .profile = q },
+                        { .pid = 7, .dump = "3", .time_us = 7, .allocator = "m", .breakdown = y } };
+    hd_buffer bytes = { 0 };
+    hd_chrome_writer *w = writer_new(&bytes, false);
+    for (int i = 0; i < 3; i++) writer_add(w, &heaps[i], 1);
+    writer_end(w, &bytes);
+    assert_non_null(strstr((char *)bytes.data, "\"stackFrames\":{\"0\":{\"name\":\"a\"},\"1\":{\"name\":\"b\",\"parent\":\"0\"}}"));
+    assert_non_null(strstr((char *)bytes.data, "\"maps\":{\"nodes\":[{\"id\":2,\"name_sid\":1},{\"id\":3,\"name_sid\":2,\"parent\":2},"
+                                               "{\"id\":4,\"name_sid\":3},{\"id\":5,\"name_sid\":4,\"parent\":4}]"));
+    assert_non_null(strstr((char *)bytes.data, "\"stackFrames\":{\"6\":{\"name\":\"c\"},\"7\":{\"name\":\"d\",\"parent\":\"6\"},"
+                                               "\"8\":{\"name\":\"e\"}}"));
+    hd_dump *d = reread(&bytes);
+    for (int i = 0; i < 3; i++) assert_among(d, &heaps[i]);
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_breakdown_free(x);
+    hd_breakdown_free(y);
+    hd_profile_free(p);
+    hd_profile_free(q);
+    hd_profile_free(z);
+}
+
+static void scalars_are_written_as_chromium_writes_them(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2);
+    add_cell(p, "/a", "/T", 16, 1);
+    hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 17 });
+    hd_heap heaps[] = { { .pid = 1, .dump = "7", .time_us = 3, .allocator = "malloc", .breakdown = b },
+                        { .pid = 1, .dump = "7", .time_us = 3, .allocator = "own", .breakdown = b } };
+    hd_scalar scalars[] = {
+        { .pid = 1, .dump = "7", .time_us = 3, .allocator = "own", .name = "size", .units = "bytes", .value = 255 },
+        { .pid = 1, .dump = "7", .time_us = 3, .allocator = "malloc/arena", .name = "kind", .units = "", .text = "a \"b\"" },
+        { .pid = 1, .dump = "7", .time_us = 3, .allocator = "malloc", .name = "object_count", .units = "objects", .value = 3 },
+        { .pid = 1, .dump = "7", .time_us = 3, .name = "resident_set_bytes", .units = "bytes", .value = 4096 },
+        { .pid = 1, .dump = "7", .time_us = 3, .name = "a_text", .text = "x" },
+        { .pid = 1, .dump = "7", .time_us = 3, .allocator = "aaa", .name = "zero" },
+    };
+    hd_scalar light = { .pid = 1, .dump = "8", .time_us = 4, .allocator = "aaa", .name = "most", .value = UINT64_MAX };
+    hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = 2, .scalars = scalars, .scalar_count = 6 };
+    hd_chrome_dumps more = { .scalars = &light, .scalar_count = 1, .detail = HD_LIGHT, .trigger = "periodic_interval" };
+    hd_buffer bytes = { 0 };
+    hd_chrome_writer *w = writer_new(&bytes, true);
+    assert_int_equal(hd_chrome_writer_add(w, &dumps, NULL), HD_OK);
+    assert_int_equal(hd_chrome_writer_add(w, &more, NULL), HD_OK);
+    writer_end(w, &bytes);
+    for (char *g = (char *)bytes.data; (g = strstr(g, "\"guid\":\"")) != NULL;) {
+        char *end = strchr(g + 8, '"'); /* and everything is moved to where a guid of 1 digit would have it */
+        g[8] = '0';
+        memmove(g + 9, end, strlen(end) + 1);
+        g += 9;
+    }
+    bytes.size = strlen((char *)bytes.data);
+    assert_written(&bytes,
+        "[\n" META("1", "stackFrames") "stackFrames':{}}},\n" META("1", "typeNames") "typeNames':{'0':'[unknown]'}}},\n"
+        DUMP_AT("1", "3", "7") "'detailed','process_totals':{'a_text':'x','resident_set_bytes':'1000'},'allocators':{"
+        "'aaa':{'guid':'0','attrs':{'zero':{'type':'scalar','value':'0'}}},"
+        "'malloc':{'guid':'0','attrs':{'size':{'type':'scalar','units':'bytes','value':'10'},"
+        "'object_count':{'type':'scalar','units':'objects','value':'3'}}},"
+        "'malloc/arena':{'guid':'0','attrs':{'kind':{'type':'string','units':'','value':'a \\'b\\''}}},"
+        "'own':" SIZED("0", "ff") "},'heaps':{'malloc':{'entries':[\n{'size':'10','bt':'','count':'1'}]},"
+        "'own':{'entries':[\n{'size':'10','bt':'','count':'1'}]}}}}},\n"
+        "{'pid':1,'tid':1,'ts':4,'ph':'v','cat':'disabled-by-default-memory-infra','name':'periodic_interval','id':'8',"
+        "'args':{'dumps':{'level_of_detail':'light','allocators':{"
+        "'aaa':{'guid':'0','attrs':{'most':{'type':'scalar','value':'ffffffffffffffff'}}}}}}}\n]\n");
+    hd_dump *d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 2);
+    hd_dump_free(d);
+    hd_buffer_free(&bytes);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+/* Random heaps, each dump of each process on its own, are read as if written at once; so is what is
+   there after every dump, when the writer was told to expect that. */
+static void dumps_added_one_by_one_are_the_dumps_written_at_once(void **state) {
+    (void)state;
+    uint64_t r = 24;
+    for (int round = 0; round < 600; round++) {
+        heap_list l;
+        hd_buffer bytes = { 0 };
+        bool interruptible = round % 2;
+        random_heaps(&r, &l);
+        hd_chrome_writer *w = writer_new(&bytes, interruptible);
+        for (size_t i = 0, k; i < l.count; i = k) {
+            for (k = i + 1; k < l.count && l.heaps[k].pid == l.heaps[i].pid && l.heaps[k].dump == l.heaps[i].dump; k++) {}
+            writer_add(w, &l.heaps[i], k - i);
+            if (!interruptible) continue;
+            hd_dump *d = reread(&bytes);
+            assert_int_equal(hd_dump_heap_count(d), k);
+            hd_dump_free(d);
+        }
+        writer_end(w, &bytes);
+        assert_json(&bytes);
+        hd_dump *d = reread(&bytes);
+        assert_int_equal(hd_dump_heap_count(d), l.count);
+        for (size_t i = 0; i < l.count; i++) {
+            hd_heap heap = l.heaps[i];
+            with_two_axes(&heap);
+            assert_among(d, &heap);
+            if (heap.profile != l.heaps[i].profile) hd_profile_free((hd_profile *)(uintptr_t)heap.profile);
+            if (heap.breakdown != l.heaps[i].breakdown) hd_breakdown_free((hd_breakdown *)(uintptr_t)heap.breakdown);
+        }
+        hd_dump_free(d);
+        hd_buffer_free(&bytes);
+        free_heaps(&l);
+    }
+}
+
+static void heaps_and_heaps_v2_of_one_profile_agree(void **state) {
+    (void)state;
+    uint64_t r = 25;
+    for (int round = 0; round < 500; round++) {
+        hd_profile *p = random_profile(&r, true);
+        hd_breakdown *b = exported(p, (hd_cutoff){ 0 }), *x, *y;
+        hd_heap heaps[] = { { .pid = 1, .dump = "1", .allocator = "new", .breakdown = b },
+                            { .pid = 1, .dump = "1", .allocator = "v2", .profile = p } };
+        hd_buffer bytes = written(heaps, 2);
+        hd_dump *d = reread(&bytes);
+        assert_int_equal(hd_heap_break_down(hd_dump_heap(d, 0), NULL, NULL, &x, NULL), HD_OK);
+        assert_int_equal(hd_heap_break_down(hd_dump_heap(d, 1), NULL, NULL, &y, NULL), HD_OK);
+        assert_true(breakdowns_equal(x, y));
+        hd_breakdown_free(x);
+        hd_breakdown_free(y);
+        hd_breakdown_free(b);
+        hd_profile_free(p);
+        hd_dump_free(d);
+        hd_buffer_free(&bytes);
+    }
+}
+
+/* What is refused leaves the writer as it was. */
+static void refused_dumps_leave_the_trace_whole(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2), *three = profile_new(3);
+    add_cell(p, "/a", "/T", 16, 1);
+    hd_heap first = { .pid = 1, .dump = "1", .allocator = "m", .profile = p }, other = first, wide = first;
+    hd_heap both[] = { first, first };
+    hd_scalar twice[] = { { .pid = 1, .dump = "1", .allocator = "m", .name = "size" }, { .pid = 1, .dump = "1", .allocator = "m", .name = "size" } };
+    hd_scalar late = { .pid = 1, .dump = "2", .time_us = 9, .name = "size" }, nameless = { .pid = 1 };
+    hd_scalar totals[] = { { .pid = 1, .dump = "1", .name = "a" }, { .pid = 1, .dump = "1", .name = "a" } };
+    other.dump = "2";
+    wide.profile = three;
+    both[0] = other;
+    const struct {
+        hd_chrome_dumps dumps;
+        hd_status status;
+        const char *sentence;
+    } cases[] = {
+        { { .heaps = &first, .heap_count = 1 }, HD_INVALID, "dump 1 of pid 1 was written before" },
+        { { .heaps = both, .heap_count = 2 }, HD_INVALID, "dump 1 of pid 1 was written before" },
+        { { .scalars = twice, .scalar_count = 1 }, HD_INVALID, "dump 1 of pid 1 was written before" },
+        { { .scalars = twice, .scalar_count = 2 }, HD_INVALID, "two values of size of m in dump 1 of pid 1" },
+        { { .scalars = totals, .scalar_count = 2 }, HD_INVALID, "two values of a of process_totals in dump 1 of pid 1" },
+        { { .heaps = &other, .heap_count = 1, .scalars = &late, .scalar_count = 1 }, HD_INVALID, "dump 2 of pid 1 at two times, 0 and 9" },
+        { { .heaps = &other, .heap_count = 1, .detail = HD_LIGHT }, HD_INVALID, "a light dump without heaps expected, it has 1" },
+        { { .scalars = &nameless, .scalar_count = 1 }, HD_INVALID, "scalar 0: a name expected" },
+        { { .heaps = &wide, .heap_count = 1 }, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap 0 has 3 axes" },
+    };
+    hd_buffer bytes = { 0 };
+    hd_chrome_writer *w = writer_new(&bytes, false);
+    writer_add(w, &first, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_error err = { 0 };
+        assert_int_equal(hd_chrome_writer_add(w, &cases[i].dumps, &err), cases[i].status);
+        assert_string_equal(err.message, cases[i].sentence);
+    }
+    writer_add(w, &other, 1);
+    assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_OK);
+    hd_dump *d = reread(&bytes);
+    assert_int_equal(hd_dump_heap_count(d), 2);
+    hd_dump_free(d);
+    /* and nothing comes after the end */
+    hd_heap third = first;
+    third.dump = "3";
+    size_t size = bytes.size;
+    hd_chrome_dumps after = { .heaps = &third, .heap_count = 1 };
+    assert_int_equal(hd_chrome_writer_add(w, &after, NULL), HD_INVALID);
+    assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_INVALID);
+    assert_int_equal(bytes.size, size);
+    hd_chrome_writer_free(w);
+    hd_buffer_free(&bytes);
+    hd_profile_free(p);
+    hd_profile_free(three);
+}
+
+/* Adds the heaps one by one, with a scalar each, and ends the trace. */
+static hd_status stream(const heap_list *l, const hd_options *options, hd_out out, hd_error *err) {
+    hd_chrome_writer_desc desc = { 0 };
+    hd_status status;
+    if (options) desc.options = *options;
+    hd_chrome_writer *w = hd_chrome_writer_create(&desc, out, err);
+    if (!w) return err->status;
+    status = HD_OK;
+    for (size_t i = 0; i < l->count && !status; i++) {
+        char id[8] = { 'a' };
+        id[1] = (char)('a' + i);
+        hd_heap heap = l->heaps[i];
+        hd_scalar scalar = { .pid = heap.pid, .dump = id, .allocator = "z", .name = "size", .value = i };
+        heap.dump = id;
+        heap.time_us = 0;
+        hd_chrome_dumps dumps = { .heaps = &heap, .heap_count = 1, .scalars = &scalar, .scalar_count = 1 };
+        status = hd_chrome_writer_add(w, &dumps, err);
+        if (status) assert_int_equal(hd_chrome_writer_add(w, &dumps, NULL), status); /* it sticks */
+    }
+    if (!status) status = hd_chrome_writer_finish(w, err);
+    else assert_int_equal(hd_chrome_writer_finish(w, NULL), status);
+    hd_chrome_writer_free(w);
+    return status;
+}
+
+static bool count_to_stop(void *user, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return --*(int *)user != 0;
+}
+
+static void faults_of_a_stream_come_back_and_stick(void **state) {
+    (void)state;
+    uint64_t r = 26;
+    heap_list l;
+    do random_heaps(&r, &l);
+    while (l.count < 6 && (free_heaps(&l), true));
+    hd__write_faults whole = { 0 };
+    assert_int_equal(stream(&l, NULL, hd__faults_out(&whole), NULL), HD_OK);
+    for (uint64_t i = 1; i <= whole.count; i++) {
+        hd__write_faults w = { .fail_at = i };
+        hd_error err = { 0 };
+        assert_int_equal(stream(&l, NULL, hd__faults_out(&w), &err), HD_IO);
+        assert_int_equal(err.status, HD_IO);
+        assert_int_equal(w.after, 0);
+        hd__write_faults_free(&w);
+    }
+    hd__faults faults = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&faults) };
+    HD__EACH_FAULT(faults) {
+        hd__write_faults w = { 0 };
+        hd_error err = { 0 };
+        hd_status status = stream(&l, &options, hd__faults_out(&w), &err);
+        assert_int_equal(status, faults.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        assert_int_equal(faults.live, 0);
+        assert_null(faults.misuse);
+        if (!status) assert_memory_equal(w.data, whole.data, whole.size);
+        hd__write_faults_free(&w);
+    }
+    assert_true(faults.fail_at > 20);
+    options = (hd_options){ .progress = count_to_stop };
+    for (int calls = 1; calls <= (int)l.count; calls++) {
+        hd__write_faults w = { 0 };
+        hd_error err = { 0 };
+        int left = calls;
+        options.user = &left;
+        assert_int_equal(stream(&l, &options, hd__faults_out(&w), &err), HD_CANCELLED);
+        assert_int_equal(err.status, HD_CANCELLED);
+        hd__write_faults_free(&w);
+    }
+    hd__write_faults_free(&whole);
+    free_heaps(&l);
+}
+
+/* Between dumps the writer holds each distinct frame once, however many dumps there are. */
+static void memory_of_a_stream_does_not_grow_with_its_length(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2);
+    hd_buffer bytes = { 0 };
+    uint64_t early = 0;
+    char id[8];
+    for (uint64_t k = 0; k < 1000; k++) {
+        char path[64];
+        snprintf(path, sizeof path, "/main/function %d/another %d", (int)(k % 25), (int)k);
+        add_cell(p, path, "/T", k, 1);
+    }
+    hd_chrome_writer *w = writer_new(&bytes, false);
+    for (int i = 0; i < 300; i++) {
+        hd_heap heap = { .dump = id, .time_us = (uint64_t)i, .allocator = "m", .profile = p };
+        snprintf(id, sizeof id, "%d", i);
+        writer_add(w, &heap, 1);
+        bytes.size = 0;
+        if (i == 9) early = hd_chrome_writer_memory(w);
+    }
+    assert_in_range(hd_chrome_writer_memory(w), early, early + 300 * 80); /* the ids of the dumps */
+    hd_chrome_writer_free(w);
+    hd_buffer_free(&bytes);
+    hd_profile_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_gives_back_the_heaps_that_were_written),
@@ -534,6 +952,15 @@ int main(void) {
         cmocka_unit_test(each_failing_allocation_comes_back),
         cmocka_unit_test(memory_stays_within_its_limit),
         cmocka_unit_test(memory_is_in_proportion_to_the_output),
+        cmocka_unit_test(each_dump_tells_of_the_frames_it_is_the_first_to_use),
+        cmocka_unit_test(maps_of_heaps_v2_are_incremental_and_ids_are_the_traces_own),
+        cmocka_unit_test(no_frame_has_the_id_of_another_in_the_other_format),
+        cmocka_unit_test(scalars_are_written_as_chromium_writes_them),
+        cmocka_unit_test(dumps_added_one_by_one_are_the_dumps_written_at_once),
+        cmocka_unit_test(heaps_and_heaps_v2_of_one_profile_agree),
+        cmocka_unit_test(refused_dumps_leave_the_trace_whole),
+        cmocka_unit_test(faults_of_a_stream_come_back_and_stick),
+        cmocka_unit_test(memory_of_a_stream_does_not_grow_with_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

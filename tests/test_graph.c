@@ -432,7 +432,7 @@ static void all_agrees(hd_graph *g, uint64_t *random) {
     referrers_agree(g);
     for (uint32_t o = 0; o < b.n; o++) paths_agree(g, &b, o);
     components_agree(g, b.n);
-    hd_cutoff cutoff = { .min_bytes = hd__test_below(random, 3) ? 0 : 1 << hd__test_below(random, 20),
+    hd_cutoff cutoff = { .min_bytes = hd__test_below(random, 3) ? 0 : UINT64_C(1) << hd__test_below(random, 20),
                          .top = (uint32_t)hd__test_below(random, 4) };
     tree_agrees(g, d, hd__test_below(random, 2), cutoff);
     hd_dominators_free(d);

@@ -103,7 +103,8 @@ static policy random_policy(uint64_t *r) {
 }
 
 static hd_cutoff cutoff_of(policy p) {
-    return (hd_cutoff){ p.min_bytes, (double)p.sixteenths / 16, (double)p.parent_sixteenths / 16, p.top };
+    return (hd_cutoff){ .min_bytes = p.min_bytes, .min_share = (double)p.sixteenths / 16,
+                        .min_parent_share = (double)p.parent_sixteenths / 16, .top = p.top };
 }
 
 /* The model: trees with their <self> nodes, and every cumulative sum of the product of the axes. */

@@ -64,24 +64,24 @@ static uint64_t really_resident(void) {
 /* Every entry has its tag, stands at its home or in a group behind that, and was counted by all groups
    that it went past. */
 static void check_table(const hd_register *reg, uint32_t number) {
-    const hd__slots *t = &reg->table[number];
+    const hd__slots *t = reg->table[number];
     uint32_t count = 0, *passed = calloc(t->groups, sizeof *passed);
     assert_non_null(passed);
-    assert_true(t->groups <= HD__GROUPS_MAX && t->homes < t->groups && t->depth <= reg->bits);
+    assert_true(t->groups <= HD__GROUPS_MAX && t->number == number && t->depth <= reg->bits);
     for (uint32_t i = 0; i < t->groups * HD__GROUP; i++) {
-        uint64_t key = t->slots[i].key;
-        uint32_t group = i / HD__GROUP, home = hd__home(t, key);
-        uint8_t tag = t->tags[group * HD__TAGS + i % HD__GROUP];
+        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
+        uint32_t group = i / HD__GROUP, home = hd__home(t->groups, key);
+        uint8_t tag = hd__tags_at(t, group)[i % HD__GROUP];
         if (!key != !tag) fail_msg("slot %u: key and tag do not agree", i);
         if (!key) continue;
         if (tag != hd__tag(key)) fail_msg("slot %u: the tag of another key", i);
         if (home > group) fail_msg("slot %u: before its home %u", i, home);
-        if (hd__table_of(reg, key) != t) fail_msg("slot %u: the directory leads elsewhere", i);
+        if (hd__route_table(hd__route_of(reg, key)) != t) fail_msg("slot %u: the directory leads elsewhere", i);
         for (; home < group; home++) passed[home]++;
         count++;
     }
     for (uint32_t g = 0; g < t->groups; g++) {
-        uint8_t told = t->tags[g * HD__TAGS + HD__PASSED];
+        uint8_t told = hd__tags_at(t, g)[HD__PASSED];
         if (told < 255 && told != passed[g]) fail_msg("group %u: %u went past, %u are told", g, passed[g], told);
     }
     assert_int_equal(count, t->count);
@@ -93,16 +93,19 @@ static void check_tables(const hd_register *reg) {
     uint64_t count = 0, entries = 0;
     for (uint32_t i = 0; i < reg->tables; i++) {
         check_table(reg, i);
-        count += reg->table[i].count;
-        entries += (uint64_t)1 << (reg->bits - reg->table[i].depth);
+        count += reg->table[i]->count;
+        entries += (uint64_t)1 << (reg->bits - reg->table[i]->depth);
     }
     assert_int_equal(count, reg->count);
-    assert_int_equal(entries, reg->tables ? (uint64_t)1 << reg->bits : 0);
-    for (uint64_t i = 0; i < entries;) {
-        const hd__slots *table = reg->directory[i];
-        uint64_t end = i + ((uint64_t)1 << (reg->bits - table->depth));
-        for (; i < end; i++) assert_ptr_equal(reg->directory[i], table);
+    for (uint64_t i = 0; reg->directory && i < (uint64_t)1 << reg->bits;) {
+        const hd__slots *table = hd__route_table(reg->directory[i]);
+        uint32_t depth = table ? table->depth : (uint32_t)reg->directory[i];
+        uint64_t end = i + ((uint64_t)1 << (reg->bits - depth));
+        hd__route route = table ? (uintptr_t)table | table->groups : depth;
+        if (!table) entries += end - i;
+        for (; i < end; i++) assert_int_equal(reg->directory[i], route);
     }
+    assert_int_equal(entries, reg->directory ? (uint64_t)1 << reg->bits : 0);
 }
 
 static void check_memory(const hd_register *reg) {

@@ -502,7 +502,7 @@ static void native_stacks_are_right_wherever_they_change(void **state) {
             char expected[4096] = "";
             uint64_t what = hd__test_below(&random, 10);
             bool scoped = hd__test_below(&random, 4) == 0;
-            hd_scope scope = { 0, 0 };
+            hd_scope scope = { 0, 0, 0 };
             if (what < 4 && f.depth < COUNT(f.pc)) f.pc[f.depth++] = 1 + hd__test_below(&random, 3);
             else if (what < 8 && f.depth) f.depth -= hd__test_below(&random, f.depth + 1) / 4 + (f.depth > 40);
             else if (f.depth) f.pc[hd__test_below(&random, f.depth)] = 1 + hd__test_below(&random, 3);
@@ -839,7 +839,7 @@ static void a_signal_inside_a_lock_neither_waits_nor_unbalances(void **state) {
     signal(SIGUSR1, handler);
     for (int call = 0; call < 3; call++)
         for (unsigned lock = 1, missed = 0; !missed; lock++) {
-            hd_scope scope = { 0, 0 };
+            hd_scope scope = { 0, 0, 0 };
             hd_contexts_free(contexts);
             contexts = hd_contexts_create(NULL);
             start(HD_CAPTURE_DEFAULT, "", 0);
@@ -861,6 +861,60 @@ static void a_signal_inside_a_lock_neither_waits_nor_unbalances(void **state) {
             hd_tracker_stop();
         }
 }
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
+/* The processor's trap flag: a signal after every instruction. */
+#define STEP(on)                                                                                         \
+    __asm__ volatile("leaq -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); orq %0, (%%rsp); popfq; "  \
+                     "leaq 128(%%rsp), %%rsp" : : "ri"((on) ? 0x100L : 0L) : "cc", "memory")
+static unsigned steps, strays;
+
+static void step_handler(int signal_number) {
+    hd_scope scope = hd_scope_begin(&any, "handler");
+    hd_frame frame;
+    (void)signal_number;
+    frame = hd_contexts_frame(contexts, hd_tracker_snapshot(NULL));
+    strays += strcmp((const char *)frame.value, "handler") != 0;
+    frame = hd_contexts_frame(contexts, frame.parent);
+    strays += frame.kind != HD_FRAME_NAME || !strchr("ab", *(const char *)frame.value);
+    hd_scope_end(&scope);
+    steps++;
+}
+
+/* A handler that comes between any two instructions finds a stack that was there, and leaves it. */
+static void a_signal_at_any_instruction_finds_and_leaves_a_whole_stack(void **state) {
+    hd_scope outer, inner;
+    (void)state;
+    signal(SIGTRAP, step_handler);
+    start(HD_CAPTURE_PSEUDO_STACK, "", 0);
+    outer = hd_scope_begin(&any, "a");
+    step_handler(0);             /* contexts that are known need no lock */
+    inner = hd_scope_begin(&any, "b");
+    step_handler(0);
+    hd_scope_end(&inner);
+    for (int repeated = 0; repeated < 2; repeated++) {
+        steps = strays = 0;
+        STEP(true);
+        inner = hd_scope_begin(&any, "b");
+        STEP(false);
+        assert_in_range(steps, 10, 100000);
+        assert_int_equal(strays, 0);
+        assert_stack("/a/b");
+        STEP(true);
+        hd_scope_end(&inner);
+        STEP(false);
+        assert_int_equal(strays, 0);
+        assert_stack("/a");
+    }
+    hd_scope_end(&outer);
+    assert_int_equal(hd_tracker_depth(), 0);
+}
+#else
+static void a_signal_at_any_instruction_finds_and_leaves_a_whole_stack(void **state) {
+    (void)state;
+    skip();
+}
+#endif
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -893,6 +947,7 @@ int main(void) {
         TEST(a_signal_inside_an_unwinder_may_open_scopes),
         TEST(a_signal_while_frames_are_added_leaves_later_stacks_right),
         TEST(a_signal_inside_a_lock_neither_waits_nor_unbalances),
+        TEST(a_signal_at_any_instruction_finds_and_leaves_a_whole_stack),
     };
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);
 }

@@ -193,6 +193,7 @@ for kind in c cxx; do
   check "$compiler: HEAPDUMP_STB_DS_H elsewhere" other_stb_path "$compiler"
 done
 check "$c99: HEAPDUMP_ASSERT holds, HD_MAX_AXES=2" asserting "$c99 -DHD_MAX_AXES=2"
+check "$c99: HEAPDUMP_NO_SIMD" asserting "$c99 -DHEAPDUMP_NO_SIMD"
 check "$cxx: the header inside extern \"C\"" compile "$cxx11" ../nested.c
 check "C implementation, C main, C++ file" two_files ../c.o "$c99" "$cxx11" "$cxx"
 check "C++ implementation, C main, C++ file" two_files ../cxx.o "$c99" "$cxx11" "$cxx"

@@ -1,5 +1,6 @@
 /* A program in two files, C and C++ alike: this one with main (-DMAIN), the other without. */
 #include "heapdump.h"
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -9,6 +10,30 @@ int other_file(void);
 }
 #endif
 
+static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
+    (void)detail;
+    return hd_memory_dump_add_scalar(dump, "foo", "size", "bytes", *(uint64_t *)user) == HD_OK;
+}
+
+static hd_status provide(void) {
+    uint64_t size = 7;
+    hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    hd_memory_dump_provider provider = { "foo", on_memory_dump, NULL, NULL };
+    hd_memory_dump_manager_desc desc;
+    hd_memory_dump_manager *manager;
+    hd_status status = HD_OUT_OF_MEMORY;
+    memset(&desc, 0, sizeof desc);
+    desc.out = hd_out_memory(&buffer);
+    manager = hd_memory_dump_manager_create(&desc, NULL);
+    provider.user = &size;
+    if (manager) status = hd_memory_dump_manager_register(manager, &provider, NULL);
+    if (!status) status = hd_memory_dump_manager_dump(manager, HD_DETAILED, 1, NULL);
+    if (!status) status = hd_memory_dump_manager_finish(manager, NULL);
+    hd_memory_dump_manager_free(manager);
+    hd_buffer_free(&buffer);
+    return status;
+}
+
 /* A profile, its breakdown, a trace of it and back: most rooms, and stb_ds inside. */
 static int use(void) {
     static const char *const names[] = { "main", "init", "load", "draw" };
@@ -16,7 +41,10 @@ static int use(void) {
     hd_breakdown *breakdown = NULL;
     hd_dump *dump = NULL;
     hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    hd_buffer more = { NULL, 0, 0, { NULL, NULL } };
     hd_heap heap = { 1, "process", "0x1", 0, "malloc", 0, NULL, NULL };
+    hd_scalar scalar = { 1, "process", "0x2", 5, "malloc", "size", "bytes", 10000, NULL };
+    hd_chrome_dumps dumps = { NULL, 0, NULL, 1, HD_LIGHT, NULL };
     uint32_t node = 0, nodes[2] = { 0, 0 };
     int failed = profile == NULL;
     for (int i = 0; i < 100 && !failed; i++) {
@@ -31,6 +59,15 @@ static int use(void) {
     if (!failed) failed = hd_read_memory(buffer.data, buffer.size, NULL, &dump, NULL) != HD_OK;
     if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_heap(dump, 0)->breakdown->entries.bytes[0] != 10000;
     hd_dump_free(dump);
+    dump = NULL;
+    dumps.scalars = &scalar;
+    if (!failed)
+        failed = hd_chrome_add(hd_in_memory(buffer.data, buffer.size), &dumps, NULL, hd_out_memory(&more), NULL) != HD_OK;
+    if (!failed) failed = hd_read_memory(more.data, more.size, NULL, &dump, NULL) != HD_OK;
+    if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_scalar_count(dump) != 2;
+    hd_dump_free(dump);
+    if (!failed) failed = provide() != HD_OK;
+    hd_buffer_free(&more);
     hd_buffer_free(&buffer);
     hd_breakdown_free(breakdown);
     hd_profile_free(profile);

@@ -11,7 +11,7 @@ cd $work
 
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
-for c in record tree info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
+for c in record tree top diff merge info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
@@ -25,7 +25,7 @@ check "a sample of nothing" 2 "$(status "$tool" record --sample 0 -- true)"
 check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
 
 printf '{"traceEvents":[\n{"pid":1,]}' > bad.json
-check "a bad file, strict" "1 heapdump: bad.json: offset 26: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
+check "a bad file, strict" "1 heapdump: bad.json: offset 26: event 0, pid 1: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
 printf 'ELF' > not.json
 check "no heap dump" 1 "$(status "$tool" tree not.json)"
 : > empty.json

@@ -6,23 +6,10 @@ set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
 
-find_viewer() { find -L /usr/share/go-* -name trace_viewer_full.html 2>/dev/null | sort -V | tail -n 1; }
-
 need chromium nodejs sqlite3 golang-src || skip "the trace viewer's chromium, nodejs, sqlite3 or golang-src cannot be installed here"
-viewer=$(find_viewer)
-[ -n "$viewer" ] || skip "golang-src has no trace_viewer_full.html any more"
-
 work=$PWD/build/peers/trace-viewer
 rm -rf "$work" && mkdir -p "$work/raw"
-
-# A browser cannot import an HTML file into another any more, so the viewer goes into a page whole,
-# after the stand-ins for what browsers had in its day.
-{ echo '<!DOCTYPE html><html><head><meta charset="utf-8"><script>'
-  cat "$(dirname "$viewer")/webcomponents.min.js"
-  echo '</script></head><body>'
-  cat "$viewer"
-  echo '</body></html>'
-} > "$work/viewer.html"
+viewer_page "$work/viewer.html" || skip "golang-src has no trace_viewer_full.html any more"
 
 # Rows enough that the heap grows over several dumps.
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
@@ -65,6 +52,7 @@ int main(int argc, char **argv) {
     add(7, "outside of every scope");
     deep(5);
     heaps[0] = snapshot(1, "0x1", 1000000, "malloc", condense);
+    { HD_SCOPE("test", "Second"); add(3, "second"); } /* ids of two processes do not come in one order */
     heaps[1] = snapshot(2, "0x1", 1000000, "malloc", condense);
     { HD_SCOPE("test", "Later"); add((size_t)5 << 40, "huge"); add(0, "empty"); }
     heaps[2] = snapshot(1, "0x2", 2000000, "malloc", condense);

@@ -29,3 +29,17 @@ status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
 
 # live FILE: bytes and blocks of the first heap of a dump
 live() { "$tool" tree --exact "$1" | awk 'NR == 1 { print $1, $3 }'; }
+
+# viewer_page FILE: the trace viewer as one page; false when golang-src has none. A browser cannot import an
+# HTML file into another any more, so it goes in whole, after the stand-ins for what browsers had in its day.
+viewer_page() {
+  local viewer
+  viewer=$(find -L /usr/share/go-* -name trace_viewer_full.html 2>/dev/null | sort -V | tail -n 1)
+  [ -n "$viewer" ] || return 1
+  { echo '<!DOCTYPE html><html><head><meta charset="utf-8"><script>'
+    cat "$(dirname "$viewer")/webcomponents.min.js"
+    echo '</script></head><body>'
+    cat "$viewer"
+    echo '</body></html>'
+  } > "$1"
+}

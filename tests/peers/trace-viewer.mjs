@@ -1,4 +1,5 @@
 // usage: node trace-viewer.mjs WORK, by 40-trace-viewer.sh, which puts viewer.html and the traces there
+//        node trace-viewer.mjs WORK added BEFORE ALLOCATOR AFTER..., by 45-chromium.sh
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
@@ -139,6 +140,28 @@ async function viewerShows(text) {
     row => Array.from(row.querySelectorAll('td'), cell => cell.textContent.trim()));
 }
 
+// All that the viewer has of a trace's memory dumps and slices, a line each.
+function viewerHas(text) {
+  const model = new tr.Model(), lines = [];
+  new tr.importer.Import(model).importTraces([text]);
+  for (const p of Object.values(model.processes)) {
+    for (const t of Object.values(p.threads)) lines.push(`${p.pid} thread ${t.tid}: ${t.sliceGroup.slices.length} slices`);
+    for (const dump of p.memoryDumps) {
+      const at = `${p.pid} dump at ${dump.start}`;
+      lines.push(`${at}: ${dump.levelOfDetail} ${JSON.stringify(dump.totals ?? null)}`);
+      const below = allocators => (allocators || []).forEach(a => {
+        const numbers = Object.entries(a.numerics).map(([name, n]) => name + ' ' + n.value);
+        lines.push(`${at}: ${a.fullName}: ${numbers.join(', ')}`);
+        below(a.children);
+      });
+      below(dump.memoryAllocatorDumps);
+      for (const [name, heap] of Object.entries(dump.heapDumps || {}))
+        lines.push(`${at}: heap of ${name}: ${heap.entries.length} entries, ${heap.entries.reduce((sum, e) => sum + e.size, 0)} bytes`);
+    }
+  }
+  return { lines, warnings: model.importWarnings.map(w => w.message) };
+}
+
 // Our side ------------------------------------------------------------------------------------------
 
 // What a trace of ours says, read with nothing of ours nor of the viewer's.
@@ -277,13 +300,29 @@ async function checkPanel(browser) {
     .concat(shown.length < 5 ? ['no path to follow'] : []), `${shown.length} rows down the heaviest path, build/peers/trace-viewer.png`);
 }
 
+// After something was added, the viewer has all that it had, and the heap.
+async function checkAdded(browser, beforeFile, allocator, afterFile) {
+  const before = await browser.call(viewerHas, readFileSync(beforeFile, 'utf8'));
+  const after = await browser.call(viewerHas, readFileSync(afterFile, 'utf8'));
+  const problems = difference(before.warnings, 'before: warning', after.warnings, 'after: warning');
+  const changes = difference(before.lines, 'before', after.lines, 'after'), heap = `heap of ${allocator}: `;
+  problems.push(...changes.filter(c => c.startsWith('only before')));
+  const found = changes.filter(c => c.includes(heap));
+  if (found.length !== 1) problems.push(`one ${heap}expected, found: ${found}`);
+  if (changes.length > 20) problems.push(`${changes.length} changes`, ...changes);
+  report(afterFile.replace(/.*\//, '') + ': the viewer has what it had, and the heap', problems, `${before.lines.length} lines, ${changes.length} new; ${found}`);
+}
+
 const browser = new Browser();
 const limit = setTimeout(() => { console.log('FAIL not done after 90 seconds'); browser.kill(); process.exit(1); }, 90000);
 try {
   await browser.open('file://' + work + '/viewer.html');
   const has = await browser.call(() => typeof tr === 'object' && !!tr.importer?.Import && !!tr.e?.importer?.LegacyHeapDumpTraceEventImporter);
   if (!has) console.log('SKIP: this trace viewer imports no heap dumps');
-  else {
+  else if (process.argv[3] === 'added') {
+    const [before, allocator, ...after] = process.argv.slice(4);
+    for (const file of after) await checkAdded(browser, before, allocator, file);
+  } else {
     await checkHarness(browser);
     await checkTrace(browser, 'a recording', 'exit', 1);
     await checkTrace(browser, 'a recording of several dumps', 'every', 2);

@@ -1,0 +1,223 @@
+/* What the commands share: options, reading and writing files, JSON. */
+#ifndef HEAPDUMP_CLI_H
+#define HEAPDUMP_CLI_H
+
+enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
+
+/* A regular expression over the names of an axis. */
+typedef struct pattern {
+    const char *text;            /* NULL: none was given */
+    uint32_t axis;
+    regex_t regex;
+} pattern;
+
+/* The options of all commands. */
+typedef struct arguments {
+    hd_cutoff cutoff;
+    bool has_cutoff, json, strict, exact;
+    const char *output;
+    const char *dump, *allocator; /* which heaps */
+    uint64_t pid;
+    bool has_pid;
+    const char *by;              /* the axis to look along */
+    pattern keep, drop, root;
+    bool invert, every_route, by_self, all;
+    const char *to, *add_to;     /* convert */
+    const char *before, *after;  /* diff: ids of dumps */
+    const char *at;              /* record */
+    bool stats;
+    uint32_t depth;
+    uint64_t sample_bytes;       /* 0 for all */
+    char **files;                /* what stands after the options */
+    int file_count;
+} arguments;
+
+static int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int usage(const char *format, ...) {
+    va_list args;
+    fputs("heapdump: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("; see heapdump --help\n", stderr);
+    return WRONG_USAGE;
+}
+
+static void complain(const char *file, const hd_error *err, const char *kind) {
+    fprintf(stderr, "heapdump: %s: ", file);
+    if (err->offset != HD_UNKNOWN) fprintf(stderr, "offset %llu: ", (unsigned long long)err->offset);
+    fprintf(stderr, "%s%s", kind, err->message);
+    if (err->line > 1) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
+    fputc('\n', stderr);
+}
+
+/* REGEX, over frames, or type=REGEX. */
+static bool pattern_set(pattern *p, const char *text) {
+    p->axis = strncmp(text, "type=", 5) ? HD_AXIS_BACKTRACE : HD_AXIS_TYPE;
+    p->text = text + (p->axis == HD_AXIS_TYPE ? 5 : 0);
+    return !regcomp(&p->regex, p->text, REG_EXTENDED | REG_NOSUB);
+}
+
+static bool pattern_matches(void *user, hd_str name) {
+    const pattern *p = user;
+    regmatch_t range = { 0, (regoff_t)name.len };
+    return !regexec(&p->regex, name.len ? name.data : "", 1, &range, REG_STARTEND);
+}
+
+/* Reading: warnings and, on a terminal, progress go to stderr. --------------------------------- */
+
+typedef struct reading {
+    const char *file;
+    unsigned long long warnings;
+    struct timespec began;
+    bool shown;
+} reading;
+
+static void on_warning(void *user, const hd_error *warning) {
+    reading *r = user;
+    if (++r->warnings <= 20) complain(r->file, warning, "warning: ");
+}
+
+static bool on_progress(void *user, uint64_t done, uint64_t total) {
+    reading *r = user;
+    struct timespec now;
+    if (!isatty(STDERR_FILENO)) return true;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - r->began.tv_sec < 1) return true;
+    if (total != HD_UNKNOWN && total)
+        fprintf(stderr, "\rreading %s: %3.0f%%", r->file, 100.0 * (double)done / (double)total);
+    else fprintf(stderr, "\rreading %s: %llu MiB", r->file, (unsigned long long)(done >> 20));
+    r->shown = true;
+    return true;
+}
+
+static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
+    ssize_t n;
+    (void)user;
+    do n = read(STDIN_FILENO, buffer, capacity);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
+    reading r = { .file = strcmp(file, "-") ? file : "standard input" };
+    hd_options options = {
+        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r
+    };
+    hd_error err;
+    hd_status status;
+    clock_gettime(CLOCK_MONOTONIC, &r.began);
+    status = strcmp(file, "-") ? hd_read_file(file, &options, dump, &err)
+                               : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
+    if (r.shown) fputs("\r\033[K", stderr);
+    if (r.warnings > 20) fprintf(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
+    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump)) {
+        fprintf(stderr, "heapdump: %s: nothing could be read\n", r.file);
+        hd_dump_free(*dump);
+        return BAD_INPUT;
+    }
+    if (!status) return DONE;
+    complain(r.file, &err, "");
+    return BAD_INPUT;
+}
+
+/* Output: standard output, or a file that appears when it is whole. ----------------------------- */
+
+typedef struct output {
+    hd_file file;
+    bool is_file;
+    hd_out out;
+} output;
+
+static int output_open(output *o, const char *path) {
+    hd_error err;
+    signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
+    o->is_file = path && strcmp(path, "-");
+    if (!o->is_file) {
+        o->out = hd_out_file(stdout);
+        return DONE;
+    }
+    if (hd_file_create(path, &o->file, &err)) {
+        fprintf(stderr, "heapdump: %s\n", err.message);
+        return BAD_INPUT;
+    }
+    o->out = hd_file_out(&o->file);
+    return DONE;
+}
+
+static int output_close(output *o, const char *path, int status) {
+    hd_error err;
+    if (o->is_file) {
+        if (status) hd_file_discard(&o->file);
+        else if (hd_file_commit(&o->file, &err)) {
+            fprintf(stderr, "heapdump: %s\n", err.message);
+            status = BAD_INPUT;
+        }
+    } else if ((fflush(stdout) || ferror(stdout)) && !status) {
+        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output", strerror(errno));
+        status = BAD_INPUT;
+    }
+    return status;
+}
+
+/* JSON and text. ------------------------------------------------------------------------------- */
+
+static void json_text(hd_json *j, const char *key, const char *value) {
+    hd_json_key(j, key);
+    if (value) hd_json_cstr(j, value);
+    else hd_json_null(j);
+}
+
+static void json_known(hd_json *j, const char *key, uint64_t value) {
+    hd_json_key(j, key);
+    if (value == HD_UNKNOWN) hd_json_null(j);
+    else hd_json_u64(j, value);
+}
+
+static void json_label(hd_json *j, const hd_heap *heap) {
+    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
+    json_text(j, "process", heap->process);
+    json_text(j, "dump", heap->dump);
+    hd_json_key(j, "time_us"), hd_json_u64(j, heap->time_us);
+    json_text(j, "allocator", heap->allocator);
+    hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
+}
+
+/* Several values in one: {"NAME":[ ... ]}, or nothing when text is asked for. */
+static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
+    hd_json *j = malloc(sizeof *j);
+    if (!j) {
+        fprintf(stderr, "heapdump: out of memory\n");
+        exit(BAD_INPUT);
+    }
+    hd_json_begin(j, out);
+    if (a->json) hd_json_object(j), hd_json_key(j, name), hd_json_array(j);
+    return j;
+}
+
+static int json_close(const arguments *a, hd_json *j) {
+    int status = DONE;
+    if (a->json) {
+        hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+        if (hd_json_finish(j)) status = BAD_INPUT;
+    }
+    free(j);
+    return status;
+}
+
+/* A FILE in front of an output. */
+static ssize_t output_put(void *o, const char *data, size_t size) {
+    hd_out *out = o;
+    return out->write(out->user, data, size) ? -1 : (ssize_t)size;
+}
+
+static FILE *output_text(output *o) {
+    FILE *text = fopencookie(&o->out, "w", (cookie_io_functions_t){ .write = output_put });
+    if (!text) {
+        fprintf(stderr, "heapdump: %s\n", strerror(errno));
+        exit(BAD_INPUT);
+    }
+    return text;
+}
+
+#endif

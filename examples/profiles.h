@@ -1,0 +1,687 @@
+/* What the tool does with heaps that say who allocated: tree, top, diff, merge, info, convert. */
+#ifndef HEAPDUMP_PROFILES_H
+#define HEAPDUMP_PROFILES_H
+
+#include "symbols.h"
+
+/* Choosing heaps, and working on them. ---------------------------------------------------------- */
+
+/* The chosen heaps of one file. */
+typedef struct chosen {
+    const char *file;
+    hd_dump *dump;
+    hd_heap *heaps;
+    bool *made;                  /* by an operation: released with the rest */
+    size_t count;
+} chosen;
+
+static void *needed(void *memory) {
+    if (memory) return memory;
+    fprintf(stderr, "heapdump: out of memory\n");
+    exit(BAD_INPUT);
+}
+
+static bool selected(const arguments *a, const hd_heap *heap) {
+    if (a->has_pid && heap->pid != a->pid) return false;
+    if (a->dump && (!heap->dump || strcmp(heap->dump, a->dump))) return false;
+    return !a->allocator || (heap->allocator && !strcmp(heap->allocator, a->allocator));
+}
+
+static uint32_t axis_of(const arguments *a) { return a->by && !strcmp(a->by, "type") ? HD_AXIS_TYPE : 0; }
+
+/* In place of `heap`, what an operation made of it. */
+static void worked(hd_heap *heap, bool *made, hd_heap result) {
+    if (*made) hd_heap_release(heap);
+    *heap = result;
+    *made = true;
+}
+
+/* Frames can be turned round in a breakdown only when its types are left out. */
+static hd_status inverted(const hd_heap *heap, uint32_t axis, hd_heap *out, hd_error *err) {
+    hd_heap one = *heap;
+    hd_profile *profile;
+    hd_status status;
+    if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
+        return hd_invert(heap, axis, NULL, out, err);
+    status = hd_breakdown_axis_profile(heap->breakdown, axis, NULL, &profile, err);
+    if (status) return status;
+    one.breakdown = NULL;
+    one.profile = profile;
+    status = hd_invert(&one, 0, NULL, out, err);
+    hd_profile_free(profile);
+    return status;
+}
+
+/* --keep, --drop, --root, --invert. */
+static hd_status work(const arguments *a, hd_heap *heap, bool *made, hd_error *err) {
+    hd_heap result;
+    hd_status status = HD_OK;
+    for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
+        void *user = (void *)(uintptr_t)p;
+        if (!p->text) continue;
+        if (p == &a->root) status = hd_reroot(heap, p->axis, pattern_matches, user, NULL, &result, err);
+        else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
+        if (!status) worked(heap, made, result);
+    }
+    if (status || !a->invert) return status;
+    status = inverted(heap, axis_of(a), &result, err);
+    if (!status) worked(heap, made, result);
+    return status;
+}
+
+static void chosen_free(chosen *c) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->made[i]) hd_heap_release(&c->heaps[i]);
+    free(c->heaps);
+    free(c->made);
+    hd_dump_free(c->dump);
+}
+
+/* Nothing chosen is an error, told here. Freed with chosen_free on success alone. */
+static int choose(const arguments *a, const char *file, chosen *c) {
+    hd_error err;
+    size_t all;
+    int status = read_dump(file, a, &c->dump);
+    if (status) return status;
+    all = hd_dump_heap_count(c->dump);
+    c->file = file;
+    c->count = 0;
+    c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
+    c->made = needed(calloc(all + 1, sizeof *c->made));
+    for (size_t i = 0; i < all && !status; i++) {
+        if (!selected(a, hd_dump_heap(c->dump, i))) continue;
+        c->heaps[c->count] = *hd_dump_heap(c->dump, i);
+        if (work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
+            fprintf(stderr, "heapdump: %s: %s\n", file, err.message);
+            status = BAD_INPUT;
+        }
+        c->count++;
+    }
+    if (!status && !c->count) {
+        fprintf(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
+        status = BAD_INPUT;
+    }
+    if (status) chosen_free(c);
+    return status;
+}
+
+/* tree, top ------------------------------------------------------------------------------------- */
+
+static void json_error(hd_json *j, const char *key, double variance) {
+    if (variance > 0) hd_json_key(j, key), hd_json_u64(j, hd_standard_error(variance));
+}
+
+static hd_tree_options tree_options(const arguments *a) {
+    hd_tree_options options = {
+        .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route, .units = !a->exact
+    };
+    if (!a->has_cutoff) options.cutoff.min_share = 0.01;
+    return options;
+}
+
+static hd_status tree_row(void *user, const hd_tree_row *row) {
+    hd_json *j = user;
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
+    json_text(j, "axis", row->depth ? row->breakdown->axis[row->axis].name : NULL);
+    hd_json_key(j, "name"), hd_json_str(j, row->name);
+    hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+    json_known(j, "blocks", row->blocks);
+    json_error(j, "error", row->variance);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+static hd_status tree_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
+    hd_tree_options options = tree_options(a);
+    return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out);
+}
+
+static hd_status top_row(void *user, const hd_top_row *row) {
+    hd_json *j = user;
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_str(j, row->name);
+    hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+    json_known(j, "blocks", row->blocks);
+    json_error(j, "error", row->variance);
+    hd_json_key(j, "self_bytes"), hd_json_u64(j, row->self_bytes);
+    json_known(j, "self_blocks", row->self_blocks);
+    json_error(j, "self_error", row->self_variance);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
+    hd_top_options options = {
+        .axis = axis_of(a), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
+        .units = !a->exact
+    };
+    return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
+}
+
+/* Each chosen heap of each file; what could be read is shown even when another file was bad. */
+static int show(const arguments *a,
+                hd_status (*one)(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out)) {
+    output o;
+    hd_json *j;
+    bool any = false;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    j = json_open(a, "heaps", o.out);
+    for (int i = 0; i < a->file_count; i++) {
+        chosen c;
+        hd_status failed = HD_OK;
+        if (choose(a, a->files[i], &c)) {
+            status = BAD_INPUT;
+            continue;
+        }
+        for (size_t h = 0; h < c.count && !failed; h++) {
+            if (any && !a->json) o.out.write(o.out.user, "\n", 1);
+            any = true;
+            if (a->json) {
+                hd_json_object(j);
+                json_label(j, &c.heaps[h]);
+                hd_json_key(j, "rows"), hd_json_array(j);
+            }
+            failed = one(a, &c.heaps[h], j, o.out);
+            if (a->json) hd_json_end(j), hd_json_end(j);
+        }
+        if (failed) fprintf(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
+        if (failed) status = BAD_INPUT;
+        chosen_free(&c);
+    }
+    if (json_close(a, j)) status = BAD_INPUT;
+    if (!any) return output_close(&o, a->output, status);
+    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
+}
+
+static int tree(const arguments *a) { return show(a, tree_heap); }
+static int top(const arguments *a) { return show(a, top_heap); }
+
+/* diff ------------------------------------------------------------------------------------------ */
+
+static bool same_text(const char *x, const char *y) { return !strcmp(x ? x : "", y ? y : ""); }
+
+/* Whether a heap is from the dump to compare: that of the id, else the first or last of its process. */
+static bool is_picked(const chosen *c, size_t at, const char *id, bool last) {
+    const hd_heap *heap = &c->heaps[at];
+    if (id) return same_text(heap->dump, id);
+    for (size_t i = 0; i < c->count; i++) {
+        const hd_heap *other = &c->heaps[i];
+        if (other->pid != heap->pid || !same_text(other->allocator, heap->allocator)) continue;
+        if (last ? i > at : i < at) return false;
+    }
+    return true;
+}
+
+/* Which of the picked heaps of its process's name and allocator this is. */
+static size_t turn_of(const chosen *c, const bool *picked, size_t at) {
+    size_t turn = 0;
+    for (size_t i = 0; i < at; i++)
+        turn += picked[i] && same_text(c->heaps[i].process, c->heaps[at].process) &&
+                same_text(c->heaps[i].allocator, c->heaps[at].allocator);
+    return turn;
+}
+
+static bool is_pair(const chosen *x, const bool *picked_x, size_t i, const chosen *y, const bool *picked_y,
+                    size_t k, bool one_file) {
+    const hd_heap *before = &x->heaps[i], *after = &y->heaps[k];
+    if (!same_text(before->allocator, after->allocator)) return false;
+    if (one_file) return before->pid == after->pid;
+    return same_text(before->process, after->process) && turn_of(x, picked_x, i) == turn_of(y, picked_y, k);
+}
+
+static hd_status diff_row(void *user, const hd_diff_row *row) {
+    static const struct { unsigned flag; const char *name; } changes[] = {
+        { HD_DIFF_NEW, "new" }, { HD_DIFF_GONE, "gone" }, { HD_DIFF_GROWN, "grown" },
+        { HD_DIFF_SHRUNK, "shrunk" }
+    };
+    static const char *const bytes[] = { "before", "after" }, *const blocks[] = { "blocks_before",
+                                                                                  "blocks_after" },
+                      *const errors[] = { "error_before", "error_after" };
+    hd_json *j = user;
+    const char *change = "same";
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (row->flags & changes[i].flag) change = changes[i].name;
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
+    json_text(j, "axis", row->depth ? row->diff->axis[row->axis].name : NULL);
+    hd_json_key(j, "name"), hd_json_str(j, row->name);
+    hd_json_key(j, "change"), hd_json_cstr(j, change);
+    for (int i = 0; i < 2; i++) {
+        hd_json_key(j, bytes[i]), hd_json_u64(j, row->bytes[i]);
+        json_known(j, blocks[i], row->blocks[i]);
+        json_error(j, errors[i], row->variance[i]);
+    }
+    if (row->flags & HD_DIFF_BOUND) hd_json_key(j, "bound"), hd_json_bool(j, true);
+    if (row->flags & HD_DIFF_NOISE) hd_json_key(j, "noise"), hd_json_bool(j, true);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+/* NULL on one side: nothing was there. */
+static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, hd_json *j,
+                     hd_out out) {
+    hd_tree_options options = tree_options(a);
+    hd_profile *none = needed(hd_profile_create(NULL, NULL));
+    hd_heap absent = before ? *before : *after;
+    hd_error err;
+    hd_status status;
+    absent.breakdown = NULL;
+    absent.profile = none;
+    if (!before) before = &absent;
+    if (!after) after = &absent;
+    err.message[0] = 0;
+    if (a->json) {
+        hd_json_object(j);
+        hd_json_key(j, "before"), hd_json_object(j), json_label(j, before), hd_json_end(j);
+        hd_json_key(j, "after"), hd_json_object(j), json_label(j, after), hd_json_end(j);
+        hd_json_key(j, "rows"), hd_json_array(j);
+        status = hd_diff_tree(before, after, &options, diff_row, j, &err);
+        hd_json_end(j), hd_json_end(j);
+    } else {
+        status = hd_print_diff(before, after, &options, out);
+    }
+    hd_profile_free(none);
+    if (status) fprintf(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));
+    return status ? BAD_INPUT : DONE;
+}
+
+static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
+    bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
+    bool *paired = needed(calloc(y->count, 1)), any = false;
+    int status = DONE;
+    for (size_t i = 0; i < x->count; i++) in_x[i] = is_picked(x, i, a->before, x != y);
+    for (size_t k = 0; k < y->count; k++) in_y[k] = is_picked(y, k, a->after, true);
+    for (size_t i = 0; i <= x->count; i++)      /* then what is new */
+        for (size_t k = 0; k <= y->count; k++) {
+            if (i < x->count && !in_x[i]) break;
+            if (k < y->count && (!in_y[k] || paired[k] ||
+                                 (i < x->count && !is_pair(x, in_x, i, y, in_y, k, x == y))))
+                continue;
+            if (k == y->count && i == x->count) break;
+            if (k < y->count) paired[k] = true;
+            if (any && !a->json) out.write(out.user, "\n", 1);
+            any = true;
+            if (diff_pair(a, i < x->count ? &x->heaps[i] : NULL, k < y->count ? &y->heaps[k] : NULL, j, out))
+                status = BAD_INPUT;
+            if (i < x->count) break;
+        }
+    if (!any) {
+        fprintf(stderr, "heapdump: no heap is of dump %s\n", a->before ? a->before : a->after);
+        status = BAD_INPUT;
+    }
+    free(in_x), free(in_y), free(paired);
+    return status;
+}
+
+static int diff(const arguments *a) {
+    chosen x, y, *after = &x;
+    output o;
+    hd_json *j;
+    int status;
+    if (a->file_count > 2) return usage("diff takes one file or two");
+    status = choose(a, a->files[0], &x);
+    if (status) return status;
+    if (a->file_count == 2) {
+        after = &y;
+        status = choose(a, a->files[1], &y);
+    }
+    if (!status) {
+        status = output_open(&o, a->output);
+        if (!status) {
+            j = json_open(a, "diffs", o.out);
+            status = diff_chosen(a, &x, after, j, o.out);
+            if (json_close(a, j)) status = BAD_INPUT;
+            status = output_close(&o, a->output, status);
+        }
+        if (after == &y) chosen_free(&y);
+    }
+    chosen_free(&x);
+    return status;
+}
+
+/* convert, merge ------------------------------------------------------------------------------- */
+
+static int bad_format(const char *to) { return usage("--to takes chrome or heaps_v2, not '%s'", to); }
+
+/* Heaps to write: named, and condensed for every format but heaps_v2. Freed with condensed_free. */
+static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
+                    size_t *count) {
+    bool whole = a->to && !strcmp(a->to, "heaps_v2");
+    *heaps = needed(calloc(n + 1, sizeof **heaps));
+    for (*count = 0; *count < n; ++*count) {
+        hd_heap *heap = &(*heaps)[*count];
+        hd_profile *named = NULL;
+        hd_breakdown *breakdown;
+        hd_status status = HD_OK;
+        hd_error err;
+        *heap = from[*count];
+        if (whole && !heap->profile) {
+            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be made; "
+                    "--to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
+            return BAD_INPUT;
+        }
+        if (heap->profile) {
+            status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &named,
+                                       &err);
+            if (named) heap->profile = named;
+        }
+        if (!status && !whole) {
+            status = hd_heap_break_down(heap, &a->cutoff, NULL, &breakdown, &err);
+            hd_profile_free(named);
+            heap->profile = NULL;
+            heap->breakdown = breakdown;
+        }
+        if (status) {
+            fprintf(stderr, "heapdump: %s\n", err.message);
+            return BAD_INPUT;
+        }
+    }
+    return DONE;
+}
+
+static void condensed_free(hd_heap *heaps, size_t count) {
+    for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
+    free(heaps);
+}
+
+/* A trace of the heaps alone, or one with them added. */
+static int write_heaps(const hd_heap *heaps, size_t count, const char *path, const char *add_to) {
+    hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
+    hd_options options = { .inflate = &hd_zlib };
+    hd_in in;
+    output o;
+    hd_error err;
+    hd_status failed;
+    int status;
+    if (add_to && hd_in_open(add_to, &in, &err)) {
+        complain(add_to, &err, "");
+        return BAD_INPUT;
+    }
+    status = output_open(&o, path);
+    if (!status) {
+        failed = add_to ? hd_chrome_add(in, &dumps, &options, o.out, &err)
+                        : hd_chrome_write(heaps, count, NULL, o.out, &err);
+        if (failed) {
+            const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
+            fprintf(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output", why);
+            status = BAD_INPUT;
+        }
+        status = output_close(&o, path, status);
+    }
+    if (add_to) hd_in_close(&in);
+    return status;
+}
+
+static int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
+    symbols names = { 0 };
+    hd_heap *condensed = NULL;
+    size_t count = 0;
+    int status = condense(heaps, n, a, &names, &condensed, &count);
+    if (!status) status = write_heaps(condensed, count, a->output, a->add_to);
+    condensed_free(condensed, count);
+    symbols_free(&names);
+    return status;
+}
+
+static int check_to(const arguments *a) {
+    if (!a->to || !strcmp(a->to, "chrome")) return DONE;
+    if (strcmp(a->to, "heaps_v2")) return bad_format(a->to);
+    return a->has_cutoff ? usage("heaps_v2 holds self sizes, which cannot be cut off") : DONE;
+}
+
+static int convert(const arguments *a) {
+    chosen c;
+    int status;
+    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2)");
+    if (a->file_count != 1) return usage("convert takes one file");
+    status = check_to(a);
+    if (!status) status = choose(a, a->files[0], &c);
+    if (status) return status;
+    status = write_condensed(a, c.heaps, c.count);
+    chosen_free(&c);
+    return status;
+}
+
+/* The heaps of one allocator, added up so far. */
+typedef struct merged {
+    hd_heap heap;
+    char *allocator, *process;   /* process: NULL when they are several */
+    size_t count;
+} merged;
+
+static hd_status merge_heap(merged *m, const hd_heap *heap, hd_error *err) {
+    hd_heap both[2], sum;
+    hd_status status;
+    if (m->count++ == 0) {
+        m->allocator = heap->allocator ? needed(strdup(heap->allocator)) : NULL;
+        m->process = heap->process ? needed(strdup(heap->process)) : NULL;
+        status = hd_merge(heap, 1, NULL, &m->heap, err);
+    } else if (heap->profile && m->heap.profile) {
+        status = hd_profile_merge((hd_profile *)(uintptr_t)m->heap.profile, heap->profile, err);
+    } else {
+        both[0] = m->heap;
+        both[1] = *heap;
+        status = hd_merge(both, 2, NULL, &sum, err);
+        if (!status) {
+            hd_heap_release(&m->heap);
+            m->heap = sum;
+        }
+    }
+    if (m->process && !same_text(m->process, heap->process)) free(m->process), m->process = NULL;
+    if (heap->sample_bytes > m->heap.sample_bytes) m->heap.sample_bytes = heap->sample_bytes;
+    return status;
+}
+
+static int merge_chosen(const arguments *a, const chosen *c, merged **groups, size_t *n) {
+    for (size_t i = 0; i < c->count; i++) {
+        hd_error err;
+        size_t g = 0;
+        if (!a->all && !is_picked(c, i, a->dump, true)) continue;
+        while (g < *n && !same_text((*groups)[g].allocator, c->heaps[i].allocator)) g++;
+        if (g == *n) {
+            *groups = needed(realloc(*groups, ++*n * sizeof **groups));
+            memset(&(*groups)[g], 0, sizeof **groups);
+        }
+        if (merge_heap(&(*groups)[g], &c->heaps[i], &err)) {
+            fprintf(stderr, "heapdump: %s: %s\n", c->file, err.message);
+            return BAD_INPUT;
+        }
+    }
+    return DONE;
+}
+
+static int merge(const arguments *a) {
+    merged *groups = NULL;
+    hd_heap *heaps;
+    hd_error err;
+    size_t n = 0;
+    int status = check_to(a);
+    for (int i = 0; i < a->file_count && !status; i++) {
+        chosen c;
+        status = choose(a, a->files[i], &c);
+        if (status) break;
+        status = merge_chosen(a, &c, &groups, &n);
+        chosen_free(&c);
+    }
+    heaps = needed(calloc(n + 1, sizeof *heaps));
+    for (size_t g = 0; g < n && !status; g++) {
+        hd_heap *heap = &heaps[g];
+        *heap = groups[g].heap;
+        heap->pid = 0;
+        heap->time_us = 0;
+        heap->dump = NULL;
+        heap->allocator = groups[g].allocator;
+        heap->process = groups[g].process;
+        if (heap->profile && hd_profile_sort((hd_profile *)(uintptr_t)heap->profile, &err)) {
+            fprintf(stderr, "heapdump: %s\n", err.message);
+            status = BAD_INPUT;
+        }
+        fprintf(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
+                groups[g].count, groups[g].count == 1 ? "" : "s");
+    }
+    if (!status) status = write_condensed(a, heaps, n);
+    for (size_t g = 0; g < n; g++) {
+        hd_heap_release(&groups[g].heap);
+        free(groups[g].allocator);
+        free(groups[g].process);
+    }
+    free(groups);
+    free(heaps);
+    return status;
+}
+
+/* info ----------------------------------------------------------------------------------------- */
+
+/* What a heap holds in all. */
+typedef struct totals {
+    uint64_t bytes, blocks;
+    uint32_t rows;
+} totals;
+
+static totals totals_of(const hd_heap *heap) {
+    totals t;
+    if (heap->breakdown) {
+        t.bytes = heap->breakdown->entries.bytes[0];
+        t.blocks = heap->breakdown->entries.blocks[0];
+        t.rows = heap->breakdown->entries.count;
+    } else {
+        t.bytes = hd_profile_bytes(heap->profile);
+        t.blocks = hd_profile_blocks(heap->profile);
+        t.rows = hd_profile_cells(heap->profile).count;
+    }
+    return t;
+}
+
+static void info_heap(FILE *out, const hd_heap *heap) {
+    totals t = totals_of(heap);
+    char count[24] = "-", sampled[48] = "";
+    if (t.blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)t.blocks);
+    if (heap->sample_bytes)
+        snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
+                 (unsigned long long)heap->sample_bytes);
+    fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
+            heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
+            heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
+            heap->breakdown ? "entries" : "contexts", sampled);
+}
+
+/* Whether a heap or a scalar is from a process and dump that was asked for. */
+static bool scalar_selected(const arguments *a, const hd_scalar *s) {
+    hd_heap heap = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
+    return selected(a, &heap);
+}
+
+/* Totals of processes, and the sizes of outermost allocators; --all: everything. */
+static bool scalar_shown(const arguments *a, const hd_scalar *s) {
+    if (a->all || !s->allocator) return true;
+    return !strchr(s->allocator, '/') && !strcmp(s->name, "size");
+}
+
+static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
+    bool any = false;
+    size_t left = 0;
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        if (!scalar_selected(a, s)) continue;
+        if (!scalar_shown(a, s)) {
+            left++;
+            continue;
+        }
+        if (!any)
+            fprintf(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
+        any = true;
+        fprintf(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
+                s->dump ? s->dump : "-");
+        if (s->text) fprintf(out, "%14s", s->text);
+        else fprintf(out, "%14llu", (unsigned long long)s->value);
+        fprintf(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
+                s->name);
+    }
+    if (left) fprintf(out, "%zu more attributes of allocators (--all lists them)\n", left);
+}
+
+static void info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
+    size_t n = hd_dump_heap_count(dump);
+    bool any = false;
+    fprintf(out, "%s: %s, %zu heap%s\n", file, hd_format_name(hd_dump_format(dump)), n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++) {
+        if (!selected(a, hd_dump_heap(dump, i))) continue;
+        if (!any)
+            fprintf(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
+                    "allocator", "bytes", "blocks", "holds");
+        any = true;
+        info_heap(out, hd_dump_heap(dump, i));
+    }
+    info_scalars(out, dump, a);
+}
+
+static void info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    json_text(j, "file", file);
+    json_text(j, "format", hd_format_name(hd_dump_format(dump)));
+    hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
+    hd_json_key(j, "heaps"), hd_json_array(j);
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
+        const hd_heap *heap = hd_dump_heap(dump, i);
+        totals t = totals_of(heap);
+        if (!selected(a, heap)) continue;
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_label(j, heap);
+        hd_json_key(j, "bytes"), hd_json_u64(j, t.bytes);
+        json_known(j, "blocks", t.blocks);
+        hd_json_key(j, heap->breakdown ? "entries" : "contexts"), hd_json_u64(j, t.rows);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    hd_json_key(j, "scalars"), hd_json_array(j);
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        if (!scalar_selected(a, s)) continue;
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "pid"), hd_json_u64(j, s->pid);
+        json_text(j, "process", s->process);
+        json_text(j, "dump", s->dump);
+        hd_json_key(j, "time_us"), hd_json_u64(j, s->time_us);
+        json_text(j, "allocator", s->allocator);
+        json_text(j, "name", s->name);
+        json_text(j, "units", s->units);
+        hd_json_key(j, "value");
+        if (s->text) hd_json_cstr(j, s->text);
+        else hd_json_u64(j, s->value);
+        hd_json_end(j);
+    }
+    hd_json_end(j), hd_json_end(j);
+}
+
+static int info(const arguments *a) {
+    output o;
+    FILE *text;
+    hd_json *j;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    text = output_text(&o);
+    j = json_open(a, "files", o.out);
+    for (int i = 0; i < a->file_count; i++) {
+        hd_dump *dump;
+        if (read_dump(a->files[i], a, &dump)) {
+            status = BAD_INPUT;
+            continue;
+        }
+        if (a->json) info_json(j, a->files[i], dump, a);
+        else info_text(text, a->files[i], dump, a);
+        hd_dump_free(dump);
+    }
+    if (json_close(a, j)) status = BAD_INPUT;
+    if (fclose(text)) status = BAD_INPUT;
+    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
+}
+
+#endif

@@ -1,0 +1,402 @@
+/* heapdump record: runs a program under the preloaded recorder and writes what it left. */
+#ifndef HEAPDUMP_RECORD_H
+#define HEAPDUMP_RECORD_H
+
+#include "program.h"
+
+/* A file of the spool, PID.STARTED.NUMBER.PROGRAM.json: a process that executes another program starts
+   again. */
+typedef struct spooled {
+    char *name;
+    const char *program;         /* in name, ".json" after it */
+    unsigned long pid, started, number;
+} spooled;
+
+static int spooled_order(const void *a, const void *b) {
+    const spooled *x = a, *y = b;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    if (x->started != y->started) return x->started < y->started ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static size_t spool_list(const char *spool, spooled **files) {
+    DIR *d = opendir(spool);
+    struct dirent *e;
+    size_t n = 0;
+    *files = NULL;
+    while (d && (e = readdir(d))) {
+        spooled f = { 0 }, *grown;
+        size_t length = strlen(e->d_name);
+        char *dot;
+        f.pid = strtoul(e->d_name, &dot, 10);
+        if (*dot != '.' || length < 5 || strcmp(e->d_name + length - 5, ".json")) continue;
+        f.started = strtoul(dot + 1, &dot, 10);
+        if (*dot != '.') continue;
+        f.number = strtoul(dot + 1, &dot, 10);
+        if (*dot != '.') continue;
+        f.name = strdup(e->d_name);
+        grown = realloc(*files, (n + 1) * sizeof *grown);
+        if (!f.name || !grown) {
+            free(f.name);
+            break;
+        }
+        f.program = f.name + (dot + 1 - e->d_name);
+        *files = grown;
+        (*files)[n++] = f;
+    }
+    if (d) closedir(d);
+    if (n) qsort(*files, n, sizeof **files, spooled_order);
+    return n;
+}
+
+static char *spool_path(const char *spool, const spooled *f) {
+    char *path;
+    return asprintf(&path, "%s/%s", spool, f->name) < 0 ? NULL : path;
+}
+
+/* Where a heap goes: heapdump.PROGRAM.PID.json, or -o FILE for the program itself and FILE with
+   .PROGRAM.PID in front of its ending for its children; .IMAGE follows the PID of what a process was
+   before it executed another program. */
+static char *record_path(const arguments *a, const spooled *f, bool is_main, unsigned image) {
+    char *path = NULL, suffix[16] = "";
+    int program = (int)strlen(f->program) - 5, failed;
+    const char *dot = a->output ? strrchr(a->output, '.') : NULL;
+    if (dot && strchr(dot, '/')) dot = NULL;
+    if (image) snprintf(suffix, sizeof suffix, ".%u", image);
+    if (!a->output) failed = asprintf(&path, "heapdump.%.*s.%lu%s.json", program, f->program, f->pid, suffix);
+    else if (is_main) failed = asprintf(&path, "%s", a->output);
+    else
+        failed = asprintf(&path, "%.*s.%.*s.%lu%s%s", dot ? (int)(dot - a->output) : (int)strlen(a->output),
+                          a->output, program, f->program, f->pid, suffix, dot ? dot : "");
+    return failed < 0 ? NULL : path;
+}
+
+static void tell_written(const char *out, const hd_heap *heaps, size_t count) {
+    totals last = totals_of(&heaps[count - 1]);
+    bool sampled = heaps[0].sample_bytes != 0;
+    fprintf(stderr, "heapdump: wrote %s: %s%llu bytes in %llu blocks live%s\n", out, sampled ? "about " : "",
+            (unsigned long long)last.bytes, (unsigned long long)last.blocks,
+            count > 1 ? " in the last of its dumps" : "");
+    if (!last.blocks)
+        fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
+                out, sampled ? " of what was sampled" : "");
+}
+
+/* The dumps of one process: read, resolved, condensed, written as one trace. */
+static int record_process(const arguments *a, const char *spool, const spooled *files, size_t n, bool is_main,
+                          unsigned image, symbols *names) {
+    hd_dump **dumps = needed(calloc(n, sizeof *dumps));
+    hd_heap *heaps = needed(calloc(n, sizeof *heaps)), *condensed = NULL; /* a heap a dump */
+    size_t count = 0, read = 0;
+    char *out = record_path(a, files, is_main, image);
+    int status = out ? DONE : BAD_INPUT;
+    for (size_t i = 0; i < n && !status; i++) {
+        char *path = spool_path(spool, &files[i]);
+        status = path ? read_dump(path, a, &dumps[read]) : BAD_INPUT;
+        free(path);
+        if (status) break;
+        status = hd_dump_heap_count(dumps[read]) == 1 ? DONE : BAD_INPUT;
+        if (!status) heaps[read] = *hd_dump_heap(dumps[read], 0);
+        read++;
+    }
+    if (!status) status = condense(heaps, read, a, names, &condensed, &count);
+    if (!status) status = write_heaps(condensed, count, out, NULL);
+    if (!status) tell_written(out, condensed, count);
+    condensed_free(condensed, count);
+    for (size_t i = 0; i < read; i++) hd_dump_free(dumps[i]);
+    free(dumps);
+    free(heaps);
+    free(out);
+    return status;
+}
+
+/* --stats: what the recorders left of themselves in the spool, one text a process image. */
+static void show_stats(const char *spool) {
+    DIR *d = opendir(spool);
+    struct dirent *e;
+    char path[PATH_MAX + 256], text[4096];
+    while (d && (e = readdir(d))) {
+        FILE *f;
+        size_t length = strlen(e->d_name), n;
+        if (length < 6 || strcmp(e->d_name + length - 6, ".stats")) continue;
+        snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
+        f = fopen(path, "r");
+        while (f && (n = fread(text, 1, sizeof text, f)) > 0) fwrite(text, 1, n, stderr);
+        if (f) fclose(f);
+        unlink(path);
+    }
+    if (d) closedir(d);
+}
+
+static void why_no_dump(const arguments *a, int status) {
+    const char *why = "was it started with a cleared environment, or did it end without its libc?";
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at "
+                "signal dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        fprintf(stderr, "heapdump: the program left no dump: %s\n",
+                a->at && !strncmp(a->at, "signal", 6) ? "it never got the signal" : why);
+}
+
+/* A link PID.STARTED.missing to the error for which a dump of the process is missing; 0 is none. */
+static int missing_dump(const char *spool, const char *path, pid_t pid) {
+    char error[16];
+    ssize_t n = readlink(path, error, sizeof error - 1);
+    error[n > 0 ? n : 0] = 0;
+    unlink(path);
+    if (atoi(error))
+        fprintf(stderr, "heapdump: process %ld could not write a dump into %s: %s\n", (long)pid, spool,
+                strerror(atoi(error)));
+    else
+        fprintf(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
+                "malloc\n", (long)pid);
+    return atoi(error) ? BAD_INPUT : DONE;
+}
+
+/* What is in the spool beside dumps: links that tell of missing ones, and files that processes were
+   writing when they were killed. *told: why there is no dump of main_pid. */
+static int spool_clean(const char *spool, pid_t main_pid, bool *told) {
+    DIR *d = opendir(spool);
+    struct dirent *e;
+    int status = DONE;
+    *told = false;
+    while (d && (e = readdir(d))) {
+        char path[PATH_MAX + 256];
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        const char *dot = strrchr(e->d_name, '.');
+        snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
+        if (dot && !strcmp(dot, ".tmp") && kill(pid, 0) && errno == ESRCH) unlink(path);
+        if (!dot || strcmp(dot, ".missing")) continue;
+        if (missing_dump(spool, path, pid)) status = BAD_INPUT;
+        *told |= pid == main_pid;
+    }
+    if (d) closedir(d);
+    return status;
+}
+
+/* Resolves all that was recorded, then takes the spool away, but for what could not be written; a
+   child that ends later finds it gone and writes where it stands. */
+static int record_finish(const arguments *a, const char *spool, pid_t main_pid, int ended) {
+    char taken[PATH_MAX];
+    symbols names = { 0 };
+    spooled *files;
+    size_t n;
+    int status = DONE;
+    unsigned image = 0;
+    bool any = false, told;
+    snprintf(taken, sizeof taken, "%s-taken", spool);
+    if (!rename(spool, taken)) spool = taken; /* from here on nothing is added */
+    n = spool_list(spool, &files);
+    for (size_t i = 0, k; i < n; i = k) {
+        bool is_last, is_main = files[i].pid == (unsigned long)main_pid;
+        for (k = i + 1; k < n && files[k].pid == files[i].pid && files[k].started == files[i].started; k++) {}
+        is_last = k == n || files[k].pid != files[i].pid;
+        any |= is_main;
+        if (record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : ++image, &names)) {
+            status = BAD_INPUT;
+        } else {
+            for (size_t f = i; f < k; f++) {
+                char *path = spool_path(spool, &files[f]);
+                if (path) unlink(path);
+                free(path);
+            }
+        }
+        if (is_last) image = 0;
+    }
+    if (spool_clean(spool, main_pid, &told)) status = BAD_INPUT;
+    if (!any && !told) why_no_dump(a, ended);
+    show_stats(spool);
+    for (size_t i = 0; i < n; i++) free(files[i].name);
+    free(files);
+    symbols_free(&names);
+    if (rmdir(spool)) fprintf(stderr, "heapdump: what was recorded is left in %s\n", spool);
+    return status;
+}
+
+/* The recorder: beside this program, or where it is installed. */
+static bool find_recorder(char path[PATH_MAX]) {
+    static const char *const places[] = { "/libheapdump_record.so", "/../lib/libheapdump_record.so" };
+    char self[PATH_MAX - 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+    if (n <= 0) return false;
+    self[n] = 0;
+    slash = strrchr(self, '/');
+    if (slash) *slash = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, PATH_MAX, "%s%s", self, places[i]);
+        if (!access(path, R_OK)) return true;
+    }
+    return false;
+}
+
+static int check_at(const char *at, char spelled[64]) {
+    static const struct { const char *name; int number; } signals[] = {
+        { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP } };
+    char *end;
+    snprintf(spelled, 64, "%s", at ? at : "exit");
+    if (!at || !strcmp(at, "exit") || !strcmp(at, "peak")) return DONE;
+    if (!strncmp(at, "every=", 6)) {
+        double seconds = strtod(at + 6, &end);
+        if (seconds > 0 && seconds < 1e9 && !*end) return DONE;
+    }
+    if (!strcmp(at, "signal")) at = "signal=USR2";
+    if (!strncmp(at, "signal=", 7))
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+            if (!strcmp(at + 7, signals[i].name) ||
+                (!strncmp(at + 7, "SIG", 3) && !strcmp(at + 10, signals[i].name))) {
+                snprintf(spelled, 64, "signal=%d", signals[i].number);
+                return DONE;
+            }
+    return usage(
+        "--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
+}
+
+/* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. */
+static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH_MAX]) {
+    char whole[PATH_MAX];
+    *link = 0;
+    if (!strpbrk(path, " :")) return true;
+    if (strpbrk(spool, " :") || !realpath(path, whole)) return false;
+    snprintf(link, PATH_MAX, "%s.so", spool);
+    snprintf(path, PATH_MAX, "%s", link);
+    return !symlink(whole, link);
+}
+
+static void child_run(const arguments *a, const char *library, const char *spool, const char *at) {
+    const char *before = getenv("LD_PRELOAD");
+    char *preload = NULL, depth[16], sample[24], cwd[PATH_MAX];
+    if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
+        _exit(126);
+    snprintf(depth, sizeof depth, "%u", a->depth);
+    setenv("LD_PRELOAD", preload, 1);
+    setenv("HEAPDUMP_SPOOL", spool, 1);
+    setenv("HEAPDUMP_AT", at, 1);
+    snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
+    setenv("HEAPDUMP_DEPTH", depth, 1);
+    setenv("HEAPDUMP_SAMPLE", sample, 1);
+    if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
+    else unsetenv("HEAPDUMP_STATS");
+    if (getcwd(cwd, sizeof cwd)) setenv("HEAPDUMP_DIR", cwd, 1);
+    execvp(a->files[0], a->files);
+    fprintf(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static volatile sig_atomic_t recorded_pid;
+
+static void pass_on(int signal_number) {
+    if (recorded_pid > 0) kill((pid_t)recorded_pid, signal_number);
+}
+
+/* Ends as the program ended. */
+static int end_as(int status) {
+    if (WIFSIGNALED(status)) {
+        struct rlimit none = { 0, 0 };
+        sigset_t set;
+        setrlimit(RLIMIT_CORE, &none);
+        signal(WTERMSIG(status), SIG_DFL);
+        sigemptyset(&set);
+        sigaddset(&set, WTERMSIG(status));
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        raise(WTERMSIG(status));
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Signals that come to us while the program runs: the terminal's, which reach the program too and are
+   its to decide on, and those that somebody who sees only our pid sends. */
+static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 }, ignored[] = { SIGINT, SIGQUIT };
+enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
+
+/* Runs the program to its end; false when no process could be started. */
+static bool run_recorded(const arguments *a, const char *library, const char *spool, const char *at,
+                         pid_t *pid, int *status) {
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
+    struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
+    /* who ignores SIGCHLD is not told how its child ended */
+    struct sigaction wait_for = { .sa_handler = SIG_DFL }, old_wait_for;
+    sigaction(SIGCHLD, &wait_for, &old_wait_for);
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &ignore, &old_ignored[i]);
+    *pid = fork();
+    if (*pid == 0) {
+        for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
+        sigaction(SIGCHLD, &old_wait_for, NULL);
+        child_run(a, library, spool, at);
+    }
+    recorded_pid = *pid;
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &forward, &old_forwarded[i]);
+    if (*pid > 0 && !strncmp(at, "signal=", 7))
+        fprintf(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
+                (long)*pid);
+    while (*pid > 0 && waitpid(*pid, status, 0) < 0 && errno == EINTR) {}
+    recorded_pid = 0;
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &old_forwarded[i], NULL);
+    return *pid > 0;
+}
+
+/* Whether -o FILE can be created, found out before the program has run for hours. */
+static int check_output(const char *path) {
+    hd_file file;
+    hd_error err;
+    struct stat st;
+    if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return DONE;
+    if (!strcmp(path, "-")) return usage("record cannot write to standard output, which is the program's");
+    if (hd_file_create(path, &file, &err)) {
+        fprintf(stderr, "heapdump: %s\n", err.message);
+        return BAD_INPUT;
+    }
+    hd_file_discard(&file);
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+        fprintf(stderr, "heapdump: cannot write %s: %s\n", path, strerror(EISDIR));
+        return BAD_INPUT;
+    }
+    return DONE;
+}
+
+static int record(const arguments *a) {
+    char library[PATH_MAX], link[PATH_MAX], spool[PATH_MAX - 8], at[64];
+    const char *tmp = getenv("TMPDIR");
+    arguments condensed = *a;
+    pid_t pid;
+    int status;
+    if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
+    status = check_at(a->at, at);
+    if (!status) status = check_output(a->output);
+    if (status) return status;
+    if (!program_check(a->files[0])) return BAD_INPUT;
+    if (!a->has_cutoff) {
+        condensed.cutoff.min_share = 0.0001;
+        a = &condensed;
+    }
+    if (!find_recorder(library)) {
+        fprintf(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
+        return BAD_INPUT;
+    }
+    snprintf(spool, sizeof spool, "%s/heapdump-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    if (!mkdtemp(spool)) {
+        fprintf(stderr, "heapdump: cannot create %s: %s\n", spool, strerror(errno));
+        return BAD_INPUT;
+    }
+    if (!link_recorder(library, spool, link)) {
+        fputs("heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n", stderr);
+        rmdir(spool);
+        return BAD_INPUT;
+    }
+    if (!run_recorded(a, library, spool, at, &pid, &status)) {
+        fprintf(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
+        rmdir(spool);
+        return BAD_INPUT;
+    }
+    if (*link) unlink(link);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool))
+        return WEXITSTATUS(status); /* it never ran */
+    if (record_finish(a, spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
+        fprintf(stderr, "heapdump: not all dumps could be written\n");
+        return BAD_INPUT;
+    }
+    return end_as(status);
+}
+
+#endif

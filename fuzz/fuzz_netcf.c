@@ -1,0 +1,82 @@
+/* .NET CF dumps, read strictly and leniently, from memory and in pieces; what was read is analysed, written,
+   and read again. */
+#include <stdlib.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+#define CHECK(x) ((x) ? (void)0 : abort())
+
+/* 1 to 13 bytes at a time, as the bytes themselves have it. */
+static int64_t read_piece(void *user, void *buffer, size_t capacity) {
+    hd_in *left = (hd_in *)user;
+    size_t n = left->size ? 1 + *left->data % 13 : 0;
+    if (n > left->size) n = (size_t)left->size;
+    if (n > capacity) n = capacity;
+    memcpy(buffer, left->data, n);
+    left->data += n;
+    left->size -= n;
+    return (int64_t)n;
+}
+
+/* What dominates holds, and what it retains goes with it. */
+static void analyse(const hd_graph *g) {
+    hd_dominators *d;
+    hd_breakdown *b;
+    hd_histogram *h;
+    hd_paths *paths;
+    hd_total total;
+    uint32_t top[3], n;
+    CHECK(!hd_graph_validate(g, NULL) && !hd_graph_dominators(g, NULL, &d, NULL));
+    n = hd_dominators_top(d, 3, top);
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(!hd_graph_retained(g, &top[i], 1, NULL, &total, NULL) && total.bytes == d->retained[top[i]]);
+        CHECK(!hd_graph_paths(g, top[i], 2, NULL, &paths, NULL) && paths->count);
+        hd_paths_free(paths);
+    }
+    CHECK(!hd_dominator_tree(g, d, NULL, &b, NULL) && b->entries.bytes[0] == d->bytes);
+    CHECK(!hd_graph_histogram(g, d, NULL, &h, NULL));
+    hd_histogram_free(h);
+    hd_breakdown_free(b);
+    hd_dominators_free(d);
+}
+
+/* Written and read again a document is the same. */
+static void rewrite(const hd_netcf *doc, const hd_options *options, const uint8_t *data, size_t size) {
+    hd_buffer once = { 0 }, twice = { 0 };
+    hd_netcf *again;
+    CHECK(!hd_netcf_write(doc, NULL, hd_out_memory(&once), NULL));
+    CHECK(options->lenient || (once.size == size && (!size || !memcmp(once.data, data, size))));
+    CHECK(!hd_netcf_read(hd_in_memory(once.data, once.size), &(hd_options){ .netcf_decimal = options->netcf_decimal },
+                         &again, NULL));
+    CHECK(!hd_netcf_write(again, NULL, hd_out_memory(&twice), NULL));
+    CHECK(once.size == twice.size && (!once.size || !memcmp(once.data, twice.data, once.size)));
+    CHECK(hd_netcf_domain_count(doc) == hd_netcf_domain_count(again));
+    hd_netcf_free(again);
+    hd_buffer_free(&once);
+    hd_buffer_free(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    hd_status status[4];
+    uint64_t warnings[4] = { 0 };
+    bool decimal = size && data[size - 1] == ' ';
+    for (int run = 0; run < 4; run++) {
+        hd_in in = hd_in_memory(data, size), left = in;
+        hd_options options = { .lenient = run / 2, .netcf_decimal = decimal, .limits.max_memory = 256 * size + 524288 };
+        hd_netcf *doc = NULL;
+        hd_error err = { 0 };
+        if (run % 2) in = hd_in_callback(read_piece, &left);
+        status[run] = hd_netcf_read(in, &options, &doc, &err);
+        CHECK(err.status == status[run] && !doc == !!status[run]);
+        CHECK(!status[run] || (err.line && (err.column || status[run] != HD_MALFORMED)));
+        if (doc) {
+            warnings[run] = hd_netcf_warning_count(doc);
+            rewrite(doc, &options, data, size);
+            if (run % 2 && hd_netcf_graph(doc)) analyse(hd_netcf_graph(doc));
+        }
+        hd_netcf_free(doc);
+    }
+    CHECK(status[0] == status[1] && !status[2] && !status[3] && warnings[2] == warnings[3]);
+    CHECK(status[0] ? warnings[2] : !warnings[2]);
+    return 0;
+}

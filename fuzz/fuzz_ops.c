@@ -1,0 +1,135 @@
+/* Two profiles from bytes: what holds of merging, comparing, filtering, re-rooting, inverting, and budgets. */
+#include <stdlib.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+#define CHECK(x) ((x) ? (void)0 : abort())
+
+/* A cell per 4 bytes: where, the type, its size. Nodes are added on the way: deeper, or back up. */
+static hd_profile *profile_of(const uint8_t *data, size_t size) {
+    hd_profile *p = hd_profile_create(NULL, NULL);
+    uint32_t nodes[2] = { 0, 0 };
+    CHECK(p);
+    for (; size >= 4; data += 4, size -= 4) {
+        static const char *const names[] = { "a", "b", "c", "<self>", "<other>", "", "main", "a/b" };
+        for (unsigned up = data[0] >> 5; up && nodes[0]; up--) nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
+        if (hd_str_equal(hd_profile_axis(p, 0).node_name[nodes[0]], hd_cstr("<self>"))) /* nothing is below */
+            nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
+        if (data[0] & 1) CHECK(!hd_profile_node(p, 0, nodes[0], hd_cstr(names[data[0] >> 1 & 7]), &nodes[0]));
+        CHECK(!hd_profile_node(p, 1, data[1] & 1 ? nodes[1] : 0, hd_cstr(names[data[1] >> 1 & 7]), &nodes[1]));
+        if (data[1] & 128) nodes[1] = 0;
+        CHECK(!hd_profile_add_estimate(p, nodes, (uint64_t)data[2] << (data[3] & 31), data[3] & 64 ? HD_UNKNOWN : data[3],
+                                       data[3] & 128 ? data[2] : 0));
+    }
+    return p;
+}
+
+static bool is_named(void *user, hd_str name) { return hd_str_equal(name, hd_cstr((const char *)user)); }
+
+static bool rows_equal(const hd_rows *a, const hd_rows *b) {
+    return a->count == b->count && !memcmp(a->node, b->node, 8 * (size_t)a->count) &&
+           !memcmp(a->bytes, b->bytes, 8 * (size_t)a->count) && !memcmp(a->blocks, b->blocks, 8 * (size_t)a->count);
+}
+
+/* As breakdowns, all of which is in canonical order. */
+static void same(const hd_heap *x, const hd_heap *y) {
+    hd_breakdown *a, *b;
+    CHECK(!hd_heap_break_down(x, NULL, NULL, &a, NULL) && !hd_heap_break_down(y, NULL, NULL, &b, NULL));
+    CHECK(rows_equal(&a->entries, &b->entries));
+    for (uint32_t k = 0; k < 2; k++) {
+        CHECK(a->axis[k].node_count == b->axis[k].node_count);
+        for (uint32_t i = 0; i < a->axis[k].node_count; i++)
+            CHECK(a->axis[k].parent[i] == b->axis[k].parent[i] && hd_str_equal(a->axis[k].node_name[i], b->axis[k].node_name[i]));
+    }
+    hd_breakdown_free(a);
+    hd_breakdown_free(b);
+}
+
+static uint64_t total(const hd_heap *h) { return h->profile ? hd_profile_bytes(h->profile) : h->breakdown->entries.bytes[0]; }
+
+static hd_status add_self(void *user, const hd_top_row *row) {
+    CHECK(row->self_bytes <= row->bytes);
+    *(uint64_t *)user += row->self_bytes;
+    return HD_OK;
+}
+
+static hd_status ignore(void *user, const void *data, size_t size) {
+    (void)data;
+    *(uint64_t *)user += size;
+    return HD_OK;
+}
+
+static void one_heap(const hd_heap *h, const char *name, uint32_t axis) {
+    hd_heap part[2], whole, rooted;
+    uint64_t self = 0, printed = 0;
+    for (int k = 0; k < 2; k++) CHECK(!hd_filter(h, axis, is_named, (void *)(uintptr_t)name, !k, NULL, &part[k], NULL));
+    CHECK(!hd_reroot(h, axis, is_named, (void *)(uintptr_t)name, NULL, &rooted, NULL));
+    CHECK(total(&rooted) == total(&part[0]) && total(&part[0]) + total(&part[1]) == total(h));
+    CHECK(!hd_merge(part, 2, NULL, &whole, NULL));
+    if (h->profile) same(&whole, h);
+    CHECK(!hd_top(h, &(hd_top_options){ .axis = axis }, add_self, &self, NULL));
+    CHECK(self == total(h));
+    CHECK(!hd_print_top(h, &(hd_top_options){ .axis = axis, .units = true }, hd_out_callback(ignore, &printed)));
+    for (int k = 0; k < 2; k++) hd_heap_release(&part[k]);
+    hd_heap_release(&whole);
+    hd_heap_release(&rooted);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3 || size > 4096) return 0;
+    const uint8_t choice = data[0], least = data[1], budget = data[2];
+    size_t half = (size - 3) / 2;
+    hd_profile *p[2] = { profile_of(data + 3, half), profile_of(data + 3 + half, half) };
+    hd_heap h[2] = { { .profile = p[0] }, { .profile = p[1] } }, turned[2] = { h[1], h[0] }, sum[2], once, twice;
+    const char *name = choice & 1 ? "a" : "c";
+    uint64_t printed = 0;
+    for (int k = 0; k < 2; k++) {
+        CHECK(!hd_merge(k ? turned : h, 2, NULL, &sum[k], NULL));
+        one_heap(&h[k], name, choice >> 1 & 1);
+    }
+    same(&sum[0], &sum[1]);
+    CHECK(total(&sum[0]) == total(&h[0]) + total(&h[1]));
+    CHECK(!hd_invert(&h[0], 0, NULL, &once, NULL) && !hd_invert(&once, 0, NULL, &twice, NULL));
+    CHECK(total(&twice) == total(&h[0]));
+    hd_heap thrice;
+    CHECK(!hd_invert(&twice, 0, NULL, &thrice, NULL));
+    same(&once, &thrice);        /* of the heap itself, "<self>" was moved */
+    hd_heap cut[2] = { { 0 }, { 0 } };
+    for (int k = 0; k < 2; k++) {
+        hd_breakdown *b, *c;
+        hd_cutoff few = { .min_bytes = least & 15, .max_entries = budget >> 4, .max_output_bytes = 16 * (budget & 15u) };
+        CHECK(!hd_export(p[k], &(hd_cutoff){ .min_bytes = least }, NULL, &b, NULL));
+        cut[k].breakdown = b;
+        one_heap(&cut[k], name, choice >> 1 & 1);
+        CHECK(!hd_export(p[k], &few, NULL, &b, NULL));
+        CHECK(!few.max_entries || b->entries.count <= few.max_entries);
+        CHECK(!hd_breakdown_cut(cut[k].breakdown, &few, NULL, &c, NULL));
+        CHECK(!few.max_entries || c->entries.count <= few.max_entries);
+        hd_heap listed = { .breakdown = b };
+        CHECK(!hd_print_tree(&listed, &(hd_tree_options){ .every_route = choice >> 2 & 1 }, hd_out_callback(ignore, &printed)));
+        hd_breakdown_free(b);
+        hd_breakdown_free(c);
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        const hd_heap *x = kind & 1 ? &cut[0] : &h[0], *y = kind & 2 ? &cut[1] : &h[1];
+        hd_diff *d, *e;
+        hd_cutoff cutoff = { .min_bytes = least >> 2, .max_entries = choice & 8 ? budget : 0 };
+        CHECK(!hd_compare(x, y, &cutoff, NULL, &d, NULL) && !hd_compare(y, x, &cutoff, NULL, &e, NULL));
+        CHECK(rows_equal(&d->before, &e->after) && rows_equal(&d->after, &e->before));
+        CHECK(d->before.bytes[0] == total(x) && d->after.bytes[0] == total(y));
+        for (uint32_t i = 0; i < d->before.count; i++)
+            CHECK(d->gross[i] >= hd__distance(d->before.bytes[i], d->after.bytes[i]) && d->gross[i] == e->gross[i]);
+        hd_diff_free(d);
+        hd_diff_free(e);
+        CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = choice >> 4 & 1 }, hd_out_callback(ignore, &printed)));
+    }
+    for (int k = 0; k < 2; k++) {
+        hd_heap_release(&cut[k]);
+        hd_heap_release(&sum[k]);
+        hd_profile_free(p[k]);
+    }
+    hd_heap_release(&once);
+    hd_heap_release(&twice);
+    hd_heap_release(&thrice);
+    return 0;
+}

@@ -1,0 +1,286 @@
+/* Packed input: how hd_options.inflate is called, and what comes of streams that are damaged or end early.
+   The inflater here knows stored blocks only, so that the tests need no zlib. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <unistd.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "heaps.h"
+#include "traces.h"
+
+/* Packing and unpacking of stored blocks. ----------------------------------------------------------- */
+
+/* A member in blocks of at most `block` bytes: its checksum is left out of it, as our inflater does. */
+static size_t pack(uint8_t *to, const char *text, size_t size, size_t block) {
+    static const uint8_t head[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255 };
+    size_t n = sizeof head, done = 0;
+    memcpy(to, head, n);
+    do {
+        size_t part = size - done < block ? size - done : block;
+        to[n++] = done + part == size;
+        to[n++] = (uint8_t)part, to[n++] = (uint8_t)(part >> 8);
+        to[n++] = (uint8_t)~part, to[n++] = (uint8_t)(~part >> 8);
+        memcpy(to + n, text + done, part);
+        n += part;
+        done += part;
+    } while (done < size);
+    memset(to + n, 0, 8);
+    return n + 8;
+}
+
+static int streams_open;
+
+typedef struct stored {
+    hd_read_fn packed;
+    void *user;
+    size_t left;                 /* of the block */
+    bool last, inside, ended;
+} stored;
+
+static void *stored_open(void *user, hd_read_fn packed, void *packed_user) {
+    stored *s = (stored *)calloc(1, sizeof *s);
+    if (user && *(bool *)user) {
+        free(s);
+        return NULL;
+    }
+    s->packed = packed;
+    s->user = packed_user;
+    streams_open++;
+    return s;
+}
+
+static size_t take(stored *s, void *to, size_t size) {
+    size_t n = 0;
+    while (n < size) {
+        int64_t got = s->packed(s->user, (uint8_t *)to + n, size - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    return n;
+}
+
+static int64_t stored_read(void *stream, void *buffer, size_t capacity) {
+    stored *s = (stored *)stream;
+    while (!s->left && !s->ended) {
+        uint8_t h[10];
+        if (!s->inside) {
+            size_t n = take(s, h, 10);
+            if (n == 0) s->ended = true;
+            else if (n < 10 || h[0] != 0x1f || h[1] != 0x8b || h[2] != 8) return -1;
+            else s->inside = true;
+        } else if (s->last) {
+            if (take(s, h, 8) < 8) return -1;
+            s->last = s->inside = false;
+        } else {
+            if (take(s, h, 5) < 5 || h[0] > 1 || (h[1] ^ h[3]) != 255 || (h[2] ^ h[4]) != 255) return -1;
+            s->last = h[0];
+            s->left = h[1] | (size_t)h[2] << 8;
+        }
+    }
+    if (capacity > s->left) capacity = s->left;
+    if (capacity && !(capacity = take(s, buffer, capacity))) return -1;
+    s->left -= capacity;
+    return (int64_t)capacity;
+}
+
+static void stored_close(void *stream) {
+    streams_open--;
+    free(stream);
+}
+
+static const hd_inflate inflate_stored = { stored_open, stored_read, stored_close, NULL };
+
+/* Reading. -------------------------------------------------------------------------------------- */
+
+static const char trace[] = "[" FRAMES ",\n" HEAPS("{'malloc':{'entries':[{'size':'10','bt':''},{'size':'1','bt':'3'}]}}") ",\n{'ph':'X'}]";
+#define GOOD "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n"
+
+static void assert_good(hd_in in, const hd_options *options) {
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    hd_status status = hd_read(in, options, &d, &err);
+    if (status) fail_msg("%s", err.message);
+    assert_text(dump_text(d), GOOD);
+    hd_dump_free(d);
+    assert_int_equal(streams_open, 0);
+}
+
+static void gzip_is_read_from_memory_callbacks_and_files(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL), path[] = "/tmp/heapdump-test-XXXXXX";
+    uint8_t bytes[8192];
+    hd_options options = { .inflate = &inflate_stored };
+    static const size_t blocks[] = { 1, 7, 60, 65535 };
+    for (size_t b = 0; b < 4; b++) {
+        size_t size = pack(bytes, text, strlen(text), blocks[b]);
+        assert_good(hd_in_memory(bytes, size), &options);
+        for (size_t chunk = 1; chunk < 100; chunk += 13) {
+            hd__reads reads = { .data = bytes, .size = size, .chunk = chunk };
+            assert_good(hd__faults_in(&reads), &options);
+        }
+    }
+    size_t size = pack(bytes, text, strlen(text), 100);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, bytes, size), size);
+    close(fd);
+    hd_dump *d = NULL;
+    assert_int_equal(hd_read_file(path, &options, &d, NULL), HD_OK);
+    assert_text(dump_text(d), GOOD);
+    hd_dump_free(d);
+    unlink(path);
+    free(text);
+}
+
+static void members_end_to_end_are_one_text(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192];
+    hd_options options = { .inflate = &inflate_stored };
+    for (size_t cut = 0; cut < strlen(text); cut += 7) {
+        size_t size = pack(bytes, text, cut, 50);
+        size += pack(bytes + size, text + cut, strlen(text) - cut, 50);
+        size += pack(bytes + size, "", 0, 50);
+        assert_good(hd_in_memory(bytes, size), &options);
+    }
+    free(text);
+}
+
+static void without_the_hook_gzip_is_unsupported(void **state) {
+    (void)state;
+    uint8_t bytes[64];
+    size_t size = pack(bytes, "[]", 2, 9);
+    hd_options options = { .lenient = true };
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    assert_int_equal(hd_read_memory(bytes, size, NULL, &d, &err), HD_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "gzip"));
+    assert_non_null(strstr(err.message, "hd_options.inflate"));
+    assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_UNSUPPORTED);
+    assert_null(d);
+}
+
+/* Strictly an error with the place in the text; leniently the events before it. */
+static void streams_cut_anywhere_keep_what_came_before(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192];
+    size_t size = pack(bytes, text, strlen(text), 50), whole = 0;
+    for (size_t cut = 2; cut < size; cut++) {
+        warnings seen = { 0 };
+        hd_options strict = { .inflate = &inflate_stored };
+        hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .user = &seen };
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_read_memory(bytes, cut, &strict, &d, &err), HD_MALFORMED);
+        assert_int_equal(err.status, HD_MALFORMED);
+        assert_true(err.offset <= strlen(text));
+        assert_non_null(strstr(err.message, "gzip"));
+        hd_status status = hd_read_memory(bytes, cut, &lenient, &d, &err);
+        if (status) {            /* not even the beginning: nothing to tell what it is */
+            assert_true(cut < 100);
+        } else {
+            assert_int_equal(seen.count, 1);
+            assert_int_equal(seen.last.status, HD_MALFORMED);
+            whole += hd_dump_heap_count(d);
+            hd_dump_free(d);
+        }
+        assert_int_equal(streams_open, 0);
+    }
+    assert_true(whole > 20);
+    free(text);
+}
+
+static void packed_bytes_that_cannot_be_read_are_an_input_error(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192];
+    size_t size = pack(bytes, text, strlen(text), 50);
+    for (uint64_t fail_at = 1; fail_at < size / 9; fail_at++)
+        for (int lenient = 0; lenient < 2; lenient++) {
+            hd__reads reads = { .data = bytes, .size = size, .chunk = 9, .fail_at = fail_at };
+            hd_options options = { .inflate = &inflate_stored, .lenient = lenient != 0 };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            assert_int_equal(hd_read(hd__faults_in(&reads), &options, &d, &err), HD_IO);
+            assert_int_equal(err.status, HD_IO);
+            assert_null(d);
+            assert_int_equal(streams_open, 0);
+        }
+    free(text);
+}
+
+static void every_byte_changed_is_survived(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192];
+    size_t size = pack(bytes, text, strlen(text), 50);
+    for (size_t at = 0; at < size; at++)
+        for (int bit = 0; bit < 8; bit++)
+            for (int lenient = 0; lenient < 2; lenient++) {
+                hd_options options = { .inflate = &inflate_stored, .lenient = lenient != 0 };
+                hd_dump *d = NULL;
+                hd_error err = { 0 };
+                bytes[at] ^= (uint8_t)(1 << bit);
+                hd_status status = hd_read_memory(bytes, size, &options, &d, &err);
+                assert_int_equal(err.status, status);
+                hd_dump_free(d);
+                bytes[at] ^= (uint8_t)(1 << bit);
+                assert_int_equal(streams_open, 0);
+            }
+    free(text);
+}
+
+static void a_stream_that_cannot_be_opened_is_out_of_memory(void **state) {
+    (void)state;
+    bool refuse = true;
+    hd_inflate hook = { stored_open, stored_read, stored_close, &refuse };
+    hd_options options = { .inflate = &hook };
+    uint8_t bytes[64];
+    size_t size = pack(bytes, "[]", 2, 9);
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_OUT_OF_MEMORY);
+    assert_null(d);
+    refuse = false;
+    hd__faults faults = { 0 };
+    options.allocator = hd__faults_allocator(&faults);
+    HD__EACH_FAULT(faults) {
+        hd_status status = hd_read_memory(bytes, size, &options, &d, &err);
+        assert_int_equal(status, faults.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        if (!status) hd_dump_free(d);
+        assert_int_equal(faults.live, 0);
+        assert_int_equal(streams_open, 0);
+    }
+}
+
+static void what_is_inside_may_be_no_trace(void **state) {
+    (void)state;
+    static const char *const texts[] = { "", "x", "\x1f\x8b\x08" };
+    hd_options options = { .inflate = &inflate_stored };
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t bytes[64];
+        size_t size = pack(bytes, texts[i], strlen(texts[i]), 9);
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_UNKNOWN_FORMAT);
+        assert_null(d);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gzip_is_read_from_memory_callbacks_and_files),
+        cmocka_unit_test(members_end_to_end_are_one_text),
+        cmocka_unit_test(without_the_hook_gzip_is_unsupported),
+        cmocka_unit_test(streams_cut_anywhere_keep_what_came_before),
+        cmocka_unit_test(packed_bytes_that_cannot_be_read_are_an_input_error),
+        cmocka_unit_test(every_byte_changed_is_survived),
+        cmocka_unit_test(a_stream_that_cannot_be_opened_is_out_of_memory),
+        cmocka_unit_test(what_is_inside_may_be_no_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
