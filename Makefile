@@ -37,7 +37,7 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-TOOL := cli.h inflate.h profiles.h program.h record.h symbols.h
+TOOL := cli.h graphs.h inflate.h profiles.h program.h record.h symbols.h
 
 $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
@@ -81,7 +81,7 @@ THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 
 plain_flags := -O2
-asan_flags := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan_flags := -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
 test-deps:

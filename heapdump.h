@@ -399,7 +399,8 @@ typedef struct hd_cutoff {
    shared), that would be at least (1 - 1/e) / 2. Ties go by size, then in canonical order. A breakdown has
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
-   taken for different ones, and may be explained twice. */
+   taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -535,8 +536,8 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth). Errors: as
-   above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
@@ -1239,9 +1240,9 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
 /* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
-   types are above all that the trace has, so that nothing in it gets another meaning. An array that a
-   crashed writer left open is closed. What the trace has of a process already makes a difference to the
-   trace viewer alone, which takes the first list of type names only: dumps of such a process are better
+   types are above all that its events define or use, so that nothing in it gets another meaning. An array
+   that a crashed writer left open is closed. What the trace has of a process already makes a difference to
+   the trace viewer alone, which takes the first list of type names only: dumps of such a process are better
    added as profiles. Memory: that of hd_chrome_write and 200 KB, however long the trace. Progress counts
    bytes. Errors: hd_chrome_write's; HD_MALFORMED with the place, where the trace is no JSON or has not one
    traceEvents; HD_INVALID also when the trace has a dump of the same pid and id, whatever is in it: the
@@ -3268,7 +3269,8 @@ static void hd__bits_sse2(const uint8_t *p, hd__bits *b) {
     for (unsigned i = 0; i < HD__BLOCK; i += 16) {
         __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i lower = _mm_or_si128(c, _mm_set1_epi8(0x20)); /* [ to {, ] to } */
-        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
+        __m128i mark =
+            _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8('v')), _mm_cmpeq_epi8(c, _mm_set1_epi8('M')));
         b->quote |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('"'))) << i;
         b->backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\'))) << i;
         b->open |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(lower, _mm_set1_epi8('{'))) << i;
@@ -3289,7 +3291,8 @@ __attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size
         __m256i lc = _mm256_or_si256(c, bit), ld = _mm256_or_si256(d, bit);
         __m256i mc = _mm256_or_si256(_mm256_cmpeq_epi8(c, v), _mm256_cmpeq_epi8(c, m));
         __m256i md = _mm256_or_si256(_mm256_cmpeq_epi8(d, v), _mm256_cmpeq_epi8(d, m));
-#define HD__MASK(x, y) ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
+#define HD__MASK(x, y) \
+    ((uint64_t)(unsigned)_mm256_movemask_epi8(x) | (uint64_t)(unsigned)_mm256_movemask_epi8(y) << 32)
         b->quote = HD__MASK(_mm256_cmpeq_epi8(c, quote), _mm256_cmpeq_epi8(d, quote));
         b->backslash = HD__MASK(_mm256_cmpeq_epi8(c, backslash), _mm256_cmpeq_epi8(d, backslash));
         b->open = HD__MASK(_mm256_cmpeq_epi8(lc, open), _mm256_cmpeq_epi8(ld, open));
@@ -3385,7 +3388,7 @@ static unsigned hd__lowest_bit(uint64_t bits) {
 /* Moves on to the next block: its brackets outside of strings. False at the end of the text. */
 HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     const hd__bits *b;
-    uint64_t quote, string, escaped = s->escaped, backslash;
+    uint64_t quote, string, escaped = s->escaped, backslash, before_quote;
     size_t left = (size_t)(s->end - s->at);
     unsigned last = left < HD__BLOCK ? (unsigned)left - 1 : HD__BLOCK - 1;
     if (!left) return false;
@@ -3409,8 +3412,8 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
     string ^= string << 32;
     string ^= s->string;
     s->string = 0 - (string >> 63);
-    s->suspects = (b->quote << 1 | s->after_quote) &
-                  (b->backslash | (b->mark & (b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63)));
+    before_quote = b->quote >> 1 | (uint64_t)(s->at < s->end && *s->at == '"') << 63;
+    s->suspects = (b->quote << 1 | s->after_quote) & (b->backslash | (b->mark & before_quote));
     s->after_quote = b->quote >> last & 1;
     *brackets = (b->open | b->close) & ~string;
     return true;
@@ -4157,13 +4160,33 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
     return HD_OK;
 }
 
-static bool hd__by_nodes(const void *owner, uint32_t a, uint32_t b) {
-    const hd_rows *rows = (const hd_rows *)owner;
-    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
-    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
-    for (uint32_t i = 0; i < rows->axis_count; i++)
-        if (x[i] != y[i]) return x[i] < y[i];
-    return false;
+/* Row numbers in the order of the rows' nodes: sorted by counting, by the last axis first. NULL when out of
+   memory; to be freed with hd__cfree(m, order, rows->count, 2 * sizeof *order). */
+static uint32_t *hd__rows_sort(hd__mem *m, const hd_rows *rows) {
+    uint32_t n = rows->count, axes = rows->axis_count, most = 0, *from, *to, *start;
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    for (size_t i = 0; i < (size_t)n * axes; i++)
+        if (rows->node[i] > most) most = rows->node[i];
+    start = order ? (uint32_t *)hd__calloc(m, (size_t)most + 2, sizeof *start) : NULL;
+    if (!start) {
+        if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+        return NULL;
+    }
+    from = order;
+    to = order + n;
+    for (uint32_t i = 0; i < n; i++) from[i] = i;
+    for (uint32_t a = axes; a-- > 0;) {
+        uint32_t *swap = from;
+        memset(start, 0, ((size_t)most + 2) * sizeof *start);
+        for (uint32_t i = 0; i < n; i++) start[rows->node[(size_t)i * axes + a] + 1]++;
+        for (uint32_t k = 1; k <= most; k++) start[k] += start[k - 1];
+        for (uint32_t i = 0; i < n; i++) to[start[rows->node[(size_t)from[i] * axes + a]]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    if (from != order) memcpy(order, from, n * sizeof *order);
+    hd__cfree(m, start, (size_t)most + 2, sizeof *start);
+    return order;
 }
 
 /* Rows in the order of their nodes, in new columns from the arena. The axes are in preorder. */
@@ -4174,13 +4197,11 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
     uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
     uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
     double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
-    uint32_t *order = (uint32_t *)hd__calloc(m, from->count, 2 * sizeof *order);
+    uint32_t *order = hd__rows_sort(m, from);
     if (!node || !bytes || !blocks || !variance || !order) {
         if (order) hd__cfree(m, order, from->count, 2 * sizeof *order);
         return hd__no_memory(m, err);
     }
-    for (uint32_t i = 0; i < from->count; i++) order[i] = i;
-    hd__sort(order, order + from->count, from->count, hd__by_nodes, from);
     for (uint32_t i = 0; i < from->count; i++) {
         memcpy(node + (size_t)i * from->axis_count, from->node + (size_t)order[i] * from->axis_count,
                from->axis_count * sizeof *node);
@@ -5392,6 +5413,9 @@ typedef struct hd__merge {
     uint32_t inverted;
     uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
     uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
+    /* Heaps of one program have most of their nodes and cells in one order: what follows the one found
+       last is tried first, which needs no hashing and stays where the processor has just been. */
+    uint32_t next_node, next_row;
     uint32_t *row;               /* by row: the profile's. Set: only places are made, and written there */
 } hd__merge;
 
@@ -5419,11 +5443,18 @@ static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t 
     return HD_OK;
 }
 
-static hd_status hd__merge_child(const hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
+static hd_status hd__merge_child(hd__merge *x, uint32_t a, uint32_t parent, hd_str name, uint32_t *node,
                                  hd_error *err) {
     hd_profile *p = x->into;
-    return hd__tree_child(&p->mem, &p->arena, &p->tree[x->to[a]], p->max_records, parent, name, x->copy, node,
-                          err);
+    hd__tree *t = &p->tree[x->to[a]];
+    uint32_t next = x->next_node;
+    if (next < hd__len(t->parent) && t->parent[next] == parent && hd_str_equal(t->names[next], name)) {
+        *node = next;
+    } else {
+        HD__TRY(hd__tree_child(&p->mem, &p->arena, t, p->max_records, parent, name, x->copy, node, err));
+    }
+    x->next_node = *node + 1;
+    return HD_OK;
 }
 
 /* The nodes of an axis that rows stand at or below, made where they are missing. */
@@ -5469,10 +5500,16 @@ static hd_status hd__merge_places(hd__merge *x, hd_error *err) {
         HD__TRY(hd__merge_progress(x, i, rows->count, err));
         for (uint32_t a = 0; a < rows->axis_count; a++)
             if (x->to[a] != HD_NONE) at[x->to[a]] = x->map[a][node[a]];
-        x->row[i] = hd__table_find(&p->cells, at);
-        if (x->row[i] != HD_NONE) continue;
-        x->row[i] = (uint32_t)hd__len(p->cells.bytes);
-        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+        x->row[i] = x->next_row;
+        if (x->next_row >= hd__len(p->cells.bytes) ||
+            memcmp(p->cells.node + (size_t)x->next_row * p->cells.axis_count, at,
+                   p->cells.axis_count * sizeof *at) != 0)
+            x->row[i] = hd__table_find(&p->cells, at);
+        if (x->row[i] == HD_NONE) {
+            x->row[i] = (uint32_t)hd__len(p->cells.bytes);
+            HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+        }
+        x->next_row = x->row[i] + 1;
     }
     return HD_OK;
 }
@@ -8033,6 +8070,23 @@ HD__INLINE uint32_t hd__dom_eval(hd__dom *d, uint32_t v, uint32_t w) {
     return above.best;
 }
 
+/* Dominators from semidominators: up the tree so far to the first number that is no more. Each number has
+   a second ancestor further up (Myers' skew-binary jumps, by depth), so that a long way takes a logarithm of
+   steps. */
+static void hd__dom_nearest(hd__dom *d) {
+    hd__dom_link *link = d->link; /* from here on: up jumps, best is the depth */
+    link[0].up = link[0].best = 0;
+    for (uint32_t w = 1; w <= d->count; w++) {
+        uint32_t up = d->parent[w], semi = d->semi[w], jump, far;
+        while (up > semi) up = link[up].up > semi ? link[up].up : d->parent[up];
+        jump = link[up].up;
+        far = link[jump].up;
+        d->parent[w] = up;
+        link[w].up = link[up].best - link[jump].best == link[jump].best - link[far].best ? far : up;
+        link[w].best = link[up].best + 1;
+    }
+}
+
 static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     for (uint32_t w = d->count; w; w--) {
         uint32_t semi = d->semi[w], low = d->start[w - 1];
@@ -8045,11 +8099,7 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
         }
         d->semi[w] = d->link[w].best = semi;
     }
-    for (uint32_t w = 1; w <= d->count; w++) {
-        uint32_t up = d->parent[w];
-        while (up > d->semi[w]) up = d->parent[up];
-        d->parent[w] = up;
-    }
+    hd__dom_nearest(d);
     return HD_OK;
 }
 
@@ -8944,6 +8994,7 @@ static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
         size_t which = x->source_graph[n];
         hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
         to->first[n] = (uint32_t)hd__len(to->target.low);
+        if (o.reference_count > to->max_records - to->first[n]) return HD_LIMIT;
         if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
         for (uint32_t i = 0; i < o.reference_count; i++) {
             uint32_t target = hd__union_number(x, which, o.references[i]);
@@ -8964,6 +9015,7 @@ static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
             hd_root r = x->graphs[which]->roots[i];
             uint32_t object = r.object;
             uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
+            if (n >= x->to->max_records) return HD_LIMIT;
             if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
             r.object = hd__union_number(x, which, object);
             if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
@@ -9623,7 +9675,8 @@ static uint8_t hd__tag(uint64_t key) {
 static uint32_t hd__match(const uint8_t *tags, uint8_t tag) {
 #if defined(HD__SSE2)
     __m128i group = _mm_loadu_si128((const __m128i *)(const void *)tags);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) & ((1u << HD__GROUP) - 1);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8((char)tag))) &
+           ((1u << HD__GROUP) - 1);
 #else
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, pattern = tag * UINT64_C(0x0101010101010101);
     uint32_t found = 0;
@@ -9739,8 +9792,8 @@ static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
-static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count, uint32_t depth,
-                                 uint64_t bit, bool value) {
+static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
+                                 uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
     hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
     while (t) {
@@ -10802,8 +10855,13 @@ static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order
     return HD_OK;
 }
 
+static uint64_t hd__writer_hash(const hd_chrome_writer *w, uint64_t pid) {
+    return hd__hash_u64(w->names.seed, pid);
+}
+
 static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
-    return hd__hash_u64(0, ((const hd_chrome_writer *)owner)->processes[i].pid);
+    const hd_chrome_writer *w = (const hd_chrome_writer *)owner;
+    return hd__writer_hash(w, w->processes[i].pid);
 }
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
@@ -10835,7 +10893,7 @@ static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) 
 static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&w->index, hd__hash_u64(0, pid), &probe)) != HD_NONE)
+    while ((i = hd__index_next(&w->index, hd__writer_hash(w, pid), &probe)) != HD_NONE)
         if (w->processes[i].pid == pid) return &w->processes[i];
     return NULL;
 }
@@ -10850,7 +10908,7 @@ static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__wr
     memset(&fresh, 0, sizeof fresh);
     fresh.pid = pid;
     if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
-    if (!hd__index_add(&w->mem, &w->index, hd__hash_u64(0, pid), (uint32_t)n, hd__writer_rehash, w))
+    if (!hd__index_add(&w->mem, &w->index, hd__writer_hash(w, pid), (uint32_t)n, hd__writer_rehash, w))
         return hd__no_memory(&w->mem, err);
     *process = &w->processes[n];
     return hd__writer_process_init(w, *process, err);
@@ -11440,7 +11498,7 @@ typedef struct hd__chrome_in {
     hd_dump *dump;
     const hd_options *options;
     hd_error *err;
-    uint64_t max_records, events;
+    uint64_t max_records, events, seed;
     hd__event event;             /* the one being read */
     bool in_event;
     hd__item *items;             /* stb_ds arrays */
@@ -11479,7 +11537,8 @@ static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where, const char *format, ...) {
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
+                                 const char *format, ...) {
     hd_str id = hd__chrome_text(x, where.id);
     hd_error e;
     size_t n;
@@ -11516,7 +11575,8 @@ static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
 }
 
 /* Of what was read before: a heap's or an item's place. */
-static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process, uint32_t dump) {
+static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process,
+                               uint32_t dump) {
     hd__where where;
     where.offset = place->offset;
     where.line = place->line;
@@ -11575,7 +11635,8 @@ static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
     if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
-        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) n = n * 10 + (uint32_t)(s.data[i] - '0');
+        for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
+            n = n * 10 + (uint32_t)(s.data[i] - '0');
     if (i && i == s.len) {
         *id = HD__ID_NUMBER + n;
         return HD_OK;
@@ -12078,7 +12139,8 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
     }
     *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
     if (*found != HD__S_BAD) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "a hexadecimal number of at most 64 bits, or a text, expected");
+    return hd__complain(x, HD_MALFORMED, offset,
+                        "a hexadecimal number of at most 64 bits, or a text, expected");
 }
 
 /* Kept as a text only if it is known to be one, or can be nothing else. */
@@ -12137,14 +12199,17 @@ static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32
             } else if (hd__is(key, "type") && value == HD__T_STRING) {
                 hd_str text;
                 if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
-                type = hd__is(text, "string") ? HD__S_TEXT : hd__is(text, "scalar") ? HD__S_NUMBER : HD__S_ANY;
+                type = hd__is(text, "string")   ? HD__S_TEXT
+                       : hd__is(text, "scalar") ? HD__S_NUMBER
+                                                : HD__S_ANY;
             } else {
                 HD__TRY(hd__chrome_skip(x, value));
             }
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
-        else if (good) HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
+        else if (good)
+            HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -12224,12 +12289,15 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static uint64_t hd__process_hash(const hd__chrome_in *x, uint64_t pid) { return hd__hash_u64(x->seed, pid); }
+
 static uint64_t hd__process_rehash(const void *owner, uint32_t i) {
-    return hd__hash_u64(0, ((const hd__chrome_in *)owner)->processes[i].pid);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    return hd__process_hash(x, x->processes[i].pid);
 }
 
 static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint32_t *number) {
-    uint64_t hash = hd__hash_u64(0, pid);
+    uint64_t hash = hd__process_hash(x, pid);
     size_t probe = 0;
     hd__chrome_process_info process;
     while ((*number = hd__index_next(&x->process_index, hash, &probe)) != HD_NONE)
@@ -12243,15 +12311,19 @@ static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint3
     return HD_OK;
 }
 
+static uint64_t hd__dump_hash(const hd__chrome_in *x, uint32_t process, uint32_t id) {
+    return hd__hash_u64(x->seed, (uint64_t)process << 32 | id);
+}
+
 static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
-    const hd__chrome_dump_info *d = &((const hd__chrome_in *)owner)->dumps[i];
-    return hd__hash_u64(d->process, d->id);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
 /* The dump of that id in a process; its time is that of its first event. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
-    uint64_t hash = hd__hash_u64(process, event->id);
+    uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
@@ -12414,17 +12486,18 @@ static hd_status hd__chrome_root(hd__chrome_in *x) {
 
 /* Building: dictionaries to trees, entries to rows. ------------------------------------------- */
 
-static uint64_t hd__item_hash(uint32_t process, uint32_t dictionary, uint32_t id) {
-    return hd__hash_u64(hd__hash_u64(process, dictionary), id);
+static uint64_t hd__item_hash(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+    return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
 }
 
 static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
-    const hd__item *item = &((const hd__chrome_in *)owner)->items[i];
-    return hd__item_hash(item->process, item->dictionary, item->id);
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__item *item = &x->items[i];
+    return hd__item_hash(x, item->process, item->dictionary, item->id);
 }
 
 static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
-    uint64_t hash = hd__item_hash(process, dictionary, id);
+    uint64_t hash = hd__item_hash(x, process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
@@ -12458,8 +12531,8 @@ static hd_status hd__chrome_index(hd__chrome_in *x) {
         hd__digits_text a, b, c;
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
-                               hd__item_hash(item->process, item->dictionary, item->id), i, hd__item_rehash,
-                               x))
+                               hd__item_hash(x, item->process, item->dictionary, item->id), i,
+                               hd__item_rehash, x))
                 return hd__in_no_memory(x);
             continue;
         }
@@ -12709,7 +12782,8 @@ static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint3
     return node;
 }
 
-static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes, uint64_t blocks) {
+static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes,
+                             uint64_t blocks) {
     uint32_t nodes[2];
     nodes[0] = node;
     nodes[1] = type;
@@ -12744,8 +12818,8 @@ static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
 }
 
 /* Rows for the n cells of one type, in the order of their nodes. */
-static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, const uint32_t *order,
-                              size_t n, bool *whole) {
+static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump,
+                              const uint32_t *order, size_t n, bool *whole) {
     uint32_t type = x->cells[order[0]].type;
     hd__set_len(x->levels, 0);
     HD__TRY(hd__old_enter(x, 0));
@@ -12974,7 +13048,8 @@ static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, siz
         const hd__chrome_scalar *from = &x->scalars[order[i]];
         hd_scalar scalar;
         if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
-            if (from->value == last->value && from->text == last->text && from->units == last->units) continue;
+            if (from->value == last->value && from->text == last->text && from->units == last->units)
+                continue;
             HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
                                     hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
             continue;
@@ -13064,7 +13139,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     x.err = err;
     x.max_records = hd__records(options ? &options->limits : NULL);
     x.seen.axis_count = x.rows.axis_count = 2;
-    x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
+    x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
     x.pull.r.packed = packed;
@@ -13210,6 +13285,28 @@ static void hd__add_map(hd__add *a, hd__token token) {
     }
 }
 
+/* Heaps of either format: ids that they use are taken too, wherever they are defined, if at all. */
+static void hd__add_uses(hd__add *a, hd__token token) {
+    hd__pull *p = &a->pull;
+    uint32_t depth = p->depth;
+    bool is_id = false;
+    uint64_t id;
+    hd_str s;
+    if (token != HD__T_OBJECT) {
+        hd__pull_skip(p, token);
+        return;
+    }
+    while ((token = hd__pull_next(p)) != HD__T_ERROR && (token != HD__T_CLOSE || p->depth >= depth)) {
+        if (token == HD__T_KEY) {
+            if (!hd__pull_key(p, &s)) return;
+            is_id = hd__is(s, "bt") || hd__is(s, "type") || hd__is(s, "nodes") || hd__is(s, "types");
+        } else if (token == HD__T_STRING || token == HD__T_NUMBER) {
+            if (!is_id) hd__pull_skip(p, token);
+            else if (hd__add_number(a, token, &id)) hd__add_taken(a, id);
+        }
+    }
+}
+
 /* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
 static void hd__add_args(hd__add *a) {
     static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
@@ -13227,6 +13324,8 @@ static void hd__add_args(hd__add *a) {
             level++;
         } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
             hd__add_dictionary(a, token);
+        } else if (level && hd__is(key, level == 1 ? "heaps" : "allocators")) {
+            hd__add_uses(a, token);
         } else {
             hd__pull_skip(&a->pull, token);
         }
@@ -14360,6 +14459,7 @@ typedef struct hd__netcf_in {
     hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
+    uint64_t graphs;             /* bytes that the closed domains' graphs take */
     struct { uint64_t id; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
@@ -14406,6 +14506,12 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
     return HD_OK;
 }
 
+/* What the document and its graphs leave of the memory allowed; at least a byte, 0 being no bound. */
+static uint64_t hd__netcf_rest(const hd__netcf_in *x) {
+    uint64_t rest = hd__mem_rest(&x->doc->mem).limit;
+    return rest > x->graphs ? rest - x->graphs : 1;
+}
+
 static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_netcf *doc = x->doc;
     hd__netcf_section s;
@@ -14414,7 +14520,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
     desc.limits = x->options.limits;
-    desc.limits.max_memory = hd__mem_rest(&doc->mem).limit;
+    desc.limits.max_memory = hd__netcf_rest(x);
     memset(&s, 0, sizeof s);
     s.line = record->line;
     s.domain.version = record->version;
@@ -14559,6 +14665,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
     s->closed = true;
     hd__trim(&x->doc->mem, s->kinds);
     status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
+    x->graphs += s->graph->mem.used;
     if (status && duplicate != HD_NONE) {
         uint64_t line = hd__netcf_line_of(s, duplicate), column = 3;
         uint64_t record = line - s->line;
@@ -14611,7 +14718,9 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
 }
 
 /* One graph of all domains. */
-static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
+static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
+    hd_netcf *doc = x->doc;
+    hd_options options = x->options;
     size_t n = hd__len(doc->sections);
     const hd_graph **graphs;
     hd_status status;
@@ -14619,7 +14728,8 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
     graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
     if (!graphs) return hd__no_memory(&doc->mem, err);
     for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
-    status = hd_graph_merge(graphs, n, options, &doc->merged, err);
+    options.limits.max_memory = hd__netcf_rest(x);
+    status = hd_graph_merge(graphs, n, &options, &doc->merged, err);
     hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
     return status;
 }
@@ -14652,8 +14762,8 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     hd_netcf_close(x->r);
     hd__index_free(&doc->mem, &x->types);
     hd__index_free(&doc->mem, &x->seen);
+    if (!status) status = hd__netcf_merge(x, err);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
-    if (!status) status = hd__netcf_merge(doc, options, err);
     if (status) hd_netcf_free(doc);
     else *out = doc;
     return status;
@@ -14840,7 +14950,8 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     bool ok = order != NULL;
     for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
     ok = ok && hd__ids_sort(&m, &ids, n, order);
-    for (uint32_t i = 1; i < n && ok; i++) ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+    for (uint32_t i = 1; i < n && ok; i++)
+        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
     hd__ids_free(&m, &ids);
     if (order) hd__cfree(&m, order, n, sizeof *order);
     return !ok;
@@ -16860,7 +16971,8 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
     if (!options || !options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
-    if (!hd__packed_open(&packed, in, options->inflate)) return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (!hd__packed_open(&packed, in, options->inflate))
+        return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
     else status = hd__fail_input(&packed, err, unpacked.size, 0);

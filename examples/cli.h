@@ -4,6 +4,12 @@
 
 enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
 
+static void *needed(void *memory) {
+    if (memory) return memory;
+    fprintf(stderr, "heapdump: out of memory\n");
+    exit(BAD_INPUT);
+}
+
 /* A regular expression over the names of an axis. */
 typedef struct pattern {
     const char *text;            /* NULL: none was given */
@@ -14,9 +20,10 @@ typedef struct pattern {
 /* The options of all commands. */
 typedef struct arguments {
     hd_cutoff cutoff;
-    bool has_cutoff, json, strict, exact;
+    bool has_cutoff, json, strict, exact, decimal;
     const char *output;
     const char *dump, *allocator; /* which heaps */
+    double default_share;        /* of objects, where no cut-off is given */
     uint64_t pid;
     bool has_pid;
     const char *by;              /* the axis to look along */
@@ -24,6 +31,8 @@ typedef struct arguments {
     bool invert, every_route, by_self, all;
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
+    const char *id, *class_name; /* an object, a class */
+    uint32_t paths;
     const char *at;              /* record */
     bool stats;
     uint32_t depth;
@@ -47,7 +56,7 @@ static void complain(const char *file, const hd_error *err, const char *kind) {
     fprintf(stderr, "heapdump: %s: ", file);
     if (err->offset != HD_UNKNOWN) fprintf(stderr, "offset %llu: ", (unsigned long long)err->offset);
     fprintf(stderr, "%s%s", kind, err->message);
-    if (err->line > 1) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
+    if (err->line > 1 && !err->column) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
     fputc('\n', stderr);
 }
 
@@ -102,7 +111,8 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
 static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
-        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress, .user = &r
+        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
+        .user = &r, .netcf_decimal = a->decimal
     };
     hd_error err;
     hd_status status;
@@ -111,7 +121,8 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
                                : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
     if (r.shown) fputs("\r\033[K", stderr);
     if (r.warnings > 20) fprintf(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
-    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump)) {
+    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
+        !hd_dump_graph(*dump)) {
         fprintf(stderr, "heapdump: %s: nothing could be read\n", r.file);
         hd_dump_free(*dump);
         return BAD_INPUT;

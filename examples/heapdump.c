@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -40,6 +41,12 @@ static const char help[] =
     "  info      list what a file holds: processes, dumps, allocators\n"
     "  convert   write another format, condensed, or add to a trace\n"
     "\n"
+    "of files that say what is alive and who holds it, instead of who allocated it:\n"
+    "\n"
+    "  classes   objects, bytes and what they hold, class by class\n"
+    "  retained  the objects that hold the most\n"
+    "  path      why an object is alive: who holds it, from a root\n"
+    "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
     "examples:\n"
@@ -51,6 +58,7 @@ static const char help[] =
     "  heapdump diff server.json                      # its last dump against its first\n"
     "  heapdump convert --to chrome --top 20 -o small.json big.json\n"
     "  heapdump merge -o fleet.json host*.json\n"
+    "  heapdump retained --top 10 game.log            # then: heapdump path --id ID game.log\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
 
@@ -64,6 +72,7 @@ static const char cutoff_help[] =
 
 static const char select_help[] =
     "  --pid N, --dump ID, --allocator NAME   only these heaps\n"
+    "  --decimal              sizes of a .NET dump are decimal numbers [hexadecimal]\n"
     "  --strict               stop at the first malformed piece instead of leaving it out\n"
     "  -o, --output FILE      write here instead of standard output\n";
 
@@ -130,7 +139,11 @@ enum {
     OPT_EVERY_ROUTE,
     OPT_ADD_TO,
     OPT_BEFORE,
-    OPT_AFTER
+    OPT_AFTER,
+    OPT_DECIMAL,
+    OPT_ID,
+    OPT_CLASS,
+    OPT_PATHS
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -160,6 +173,10 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "add-to", required_argument, NULL, OPT_ADD_TO },
                                               { "before", required_argument, NULL, OPT_BEFORE },
                                               { "after", required_argument, NULL, OPT_AFTER },
+                                              { "decimal", no_argument, NULL, OPT_DECIMAL },
+                                              { "id", required_argument, NULL, OPT_ID },
+                                              { "class", required_argument, NULL, OPT_CLASS },
+                                              { "paths", required_argument, NULL, OPT_PATHS },
                                               { "every-route", no_argument, NULL, OPT_EVERY_ROUTE },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
@@ -174,6 +191,11 @@ typedef struct command {
     const char *cutoff;          /* takes cut-offs; what holds when none is given */
     bool select, work;           /* takes --pid and the like; --keep and the like */
 } command;
+
+#define GRAPH_HELP \
+    "  --decimal              sizes of a .NET dump are decimal numbers [hexadecimal]\n" \
+    "  --strict               stop at the first malformed piece instead of leaving it out\n" \
+    "  -o, --output FILE      write here instead of standard output\n"
 
 static const command commands[] = {
     { "record", record, "o at depth sample stats", "record [OPTIONS] -- PROGRAM ARGS...",
@@ -190,7 +212,8 @@ static const command commands[] = {
       "  --stats                tell what the recording itself cost\n", "--min-share 0.0001", false, false },
     { "tree", tree, "o json by every-route exact", "tree [OPTIONS] FILE...",
       "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
-      "is not listed, <self> what a frame holds beside its callees, ': name' a type.\n\n"
+      "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
+      "retains what, class by class, and how many objects that is.\n\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
       "  --every-route          break every entry down both ways\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
@@ -207,7 +230,8 @@ static const command commands[] = {
       "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
       "allocator in common. '?' marks sizes that are bounds, since a dump does not list the entry, '~' a\n"
-      "change that sampling may have made up.\n\n"
+      "change that sampling may have made up. Objects are compared class by class, since their ids mean\n"
+      "nothing from one dump to the next; --top alone leaves some out.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
       "  --every-route          break every entry down both ways\n"
@@ -220,13 +244,34 @@ static const command commands[] = {
       "  --to FORMAT            chrome, or heaps_v2 with all of it [chrome]\n"
       "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
-      "Lists processes, dumps and allocators, and what the dumps say of them.\n\n"
+      "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
+      "roots, and what of these no record describes.\n\n"
       "  --all                  every attribute of every allocator\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
+    { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
+      "Lists classes: what their objects retain, that is what would go with them, what is live, and all.\n\n"
+      "  --top K                so many classes [all]\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+    { "retained", retained, "o json exact top class strict decimal", "retained [OPTIONS] FILE...",
+      "Lists the objects that retain the most: that would take the most memory with them if they went.\n\n"
+      "  --top K                so many objects [20]\n"
+      "  --class NAME           instead, what all objects of a class retain together\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+    { "path", path, "o json exact id class paths strict decimal",
+      "path (--id ID | --class NAME) [OPTIONS] FILE",
+      "Tells why an object is alive: a shortest way to it from a root that is not weak.\n\n"
+      "  --id ID                the object, as retained lists it\n"
+      "  --class NAME           the object of that class that retains the most\n"
+      "  --paths N              more ways, each without what those before went through [1]\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
     { "convert", convert, "o to add-to", "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
-      "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n\n"
-      "  --to FORMAT            chrome, heaps_v2\n"
+      "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
+      "Of objects: netcf, as they are, or chrome, what retains what.\n\n"
+      "  --to FORMAT            chrome, heaps_v2, netcf\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
       "all is listed", true, true },
 };
@@ -242,7 +287,7 @@ static int command_help(const command *c) {
 static bool takes(const command *c, const char *option) {
     static const char *const cutoffs = " min-bytes min-share min-parent-share top entries output-bytes ";
     static const char *const works = " keep drop root invert ";
-    static const char *const selects = " pid dump allocator strict ";
+    static const char *const selects = " pid dump allocator strict decimal ";
     char spaced[64], listed[128];
     snprintf(spaced, sizeof spaced, " %s ", option);
     snprintf(listed, sizeof listed, " %s ", c->options);
@@ -284,6 +329,13 @@ static bool take_option(arguments *a, int option) {
     case OPT_ADD_TO: a->add_to = optarg; return true;
     case OPT_BEFORE: a->before = optarg; return true;
     case OPT_AFTER: a->after = optarg; return true;
+    case OPT_DECIMAL: a->decimal = true; return true;
+    case OPT_ID: a->id = optarg; return true;
+    case OPT_CLASS: a->class_name = optarg; return true;
+    case OPT_PATHS:
+        if (!parse_bytes(optarg, &n) || !n || n > UINT32_MAX) return false;
+        a->paths = (uint32_t)n;
+        return true;
     case OPT_PID: return a->has_pid = parse_bytes(optarg, &a->pid);
     case OPT_DEPTH:
         if (!parse_bytes(optarg, &n) || !n || n > HD_MAX_FRAMES) return false;
@@ -333,6 +385,7 @@ int main(int argc, char **argv) {
             return usage("%s does not take --%s", c->name, option_name(option));
         if (!take_option(&a, option)) return usage("--%s does not take '%s'", option_name(option), optarg);
     }
+    if (c->run == tree) a.default_share = 0.01;
     a.files = argv + 1 + optind;
     a.file_count = argc - 1 - optind;
     if (c->run != record && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);

@@ -36,7 +36,8 @@ static int zlib_fill(zlib_input *z) {
     memmove(z->buffer, z->stream.next_in ? z->stream.next_in : z->buffer, z->stream.avail_in);
     z->stream.next_in = z->buffer;
     while (z->stream.avail_in < 2) {
-        int64_t n = z->packed(z->packed_user, z->buffer + z->stream.avail_in, sizeof z->buffer - z->stream.avail_in);
+        unsigned char *end = z->buffer + z->stream.avail_in;
+        int64_t n = z->packed(z->packed_user, end, sizeof z->buffer - z->stream.avail_in);
         if (n < 0) return 0;
         if (!n) break;
         z->stream.avail_in += (unsigned)n;

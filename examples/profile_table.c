@@ -30,7 +30,8 @@ int main(void) {
         for (int t = 0; t < 4 && !status; t++) {
             uint32_t at[2] = { 0, 0 };
             for (int k = 0; k < 2 && table[i].frame[k] && !status; k++)
-                status = hd_profile_node(profile, HD_AXIS_BACKTRACE, at[0], hd_cstr(table[i].frame[k]), &at[0]);
+                status = hd_profile_node(profile, HD_AXIS_BACKTRACE, at[0], hd_cstr(table[i].frame[k]),
+                                         &at[0]);
             if (!status) status = hd_profile_node(profile, HD_AXIS_TYPE, 0, hd_cstr(types[t]), &at[1]);
             if (!status) status = hd_profile_add(profile, at, table[i].bytes[t], 1);
         }

@@ -2,6 +2,7 @@
 #ifndef HEAPDUMP_PROFILES_H
 #define HEAPDUMP_PROFILES_H
 
+#include "graphs.h"
 #include "symbols.h"
 
 /* Choosing heaps, and working on them. ---------------------------------------------------------- */
@@ -14,12 +15,6 @@ typedef struct chosen {
     bool *made;                  /* by an operation: released with the rest */
     size_t count;
 } chosen;
-
-static void *needed(void *memory) {
-    if (memory) return memory;
-    fprintf(stderr, "heapdump: out of memory\n");
-    exit(BAD_INPUT);
-}
 
 static bool selected(const arguments *a, const hd_heap *heap) {
     if (a->has_pid && heap->pid != a->pid) return false;
@@ -77,17 +72,24 @@ static void chosen_free(chosen *c) {
     hd_dump_free(c->dump);
 }
 
-/* Nothing chosen is an error, told here. Freed with chosen_free on success alone. */
-static int choose(const arguments *a, const char *file, chosen *c) {
+/* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
+   chosen is an error, told here. */
+static int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
+    const hd_graph *graph = hd_dump_graph(dump);
+    size_t all = hd_dump_heap_count(dump);
     hd_error err;
-    size_t all;
-    int status = read_dump(file, a, &c->dump);
-    if (status) return status;
-    all = hd_dump_heap_count(c->dump);
+    int status = DONE;
     c->file = file;
+    c->dump = dump;
     c->count = 0;
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
+    if (graph) {
+        status = graph_heap(a, file, graph, &c->heaps[0]);
+        c->made[0] = !status;
+        c->count = !status;
+        if (!status && work(a, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+    }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
@@ -105,10 +107,24 @@ static int choose(const arguments *a, const char *file, chosen *c) {
     return status;
 }
 
+/* Freed with chosen_free on success alone. */
+static int choose(const arguments *a, const char *file, chosen *c) {
+    hd_dump *dump;
+    int status = read_dump(file, a, &dump);
+    return status ? status : choose_from(a, file, dump, c);
+}
+
 /* tree, top ------------------------------------------------------------------------------------- */
 
 static void json_error(hd_json *j, const char *key, double variance) {
     if (variance > 0) hd_json_key(j, key), hd_json_u64(j, hd_standard_error(variance));
+}
+
+/* The axis to look along in a heap: of an inverted breakdown no other is left. */
+static uint32_t axis_in(const arguments *a, const hd_heap *heap) {
+    bool alone = heap->breakdown ? heap->breakdown->entries.axis_count == 1
+                                 : hd_profile_axis_count(heap->profile) == 1;
+    return alone ? 0 : axis_of(a);
 }
 
 static hd_tree_options tree_options(const arguments *a) {
@@ -135,6 +151,7 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
 
 static hd_status tree_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_tree_options options = tree_options(a);
+    options.first_axis = axis_in(a, heap);
     return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out);
 }
 
@@ -155,7 +172,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 
 static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_top_options options = {
-        .axis = axis_of(a), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
+        .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
         .units = !a->exact
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
@@ -272,6 +289,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
     hd_status status;
     absent.breakdown = NULL;
     absent.profile = none;
+    if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;
     if (!before) before = &absent;
     if (!after) after = &absent;
     err.message[0] = 0;
@@ -290,13 +308,26 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
     return status ? BAD_INPUT : DONE;
 }
 
+/* Marks the heaps of the dump to compare; an id that none has is an error. */
+static int pick(const chosen *c, const char *id, bool last, bool *picked) {
+    bool any = false;
+    for (size_t i = 0; i < c->count; i++) any |= picked[i] = is_picked(c, i, id, last);
+    if (any) return DONE;
+    fprintf(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
+    return BAD_INPUT;
+}
+
 static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *paired = needed(calloc(y->count, 1)), any = false;
-    int status = DONE;
-    for (size_t i = 0; i < x->count; i++) in_x[i] = is_picked(x, i, a->before, x != y);
-    for (size_t k = 0; k < y->count; k++) in_y[k] = is_picked(y, k, a->after, true);
-    for (size_t i = 0; i <= x->count; i++)      /* then what is new */
+    bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
+    int status;
+    if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
+        fprintf(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
+        bad = true;
+    }
+    status = bad ? BAD_INPUT : DONE;
+    for (size_t i = 0; i <= x->count && !bad; i++) /* then what is new */
         for (size_t k = 0; k <= y->count; k++) {
             if (i < x->count && !in_x[i]) break;
             if (k < y->count && (!in_y[k] || paired[k] ||
@@ -310,43 +341,59 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
                 status = BAD_INPUT;
             if (i < x->count) break;
         }
-    if (!any) {
-        fprintf(stderr, "heapdump: no heap is of dump %s\n", a->before ? a->before : a->after);
-        status = BAD_INPUT;
-    }
     free(in_x), free(in_y), free(paired);
     return status;
 }
 
-static int diff(const arguments *a) {
-    chosen x, y, *after = &x;
+/* `after` may be NULL, or the same as `before`. Both dumps are freed. */
+static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
+    chosen x, y, *other = after ? &y : &x;
     output o;
     hd_json *j;
-    int status;
-    if (a->file_count > 2) return usage("diff takes one file or two");
-    status = choose(a, a->files[0], &x);
-    if (status) return status;
-    if (a->file_count == 2) {
-        after = &y;
-        status = choose(a, a->files[1], &y);
+    int status = choose_from(a, a->files[0], before, &x);
+    if (status) {
+        hd_dump_free(after);
+        return status;
     }
+    if (after) status = choose_from(a, a->files[1], after, &y);
     if (!status) {
         status = output_open(&o, a->output);
         if (!status) {
             j = json_open(a, "diffs", o.out);
-            status = diff_chosen(a, &x, after, j, o.out);
+            status = diff_chosen(a, &x, other, j, o.out);
             if (json_close(a, j)) status = BAD_INPUT;
             status = output_close(&o, a->output, status);
         }
-        if (after == &y) chosen_free(&y);
+        if (after) chosen_free(&y);
     }
     chosen_free(&x);
     return status;
 }
 
-/* convert, merge ------------------------------------------------------------------------------- */
+static int diff(const arguments *a) {
+    hd_dump *before, *after = NULL;
+    int status;
+    if (a->file_count > 2) return usage("diff takes one file or two");
+    status = read_dump(a->files[0], a, &before);
+    if (status) return status;
+    if (a->file_count == 2 && read_dump(a->files[1], a, &after)) {
+        hd_dump_free(before);
+        return BAD_INPUT;
+    }
+    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
+    if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
+        status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
+                                : diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
+    } else {
+        fprintf(stderr, "heapdump: objects are compared with those of another file\n");
+        status = BAD_INPUT;
+    }
+    hd_dump_free(before);
+    hd_dump_free(after);
+    return status;
+}
 
-static int bad_format(const char *to) { return usage("--to takes chrome or heaps_v2, not '%s'", to); }
+/* convert, merge ------------------------------------------------------------------------------- */
 
 /* Heaps to write: named, and condensed for every format but heaps_v2. Freed with condensed_free. */
 static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
@@ -361,8 +408,8 @@ static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *
         hd_error err;
         *heap = from[*count];
         if (whole && !heap->profile) {
-            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be made; "
-                    "--to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
+            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
+                    "made; --to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
             return BAD_INPUT;
         }
         if (heap->profile) {
@@ -428,17 +475,30 @@ static int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
     return status;
 }
 
+/* Formats of objects. */
+static int convert_graph(const arguments *a) {
+    objects o;
+    int status;
+    if (a->has_cutoff) return usage("what is listed cannot be cut off in %s", a->to);
+    status = objects_open(a, a->files[0], false, &o);
+    if (status) return status;
+    status = write_netcf(a, o.dump);
+    objects_close(&o);
+    return status;
+}
+
 static int check_to(const arguments *a) {
     if (!a->to || !strcmp(a->to, "chrome")) return DONE;
-    if (strcmp(a->to, "heaps_v2")) return bad_format(a->to);
+    if (strcmp(a->to, "heaps_v2")) return usage("no format '%s' is written here", a->to);
     return a->has_cutoff ? usage("heaps_v2 holds self sizes, which cannot be cut off") : DONE;
 }
 
 static int convert(const arguments *a) {
     chosen c;
     int status;
-    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2)");
+    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf)");
     if (a->file_count != 1) return usage("convert takes one file");
+    if (a->to && !strcmp(a->to, "netcf")) return convert_graph(a);
     status = check_to(a);
     if (!status) status = choose(a, a->files[0], &c);
     if (status) return status;
@@ -447,34 +507,71 @@ static int convert(const arguments *a) {
     return status;
 }
 
-/* The heaps of one allocator, added up so far. */
+/* The heaps of one allocator, added up so far: all profiles in one, breakdowns by twos, these by twos and
+   so on, as the next sum takes as long as what it adds up. Labels are kept apart: those of the heaps go with
+   their files. */
+enum { PARTS = 33 };
+
 typedef struct merged {
-    hd_heap heap;
+    hd_heap part[PARTS];         /* the profiles, then 2^i breakdowns; neither set: none */
     char *allocator, *process;   /* process: NULL when they are several */
+    uint64_t sample_bytes;
     size_t count;
 } merged;
 
+static hd_status merge_profile(merged *m, const hd_heap *heap, hd_error *err) {
+    if (!m->part->profile) return hd_merge(heap, 1, NULL, m->part, err);
+    return hd_profile_merge((hd_profile *)(uintptr_t)m->part->profile, heap->profile, err);
+}
+
+static hd_status merge_breakdown(merged *m, const hd_heap *heap, hd_error *err) {
+    hd_heap both[2], sum, *part = m->part + 1;
+    hd_status status = hd_merge(heap, 1, NULL, &sum, err);
+    for (; !status && part->breakdown; part++) {
+        both[0] = *part;
+        both[1] = sum;
+        status = hd_merge(both, 2, NULL, &sum, err);
+        hd_heap_release(&both[1]);
+        if (!status) hd_heap_release(part), memset(part, 0, sizeof *part);
+    }
+    if (!status) *part = sum;
+    return status;
+}
+
 static hd_status merge_heap(merged *m, const hd_heap *heap, hd_error *err) {
-    hd_heap both[2], sum;
-    hd_status status;
+    hd_heap plain = { .profile = heap->profile, .breakdown = heap->breakdown };
     if (m->count++ == 0) {
         m->allocator = heap->allocator ? needed(strdup(heap->allocator)) : NULL;
         m->process = heap->process ? needed(strdup(heap->process)) : NULL;
-        status = hd_merge(heap, 1, NULL, &m->heap, err);
-    } else if (heap->profile && m->heap.profile) {
-        status = hd_profile_merge((hd_profile *)(uintptr_t)m->heap.profile, heap->profile, err);
-    } else {
-        both[0] = m->heap;
-        both[1] = *heap;
-        status = hd_merge(both, 2, NULL, &sum, err);
-        if (!status) {
-            hd_heap_release(&m->heap);
-            m->heap = sum;
-        }
     }
     if (m->process && !same_text(m->process, heap->process)) free(m->process), m->process = NULL;
-    if (heap->sample_bytes > m->heap.sample_bytes) m->heap.sample_bytes = heap->sample_bytes;
-    return status;
+    if (heap->sample_bytes > m->sample_bytes) m->sample_bytes = heap->sample_bytes;
+    return heap->profile ? merge_profile(m, &plain, err) : merge_breakdown(m, &plain, err);
+}
+
+/* The whole, in the first part. */
+static hd_status merge_end(merged *m, hd_error *err) {
+    hd_heap sum, parts[PARTS];
+    hd_status status;
+    size_t n = 0;
+    for (int i = 0; i < PARTS; i++)
+        if (m->part[i].profile || m->part[i].breakdown) parts[n++] = m->part[i];
+    if (n == 1 && m->part->profile) return hd_profile_sort((hd_profile *)(uintptr_t)m->part->profile, err);
+    status = hd_merge(parts, n, NULL, &sum, err);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) hd_heap_release(&parts[i]);
+    memset(m->part, 0, sizeof m->part);
+    *m->part = sum;
+    return HD_OK;
+}
+
+static void merged_free(merged *groups, size_t n) {
+    for (size_t g = 0; g < n; g++) {
+        for (int i = 0; i < PARTS; i++) hd_heap_release(&groups[g].part[i]);
+        free(groups[g].allocator);
+        free(groups[g].process);
+    }
+    free(groups);
 }
 
 static int merge_chosen(const arguments *a, const chosen *c, merged **groups, size_t *n) {
@@ -511,26 +608,20 @@ static int merge(const arguments *a) {
     heaps = needed(calloc(n + 1, sizeof *heaps));
     for (size_t g = 0; g < n && !status; g++) {
         hd_heap *heap = &heaps[g];
-        *heap = groups[g].heap;
-        heap->pid = 0;
-        heap->time_us = 0;
-        heap->dump = NULL;
-        heap->allocator = groups[g].allocator;
-        heap->process = groups[g].process;
-        if (heap->profile && hd_profile_sort((hd_profile *)(uintptr_t)heap->profile, &err)) {
+        if (merge_end(&groups[g], &err)) {
             fprintf(stderr, "heapdump: %s\n", err.message);
             status = BAD_INPUT;
+            break;
         }
+        *heap = *groups[g].part;
+        heap->sample_bytes = groups[g].sample_bytes;
+        heap->allocator = groups[g].allocator;
+        heap->process = groups[g].process;
         fprintf(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
                 groups[g].count, groups[g].count == 1 ? "" : "s");
     }
     if (!status) status = write_condensed(a, heaps, n);
-    for (size_t g = 0; g < n; g++) {
-        hd_heap_release(&groups[g].heap);
-        free(groups[g].allocator);
-        free(groups[g].process);
-    }
-    free(groups);
+    merged_free(groups, n);
     free(heaps);
     return status;
 }
@@ -608,7 +699,14 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
 static void info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
-    fprintf(out, "%s: %s, %zu heap%s\n", file, hd_format_name(hd_dump_format(dump)), n, n == 1 ? "" : "s");
+    fprintf(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
+    if (hd_dump_graph(dump)) {
+        fputc('\n', out);
+        if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
+        else graph_info_text(out, hd_dump_graph(dump));
+        return;
+    }
+    fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         if (!selected(a, hd_dump_heap(dump, i))) continue;
         if (!any)
@@ -626,6 +724,8 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
     json_text(j, "file", file);
     json_text(j, "format", hd_format_name(hd_dump_format(dump)));
     hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
+    if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
+    if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);

@@ -113,7 +113,8 @@ static bool program_check(const char *name) {
         else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
             why = sizeof(void *) == 8 ? "is a 32-bit program" : "is a 64-bit program";
         else if (elf_defines(elf, "malloc"))
-            fprintf(stderr, "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",
+            fprintf(stderr,
+                    "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",
                     path);
     }
     if (why)

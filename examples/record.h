@@ -380,7 +380,8 @@ static int record(const arguments *a) {
         return BAD_INPUT;
     }
     if (!link_recorder(library, spool, link)) {
-        fputs("heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n", stderr);
+        fputs("heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n",
+              stderr);
         rmdir(spool);
         return BAD_INPUT;
     }

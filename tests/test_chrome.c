@@ -459,6 +459,36 @@ static void names_may_be_escaped_and_empty(void **state) {
     free(text);
 }
 
+static hd_status keep_other(void *user, const hd_tree_row *row) {
+    char *to = (char *)user;
+    if (row->entry == HD_NONE) snprintf(to + strlen(to), 64 - strlen(to), "%" PRIu64 " ", row->bytes);
+    return HD_OK;
+}
+
+/* The document's pseudo-example, "Dump format", written out: what it says is inferred. */
+static void pseudo_example_of_the_document_gives_its_other_sizes(void **state) {
+    (void)state;
+    char *text = trace_of("[{'pid':1,'ph':'M','args':{'stackFrames':{'1':{'name':'BrMain'},'2':{'name':'RdMain'},"
+                          "'3':{'name':'Init','parent':'1'},'4':{'name':'MsgLp','parent':'1'}},"
+                          "'typeNames':{'1':'T','2':'V','3':'W'}}}," HEAPS("{'malloc':{'entries':["
+                          "{'size':'602','bt':''},{'size':'36c','bt':'1'},{'size':'274','bt':'2'},"
+                          "{'size':'2ba','bt':'','type':'1'},{'size':'154','bt':'','type':'2'},{'size':'1cd','bt':'','type':'3'},"
+                          "{'size':'f2','bt':'3'},{'size':'259','bt':'4'},"
+                          "{'size':'97','bt':'3','type':'1'},{'size':'53','bt':'3','type':'3'}]}}") "]", NULL);
+    /* in the order of the tree; by type first, T and W also have more than Init of them: 698 - 151, 461 - 83 */
+    static const char *const others[] = { "8 33 34 ", "547 378 39 " };
+    hd_dump *d;
+    assert_int_equal(hd_read_memory(text, strlen(text), NULL, &d, NULL), HD_OK);
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        hd_tree_options options = { .first_axis = axis };
+        char found[64] = "";
+        assert_int_equal(hd_tree(hd_dump_heap(d, 0), &options, keep_other, found, NULL), HD_OK);
+        assert_string_equal(found, others[axis]);
+    }
+    hd_dump_free(d);
+    free(text);
+}
+
 /* heaps_v2. ----------------------------------------------------------------------------------- */
 
 #define V2(body) "{'pid':1,'ts':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{" body "}}}}"
@@ -593,6 +623,7 @@ int main(void) {
         cmocka_unit_test(sizes_take_all_64_bits),
         cmocka_unit_test(time_stamps_may_have_fractions_and_exponents),
         cmocka_unit_test(names_may_be_escaped_and_empty),
+        cmocka_unit_test(pseudo_example_of_the_document_gives_its_other_sizes),
         cmocka_unit_test(v2_columns_of_counts_and_types_may_be_absent),
         cmocka_unit_test(v2_cells_at_the_same_place_add_up),
         cmocka_unit_test(v2_and_new_heaps_may_stand_in_one_dump),

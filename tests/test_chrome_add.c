@@ -96,6 +96,14 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
           "'types':[{'name_sid':7,'id':5}]},'allocators':{'m':{'nodes':[4],'sizes':[3],'types':[5]}}}}}}]", "91" },
         { "[{'ph':'M','args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
         { "[{'ph':'M','args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
+        /* used, and defined for the whole trace, before or behind its events, or nowhere */
+        { "{'stackFrames':{'11':{'name':'f'},'9':{}},'traceEvents':[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps':{'m':"
+          "{'entries':[{'size':'1','bt':''},{'size':'1','bt':'11'}]}}}}}]}", "12" },
+        { "{'traceEvents':[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'allocators':{'77':{'bt':'78'}},'heaps':{'m':"
+          "{'entries':[{'size':'90','type':31,'bt':'9'}],'x':[[{'bt':{}}]]}},'other':{'bt':'50'}}}}],'stackFrames':{'9':{'name':'f'}}}",
+          "32" },
+        { "[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps_v2':{'allocators':{'m':{'sizes':[88],'nodes':[4,5],'types':[0,2]}}},"
+          "'heaps':7}}}", "6" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = trace_of(cases[i].trace, NULL), part[128];

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <time.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
@@ -530,6 +531,35 @@ static void a_chain_a_million_deep(void **state) {
     }
 }
 
+/* A chain whose ends both hold the same leaves: from each leaf it is a long way up to what dominates it. Time
+   that grows with the square would be minutes. */
+static void long_ways_up_take_no_square_of_time(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    hd_graph_desc desc = { .dense = true };
+    hd_graph *g = hd_graph_create(&desc, NULL);
+    hd_dominators *d;
+    clock_t began;
+    add_class(g, "A");
+    for (uint64_t i = 0; i < 2 * N; i++) {
+        uint64_t next = i + 1;
+        assert_int_equal(hd_graph_add_object(g, i, 1, 1), HD_OK);
+        if (i + 1 < N) assert_int_equal(hd_graph_add_references(g, &next, 1), HD_OK);
+        for (uint64_t leaf = N; leaf < 2 * N && (i == N / 3 || i == N - 1); leaf++)
+            assert_int_equal(hd_graph_add_references(g, &leaf, 1), HD_OK);
+    }
+    assert_int_equal(hd_graph_add_root(g, 0, &strong), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    began = clock();
+    d = dominators(g);
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
+    for (uint32_t i = 1; i < 2 * N; i++) assert_int_equal(d->parent[i], i < N ? i - 1 : N / 3);
+    assert_int_equal(d->retained[N / 3], 2 * N - N / 3);
+    assert_int_equal(d->retained[N / 3 + 1], N - N / 3 - 1);
+    hd_dominators_free(d);
+    hd_graph_free(g);
+}
+
 static void an_object_with_a_million_references(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(NULL, NULL);
@@ -623,6 +653,29 @@ static void merging_takes_equal_objects_once(void **state) {
     assert_int_equal(hd_graph_object_count(m), 0);
     hd_graph_free(m);
     for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
+}
+
+/* Each graph is within the bounds, both together are not. */
+static void merging_keeps_to_the_limits(void **state) {
+    (void)state;
+    hd_options o = { .limits.max_records = 4 };
+    for (int roots = 0; roots < 2; roots++) {
+        hd_graph *g[2], *m = NULL;
+        hd_error err = { 0 };
+        for (uint64_t i = 0; i < 2; i++) {
+            g[i] = hd_graph_create(NULL, NULL);
+            add_class(g[i], "A");
+            assert_int_equal(hd_graph_add_object(g[i], i, 1, 8), HD_OK);
+            for (uint64_t k = 0; k < 3; k++)
+                if (roots) assert_int_equal(hd_graph_add_root(g[i], 10 * i + k, &strong), HD_OK);
+                else assert_int_equal(hd_graph_add_references(g[i], &k, 1), HD_OK);
+            assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+        }
+        assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 2, &o, &m, &err), HD_LIMIT);
+        assert_int_equal(err.status, HD_LIMIT);
+        hd_graph_free(g[0]);
+        hd_graph_free(g[1]);
+    }
 }
 
 static void diff_goes_by_class(void **state) {
@@ -814,9 +867,11 @@ int main(void) {
         cmocka_unit_test(random_graphs_agree_with_brute_force),
         cmocka_unit_test(hand_made_graphs_agree_with_brute_force),
         cmocka_unit_test(a_chain_a_million_deep),
+        cmocka_unit_test(long_ways_up_take_no_square_of_time),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(merging_takes_equal_objects_once),
+        cmocka_unit_test(merging_keeps_to_the_limits),
         cmocka_unit_test(diff_goes_by_class),
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),

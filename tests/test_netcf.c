@@ -489,6 +489,30 @@ static void prefixes_and_flipped_bits(void **state) {
     }
 }
 
+/* The bound is for all domains together. */
+static void many_domains_share_the_memory_allowed(void **state) {
+    (void)state;
+    hd__faults f = { 0 };
+    hd_options o = { .allocator = hd__faults_allocator(&f) };
+    char *text = malloc(200000);
+    size_t size = 0;
+    hd_netcf *doc;
+    for (int d = 0; d < 40; d++) {
+        size += (size_t)sprintf(text + size, "a 2 x 1\n");
+        for (int i = 0; i < 100; i++) size += (size_t)sprintf(text + size, "o %x 1 8 1\n", d * 1000 + i);
+        size += (size_t)sprintf(text + size, "c x 1\n");
+    }
+    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
+    hd_netcf_free(doc);
+    o.limits.max_memory = 2 * f.peak;
+    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_OK);
+    hd_netcf_free(doc);
+    o.limits.max_memory = f.peak / 2;
+    assert_int_equal(hd_netcf_read(hd_in_memory(text, size), &o, &doc, NULL), HD_LIMIT);
+    assert_int_equal(f.live, 0);
+    free(text);
+}
+
 static bool stop_at(void *user, uint64_t done, uint64_t total) {
     assert_true(done <= total);
     return (*(int *)user)-- > 0;
@@ -527,6 +551,7 @@ int main(void) {
         cmocka_unit_test(large_dumps_have_known_answers),
         cmocka_unit_test(graphs_are_written),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(many_domains_share_the_memory_allowed),
         cmocka_unit_test(prefixes_and_flipped_bits),
         cmocka_unit_test(reading_and_writing_can_be_cancelled),
     };

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must jq gzip python3
+must jq gzip python3 valgrind
 work=build/peers/operations
 rm -rf $work && mkdir -p $work
 cd $work
@@ -47,9 +47,11 @@ check "diff of two dumps of one file" "350 610 0x1 0x9" \
   "$("$tool" diff --json two.json | jq -r '.diffs[0] | "\(.rows[0].before) \(.rows[0].after) \(.before.dump) \(.after.dump)"')"
 check "diff by ids, backwards" "610 350" "$("$tool" diff --json --before 0x9 --after 0x1 two.json | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
 check "diff with a dump that is not there" 1 "$(status "$tool" diff --before 0x7 --after 0x8 two.json)"
+check "diff with a dump that is not there, on one side" 1 "$(status "$tool" diff --before 0x7 a.json b.json)"
 trace 3 other 0x1 1 2 3 > c.json
 check "a process without a partner is gone, or new" "350 0,0 6" \
   "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
+check "diff of one dump" "1 heapdump: a.json: one dump, and none to compare it with" "$(status "$tool" diff a.json) $(cat err)"
 check "diff of three" 2 "$(status "$tool" diff a.json b.json c.json)"
 
 "$tool" merge -o m.json a.json b.json c.json 2> err
@@ -66,9 +68,18 @@ check "merge with a file that is bad" 1 "$(status "$tool" merge a.json no.json)"
 
 check "convert to heaps_v2 and back" "$("$tool" tree --json a.json)" "$("$tool" convert --to heaps_v2 a.json | "$tool" tree --json -)"
 "$tool" convert --to chrome -o a1.json a.json
+"$tool" convert --to chrome -o b1.json b.json
+check "cumulative sizes merged, and nothing of a file used after it" 0 \
+  "$(status valgrind -q --error-exitcode=99 "$tool" merge -o ab1.json a1.json b1.json a1.json c.json)"
+check "cumulative sizes add up, with self sizes too" " 1316,main 1316,load 1203,parse 902,Node 902,<self> 301,Node 301,save 113,Buffer 113" \
+  "$("$tool" tree --json ab1.json | rows)"
 check "cumulative sizes do not become self sizes" 1 "$(status "$tool" convert --to heaps_v2 a1.json)"
 check "heaps_v2 is not cut off" 2 "$(status "$tool" convert --to heaps_v2 --top 3 a.json)"
 check "frames of a breakdown inverted" " 350,parse 200,load 200,main 200,load 100,main 100,save 50,main 50" "$("$tool" tree --invert --json a1.json | rows)"
+
+check "types of a breakdown inverted" " 350,Node 300,Buffer 50" "$("$tool" tree --invert --by type --json a1.json | rows)"
+check "types inverted, in a diff" " 350 610,Node 300 600,Buffer 50 10" \
+  "$("$tool" diff --invert --by type --json a1.json b1.json | jq -r '.diffs[0].rows[] | "\(.name) \(.before) \(.after)"' | paste -sd,)"
 
 check "info: allocators and totals" "app resident_set_bytes 4096 -,app size 32 malloc" \
   "$("$tool" info a.json | awk '/resident|malloc size/ { print $2, $NF, $4, ($6 == "process" ? "-" : $6) }' | paste -sd,)"
