@@ -1259,6 +1259,8 @@ void add_dart() {
              }, &bytes), nullptr) == HD_OK && bytes == snapshot().size(), "hd_dart_write failed");
     });
     add("Dart snapshot, written", "the reader", read);
+}
+
 // Adding a heap to a trace of 64 MB of events, beside copying it and no more.
 const std::string &long_trace() {
     static const std::string text = [] {
