@@ -15884,7 +15884,7 @@ static hd_status hd__dart_take_objects(hd__dart_in *x) {
     hd_dart_reader *r = x->r;
     hd_status status = HD_OK;
     while (!status && r->done < r->header.object_count) {
-        uint64_t data = hd__len(x->doc->data), references = hd__len(x->g->target.low);
+        size_t data = hd__len(x->doc->data), references = hd__len(x->g->target.low);
         r->number = r->done + 1;
         status = hd__dart_tick(r);
         if (!status) status = hd__dart_take_object(x);
