@@ -15032,32 +15032,41 @@ HD__NOINLINE static const uint8_t *hd__uleb_any(hd__dart_window *w, const uint8_
 }
 
 #if defined(HD__ULEB_WORDS)
-/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more. */
-HD__INLINE unsigned hd__uleb_word(const uint8_t *p, uint32_t *value, uint32_t *low) {
-    uint32_t x, stop;
+/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more.
+   *spare is negative when its last byte is zero. */
+HD__INLINE unsigned hd__uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
+    uint32_t x, stop, low;
     memcpy(&x, p, 4);
     stop = ~x & 0x80808080u;
-    *low = stop & (0u - stop);   /* the highest bit of the last byte */
-    x &= *low - 1;
+    low = stop & (0u - stop);    /* the highest bit of the last byte */
+    x &= low - 1;
+    *spare = (int64_t)x - (int64_t)(low >> 7);
     *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
     return stop ? (unsigned)__builtin_ctz(stop) / 8 + 1 : 0;
 }
 #endif
 
+/* A number that more often than not has one byte. */
 HD__INLINE const uint8_t *hd__uleb(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
+    if (HD__UNLIKELY(p == w->end || *p >= 128)) return hd__uleb_any(w, p, value);
+    *value = *p;
+    return p + 1;
+}
+
+/* The same without a branch that depends on its size, up to five bytes: those of a hash code. */
+HD__INLINE const uint8_t *hd__uleb_mixed(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
 #if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(w->end - p >= 4)) {
-        uint32_t v, low;
-        unsigned n;
-        if (*p < 128) {
-            *value = *p;
-            return p + 1;
-        }
-        n = hd__uleb_word(p, &v, &low);
-        if (HD__LIKELY(n)) {
-            w->odd |= v >> (7 * (n - 1)) == 0;
-            *value = v;
-            return p + n;
+    if (HD__LIKELY(w->end - p >= 8)) {
+        uint64_t x, stop, low;
+        memcpy(&x, p, 8);
+        stop = ~x & UINT64_C(0x8080808080);
+        low = stop & (0 - stop);
+        x &= low - 1;
+        if (HD__LIKELY(stop != 0)) {
+            w->odd |= (x < low >> 7) & (low > 0x80);
+            *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) |
+                     (x >> 4 & UINT64_C(0x7f0000000));
+            return p + __builtin_ctzll(stop) / 8 + 1;
         }
     }
 #endif
@@ -15453,7 +15462,8 @@ static hd_status hd__dart_counts(hd_dart_reader *r) {
 
 /* What stands before an object's references; `mark` is their number. */
 HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
-    if (!(p = hd__uleb(&r->w, p, &o->class_id)) || !(p = hd__uleb(&r->w, p, &o->size))) return NULL;
+    if (!(p = hd__uleb_mixed(&r->w, p, &o->class_id)) || !(p = hd__uleb_mixed(&r->w, p, &o->size)))
+        return NULL;
     r->body = p;
     if (!(p = hd__dart_data(&r->w, p, &o->data))) return NULL;
     r->mark = p;
@@ -15507,20 +15517,24 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     r->w.odd = false;
 #if defined(HD__ULEB_WORDS)
     if (HD__LIKELY(r->w.end - r->at >= 4)) {
-        const uint8_t *p = r->at, *last = r->w.end - 4;
-        uint64_t count = r->header.object_count, wrong = 0, odd = 0;
-        for (; i < n && p <= last; i++) {
-            uint32_t id, low;
-            unsigned size = hd__uleb_word(p, &id, &low);
+        const uint8_t *p = r->at;
+        size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
+        uint64_t count = r->header.object_count, wrong = 0;
+        int64_t odd = 0;
+        if (safe > n) safe = n;
+        for (; i < safe; i++) {
+            uint32_t id;
+            int64_t spare;
+            unsigned size = hd__uleb_word(p, &id, &spare);
             if (HD__UNLIKELY(!size)) break;
             wrong |= count - id;
-            odd |= id >> (7 * (size - 1)) ? 0 : size - 1;
+            odd |= spare;        /* 0 looks odd, and costs a second look */
             ids[i] = id;
             p += size;
         }
         if (HD__LIKELY(!(wrong >> 63))) {
             r->at = p;
-            r->w.odd = odd != 0;
+            r->w.odd = odd < 0;
         } else {
             i = 0;
         }
@@ -15583,8 +15597,9 @@ static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
     return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
 }
 
-static const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    return hd__uleb(&r->w, p, &record->identity);
+HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p,
+                                                  hd_dart_record *record) {
+    return hd__uleb_mixed(&r->w, p, &record->identity);
 }
 
 /* Whether the input goes on. */
@@ -15731,12 +15746,23 @@ HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status stat
     return status == HD_LIMIT ? hd__dart_most(x, what) : hd__dart_full(x);
 }
 
-/* Appends bytes that lie in the reader's window to an stb_ds array. */
-HD__INLINE bool hd__dart_keep(hd__mem *m, uint8_t **to, const uint8_t *from, size_t n) {
+/* Appends bytes to an stb_ds array. */
+static bool hd__dart_keep(hd__mem *m, uint8_t **to, const uint8_t *from, size_t n) {
     size_t length = hd__len(*to);
-    if (HD__UNLIKELY(!hd__arr_room(m, to, 1, n))) return false;
+    if (!hd__arr_room(m, to, 1, n)) return false;
     memcpy(*to + length, from, n);
     hd__set_len(*to, length + n);
+    return true;
+}
+
+/* The same of an object's data: few bytes, which are copied as sixteen where there are as many. */
+HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n) {
+    uint8_t *data = x->doc->data;
+    size_t length = hd__len(data);
+    if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r->w.end - from < 16))
+        return hd__dart_keep(x->mem, &x->doc->data, from, n);
+    memcpy(data + length, from, 16);
+    hd__set_len(data, length + n);
     return true;
 }
 
@@ -15863,8 +15889,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
         o.class_id = doc->no_class;
     }
     if (n % HD__DART_STEP == 0 && !hd__push(x->mem, doc->data_at, at)) return hd__dart_full(x);
-    if (HD__UNLIKELY(!hd__dart_keep(x->mem, &doc->data, r->body, (size_t)(r->mark - r->body))))
-        return hd__dart_full(x);
+    if (HD__UNLIKELY(!hd__dart_keep_data(x, r->body, (size_t)(r->mark - r->body)))) return hd__dart_full(x);
     if (HD__UNLIKELY(r->w.odd)) {
         HD__TRY(hd__dart_note(x, r->from, 2));
         HD__TRY(hd__dart_note(x, r->mark, 1));
@@ -15886,7 +15911,7 @@ static hd_status hd__dart_take_objects(hd__dart_in *x) {
     while (!status && r->done < r->header.object_count) {
         size_t data = hd__len(x->doc->data), references = hd__len(x->g->target.low);
         r->number = r->done + 1;
-        status = hd__dart_tick(r);
+        status = r->done % 256 ? HD_OK : hd__dart_tick(r);
         if (!status) status = hd__dart_take_object(x);
         if (!status) {
             r->done++;
@@ -15921,11 +15946,24 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     return HD_OK;
 }
 
-static hd_status hd__dart_add_identity(hd__dart_in *x, const hd_dart_record *record) {
+/* All hash codes. */
+static hd_status hd__dart_take_identities(hd__dart_in *x) {
+    hd_dart_reader *r = x->r;
     hd__ids *ids = &x->doc->identity;
-    if (record->id == 1 && !hd__ids_room(x->mem, ids, x->g->described)) return hd__dart_full(x);
-    if (!hd__ids_push(x->mem, ids, record->identity)) return hd__dart_full(x);
-    return x->r->w.odd ? hd__dart_note(x, x->r->from, 1) : HD_OK;
+    if (!hd__ids_room(x->mem, ids, x->g->described)) return hd__dart_full(x);
+    for (uint32_t i = 0; i < x->g->described; i++) {
+        hd_dart_record record;
+        r->number = (uint64_t)i + 1;
+        if (i % 256 == 0) HD__TRY(hd__dart_tick(r));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_identity, &record));
+        if (HD__UNLIKELY(r->w.odd)) HD__TRY(hd__dart_note(x, r->from, 1));
+        if (HD__UNLIKELY(record.identity >> 32 && !ids->high) && !hd__ids_widen(x->mem, ids))
+            return hd__dart_full(x);
+        stbds_arrput(ids->low, (uint32_t)record.identity);
+        if (ids->high) stbds_arrput(ids->high, (uint32_t)(record.identity >> 32));
+    }
+    r->done = r->header.object_count;
+    return HD_OK;
 }
 
 /* What a step of the reader brought. */
@@ -15944,7 +15982,6 @@ static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_rec
     switch (record->kind) {
     case 'c': return hd__dart_add_class(x, record);
     case 'x': return hd__dart_add_external(x, record);
-    case 'i': return hd__dart_add_identity(x, record);
     default: return HD_OK;
     }
 }
@@ -15954,12 +15991,13 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
     hd_dart_record record;
     while (r->stage != HD__DART_END) {
         uint32_t stage = r->stage;
-        hd_status status;
+        hd_status status = HD_OK;
         record.kind = 0;
         if (stage == HD__DART_OBJECTS) {
             status = hd__dart_take_objects(x);
         } else {
-            status = hd__dart_step(r, &record);
+            if (stage == HD__DART_IDENTITIES) status = hd__dart_take_identities(x);
+            if (!status) status = hd__dart_step(r, &record);
             if (!status) status = hd__dart_take(x, stage, &record);
         }
         if (!status) continue;
