@@ -44,6 +44,7 @@
        >>chrome    heap dumps in Chromium traces
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
+       >>dart      Dart VM heap snapshots
        >>dump      hd_read_*: detects the format, reads anything
 
    Two models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -1408,6 +1409,210 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
+/* =================================================================================== >>dart
+   Heap snapshots of the Dart VM. Objects and classes have ids from 1 in their order, 0 stands for what
+   was left out; the root is object 1. In a document's graph, object id k is number k - 1, class id k is
+   class k, and all references to 0 lead to one object without a record.
+   Source: dart-heap-snapshot, AS-SHIPPED. */
+
+/* What an object's data is: dart-heap-snapshot, "NonReferenceData". */
+enum {
+    HD_DART_NO_DATA = 0,         /* "none" */
+    HD_DART_NULL = 1,            /* "null" */
+    HD_DART_BOOL = 2,            /* "bool" */
+    HD_DART_INTEGER = 3,         /* "integer" */
+    HD_DART_DOUBLE = 4,          /* "double" */
+    HD_DART_LATIN1 = 5,          /* "latin1": a string of one byte a code unit */
+    HD_DART_UTF16 = 6,           /* "utf16": a string of two bytes a code unit */
+    HD_DART_LENGTH = 7,          /* "length": of a list, map or set */
+    HD_DART_NAME = 8             /* "name": of a function, field, class or library */
+};
+HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag); /* the names above; "unknown" */
+
+typedef struct hd_dart_data {
+    uint32_t tag;
+    uint64_t value;              /* BOOL: 1 or 0; INTEGER: its two's complement; LATIN1, UTF16: code units
+                                    of the string, of which `text` may have fewer; LENGTH: elements */
+    double number;               /* DOUBLE */
+    hd_str text;                 /* LATIN1; UTF16: little-endian; NAME: UTF-8 */
+} hd_dart_data;
+
+/* The text of LATIN1, UTF16 and NAME as UTF-8 (lone surrogates as three bytes): how many bytes that is,
+   of which those that fit in whole characters are written to `buffer`. */
+HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_data *data, char *buffer, size_t capacity);
+
+typedef struct hd_dart_header {
+    uint64_t flags;
+    hd_str name;
+    uint64_t shallow_size, capacity, external_size; /* bytes, as the VM told; need not be the sums */
+    uint64_t class_count, reference_count, object_count, external_count; /* as announced */
+    bool has_identity;           /* identity hash codes follow: newer VMs */
+} hd_dart_header;
+
+typedef struct hd_dart_class {
+    uint64_t flags;
+    hd_str name, library, library_uri, reserved;
+    uint64_t field_count;        /* how often hd_dart_next_field finds one */
+    hd_str fields;               /* private: those to come, as they are in the file */
+} hd_dart_class;
+
+typedef struct hd_dart_field {
+    uint64_t flags;
+    uint64_t index;              /* of the object's references, from 0 */
+    hd_str name, reserved;
+} hd_dart_field;
+
+/* Takes the next field from a copy of what describes a class. False: there are no more. */
+HEAPDUMP_API bool hd_dart_next_field(hd_dart_class *from, hd_dart_field *field);
+
+typedef struct hd_dart_record {
+    char kind;                   /* 'c' class, 'o' object, 'r' more references of the object before, 'x'
+                                    external property, 'i' identity hash code of an object; 0: the end */
+    uint64_t id;                 /* of the class or object */
+    uint64_t offset;             /* where it stands */
+    hd_dart_class described;     /* c */
+    uint64_t class_id;           /* o */
+    uint64_t size;               /* o: shallow; x: external; bytes */
+    hd_dart_data data;           /* o */
+    uint64_t reference_count;    /* o: all of the object's */
+    const uint32_t *references;  /* o, r: ids, `count` of them; the rest come in records 'r' */
+    size_t count;
+    hd_str name;                 /* x */
+    uint64_t identity;           /* i: 0: none */
+} hd_dart_record;
+
+/* Record by record, for files larger than memory: holds one class, or what stands before an object's
+   references. Strings and references stay until the next call. `in` must stay open. */
+typedef struct hd_dart_reader hd_dart_reader;
+HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
+                                    hd_error *err);
+/* Errors: HD_UNKNOWN_FORMAT (not a snapshot); HD_MALFORMED with the offset, naming class or object
+   (lenient: a warning; ids that nobody has become 0, anything worse is the end); HD_IO,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
+/* As far as it was read: the first record that is asked for fills all up to class_count, the first
+   object the other counts but for external_count. */
+HEAPDUMP_API const hd_dart_header *hd_dart_reader_header(const hd_dart_reader *reader);
+HEAPDUMP_API uint64_t hd_dart_reader_warnings(const hd_dart_reader *reader);
+HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
+
+/* A whole file: its graph, and what it takes to write the file again. Beyond the graph an object takes
+   its data as the file has it, half a byte, and 4 bytes where there are identity hash codes. */
+typedef struct hd_dart hd_dart;
+
+/* Errors: as hd_dart_next, and HD_OVERFLOW for sizes that pass 2^64 together (lenient: one that does is
+   taken for 0). Lenient: references to objects that could not be read become 0. */
+HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err);
+HEAPDUMP_API void hd_dart_free(hd_dart *dart);
+/* Sizes are shallow size and external properties together. The one root is object number 0. Classes have
+   their library's name, or its URI when that is empty, for a scope. What is owned here is counted in the
+   graph's memory. */
+HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *dart);
+HEAPDUMP_API hd_dart_header hd_dart_get_header(const hd_dart *dart);
+/* By class_index of the graph; zeroed for what stands for no class (id 0). */
+HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *dart, uint32_t class_index);
+/* What the following say of an object goes by its number in the graph. */
+HEAPDUMP_API hd_dart_data hd_dart_get_data(const hd_dart *dart, uint32_t object);
+HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);  /* without external sizes */
+HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object); /* hash code; 0: none */
+
+typedef struct hd_dart_external {
+    uint32_t object;             /* HD_NONE: left out (id 0) */
+    uint64_t size;               /* bytes */
+    hd_str name;
+} hd_dart_external;
+
+HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *dart);
+HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *dart, size_t index);
+HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
+
+/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+   Errors: the output's, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out,
+                                     hd_error *err);
+/* Any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
+   hold; then the graph's objects in their order, with classes and names of fields. Errors: as above. */
+HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
+                                           hd_out out, hd_error *err);
+
+/* In what follows `reached` is what hd_graph_reach fills, or NULL. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+
+typedef struct hd_string_row {
+    hd_dart_data data;           /* LATIN1 or UTF16 */
+    uint32_t object;             /* the first that has it */
+    uint64_t objects, bytes;     /* all that have it */
+    uint64_t wasted;             /* bytes, without the largest of them: one is needed */
+    bool cut;                    /* `text` has less than the string: alike as far as one sees */
+} hd_string_row;
+
+typedef struct hd_string_table {
+    uint32_t count;              /* distinct strings */
+    const hd_string_row *rows;   /* most wasted first, then bytes, then by text and tag */
+    uint64_t objects, bytes;     /* of all strings */
+    uint64_t wasted;             /* of all rows that are not cut */
+} hd_string_table;
+
+/* Strings with one text, by code units and length; only those reached when `reached` is given. Near-linear
+   in the bytes of the strings. */
+HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *dart, const uint8_t *reached,
+                                       const hd_options *options, hd_string_table **out, hd_error *err);
+HEAPDUMP_API void hd_string_table_free(hd_string_table *table);
+
+typedef struct hd_length_row {
+    uint32_t class_index;
+    hd_str name, scope;          /* of the class; borrowed */
+    uint64_t length;             /* elements */
+    uint32_t object;             /* the first of them */
+    uint64_t objects, bytes;
+} hd_length_row;
+
+typedef struct hd_length_table {
+    uint32_t count;
+    const hd_length_row *rows;   /* most bytes first, then by name, scope and number of class, length */
+} hd_length_table;
+
+/* Lists, maps and sets by class and length; only those reached when `reached` is given. Near-linear. */
+HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *dart, const uint8_t *reached,
+                                       const hd_options *options, hd_length_table **out, hd_error *err);
+HEAPDUMP_API void hd_length_table_free(hd_length_table *table);
+
+typedef struct hd_library_row {
+    hd_str name, uri;            /* borrowed; both empty: classes of the VM itself */
+    uint64_t classes;            /* that have objects */
+    uint64_t objects, bytes;
+    uint64_t live_objects, live_bytes; /* of these, reached; 0 without `reached` */
+} hd_library_row;
+
+typedef struct hd_library_table {
+    uint32_t count;              /* libraries that have objects */
+    const hd_library_row *rows;  /* most bytes first, then by URI and name */
+} hd_library_table;
+
+HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *reached,
+                                         const hd_options *options, hd_library_table **out, hd_error *err);
+HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
+
+typedef struct hd_identity_row {
+    hd_str name, library, library_uri; /* of the class; borrowed */
+    uint64_t objects[2], bytes[2]; /* that have a hash code: before, after */
+    uint64_t kept;               /* objects that are in both */
+    uint64_t kept_bytes[2];      /* before, after */
+} hd_identity_row;
+
+typedef struct hd_identity_change {
+    uint32_t count;
+    const hd_identity_row *rows; /* most bytes that went and came first, then by name and library */
+    const uint32_t *now;         /* by object of `before`: its number in `after`, or HD_NONE */
+    const uint32_t *then;        /* by object of `after`: its number in `before`, or HD_NONE */
+} hd_identity_change;
+
+/* Two snapshots of one process object by object: one is in both when its class (by name and library) and
+   its identity hash code are; of several alike the first is the first. Objects without a code are in no
+   row. Near-linear. Errors: as above, and HD_UNSUPPORTED when a file has no hash codes. */
+HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const hd_options *options,
+                                    hd_identity_change **out, hd_error *err);
+HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
@@ -1415,7 +1620,8 @@ typedef struct hd_dump hd_dump;
 
 typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
-    HD_FORMAT_NETCF = 2          /* "netcf" */
+    HD_FORMAT_NETCF = 2,         /* "netcf" */
+    HD_FORMAT_DART = 3           /* "dart" */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1446,6 +1652,8 @@ HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
 /* The document of a HD_FORMAT_NETCF; NULL for the others. Owned by the dump. */
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
+/* The same of a HD_FORMAT_DART. */
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -2905,6 +3113,15 @@ static unsigned hd__utf8(const unsigned char *p, size_t left) {
     return n;
 }
 
+/* A code point in one to four bytes; surrogates too. */
+static size_t hd__utf8_put(uint32_t code, char bytes[4]) {
+    static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n; i-- > 1; code >>= 6) bytes[i] = (char)(0x80 | (code & 0x3f));
+    bytes[0] = (char)(first[n] | code);
+    return n;
+}
+
 static void hd__json_escape(hd_json *j, unsigned code) {
     static const char hex[] = "0123456789abcdef";
     char text[6];
@@ -3429,23 +3646,9 @@ static bool hd__pull_unit(hd__pull *p, unsigned *unit) {
 }
 
 static bool hd__pull_put_code(hd__pull *p, uint32_t code) {
-    uint8_t b[4];
-    size_t n;
-    if (code < 0x80) {
-        b[0] = (uint8_t)code;
-        n = 1;
-    } else if (code < 0x800) {
-        b[0] = (uint8_t)(0xc0 | code >> 6);
-        n = 2;
-    } else if (code < 0x10000) {
-        b[0] = (uint8_t)(0xe0 | code >> 12);
-        n = 3;
-    } else {
-        b[0] = (uint8_t)(0xf0 | code >> 18);
-        n = 4;
-    }
-    for (size_t i = 1; i < n; i++) b[i] = (uint8_t)(0x80 | (code >> (6 * (n - 1 - i)) & 0x3f));
-    return hd__pull_copy(p, b, n);
+    char b[4];
+    size_t n = hd__utf8_put(code, b);
+    return hd__pull_copy(p, (const uint8_t *)b, n);
 }
 
 /* The escape after a backslash. A surrogate pair becomes one code point; a lone one stays. */
@@ -7483,7 +7686,7 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
     o.size = hd__graph_size(g, object);
     o.class_index = g->class_of[object];
     o.reference_count = g->first[object + 1] - g->first[object];
-    o.references = g->target.low + g->first[object];
+    o.references = o.reference_count ? g->target.low + g->first[object] : NULL;
     return o;
 }
 
@@ -11205,6 +11408,7 @@ struct hd_dump {
     hd_scalar *scalars;
     hd__strings strings;
     hd_netcf *netcf;
+    hd_dart *dart;
 };
 
 typedef enum hd__dictionary {
@@ -14778,11 +14982,1914 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     return hd__netcf_out_end(&o, status, err);
 }
 
+/* =================================================================================== >>dart
+   Parsers work on a window of bytes and say what stopped them; where that is the window's end, and not the
+   input's, what they read so far is read again with more behind it. A document keeps what no column has
+   as the bytes it was: header and classes, objects' data, external properties, each decoded when asked
+   for. Numbers outside of these that are spelled with more bytes than they need have their offset noted. */
+
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HD__ULEB_WORDS
+#endif
+
+enum {
+    HD__DART_FINE,
+    HD__DART_SHORT,              /* the window ends within a number */
+    HD__DART_BYTES,              /* `want` bytes announced, the window ends before */
+    HD__DART_LONG,               /* no number of 64 bits in ten bytes */
+    HD__DART_TAG,                /* `want` is no tag */
+    HD__DART_RANGE,              /* `want` is the id of no object */
+    HD__DART_MAGIC
+};
+
+typedef struct hd__dart_window {
+    const uint8_t *end, *bad;    /* bad: the place it is about */
+    uint64_t want, left;
+    uint32_t why;
+    bool odd;                    /* a number has more bytes than it needs */
+} hd__dart_window;
+
+static const uint8_t *hd__dart_stop(hd__dart_window *w, const uint8_t *at, uint32_t why, uint64_t want) {
+    w->bad = at;
+    w->why = why;
+    w->want = want;
+    return NULL;
+}
+
+HD__NOINLINE static const uint8_t *hd__uleb_any(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
+    const uint8_t *at = p;
+    uint64_t v = 0;
+    for (unsigned shift = 0; p < w->end; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1) return hd__dart_stop(w, at, HD__DART_LONG, 0);
+        v |= (uint64_t)(byte & 127) << shift;
+        if (byte >= 128) continue;
+        if (!byte && shift) w->odd = true;
+        *value = v;
+        return p;
+    }
+    return hd__dart_stop(w, w->end, HD__DART_SHORT, 0);
+}
+
+#if defined(HD__ULEB_WORDS)
+/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more.
+   *spare is negative when its last byte is zero. */
+HD__INLINE unsigned hd__uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
+    uint32_t x, stop, low;
+    memcpy(&x, p, 4);
+    stop = ~x & 0x80808080u;
+    low = stop & (0u - stop);    /* the highest bit of the last byte */
+    x &= low - 1;
+    *spare = (int64_t)x - (int64_t)(low >> 7);
+    *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
+    return stop ? (unsigned)__builtin_ctz(stop) / 8 + 1 : 0;
+}
+#endif
+
+/* A number that more often than not has one byte. */
+HD__INLINE const uint8_t *hd__uleb(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
+    if (HD__UNLIKELY(p == w->end || *p >= 128)) return hd__uleb_any(w, p, value);
+    *value = *p;
+    return p + 1;
+}
+
+/* The same without a branch that depends on its size, up to five bytes: those of a hash code. */
+HD__INLINE const uint8_t *hd__uleb_mixed(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
+#if defined(HD__ULEB_WORDS)
+    if (HD__LIKELY(w->end - p >= 8)) {
+        uint64_t x, stop, low;
+        memcpy(&x, p, 8);
+        stop = ~x & UINT64_C(0x8080808080);
+        low = stop & (0 - stop);
+        x &= low - 1;
+        if (HD__LIKELY(stop != 0)) {
+            w->odd |= (x < low >> 7) & (low > 0x80);
+            *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) |
+                     (x >> 4 & UINT64_C(0x7f0000000));
+            return p + __builtin_ctzll(stop) / 8 + 1;
+        }
+    }
+#endif
+    return hd__uleb_any(w, p, value);
+}
+
+/* `count` units of bytes behind p, the place of the number that told so being `at`. */
+static const uint8_t *hd__dart_bytes(hd__dart_window *w, const uint8_t *at, const uint8_t *p, uint64_t count,
+                                     unsigned unit, hd_str *bytes) {
+    if (count > (uint64_t)(w->end - p) / unit) {
+        w->left = (uint64_t)(w->end - p);
+        return hd__dart_stop(w, at, HD__DART_BYTES, count);
+    }
+    bytes->data = (const char *)p;
+    bytes->len = (size_t)count * unit;
+    return p + bytes->len;
+}
+
+static const uint8_t *hd__dart_str(hd__dart_window *w, const uint8_t *p, hd_str *str) {
+    uint64_t n;
+    const uint8_t *at = p;
+    if (!(p = hd__uleb(w, p, &n))) return NULL;
+    return hd__dart_bytes(w, at, p, n, 1, str);
+}
+
+static double hd__dart_double(const uint8_t *p) {
+    uint64_t bits = 0;
+    double number;
+    for (int i = 7; i >= 0; i--) bits = bits << 8 | p[i];
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+HD__INLINE const uint8_t *hd__dart_data(hd__dart_window *w, const uint8_t *p, hd_dart_data *d) {
+    const uint8_t *at = p;
+    uint64_t tag, n;
+    memset(d, 0, sizeof *d);
+    d->text.data = "";
+    if (!(p = hd__uleb(w, p, &tag))) return NULL;
+    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(w, at, HD__DART_TAG, tag);
+    d->tag = (uint32_t)tag;
+    switch (d->tag) {
+    case HD_DART_BOOL:
+    case HD_DART_INTEGER:
+    case HD_DART_LENGTH: return hd__uleb(w, p, &d->value);
+    case HD_DART_DOUBLE:
+        if (w->end - p < 8) return hd__dart_stop(w, w->end, HD__DART_SHORT, 0);
+        d->number = hd__dart_double(p);
+        return p + 8;
+    case HD_DART_LATIN1:
+    case HD_DART_UTF16:
+        if (!(p = hd__uleb(w, p, &d->value))) return NULL;
+        at = p;
+        if (!(p = hd__uleb(w, p, &n))) return NULL;
+        return hd__dart_bytes(w, at, p, n, d->tag == HD_DART_UTF16 ? 2 : 1, &d->text);
+    case HD_DART_NAME: return hd__dart_str(w, p, &d->text);
+    default: return p;
+    }
+}
+
+static const uint8_t *hd__dart_field(hd__dart_window *w, const uint8_t *p, hd_dart_field *field) {
+    if (!(p = hd__uleb(w, p, &field->flags)) || !(p = hd__uleb(w, p, &field->index)) ||
+        !(p = hd__dart_str(w, p, &field->name)))
+        return NULL;
+    return hd__dart_str(w, p, &field->reserved);
+}
+
+static const uint8_t *hd__dart_class(hd__dart_window *w, const uint8_t *p, hd_dart_class *c) {
+    const uint8_t *from;
+    hd_dart_field field;
+    if (!(p = hd__uleb(w, p, &c->flags)) || !(p = hd__dart_str(w, p, &c->name)) ||
+        !(p = hd__dart_str(w, p, &c->library)) || !(p = hd__dart_str(w, p, &c->library_uri)) ||
+        !(p = hd__dart_str(w, p, &c->reserved)) || !(p = hd__uleb(w, p, &c->field_count)))
+        return NULL;
+    from = p;
+    for (uint64_t i = 0; i < c->field_count; i++)
+        if (!(p = hd__dart_field(w, p, &field))) return NULL;
+    c->fields.data = (const char *)from;
+    c->fields.len = (size_t)(p - from);
+    return p;
+}
+
+/* What has been checked already, as a window of its own. */
+static hd__dart_window hd__dart_whole(const uint8_t *end) {
+    hd__dart_window w;
+    memset(&w, 0, sizeof w);
+    w.end = end;
+    return w;
+}
+
+/* The same of an stb_ds array. */
+static hd__dart_window hd__dart_all(const uint8_t *array) {
+    return hd__dart_whole(array ? array + hd__len(array) : NULL);
+}
+
+HEAPDUMP_API bool hd_dart_next_field(hd_dart_class *from, hd_dart_field *field) {
+    const uint8_t *p = (const uint8_t *)from->fields.data, *next;
+    hd__dart_window w;
+    if (!from->fields.len) return false;
+    w = hd__dart_whole(p + from->fields.len);
+    next = hd__dart_field(&w, p, field);
+    if (!next) return false;
+    from->fields.data = (const char *)next;
+    from->fields.len = (size_t)(w.end - next);
+    return true;
+}
+
+HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag) {
+    static const char *const names[] = { "none",   "null",  "bool",   "integer", "double",
+                                         "latin1", "utf16", "length", "name" };
+    return tag < sizeof names / sizeof *names ? names[tag] : "unknown";
+}
+
+HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_data *data, char *buffer, size_t capacity) {
+    const uint8_t *p = (const uint8_t *)data->text.data;
+    size_t unit = data->tag == HD_DART_UTF16 ? 2 : 1, total = 0;
+    bool fits = true;
+    for (size_t i = 0; i + unit <= data->text.len; i += unit) {
+        char bytes[4];
+        size_t n = 1;
+        bytes[0] = (char)p[i];
+        if (data->tag == HD_DART_UTF16) {
+            uint32_t c = p[i] | (uint32_t)p[i + 1] << 8;
+            if (c >> 10 == 0x36 && data->text.len - i >= 4 && p[i + 3] >> 2 == 0x37) {
+                c = 0x10000 + ((c & 0x3ff) << 10 | (p[i + 3] & 3u) << 8 | p[i + 2]);
+                i += 2;
+            }
+            n = hd__utf8_put(c, bytes);
+        } else if (data->tag == HD_DART_LATIN1) {
+            n = hd__utf8_put(p[i], bytes);
+        } else {
+            while (i + n < data->text.len && (p[i + n] & 0xc0) == 0x80 && n < 4) {
+                bytes[n] = (char)p[i + n];
+                n++;
+            }
+            i += n - 1;
+        }
+        fits = fits && n <= capacity - total;
+        if (fits) memcpy(buffer + total, bytes, n);
+        total += n;
+    }
+    return total;
+}
+
+/* The reader. ---------------------------------------------------------------------------------- */
+
+enum {
+    HD__DART_HEADER,
+    HD__DART_CLASSES,
+    HD__DART_COUNTS,
+    HD__DART_OBJECTS,
+    HD__DART_REFERENCES,         /* of the object at hand, those that are left */
+    HD__DART_EXTERNAL_COUNT,
+    HD__DART_EXTERNALS,
+    HD__DART_IDENTITIES,
+    HD__DART_END
+};
+
+#define HD__DART_BLOCK 1024u     /* references in a record */
+
+struct hd_dart_reader {
+    hd__mem mem;
+    hd__arena arena;
+    hd_options options;
+    hd_in in;
+    const uint8_t *start, *at;   /* the window; at: what comes next */
+    hd__dart_window w;
+    const uint8_t *from;         /* what was read last */
+    const uint8_t *body, *mark;  /* an object's data; in header, counts and objects: the last number */
+    uint64_t base;               /* offset of start in the input */
+    uint8_t *buffer;
+    size_t capacity;
+    bool ended, cut, crowded;    /* cut: lenient, not all is there; crowded: said so */
+    uint32_t stage;
+    uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
+    uint64_t left;               /* references */
+    uint64_t references, counts_at; /* so far; offset of the announcement */
+    uint64_t ticked, warnings;
+    uint32_t *block;
+    hd_dart_header header;
+    hd_error error;              /* of what is at hand */
+};
+
+HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
+                                    hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_dart_reader *r = (hd_dart_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    if (!r) return hd__no_memory(&mem, err);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    if (options) r->options = *options;
+    r->in = in;
+    r->header.name = hd_cstr("");
+    r->start = r->at = r->from = in.read ? (const uint8_t *)"" : in.data;
+    r->w.end = in.read ? r->at : in.data + in.size;
+    r->ended = !in.read;
+    r->block = (uint32_t *)hd__arena_take(&r->mem, &r->arena, HD__DART_BLOCK, sizeof *r->block);
+    if (r->block) {
+        *out = r;
+        return HD_OK;
+    }
+    hd__no_memory(&r->mem, err);
+    mem = r->mem;
+    hd_dart_close(r);
+    return mem.over ? HD_LIMIT : HD_OUT_OF_MEMORY;
+}
+
+HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
+    hd__mem mem;
+    if (!r) return;
+    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__arena_free(&r->mem, &r->arena);
+    mem = r->mem;
+    hd__free(&mem, r, sizeof *r);
+}
+
+HEAPDUMP_API const hd_dart_header *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
+HEAPDUMP_API uint64_t hd_dart_reader_warnings(const hd_dart_reader *r) { return r->warnings; }
+
+static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
+    return r->base + (uint64_t)(p - r->start);
+}
+
+/* As much of the input as the buffer takes behind what is in the window from `at` on, and at least as much
+   as there is. */
+static hd_status hd__dart_fill(hd_dart_reader *r) {
+    size_t kept = (size_t)(r->w.end - r->at);
+    int64_t n = 1;
+    if (kept > r->capacity / 2 || !r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+        uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, NULL, 0, capacity);
+        if (!grown) return hd__no_memory(&r->mem, &r->error);
+        if (kept) memcpy(grown, r->at, kept);
+        hd__free(&r->mem, r->buffer, r->capacity);
+        r->buffer = grown;
+        r->capacity = capacity;
+    } else if (kept) {
+        memmove(r->buffer, r->at, kept);
+    }
+    r->base = hd__dart_offset(r, r->at);
+    r->start = r->at = r->buffer;
+    r->w.end = r->buffer + kept;
+    while (n > 0 && kept < r->capacity) {
+        n = r->in.read(r->in.user, r->buffer + kept, r->capacity - kept);
+        if (n > (int64_t)(r->capacity - kept)) n = -1;
+        if (n > 0) kept += (size_t)n;
+    }
+    r->w.end = r->buffer + kept;
+    r->ended = n <= 0;
+    return n < 0 ? hd__fail_at(&r->error, HD_IO, r->base + kept, 0, "reading the input failed") : HD_OK;
+}
+
+/* Says what is wrong at a place of the window, with what is at hand in front. */
+HD__NOINLINE static hd_status hd__dart_bad(hd_dart_reader *r, hd_status status, const uint8_t *at,
+                                           const char *format, ...) {
+    static const char *const at_hand[] = { "header", "class", "counts", "object", "object",
+                                           "external properties", "external property",
+                                           "identity hash code of object", "end" };
+    hd_error *e = &r->error;
+    size_t n;
+    va_list args;
+    hd__fail_at(e, status, hd__dart_offset(r, at), 0, r->number ? "%s %u: " : "%s: ", at_hand[r->stage],
+                r->number);
+    n = strlen(e->message);
+    va_start(args, format);
+    hd__format(e->message + n, sizeof e->message - n, format, args);
+    va_end(args);
+    return status;
+}
+
+/* The same for what stopped a parser. */
+HD__NOINLINE static hd_status hd__dart_stopped(hd_dart_reader *r) {
+    const hd__dart_window *w = &r->w;
+    switch (w->why) {
+    case HD__DART_LONG:
+        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a number of at most ten bytes and 64 bits expected");
+    case HD__DART_BYTES:
+        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a string of %u units announced where %u bytes are left",
+                            w->want, w->left);
+    case HD__DART_TAG:
+        return hd__dart_bad(r, HD_MALFORMED, w->bad, "data of tag 0 to 8 expected, found tag %u", w->want);
+    case HD__DART_RANGE:
+        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a reference to object %u of %u", w->want,
+                            r->header.object_count);
+    case HD__DART_MAGIC:
+        return hd__dart_bad(r, HD_UNKNOWN_FORMAT, w->bad, "a file that begins with \"dartheap\" expected");
+    default: return hd__dart_bad(r, HD_MALFORMED, w->bad, "the input ends here, too early");
+    }
+}
+
+/* What the reader does about malformed input: goes on after counting it, or fails. */
+static hd_status hd__dart_complain(hd_dart_reader *r, hd_error *err) {
+    if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
+        r->warnings++;
+        if (r->options.warning) r->options.warning(r->options.user, &r->error);
+        return HD_OK;
+    }
+    if (err) *err = r->error;
+    return r->error.status;
+}
+
+/* Complaints that cost one number: HD_OK when reading goes on. */
+#define HD__DART_REPAIR(r, ...) \
+    (hd__dart_bad((r), HD_MALFORMED, __VA_ARGS__), (r)->options.lenient ? hd__dart_complain((r), NULL) \
+                                                                       : HD_MALFORMED)
+
+typedef const uint8_t *(*hd__dart_parse)(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record);
+
+/* Runs a parser over what is next, with as much of the input as it needs. */
+HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_dart_record *record) {
+    for (;;) {
+        const uint8_t *p;
+        r->w.odd = false;
+        p = parse(r, r->at, record);
+        if (HD__LIKELY(p != NULL)) {
+            r->from = r->at;
+            r->at = p;
+            return HD_OK;
+        }
+        if (r->ended || (r->w.why != HD__DART_SHORT && r->w.why != HD__DART_BYTES))
+            return hd__dart_stopped(r);
+        HD__TRY(hd__dart_fill(r));
+    }
+}
+
+static hd_status hd__dart_tick(hd_dart_reader *r) {
+    uint64_t done = hd__dart_offset(r, r->at);
+    if (done - r->ticked <= HD__TICK && done) return HD_OK;
+    r->ticked = done;
+    return hd__go_on(&r->options, done, r->in.read ? HD_UNKNOWN : r->in.size) ? HD_OK
+                                                                              : hd__cancelled(&r->error);
+}
+
+static const uint8_t *hd__dart_parse_header(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    hd_dart_header *h = &r->header;
+    size_t n = (size_t)(r->w.end - p) < 8 ? (size_t)(r->w.end - p) : 8;
+    (void)record;
+    if ((n && memcmp(p, "dartheap", n)) || (!n && r->ended))
+        return hd__dart_stop(&r->w, p, HD__DART_MAGIC, 0);
+    if (n < 8) return hd__dart_stop(&r->w, p + n, HD__DART_SHORT, 0);
+    p += 8;
+    if (!(p = hd__uleb(&r->w, p, &h->flags)) || !(p = hd__dart_str(&r->w, p, &h->name)) ||
+        !(p = hd__uleb(&r->w, p, &h->shallow_size)) || !(p = hd__uleb(&r->w, p, &h->capacity)) ||
+        !(p = hd__uleb(&r->w, p, &h->external_size)))
+        return NULL;
+    r->mark = p;
+    return hd__uleb(&r->w, p, &h->class_count);
+}
+
+/* Counts are compared with the bytes there are where that is known: at least `least` each. */
+static hd_status hd__dart_count(hd_dart_reader *r, const uint8_t *at, const char *what, uint64_t count,
+                                uint64_t least) {
+    uint64_t left = (uint64_t)(r->w.end - r->at);
+    if (r->in.read || r->options.lenient || count <= left / least) return HD_OK;
+    return hd__dart_bad(r, HD_MALFORMED, at, "%u %s announced where %u bytes are left", count, what, left);
+}
+
+static hd_status hd__dart_header(hd_dart_reader *r) {
+    hd_dart_record record;
+    hd_status status;
+    r->header.name = hd_cstr("");
+    status = hd__dart_unit(r, hd__dart_parse_header, &record);
+    if (status) {
+        memset(&r->header, 0, sizeof r->header);
+        r->header.name = hd_cstr("");
+        return status;
+    }
+    r->header.name.data = hd__arena_str(&r->mem, &r->arena, r->header.name);
+    if (!r->header.name.data) {
+        r->header.name = hd_cstr("");
+        return hd__no_memory(&r->mem, &r->error);
+    }
+    return hd__dart_count(r, r->mark, "classes", r->header.class_count, 6);
+}
+
+static const uint8_t *hd__dart_parse_class(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    return hd__dart_class(&r->w, p, &record->described);
+}
+
+static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    (void)record;
+    if (!(p = hd__uleb(&r->w, p, &r->header.reference_count))) return NULL;
+    r->mark = p;
+    return hd__uleb(&r->w, p, &r->header.object_count);
+}
+
+static hd_status hd__dart_counts(hd_dart_reader *r) {
+    hd_dart_record record;
+    HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, &record));
+    r->counts_at = hd__dart_offset(r, r->from);
+    return hd__dart_count(r, r->mark, "objects", r->header.object_count, 4);
+}
+
+/* What stands before an object's references; `mark` is their number. */
+HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
+    if (!(p = hd__uleb_mixed(&r->w, p, &o->class_id)) || !(p = hd__uleb_mixed(&r->w, p, &o->size)))
+        return NULL;
+    r->body = p;
+    if (!(p = hd__dart_data(&r->w, p, &o->data))) return NULL;
+    r->mark = p;
+    return hd__uleb(&r->w, p, &o->reference_count);
+}
+
+/* An object without its references, which come next. */
+HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
+    uint64_t count;
+    HD__TRY(hd__dart_unit(r, hd__dart_parse_object, o));
+    o->id = r->number;
+    count = o->reference_count;
+    if (HD__UNLIKELY(o->class_id > r->header.class_count)) {
+        HD__TRY(HD__DART_REPAIR(r, r->from, "of class %u where there are %u", o->class_id,
+                                r->header.class_count));
+        o->class_id = 0;
+    }
+    if (HD__UNLIKELY(r->ended && count > (uint64_t)(r->w.end - r->at)))
+        return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u references announced where %u bytes are left",
+                            count, (uint64_t)(r->w.end - r->at));
+    if (HD__UNLIKELY(count > r->header.reference_count - r->references) && !r->crowded) {
+        HD__TRY(HD__DART_REPAIR(r, r->mark, "%u references after %u where %u were announced for all", count,
+                                r->references, r->header.reference_count));
+        r->crowded = true;
+    }
+    r->references += count;
+    r->left = count;
+    return HD_OK;
+}
+
+/* One after the other, with all checks. */
+HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *ids, size_t n) {
+    size_t i = 0;
+    for (; i < n; i++) {
+        uint64_t id = 0;
+        const uint8_t *p = hd__uleb(&r->w, r->at, &id);
+        if (p && (id > r->header.object_count || id >= HD_NONE))
+            p = hd__dart_stop(&r->w, r->at, HD__DART_RANGE, id);
+        if (!p) break;
+        ids[i] = (uint32_t)id;
+        r->at = p;
+    }
+    return i;
+}
+
+/* Up to n references of the object at hand as ids: how many, as far as the window goes or nothing is
+   wrong. Four bytes at a time, checked in bulk. */
+HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n) {
+    size_t i = 0;
+    r->w.why = HD__DART_FINE;
+    r->w.odd = false;
+#if defined(HD__ULEB_WORDS)
+    if (HD__LIKELY(r->w.end - r->at >= 4)) {
+        const uint8_t *p = r->at;
+        size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
+        uint64_t count = r->header.object_count, wrong = 0;
+        int64_t odd = 0;
+        if (safe > n) safe = n;
+        for (; i < safe; i++) {
+            uint32_t id;
+            int64_t spare;
+            unsigned size = hd__uleb_word(p, &id, &spare);
+            if (HD__UNLIKELY(!size)) break;
+            wrong |= count - id;
+            odd |= spare;        /* 0 looks odd, and costs a second look */
+            ids[i] = id;
+            p += size;
+        }
+        if (HD__LIKELY(!(wrong >> 63))) {
+            r->at = p;
+            r->w.odd = odd < 0;
+        } else {
+            i = 0;
+        }
+    }
+#endif
+    if (HD__UNLIKELY(i < n)) i += hd__dart_each_reference(r, ids + i, n - i);
+    r->left -= i;
+    return i;
+}
+
+/* The next references of the object at hand, at least one of up to n. They were read from `from` on. */
+HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, size_t *count) {
+    uint64_t id;
+    for (;;) {
+        r->from = r->at;
+        *count = hd__dart_references(r, ids, n);
+        if (HD__LIKELY(*count)) return HD_OK;
+        if (r->w.why == HD__DART_RANGE) break;
+        if (r->ended || r->w.why == HD__DART_LONG) return hd__dart_stopped(r);
+        HD__TRY(hd__dart_fill(r));
+    }
+    hd__dart_stopped(r);
+    if (!r->options.lenient) return HD_MALFORMED;
+    HD__TRY(hd__dart_complain(r, NULL));
+    r->at = hd__uleb(&r->w, r->at, &id);
+    r->left--;
+    ids[0] = 0;
+    *count = 1;
+    return HD_OK;
+}
+
+static size_t hd__dart_block(const hd_dart_reader *r) {
+    return r->left < HD__DART_BLOCK ? (size_t)r->left : HD__DART_BLOCK;
+}
+
+static hd_status hd__dart_object(hd_dart_reader *r, hd_dart_record *record) {
+    HD__TRY(hd__dart_head(r, record));
+    record->kind = 'o';
+    record->references = r->block;
+    /* those that the window has: moving it would take the strings away */
+    record->count = hd__dart_references(r, r->block, hd__dart_block(r));
+    return HD_OK;
+}
+
+static const uint8_t *hd__dart_parse_count(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    (void)record;
+    return hd__uleb(&r->w, p, &r->header.external_count);
+}
+
+static const uint8_t *hd__dart_parse_external(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    if (!(p = hd__uleb(&r->w, p, &record->id)) || !(p = hd__uleb(&r->w, p, &record->size))) return NULL;
+    return hd__dart_str(&r->w, p, &record->name);
+}
+
+static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
+    HD__TRY(hd__dart_unit(r, hd__dart_parse_external, record));
+    record->kind = 'x';
+    if (record->id <= r->header.object_count) return HD_OK;
+    record->kind = 0;
+    return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
+}
+
+HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p,
+                                                  hd_dart_record *record) {
+    return hd__uleb_mixed(&r->w, p, &record->identity);
+}
+
+/* Whether the input goes on. */
+static hd_status hd__dart_any(hd_dart_reader *r, bool *any) {
+    if (r->at == r->w.end && !r->ended) HD__TRY(hd__dart_fill(r));
+    *any = r->at < r->w.end;
+    return HD_OK;
+}
+
+/* Behind the external properties. */
+static hd_status hd__dart_tail(hd_dart_reader *r) {
+    bool any;
+    HD__TRY(hd__dart_any(r, &any));
+    if (any && r->header.object_count && !r->header.has_identity) {
+        r->header.has_identity = true;
+        r->stage = HD__DART_IDENTITIES;
+        return HD_OK;
+    }
+    r->stage = HD__DART_END;
+    if (any) return hd__dart_bad(r, HD_MALFORMED, r->at, "the end of the input expected, found more");
+    if (r->header.reference_count > hd__dart_offset(r, r->at) - r->counts_at) {
+        hd__dart_bad(r, HD_MALFORMED, r->at, "%u references were announced where %u bytes followed",
+                     r->header.reference_count, hd__dart_offset(r, r->at) - r->counts_at);
+        r->error.offset = r->counts_at;
+        return HD_MALFORMED;
+    }
+    return HD_OK;
+}
+
+/* The next stage once this one has had `count`: true, and then there is no record yet. */
+static bool hd__dart_over(hd_dart_reader *r, uint64_t count, uint32_t stage) {
+    if (r->done < count) {
+        r->number = r->done + 1;
+        return false;
+    }
+    r->number = r->done = 0;
+    r->stage = stage;
+    return true;
+}
+
+static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
+    HD__TRY(hd__dart_tick(r));
+    switch (r->stage) {
+    case HD__DART_HEADER:
+        HD__TRY(hd__dart_header(r));
+        r->stage = HD__DART_CLASSES;
+        return HD_OK;
+    case HD__DART_CLASSES:
+        if (hd__dart_over(r, r->header.class_count, HD__DART_COUNTS)) return HD_OK;
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_class, record));
+        record->kind = 'c';
+        record->id = ++r->done;
+        return HD_OK;
+    case HD__DART_COUNTS:
+        HD__TRY(hd__dart_counts(r));
+        r->stage = HD__DART_OBJECTS;
+        return HD_OK;
+    case HD__DART_OBJECTS:
+        if (hd__dart_over(r, r->header.object_count, HD__DART_EXTERNAL_COUNT)) return HD_OK;
+        HD__TRY(hd__dart_object(r, record));
+        r->done++;
+        if (r->left) r->stage = HD__DART_REFERENCES;
+        return HD_OK;
+    case HD__DART_REFERENCES:
+        HD__TRY(hd__dart_more(r, r->block, hd__dart_block(r), &record->count));
+        record->kind = 'r';
+        record->id = r->number;
+        record->references = r->block;
+        if (!r->left) r->stage = HD__DART_OBJECTS;
+        return HD_OK;
+    case HD__DART_EXTERNAL_COUNT:
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_count, record));
+        HD__TRY(hd__dart_count(r, r->from, "external properties", r->header.external_count, 3));
+        r->stage = HD__DART_EXTERNALS;
+        return HD_OK;
+    case HD__DART_EXTERNALS:
+        if (hd__dart_over(r, r->header.external_count, HD__DART_END)) return hd__dart_tail(r);
+        r->done++;
+        return hd__dart_external(r, record);
+    default:
+        if (hd__dart_over(r, r->header.object_count, HD__DART_END)) return hd__dart_tail(r);
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_identity, record));
+        record->kind = 'i';
+        record->id = ++r->done;
+        return HD_OK;
+    }
+}
+
+/* One step; lenient, what cannot be repaired is the end. */
+static hd_status hd__dart_try(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
+    record->kind = 0;
+    record->offset = hd__dart_offset(r, r->at);
+    if (HD__LIKELY(!hd__dart_step(r, record))) return HD_OK;
+    HD__TRY(hd__dart_complain(r, err));
+    record->kind = 0;
+    r->stage = HD__DART_END;
+    r->cut = true;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
+    memset(record, 0, sizeof *record);
+    while (r->stage != HD__DART_END) {
+        HD__TRY(hd__dart_try(r, record, err));
+        if (record->kind) return HD_OK;
+    }
+    return HD_OK;
+}
+
+/* The document. -------------------------------------------------------------------------------- */
+
+#define HD__DART_STEP 16u        /* objects from one known place in the data to the next */
+
+struct hd_dart {
+    hd__mem mem;                 /* of this struct; all else is the graph's */
+    hd_graph *graph;
+    hd_dart_header header;
+    uint64_t warnings;
+    uint8_t *front, *data, *back; /* as in the file: header and classes; data; external properties */
+    uint64_t count_at, classes_at; /* in `front`: the number of classes; the first */
+    uint64_t *class_at, *data_at, *external_at; /* where each begins, of data every HD__DART_STEPth */
+    hd__big *external;           /* external sizes by object */
+    hd__ids identity;
+    uint64_t *odd;               /* offsets of numbers and, in the low four bits, their sizes */
+    uint32_t no_class;           /* class_index of what has class id 0; HD_NONE: nothing has */
+};
+
+typedef struct hd__dart_in {
+    hd_dart *doc;
+    hd_graph *g;
+    hd__mem *mem;
+    hd_dart_reader *r;
+    hd_options options;
+    uint64_t most;
+} hd__dart_in;
+
+static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->error); }
+
+static hd_status hd__dart_most(hd__dart_in *x, const char *what) {
+    return hd__dart_bad(x->r, HD_LIMIT, x->r->from, "more than the allowed %u %s", x->most, what);
+}
+
+HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status status, const char *what) {
+    return status == HD_LIMIT ? hd__dart_most(x, what) : hd__dart_full(x);
+}
+
+/* Appends bytes to an stb_ds array. */
+static bool hd__dart_keep(hd__mem *m, uint8_t **to, const uint8_t *from, size_t n) {
+    size_t length = hd__len(*to);
+    if (!hd__arr_room(m, to, 1, n)) return false;
+    memcpy(*to + length, from, n);
+    hd__set_len(*to, length + n);
+    return true;
+}
+
+/* The same of an object's data: few bytes, which are copied as sixteen where there are as many. */
+HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n) {
+    uint8_t *data = x->doc->data;
+    size_t length = hd__len(data);
+    if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r->w.end - from < 16))
+        return hd__dart_keep(x->mem, &x->doc->data, from, n);
+    memcpy(data + length, from, 16);
+    hd__set_len(data, length + n);
+    return true;
+}
+
+/* Notes the numbers from p on, `n` of them, that have more bytes than they need. */
+HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, uint64_t n) {
+    for (; n; n--) {
+        const uint8_t *at = p;
+        uint64_t value, noted;
+        p = hd__uleb_any(&x->r->w, p, &value);
+        if (p - at < 2 || p[-1]) continue;
+        noted = hd__dart_offset(x->r, at) << 4 | (uint64_t)(p - at);
+        if (!hd__push(x->mem, x->doc->odd, noted)) return hd__dart_full(x);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__dart_add_fields(hd__dart_in *x, hd_dart_class c, uint32_t class_index) {
+    hd_dart_field field;
+    while (hd_dart_next_field(&c, &field)) {
+        hd_status status = HD_OK;
+        if (field.index < HD_NONE)
+            status = hd_graph_add_field(x->g, class_index, (uint32_t)field.index, field.name);
+        if (status) return hd__dart_graph_full(x, status, "fields");
+    }
+    return HD_OK;
+}
+
+static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record) {
+    hd_dart *doc = x->doc;
+    hd_class c;
+    uint32_t n;
+    uint64_t at = hd__len(doc->front);
+    if (record->id > x->most) return hd__dart_most(x, "classes");
+    c.id = record->id;
+    c.name = record->described.name;
+    c.scope = record->described.library.len ? record->described.library : record->described.library_uri;
+    c.described = true;
+    if (!hd__push(x->mem, doc->class_at, at) ||
+        !hd__dart_keep(x->mem, &doc->front, x->r->from, (size_t)(x->r->at - x->r->from)) ||
+        hd_graph_add_class(x->g, &c, &n))
+        return hd__dart_full(x);
+    return hd__dart_add_fields(x, record->described, n);
+}
+
+/* Objects of class id 0 have a class behind all others. */
+HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
+    hd_status status;
+    hd_class c;
+    memset(&c, 0, sizeof c);
+    c.name = hd_cstr("<no class>");
+    c.scope = hd_cstr("");
+    return (status = hd_graph_add_class(x->g, &c, &x->doc->no_class)) != HD_OK
+               ? hd__dart_graph_full(x, status, "classes") : HD_OK;
+}
+
+/* Room for more objects: all that are announced, as far as the bytes at hand can hold them. */
+HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
+    hd_graph *g = x->g;
+    uint64_t here = (uint64_t)(x->r->w.end - x->r->from) / 4 + 1;
+    uint64_t extra = x->r->header.object_count - g->described;
+    if (here < g->described) here = g->described;
+    if (extra > here) extra = here;
+    if (extra > x->most - g->described) extra = x->most - g->described;
+    if (!extra) return hd__dart_most(x, "objects");
+    hd__graph_set_lengths(g);
+    if (!hd__room(x->mem, g->class_of, (size_t)extra + 1) || !hd__room(x->mem, g->size, (size_t)extra + 1) ||
+        !hd__room(x->mem, g->first, (size_t)extra + 2)) /* sealing adds to them */
+        return hd__dart_full(x);
+    g->room = g->described + (uint32_t)extra;
+    return HD_OK;
+}
+
+/* The same for references: for `n` more at least. */
+HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
+    hd_graph *g = x->g;
+    size_t have = hd__len(g->target.low), here = (size_t)(x->r->w.end - x->r->at), extra;
+    if (n > x->most - have) return hd__dart_most(x, "references");
+    extra = x->r->header.reference_count > have && x->r->header.reference_count - have < here
+                ? (size_t)(x->r->header.reference_count - have) : here;
+    if (extra > x->most - have) extra = (size_t)(x->most - have);
+    if (extra < n) extra = n;
+    return hd__room(x->mem, g->target.low, extra) ? HD_OK : hd__dart_full(x);
+}
+
+/* The references of the object at hand, as ids. */
+HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
+    hd_graph *g = x->g;
+    hd_dart_reader *r = x->r;
+    while (r->left) {
+        size_t have = hd__len(g->target.low), here = (size_t)(r->w.end - r->at), took;
+        size_t n = here < r->left ? here : (size_t)r->left;
+        if (!n) n = 1;           /* the window is used up */
+        if (HD__UNLIKELY(stbds_arrcap(g->target.low) - have < n || have + n > x->most))
+            HD__TRY(hd__dart_grow_references(x, n));
+        HD__TRY(hd__dart_more(r, g->target.low + have, n, &took));
+        hd__set_len(g->target.low, have + took);
+        if (HD__UNLIKELY(r->w.odd && !r->warnings)) HD__TRY(hd__dart_note(x, r->from, took));
+    }
+    return HD_OK;
+}
+
+/* Sizes that pass 2^64 together: HD_OK when this one is to be left out. */
+HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
+    hd__dart_bad(x->r, HD_OVERFLOW, x->r->from, "the sizes pass 2^64 together");
+    return x->options.lenient ? hd__dart_complain(x->r, NULL) : HD_OVERFLOW;
+}
+
+HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
+    hd_dart *doc = x->doc;
+    hd_graph *g = x->g;
+    hd_dart_reader *r = x->r;
+    hd_dart_record o;
+    uint32_t n = g->described;
+    uint64_t bytes = g->bytes, at = hd__len(doc->data);
+    HD__TRY(hd__dart_head(r, &o));
+    if (HD__UNLIKELY(n == g->room)) HD__TRY(hd__dart_grow(x));
+    if (HD__UNLIKELY(!hd__sum(&bytes, o.size))) {
+        HD__TRY(hd__dart_overflow(x));
+        o.size = 0;
+        bytes = g->bytes;
+    }
+    if (HD__UNLIKELY(!o.class_id)) {
+        if (doc->no_class == HD_NONE) HD__TRY(hd__dart_no_class(x));
+        o.class_id = doc->no_class;
+    }
+    if (n % HD__DART_STEP == 0 && !hd__push(x->mem, doc->data_at, at)) return hd__dart_full(x);
+    if (HD__UNLIKELY(!hd__dart_keep_data(x, r->body, (size_t)(r->mark - r->body)))) return hd__dart_full(x);
+    if (HD__UNLIKELY(r->w.odd)) {
+        HD__TRY(hd__dart_note(x, r->from, 2));
+        HD__TRY(hd__dart_note(x, r->mark, 1));
+    }
+    g->class_of[n] = (uint32_t)o.class_id;
+    g->size[n] = o.size < UINT32_MAX ? (uint32_t)o.size : 0;
+    g->first[n] = (uint32_t)hd__len(g->target.low);
+    HD__TRY(hd__dart_take_references(x));
+    g->described++;
+    if (HD__LIKELY(o.size < UINT32_MAX)) g->bytes = bytes;
+    else if (hd_graph_add_size(g, n, o.size)) return hd__dart_full(x);
+    return HD_OK;
+}
+
+/* All objects; what was begun of one that could not be read is taken back. */
+static hd_status hd__dart_take_objects(hd__dart_in *x) {
+    hd_dart_reader *r = x->r;
+    hd_status status = HD_OK;
+    while (!status && r->done < r->header.object_count) {
+        size_t data = hd__len(x->doc->data), references = hd__len(x->g->target.low);
+        r->number = r->done + 1;
+        status = r->done % 256 ? HD_OK : hd__dart_tick(r);
+        if (!status) status = hd__dart_take_object(x);
+        if (!status) {
+            r->done++;
+            continue;
+        }
+        hd__set_len(x->doc->data, data);
+        hd__set_len(x->g->target.low, references);
+        hd__set_len(x->doc->data_at, ((size_t)x->g->described + HD__DART_STEP - 1) / HD__DART_STEP);
+    }
+    if (status) return status;
+    r->done = r->number = 0;
+    r->stage = HD__DART_EXTERNAL_COUNT;
+    return HD_OK;
+}
+
+static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *record) {
+    hd_dart *doc = x->doc;
+    hd__mem *m = x->mem;
+    uint64_t at = hd__len(doc->back);
+    hd__big external;
+    hd_status status = HD_OK;
+    external.object = (uint32_t)record->id - 1;
+    external.size = record->size;
+    if (at / 3 >= x->most && hd__len(doc->external_at) >= x->most)
+        return hd__dart_most(x, "external properties");
+    if (record->id) status = hd_graph_add_size(x->g, external.object, external.size);
+    if (status == HD_OVERFLOW) return hd__dart_overflow(x);
+    if (status || (record->id && !hd__push(m, doc->external, external)) ||
+        !hd__push(m, doc->external_at, at) ||
+        !hd__dart_keep(m, &doc->back, x->r->from, (size_t)(x->r->at - x->r->from)))
+        return hd__dart_full(x);
+    return HD_OK;
+}
+
+/* All hash codes. */
+static hd_status hd__dart_take_identities(hd__dart_in *x) {
+    hd_dart_reader *r = x->r;
+    hd__ids *ids = &x->doc->identity;
+    if (!hd__ids_room(x->mem, ids, x->g->described)) return hd__dart_full(x);
+    for (uint32_t i = 0; i < x->g->described; i++) {
+        hd_dart_record record;
+        r->number = (uint64_t)i + 1;
+        if (i % 256 == 0) HD__TRY(hd__dart_tick(r));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_identity, &record));
+        if (HD__UNLIKELY(r->w.odd)) HD__TRY(hd__dart_note(x, r->from, 1));
+        if (HD__UNLIKELY(record.identity >> 32 && !ids->high) && !hd__ids_widen(x->mem, ids))
+            return hd__dart_full(x);
+        stbds_arrput(ids->low, (uint32_t)record.identity);
+        if (ids->high) stbds_arrput(ids->high, (uint32_t)(record.identity >> 32));
+    }
+    r->done = r->header.object_count;
+    return HD_OK;
+}
+
+/* What a step of the reader brought. */
+static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_record *record) {
+    hd_dart_reader *r = x->r;
+    switch (stage) {
+    case HD__DART_HEADER:
+        x->doc->count_at = (uint64_t)(r->mark - r->from);
+        x->doc->classes_at = (uint64_t)(r->at - r->from);
+        return hd__dart_keep(x->mem, &x->doc->front, r->from, (size_t)(r->at - r->from)) ? HD_OK
+                                                                                       : hd__dart_full(x);
+    case HD__DART_COUNTS: return r->w.odd ? hd__dart_note(x, r->from, 2) : HD_OK;
+    case HD__DART_EXTERNAL_COUNT: return r->w.odd ? hd__dart_note(x, r->from, 1) : HD_OK;
+    default: break;
+    }
+    switch (record->kind) {
+    case 'c': return hd__dart_add_class(x, record);
+    case 'x': return hd__dart_add_external(x, record);
+    default: return HD_OK;
+    }
+}
+
+static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
+    hd_dart_reader *r = x->r;
+    hd_dart_record record;
+    while (r->stage != HD__DART_END) {
+        uint32_t stage = r->stage;
+        hd_status status = HD_OK;
+        record.kind = 0;
+        if (stage == HD__DART_OBJECTS) {
+            status = hd__dart_take_objects(x);
+        } else {
+            if (stage == HD__DART_IDENTITIES) status = hd__dart_take_identities(x);
+            if (!status) status = hd__dart_step(r, &record);
+            if (!status) status = hd__dart_take(x, stage, &record);
+        }
+        if (!status) continue;
+        HD__TRY(hd__dart_complain(r, err));
+        r->stage = HD__DART_END;
+        r->cut = true;
+    }
+    return HD_OK;
+}
+
+/* References from ids to numbers. What is referred to but not there is the object behind the last. */
+static bool hd__dart_number(hd_graph *g) {
+    uint32_t *target = g->target.low, count = g->described, most = 0;
+    size_t n = hd__len(target);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = target[i] - 1;
+        number = number < count ? number : count;
+        most = number > most ? number : most;
+        target[i] = number;
+    }
+    return n && most == count;
+}
+
+/* Makes the graph whole, and all as large as it needs to be. */
+static hd_status hd__dart_seal(hd__dart_in *x) {
+    hd_dart *doc = x->doc;
+    hd_graph *g = x->g;
+    hd__mem *m = x->mem;
+    hd_root root;
+    memset(&root, 0, sizeof root);
+    root.container = HD_NONE;
+    hd__graph_set_lengths(g);
+    if ((hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
+        (g->described && !hd__push(m, g->roots, root)) || !hd__graph_sort_lists(g) || !hd__graph_close(g) ||
+        !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
+        return hd__dart_full(x);
+    while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
+        if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
+    if (x->r->warnings) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
+    hd__trim(m, doc->front);
+    hd__trim(m, doc->data);
+    hd__trim(m, doc->data_at);
+    hd__trim(m, doc->class_at);
+    hd__trim(m, doc->identity.low);
+    return HD_OK;
+}
+
+/* The counts of what is there, instead of those announced. */
+static void hd__dart_set_header(hd__dart_in *x) {
+    hd_dart *doc = x->doc;
+    hd_dart_header *h = &doc->header;
+    uint64_t references = hd__len(x->g->target.low);
+    *h = x->r->header;
+    h->class_count = hd__len(doc->class_at);
+    h->object_count = x->g->described;
+    h->external_count = hd__len(doc->external_at);
+    if (x->r->warnings && (h->reference_count < references || x->r->cut)) h->reference_count = references;
+    h->name = hd_cstr("");
+    if (doc->front) {
+        hd__dart_window w = hd__dart_all(doc->front);
+        uint64_t flags;
+        hd__dart_str(&w, hd__uleb(&w, doc->front + 8, &flags), &h->name);
+    }
+}
+
+HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_graph_desc desc;
+    hd__dart_in x;
+    hd_status status;
+    hd_error ignored;
+    hd_dart *doc = (hd_dart *)hd__calloc(&mem, 1, sizeof *doc);
+    if (!err) err = &ignored;
+    if (!doc) return hd__no_memory(&mem, err);
+    doc->mem = mem;
+    doc->no_class = HD_NONE;
+    memset(&x, 0, sizeof x);
+    if (options) x.options = *options;
+    memset(&desc, 0, sizeof desc);
+    desc.dense = true;
+    desc.first_id = 1;
+    desc.allocator = x.options.allocator;
+    desc.limits = x.options.limits;
+    desc.limits.max_memory = hd__mem_rest(&mem).limit;
+    x.doc = doc;
+    x.g = doc->graph = hd_graph_create(&desc, err);
+    status = x.g ? hd_dart_open(in, options, &x.r, err) : err->status;
+    if (!status) {
+        x.mem = &x.g->mem;
+        x.most = x.g->max_records;
+        status = hd__dart_run(&x, err);
+        if (!status) {
+            status = hd__dart_seal(&x);
+            if (status) *err = x.r->error;
+            else hd__dart_set_header(&x);
+        }
+        doc->warnings = x.r->warnings;
+    }
+    hd_dart_close(x.r);
+    if (status) hd_dart_free(doc);
+    else *out = doc;
+    return status;
+}
+
+HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
+    hd__mem mem;
+    if (!doc) return;
+    if (doc->graph) {
+        hd__mem *m = &doc->graph->mem;
+        hd__arr_free(m, doc->front);
+        hd__arr_free(m, doc->data);
+        hd__arr_free(m, doc->back);
+        hd__arr_free(m, doc->class_at);
+        hd__arr_free(m, doc->data_at);
+        hd__arr_free(m, doc->external_at);
+        hd__arr_free(m, doc->external);
+        hd__ids_free(m, &doc->identity);
+        hd__arr_free(m, doc->odd);
+        hd_graph_free(doc->graph);
+    }
+    mem = doc->mem;
+    hd__cfree(&mem, doc, 1, sizeof *doc);
+}
+
+HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *doc) { return doc->graph; }
+HEAPDUMP_API hd_dart_header hd_dart_get_header(const hd_dart *doc) { return doc->header; }
+HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *doc) { return doc->warnings; }
+HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(doc->external_at); }
+
+HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *doc, uint32_t class_index) {
+    hd_dart_class c;
+    hd__dart_window w = hd__dart_all(doc->front);
+    memset(&c, 0, sizeof c);
+    if (class_index - 1 < hd__len(doc->class_at))
+        hd__dart_class(&w, doc->front + doc->class_at[class_index - 1], &c);
+    return c;
+}
+
+HEAPDUMP_API hd_dart_data hd_dart_get_data(const hd_dart *doc, uint32_t object) {
+    hd_dart_data data;
+    hd__dart_window w = hd__dart_all(doc->data);
+    const uint8_t *p;
+    memset(&data, 0, sizeof data);
+    data.text = hd_cstr("");
+    if (object >= doc->graph->described) return data;
+    p = doc->data + doc->data_at[object / HD__DART_STEP];
+    for (uint32_t i = object % HD__DART_STEP; i && p; i--) p = hd__dart_data(&w, p, &data);
+    if (p) hd__dart_data(&w, p, &data);
+    return data;
+}
+
+HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *doc, uint32_t object) {
+    uint64_t size = hd__graph_size(doc->graph, object);
+    size_t low = 0, high = hd__len(doc->external);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (doc->external[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < hd__len(doc->external) && doc->external[low].object == object; low++)
+        size -= doc->external[low].size;
+    return size;
+}
+
+HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
+    return object < hd__len(doc->identity.low) ? hd__ids_get(&doc->identity, object) : 0;
+}
+
+HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *doc, size_t index) {
+    hd_dart_external external;
+    hd__dart_window w = hd__dart_all(doc->back);
+    uint64_t id = 0;
+    const uint8_t *p = hd__uleb(&w, doc->back + doc->external_at[index], &id);
+    external.object = (uint32_t)id - 1; /* of 0: HD_NONE */
+    p = hd__uleb(&w, p, &external.size);
+    hd__dart_str(&w, p, &external.name);
+    return external;
+}
+
+/* Writing. ------------------------------------------------------------------------------------- */
+
+typedef struct hd__dart_out {
+    hd_sink sink;
+    uint64_t base;               /* what the sink has passed on */
+    const uint64_t *odd, *odd_end;
+} hd__dart_out;
+
+static void hd__dart_flush(hd__dart_out *o) {
+    o->base += o->sink.fill;
+    hd__sink_flush(&o->sink);
+}
+
+static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
+    while (size) {
+        size_t room = sizeof o->sink.buffer - o->sink.fill, n = size < room ? size : room;
+        memcpy(o->sink.buffer + o->sink.fill, data, n);
+        o->sink.fill += (uint32_t)n;
+        if (n == room) hd__dart_flush(o);
+        data = (const char *)data + n;
+        size -= n;
+    }
+}
+
+/* A number in as many bytes as it needs; room for ten expected. */
+HD__INLINE char *hd__uleb_put(char *p, uint64_t value) {
+#if defined(HD__ULEB_WORDS)
+    if (HD__LIKELY(value < 1u << 28)) {
+        uint32_t v = (uint32_t)value, bytes;
+        unsigned n = (38u - (unsigned)__builtin_clz(v | 1)) / 7;
+        bytes = (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3;
+        bytes |= 0x80808080u & ((1u << (8 * (n - 1))) - 1);
+        memcpy(p, &bytes, 4);
+        return p + n;
+    }
+#endif
+    for (; value >= 128; value >>= 7) *p++ = (char)(value | 128);
+    *p++ = (char)value;
+    return p;
+}
+
+/* With all the bytes it had where it was read. */
+HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
+    char bytes[16], *end = hd__uleb_put(bytes, value);
+    size_t n;
+    if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill) {
+        for (n = *o->odd++ & 15; end < bytes + n; *end++ = 0) end[-1] = (char)(end[-1] | 128);
+    }
+    hd__dart_put_bytes(o, bytes, (size_t)(end - bytes));
+}
+
+/* Whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
+HD__INLINE bool hd__dart_ready(hd__dart_out *o, size_t count) {
+    if (HD__UNLIKELY(sizeof o->sink.buffer - o->sink.fill < 10 * count)) hd__dart_flush(o);
+    return HD__LIKELY(o->odd == o->odd_end || *o->odd >> 4 > o->base + o->sink.fill + 10 * count);
+}
+
+static void hd__dart_put(hd__dart_out *o, uint64_t value) {
+    if (hd__dart_ready(o, 1))
+        o->sink.fill = (uint32_t)(hd__uleb_put(o->sink.buffer + o->sink.fill, value) - o->sink.buffer);
+    else
+        hd__dart_put_odd(o, value);
+}
+
+/* References as ids: number + 1, and 0 for what has no record. */
+HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *target, size_t n, uint32_t described,
+                                        uint32_t add) {
+    while (n) {
+        size_t part = n < sizeof o->sink.buffer / 10 ? n : sizeof o->sink.buffer / 10;
+        if (hd__dart_ready(o, part)) {
+            char *p = o->sink.buffer + o->sink.fill;
+            for (size_t i = 0; i < part; i++)
+                p = hd__uleb_put(p, target[i] < described ? (uint64_t)target[i] + add : 0);
+            o->sink.fill = (uint32_t)(p - o->sink.buffer);
+        } else {
+            part = 1;
+            hd__dart_put_odd(o, *target < described ? (uint64_t)*target + add : 0);
+        }
+        target += part;
+        n -= part;
+    }
+}
+
+static hd_status hd__dart_out_end(hd__dart_out *o, hd_status status, hd_error *err) {
+    if (status) return hd__cancelled(err);
+    status = hd__sink_flush(&o->sink);
+    return status ? hd__fail(err, status, "writing the snapshot failed") : HD_OK;
+}
+
+static void hd__dart_out_begin(hd__dart_out *o, hd_out out) {
+    hd__sink_begin(&o->sink, out);
+    o->base = 0;
+    o->odd = o->odd_end = NULL;
+}
+
+static void hd__dart_put_front(hd__dart_out *o, const hd_dart *doc) {
+    size_t size = hd__len(doc->front);
+    if (!size) {                 /* lenient: nothing of the header could be read */
+        hd__dart_put_bytes(o, "dartheap\0\0\0\0\0\0", 14);
+        return;
+    }
+    if (doc->warnings) {
+        hd__dart_put_bytes(o, doc->front, (size_t)doc->count_at);
+        hd__dart_put(o, doc->header.class_count);
+        hd__dart_put_bytes(o, doc->front + doc->classes_at, size - (size_t)doc->classes_at);
+    } else {
+        hd__dart_put_bytes(o, doc->front, size);
+    }
+}
+
+static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const hd_options *options) {
+    const hd_graph *g = doc->graph;
+    const uint8_t *p = doc->data;
+    hd__dart_window w = hd__dart_all(p);
+    hd_dart_data data;
+    size_t external = 0, externals = hd__len(doc->external);
+    for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
+        uint64_t size = hd__graph_size(g, i);
+        const uint8_t *next = hd__dart_data(&w, p, &data);
+        uint32_t class_id = g->class_of[i] == doc->no_class ? 0 : g->class_of[i];
+        uint32_t first = g->first[i], count = g->first[i + 1] - first;
+        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) return HD_CANCELLED;
+        for (; external < externals && doc->external[external].object == i; external++)
+            size -= doc->external[external].size;
+        hd__dart_put(o, class_id);
+        hd__dart_put(o, size);
+        hd__dart_put_bytes(o, p, (size_t)(next - p));
+        hd__dart_put(o, count);
+        if (count) hd__dart_put_references(o, g->target.low + first, count, g->described, 1);
+        p = next;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *options, hd_out out,
+                                     hd_error *err) {
+    hd__dart_out o;
+    hd_status status;
+    hd__dart_out_begin(&o, out);
+    o.odd = doc->odd;
+    o.odd_end = doc->odd ? doc->odd + hd__len(doc->odd) : NULL;
+    hd__dart_put_front(&o, doc);
+    hd__dart_put(&o, doc->header.reference_count);
+    hd__dart_put(&o, doc->header.object_count);
+    status = hd__dart_put_objects(&o, doc, options);
+    hd__dart_put(&o, doc->header.external_count);
+    hd__dart_put_bytes(&o, doc->back, hd__len(doc->back));
+    for (size_t i = 0; i < hd__len(doc->identity.low) && !o.sink.status; i++)
+        hd__dart_put(&o, hd__ids_get(&doc->identity, i));
+    return hd__dart_out_end(&o, status, err);
+}
+
+static void hd__dart_put_str(hd__dart_out *o, hd_str s) {
+    hd__dart_put(o, s.len);
+    hd__dart_put_bytes(o, s.data, s.len);
+}
+
+/* A class with those of the graph's fields that are its own, of which *field is the first to look at. */
+static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t class_index, size_t *field) {
+    const hd_class *c = &g->classes[class_index];
+    size_t n = hd__len(g->fields), end;
+    while (*field < n && g->fields[*field].class_index < class_index) ++*field;
+    for (end = *field; end < n && g->fields[end].class_index == class_index;) end++;
+    hd__dart_put(o, 0);
+    hd__dart_put_str(o, c->name);
+    hd__dart_put_str(o, c->scope);
+    hd__dart_put_str(o, hd_cstr(""));
+    hd__dart_put_str(o, hd_cstr(""));
+    hd__dart_put(o, end - *field);
+    for (; *field < end; ++*field) {
+        hd__dart_put(o, 0);
+        hd__dart_put(o, g->fields[*field].reference);
+        hd__dart_put_str(o, g->fields[*field].name);
+        hd__dart_put_str(o, hd_cstr(""));
+    }
+}
+
+/* Header, classes (the root's first, then the graph's by number) and the root, which refers to `holding`
+   objects. */
+static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, uint32_t holding) {
+    size_t field = 0, classes = hd__len(g->classes);
+    hd__dart_put_bytes(o, "dartheap\0", 9);
+    hd__dart_put_str(o, name);
+    hd__dart_put(o, g->bytes);
+    hd__dart_put(o, g->bytes);
+    hd__dart_put(o, 0);
+    hd__dart_put(o, classes);
+    hd__dart_put_bytes(o, "\0\4Root\0\0\0\0", 10);
+    for (uint32_t i = 1; i < classes; i++) hd__dart_put_class(o, g, i, &field);
+    hd__dart_put(o, holding + hd__len(g->target.low));
+    hd__dart_put(o, (uint64_t)g->described + 1);
+    hd__dart_put_bytes(o, "\1\0\0", 3);
+    hd__dart_put(o, holding);
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i]))
+            hd__dart_put_references(o, &g->roots[i].object, 1, g->described, 2);
+}
+
+HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const hd_options *options,
+                                           hd_out out, hd_error *err) {
+    hd__dart_out o;
+    hd_status status = HD_OK;
+    uint32_t holding = 0;
+    HD__TRY(hd__graph_ready(g, err));
+    for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__root_holds(&g->roots[i]);
+    hd__dart_out_begin(&o, out);
+    hd__dart_put_root(&o, g, name, holding);
+    for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
+        uint32_t first = g->first[i], count = g->first[i + 1] - first;
+        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
+        hd__dart_put(&o, (uint64_t)g->class_of[i] + 1);
+        hd__dart_put(&o, hd__graph_size(g, i));
+        hd__dart_put(&o, HD_DART_NO_DATA);
+        hd__dart_put(&o, count);
+        if (count) hd__dart_put_references(&o, g->target.low + first, count, g->described, 2);
+    }
+    hd__dart_put(&o, 0);
+    return hd__dart_out_end(&o, status, err);
+}
+
+/* Queries. ------------------------------------------------------------------------------------- */
+
+/* What such calls share: rows in an stb_ds array, found by hash, sorted in the end. */
+typedef struct hd__dart_query {
+    const hd_dart *doc;
+    const uint8_t *reached;
+    hd__mem mem;
+    hd__index index;
+    uint64_t seed;
+    const uint8_t *next;         /* data of the next object */
+    hd__dart_window w;
+} hd__dart_query;
+
+static void hd__dart_query_begin(hd__dart_query *q, const hd_dart *doc, const uint8_t *reached, hd__mem mem) {
+    memset(q, 0, sizeof *q);
+    q->doc = doc;
+    q->reached = reached;
+    q->mem = mem;
+    q->seed = hd__seed();
+    q->next = doc->data;
+    q->w = hd__dart_all(doc->data);
+}
+
+/* The data of the next object; whether it is asked for. */
+static bool hd__dart_query_next(hd__dart_query *q, uint32_t object, hd_dart_data *data) {
+    q->next = hd__dart_data(&q->w, q->next, data);
+    return !q->reached || q->reached[object];
+}
+
+static uint64_t hd__string_hash(const hd__dart_query *q, const hd_dart_data *d) {
+    return hd__hash_bytes(hd__hash_u64(q->seed ^ d->tag, d->value), d->text.data, d->text.len);
+}
+
+typedef struct hd__string_query {
+    hd__dart_query q;
+    hd_string_row *rows;
+    uint64_t *largest;
+} hd__string_query;
+
+static uint64_t hd__string_rehash(const void *owner, uint32_t number) {
+    const hd__string_query *x = (const hd__string_query *)owner;
+    return hd__string_hash(&x->q, &x->rows[number].data);
+}
+
+static bool hd__string_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_string_row *r = (const hd_string_row *)owner, *s = r + b;
+    int order;
+    r += a;
+    if (r->wasted != s->wasted) return r->wasted > s->wasted;
+    if (r->bytes != s->bytes) return r->bytes > s->bytes;
+    order = hd_str_compare(r->data.text, s->data.text);
+    if (order) return order < 0;
+    return r->data.tag != s->data.tag ? r->data.tag < s->data.tag : r->data.value < s->data.value;
+}
+
+static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_data *d) {
+    uint64_t hash = hd__string_hash(&x->q, d), size = hd__graph_size(x->q.doc->graph, object);
+    hd_string_row row, *r;
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&x->q.index, hash, &probe)) != HD_NONE) {
+        const hd_dart_data *known = &x->rows[i].data;
+        if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
+    }
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(x->rows);
+        memset(&row, 0, sizeof row);
+        row.data = *d;
+        row.object = object;
+        row.cut = d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value;
+        if (!hd__push(&x->q.mem, x->rows, row) || !hd__push(&x->q.mem, x->largest, 0) ||
+            !hd__index_add(&x->q.mem, &x->q.index, hash, i, hd__string_rehash, x))
+            return false;
+    }
+    r = &x->rows[i];
+    r->objects++;
+    r->bytes += size;
+    if (size > x->largest[i]) x->largest[i] = size;
+    r->wasted = r->bytes - x->largest[i];
+    return true;
+}
+
+#define hd__table_create(type, options) ((type *)hd__owned_create(hd__mem_options(options), sizeof(type)))
+
+/* Moves the rows, *rows being an stb_ds array, sorted into the table, which is freed on failure. */
+static hd_status hd__rows_finish(hd__mem *m, bool ok, void *rows, size_t element,
+                                 bool (*before)(const void *owner, uint32_t a, uint32_t b), void *table,
+                                 void *to, uint32_t *count, hd_error *err) {
+    void *from, *copy;
+    size_t n;
+    memcpy(&from, rows, sizeof from);
+    n = stbds_arrlenu(from);
+    if (ok) ok = hd__sort_array(m, from, n, element, before);
+    if (ok) {
+        copy = hd__owned_take(table, n, element);
+        ok = copy != NULL;
+        if (!ok) m->over = ((hd__owned *)table - 1)->mem.over;
+        if (ok && n) memcpy(copy, from, n * element);
+        if (ok) memcpy(to, &copy, sizeof copy);
+        *count = (uint32_t)n;
+    }
+    hd__arr_release(m, rows, element);
+    if (ok) return HD_OK;
+    hd__owned_free(table);
+    return hd__no_memory(m, err);
+}
+
+HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
+                                       hd_string_table **out, hd_error *err) {
+    hd__mem *m;
+    hd_string_table *t = hd__table_create(hd_string_table, options);
+    hd__string_query x;
+    hd_status status;
+    bool ok = true;
+    memset(&x, 0, sizeof x);
+    hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
+    m = &x.q.mem;
+    if (!t) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
+        hd_dart_data d;
+        if (!hd__dart_query_next(&x.q, i, &d)) continue;
+        if (d.tag != HD_DART_LATIN1 && d.tag != HD_DART_UTF16) continue;
+        t->objects++;
+        t->bytes += hd__graph_size(doc->graph, i);
+        ok = hd__string_add(&x, i, &d);
+    }
+    for (size_t i = 0; i < hd__len(x.rows); i++) t->wasted += x.rows[i].cut ? 0 : x.rows[i].wasted;
+    hd__arr_free(m, x.largest);
+    hd__index_free(m, &x.q.index);
+    status = hd__rows_finish(m, ok, &x.rows, sizeof *x.rows, hd__string_before, t, &t->rows, &t->count, err);
+    if (!status) *out = t;
+    return status;
+}
+
+HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { hd__owned_free(table); }
+
+typedef struct hd__length_query {
+    hd__dart_query q;
+    hd_length_row *rows;
+} hd__length_query;
+
+static uint64_t hd__length_hash(const hd__dart_query *q, uint32_t class_index, uint64_t length) {
+    return hd__hash_u64(hd__hash_u64(q->seed, class_index), length);
+}
+
+static uint64_t hd__length_rehash(const void *owner, uint32_t number) {
+    const hd__length_query *x = (const hd__length_query *)owner;
+    return hd__length_hash(&x->q, x->rows[number].class_index, x->rows[number].length);
+}
+
+static bool hd__length_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_length_row *r = (const hd_length_row *)owner, *s = r + b;
+    int order;
+    r += a;
+    if (r->bytes != s->bytes) return r->bytes > s->bytes;
+    order = hd_str_compare(r->name, s->name);
+    if (!order) order = hd_str_compare(r->scope, s->scope);
+    if (order) return order < 0;
+    return r->class_index != s->class_index ? r->class_index < s->class_index : r->length < s->length;
+}
+
+static bool hd__length_add(hd__length_query *x, uint32_t object, uint64_t length) {
+    const hd_graph *g = x->q.doc->graph;
+    uint32_t class_index = g->class_of[object], i;
+    uint64_t hash = hd__length_hash(&x->q, class_index, length);
+    size_t probe = 0;
+    hd_length_row row;
+    while ((i = hd__index_next(&x->q.index, hash, &probe)) != HD_NONE)
+        if (x->rows[i].class_index == class_index && x->rows[i].length == length) break;
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(x->rows);
+        memset(&row, 0, sizeof row);
+        row.class_index = class_index;
+        row.name = g->classes[class_index].name;
+        row.scope = g->classes[class_index].scope;
+        row.length = length;
+        row.object = object;
+        if (!hd__push(&x->q.mem, x->rows, row) ||
+            !hd__index_add(&x->q.mem, &x->q.index, hash, i, hd__length_rehash, x))
+            return false;
+    }
+    x->rows[i].objects++;
+    x->rows[i].bytes += hd__graph_size(g, object);
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
+                                       hd_length_table **out, hd_error *err) {
+    hd_length_table *t = hd__table_create(hd_length_table, options);
+    hd__length_query x;
+    hd_status status;
+    bool ok = true;
+    memset(&x, 0, sizeof x);
+    hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
+    if (!t) return hd__no_memory(&x.q.mem, err);
+    for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
+        hd_dart_data d;
+        if (hd__dart_query_next(&x.q, i, &d) && d.tag == HD_DART_LENGTH) ok = hd__length_add(&x, i, d.value);
+    }
+    hd__index_free(&x.q.mem, &x.q.index);
+    status = hd__rows_finish(&x.q.mem, ok, &x.rows, sizeof *x.rows, hd__length_before, t, &t->rows, &t->count,
+                             err);
+    if (!status) *out = t;
+    return status;
+}
+
+HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { hd__owned_free(table); }
+
+/* Classes by what they are called: numbers that are the same wherever the name, or only the library's
+   name, and URI are. */
+typedef struct hd__dart_names {
+    hd__mem *mem;
+    hd_dart_class *known;
+    hd__index index;
+    uint64_t seed;
+    bool libraries;              /* classes of one library have one number */
+} hd__dart_names;
+
+static uint64_t hd__dart_names_hash(const hd__dart_names *x, const hd_dart_class *c) {
+    uint64_t hash = hd__hash_bytes(x->seed, c->library.data, c->library.len);
+    hash = hd__hash_bytes(hash, c->library_uri.data, c->library_uri.len);
+    return x->libraries ? hash : hd__hash_bytes(hash, c->name.data, c->name.len);
+}
+
+static uint64_t hd__dart_names_rehash(const void *owner, uint32_t number) {
+    const hd__dart_names *x = (const hd__dart_names *)owner;
+    return hd__dart_names_hash(x, &x->known[number]);
+}
+
+static void hd__dart_names_free(hd__dart_names *x) {
+    hd__arr_free(x->mem, x->known);
+    hd__index_free(x->mem, &x->index);
+}
+
+/* A number for each class of a graph; NULL: no memory. */
+static uint32_t *hd__dart_names_of(hd__dart_names *x, const hd_dart *doc) {
+    uint32_t n = hd_graph_class_count(doc->graph), k;
+    uint32_t *number = (uint32_t *)hd__calloc(x->mem, n, sizeof *number);
+    for (uint32_t i = 0; i < n && number; i++) {
+        hd_dart_class c = hd_dart_get_class(doc, i);
+        uint64_t hash;
+        size_t probe = 0;
+        hash = hd__dart_names_hash(x, &c);
+        while ((k = hd__index_next(&x->index, hash, &probe)) != HD_NONE)
+            if (hd_str_equal(x->known[k].library, c.library) &&
+                hd_str_equal(x->known[k].library_uri, c.library_uri) &&
+                (x->libraries || hd_str_equal(x->known[k].name, c.name)))
+                break;
+        if (k == HD_NONE) {
+            k = (uint32_t)hd__len(x->known);
+            if (!hd__push(x->mem, x->known, c) ||
+                !hd__index_add(x->mem, &x->index, hash, k, hd__dart_names_rehash, x)) {
+                hd__cfree(x->mem, number, n, sizeof *number);
+                return NULL;
+            }
+        }
+        number[i] = k;
+    }
+    return number;
+}
+
+static bool hd__library_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_library_row *r = (const hd_library_row *)owner, *s = r + b;
+    int order;
+    r += a;
+    if (r->bytes != s->bytes) return r->bytes > s->bytes;
+    order = hd_str_compare(r->uri, s->uri);
+    return (order ? order : hd_str_compare(r->name, s->name)) < 0;
+}
+
+/* Totals by library into an stb_ds array, those without objects left out. */
+static bool hd__library_rows(const hd_dart *doc, const uint8_t *reached, const hd__dart_names *names,
+                             const uint32_t *number, uint8_t *used, hd_library_row **rows) {
+    const hd_graph *g = doc->graph;
+    size_t n = hd__len(names->known), kept = 0;
+    if (!hd__room(names->mem, *rows, n)) return false;
+    memset(*rows, 0, n * sizeof **rows);
+    hd__set_len(*rows, n);
+    for (size_t i = 0; i < n; i++) {
+        (*rows)[i].name = names->known[i].library;
+        (*rows)[i].uri = names->known[i].library_uri;
+    }
+    for (uint32_t i = 0; i < g->described; i++) {
+        hd_library_row *r = &(*rows)[number[g->class_of[i]]];
+        uint64_t size = hd__graph_size(g, i);
+        r->classes += !used[g->class_of[i]];
+        used[g->class_of[i]] = 1;
+        r->objects++;
+        r->bytes += size;
+        if (!reached || !reached[i]) continue;
+        r->live_objects++;
+        r->live_bytes += size;
+    }
+    for (size_t i = 0; i < n; i++)
+        if ((*rows)[i].objects) (*rows)[kept++] = (*rows)[i];
+    hd__set_len(*rows, kept);
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reached,
+                                         const hd_options *options, hd_library_table **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    uint32_t classes = hd_graph_class_count(doc->graph);
+    hd_library_table *t = hd__table_create(hd_library_table, options);
+    uint8_t *used = (uint8_t *)hd__calloc(&m, classes, 1);
+    hd_library_row *rows = NULL;
+    uint32_t *number;
+    hd__dart_names names;
+    hd_status status;
+    bool ok;
+    memset(&names, 0, sizeof names);
+    names.mem = &m;
+    names.seed = hd__seed();
+    names.libraries = true;
+    number = t && used ? hd__dart_names_of(&names, doc) : NULL;
+    ok = number && hd__library_rows(doc, reached, &names, number, used, &rows);
+    if (number) hd__cfree(&m, number, classes, sizeof *number);
+    if (used) hd__cfree(&m, used, classes, 1);
+    hd__dart_names_free(&names);
+    if (!t) return hd__no_memory(&m, err);
+    status = hd__rows_finish(&m, ok, &rows, sizeof *rows, hd__library_before, t, &t->rows, &t->count, err);
+    if (!status) *out = t;
+    return status;
+}
+
+HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { hd__owned_free(table); }
+
+/* Objects of one snapshot that have hash codes, in the order of their class's name, code and number. */
+typedef struct hd__identities {
+    const hd_dart *doc;
+    uint32_t *number;            /* of each class's name */
+    uint32_t *order;             /* stb_ds array */
+} hd__identities;
+
+static bool hd__identities_sort(hd__mem *m, hd__dart_names *names, hd__identities *x, const hd_dart *doc) {
+    const hd__ids *ids = &doc->identity;
+    uint32_t n = 0, count = doc->graph->described;
+    uint64_t *pairs, *sorted;
+    x->doc = doc;
+    x->number = hd__dart_names_of(names, doc);
+    if (!x->number) return false;
+    for (uint32_t i = 0; i < count; i++) n += hd__ids_get(ids, i) != 0;
+    pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs);
+    if (!pairs || !hd__room(m, x->order, n)) {
+        if (pairs) hd__cfree(m, pairs, n, 2 * sizeof *pairs);
+        return false;
+    }
+    for (uint32_t i = 0, k = 0; i < count; i++)
+        if (hd__ids_get(ids, i)) pairs[k++] = (uint64_t)ids->low[i] << 32 | i;
+    sorted = hd__radix_sort(pairs, pairs + n, n);
+    for (int by = ids->high ? 0 : 1; by < 2; by++) {
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t object = (uint32_t)sorted[i];
+            uint64_t key = by ? x->number[doc->graph->class_of[object]] : ids->high[object];
+            sorted[i] = key << 32 | object;
+        }
+        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+    }
+    for (uint32_t i = 0; i < n; i++) x->order[i] = (uint32_t)sorted[i];
+    hd__set_len(x->order, n);
+    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
+    return true;
+}
+
+static void hd__identities_free(hd__mem *m, hd__identities *x) {
+    if (x->number) hd__cfree(m, x->number, hd_graph_class_count(x->doc->graph), sizeof *x->number);
+    hd__arr_free(m, x->order);
+}
+
+/* <0, 0, >0: which of two comes first. */
+static int hd__identities_compare(const hd__identities *a, uint32_t object, const hd__identities *b,
+                                  uint32_t other) {
+    uint32_t name = a->number[a->doc->graph->class_of[object]];
+    uint32_t name2 = b->number[b->doc->graph->class_of[other]];
+    uint64_t code = hd_dart_identity(a->doc, object), code2 = hd_dart_identity(b->doc, other);
+    if (name != name2) return name < name2 ? -1 : 1;
+    return code < code2 ? -1 : code > code2;
+}
+
+static bool hd__identity_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_identity_row *r = (const hd_identity_row *)owner, *s = r + b;
+    uint64_t moved, moved2;
+    int order;
+    r += a;
+    moved = r->bytes[0] - r->kept_bytes[0] + (r->bytes[1] - r->kept_bytes[1]);
+    moved2 = s->bytes[0] - s->kept_bytes[0] + (s->bytes[1] - s->kept_bytes[1]);
+    if (moved != moved2) return moved > moved2;
+    order = hd_str_compare(r->name, s->name);
+    if (!order) order = hd_str_compare(r->library_uri, s->library_uri);
+    return (order ? order : hd_str_compare(r->library, s->library)) < 0;
+}
+
+/* Walks through both in step. */
+static void hd__identity_match(const hd__identities side[2], hd_identity_row *rows, uint32_t *now,
+                               uint32_t *then) {
+    size_t at[2] = { 0, 0 }, n[2] = { hd__len(side[0].order), hd__len(side[1].order) };
+    while (at[0] < n[0] || at[1] < n[1]) {
+        int order = at[0] == n[0]   ? 1
+                    : at[1] == n[1] ? -1
+                                    : hd__identities_compare(&side[0], side[0].order[at[0]], &side[1],
+                                                             side[1].order[at[1]]);
+        for (int k = 0; k < 2; k++) {
+            const hd_graph *g = side[k].doc->graph;
+            uint32_t object;
+            hd_identity_row *r;
+            if (order && (order < 0) != (k == 0)) continue;
+            object = side[k].order[at[k]];
+            r = &rows[side[k].number[g->class_of[object]]];
+            r->objects[k]++;
+            r->bytes[k] += hd__graph_size(g, object);
+            if (!order) r->kept_bytes[k] += hd__graph_size(g, object);
+            if (!order && !k) {
+                r->kept++;
+                now[object] = side[1].order[at[1]];
+                then[now[object]] = object;
+            }
+        }
+        if (order <= 0) at[0]++;
+        if (order >= 0) at[1]++;
+    }
+}
+
+static uint32_t *hd__identity_column(hd_identity_change *t, const hd_dart *doc) {
+    uint32_t *column = (uint32_t *)hd__owned_take(t, doc->graph->count, sizeof *column);
+    if (column) memset(column, 0xff, doc->graph->count * sizeof *column);
+    return column;
+}
+
+static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_names *names,
+                             hd__identities side[2], hd_identity_change *t, hd_identity_row **rows) {
+    size_t n, kept = 0;
+    uint32_t *now = hd__identity_column(t, doc[0]), *then = hd__identity_column(t, doc[1]);
+    if (!now || !then) m->over = ((hd__owned *)t - 1)->mem.over;
+    if (!now || !then || !hd__identities_sort(m, names, &side[0], doc[0]) ||
+        !hd__identities_sort(m, names, &side[1], doc[1]))
+        return false;
+    n = hd__len(names->known);
+    if (!hd__room(m, *rows, n)) return false;
+    memset(*rows, 0, n * sizeof **rows);
+    hd__set_len(*rows, n);
+    for (size_t i = 0; i < n; i++) {
+        (*rows)[i].name = names->known[i].name;
+        (*rows)[i].library = names->known[i].library;
+        (*rows)[i].library_uri = names->known[i].library_uri;
+    }
+    t->now = now;
+    t->then = then;
+    hd__identity_match(side, *rows, now, then);
+    for (size_t i = 0; i < n; i++)
+        if ((*rows)[i].objects[0] || (*rows)[i].objects[1]) (*rows)[kept++] = (*rows)[i];
+    hd__set_len(*rows, kept);
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const hd_options *options,
+                                    hd_identity_change **out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    const hd_dart *doc[2] = { before, after };
+    hd_identity_change *t;
+    hd_identity_row *rows = NULL;
+    hd__identities side[2];
+    hd__dart_names names;
+    hd_status status;
+    bool ok;
+    for (int i = 0; i < 2; i++)
+        if (!doc[i]->header.has_identity)
+            return hd__fail(err, HD_UNSUPPORTED, "the snapshot %s has no identity hash codes",
+                            i ? "after" : "before");
+    t = hd__table_create(hd_identity_change, options);
+    if (!t) return hd__no_memory(&m, err);
+    memset(&names, 0, sizeof names);
+    names.mem = &m;
+    names.seed = hd__seed();
+    memset(side, 0, sizeof side);
+    ok = hd__identity_run(&m, doc, &names, side, t, &rows);
+    hd__identities_free(&m, &side[0]);
+    hd__identities_free(&m, &side[1]);
+    hd__dart_names_free(&names);
+    status = hd__rows_finish(&m, ok, &rows, sizeof *rows, hd__identity_before, t, &t->rows, &t->count, err);
+    if (!status) *out = t;
+    return status;
+}
+
+HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
+
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
 
 HEAPDUMP_API const char *hd_format_name(hd_format format) {
-    return format == HD_FORMAT_CHROME ? "chrome" : format == HD_FORMAT_NETCF ? "netcf" : "unknown";
+    return format == HD_FORMAT_CHROME  ? "chrome"
+           : format == HD_FORMAT_NETCF ? "netcf"
+           : format == HD_FORMAT_DART  ? "dart"
+                                       : "unknown";
 }
 
 /* An input whose first bytes were looked at already. */
@@ -14833,6 +16940,8 @@ static bool hd__detect_netcf(const uint8_t *p, size_t size) {
 static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     size_t i = 0;
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
+    *skip = 0;
+    if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
     *skip = i;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
@@ -14862,8 +16971,8 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     format = hd__detect(peeked->bytes, peeked->size, &skip);
     if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "no heap dump format known to begin like this: a trace (JSON) or a .NET CF dump "
-                           "expected");
+                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump or "
+                           "a Dart snapshot expected");
     if (in.read) {
         peeked->at = skip;
         in = hd_in_callback(hd__peeked_read, peeked);
@@ -14880,6 +16989,9 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     if (format == HD_FORMAT_NETCF) {
         status = hd_netcf_read(in, options, &d->netcf, err);
         if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
+    } else if (format == HD_FORMAT_DART) {
+        status = hd_dart_read(in, options, &d->dart, err);
+        if (!status) d->warnings = hd_dart_warning_count(d->dart);
     } else {
         status = hd__chrome_read(d, in, skip, packed, options, err);
     }
@@ -14934,6 +17046,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd_netcf_free(d->netcf);
+    hd_dart_free(d->dart);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
@@ -14956,10 +17069,11 @@ HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
 }
 
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
-    return d->netcf ? hd_netcf_graph(d->netcf) : NULL;
+    return d->netcf ? hd_netcf_graph(d->netcf) : d->dart ? hd_dart_graph(d->dart) : NULL;
 }
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

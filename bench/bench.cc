@@ -10,6 +10,7 @@
 
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
+#include "../tests/dart.h"
 #include "../tests/graphs.h"
 
 #include <absl/container/flat_hash_map.h>
@@ -1181,6 +1182,85 @@ void add_reading(const char *what, bool cumulative) {
     })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
+// A snapshot of a Dart VM: the real one, cut, many times over. DART_SNAPSHOT names another, whole one.
+const std::string &snapshot() {
+    static const std::string bytes = [] {
+        const char *named = std::getenv("DART_SNAPSHOT");
+        hd_in in;
+        must(hd_in_open(named ? named : "tests/data/small.dartheap", &in, nullptr) == HD_OK, "no snapshot");
+        std::string repeated;
+        dart_repeat(in.data, in.size, named ? 1 : 5000, hd_out_callback(
+            [](void *to, const void *data, size_t size) {
+                static_cast<std::string *>(to)->append(static_cast<const char *>(data), size);
+                return HD_OK;
+            }, &repeated));
+        hd_in_close(&in);
+        return repeated;
+    }();
+    return bytes;
+}
+
+hd_dart *read_snapshot() {
+    hd_dart *doc = nullptr;
+    must(hd_dart_read(hd_in_memory(snapshot().data(), snapshot().size()), nullptr, &doc, nullptr) == HD_OK,
+         "hd_dart_read failed");
+    return doc;
+}
+
+// The least that reading can be: every number decoded, nothing kept.
+uint64_t decode_only(const std::string &bytes) {
+    const auto *p = reinterpret_cast<const uint8_t *>(bytes.data()), *end = p + bytes.size();
+    uint64_t sum = 0;
+    while (p < end) {
+        uint64_t value = 0;
+        unsigned shift = 0;
+        uint8_t byte;
+        do {
+            byte = *p++;
+            value |= static_cast<uint64_t>(byte & 127) << (shift & 63);
+            shift += 7;
+        } while (byte & 128 && p < end);
+        sum += value;
+    }
+    return sum;
+}
+
+void add_dart() {
+    const auto megabytes = [](benchmark::State &state) { state.counters["MB"] = static_cast<double>(snapshot().size()) / 1e6; };
+    const auto add = [=](const char *what, const char *who, const std::function<void()> &run) {
+        compare(what, who, [=](benchmark::State &state) {
+            for (auto _ : state) run();
+            megabytes(state);
+        })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
+    };
+    const auto decode = [] { benchmark::DoNotOptimize(decode_only(snapshot())); };
+    const auto read = [] { hd_dart_free(read_snapshot()); };
+    add("Dart snapshot, read", "ours", read);
+    add("Dart snapshot, read", "decoded as numbers, nothing kept", decode);
+    add("Dart snapshot, record by record", "ours", [] {
+        hd_dart_reader *reader;
+        hd_dart_record record;
+        uint64_t bytes = 0;
+        must(hd_dart_open(hd_in_memory(snapshot().data(), snapshot().size()), nullptr, &reader, nullptr) == HD_OK, "hd_dart_open failed");
+        do {
+            must(hd_dart_next(reader, &record, nullptr) == HD_OK, "hd_dart_next failed");
+            bytes += record.size;
+        } while (record.kind);
+        benchmark::DoNotOptimize(bytes);
+        hd_dart_close(reader);
+    });
+    add("Dart snapshot, record by record", "decoded as numbers, nothing kept", decode);
+    add("Dart snapshot, written", "ours", [] {
+        static hd_dart *doc = read_snapshot();
+        uint64_t bytes = 0;
+        must(hd_dart_write(doc, nullptr, hd_out_callback([](void *sum, const void *, size_t size) {
+                 *static_cast<uint64_t *>(sum) += size;
+                 return HD_OK;
+             }, &bytes), nullptr) == HD_OK && bytes == snapshot().size(), "hd_dart_write failed");
+    });
+    add("Dart snapshot, written", "the reader", read);
+}
+
 // Adding a heap to a trace of 64 MB of events, beside copying it and no more.
 const std::string &long_trace() {
     static const std::string text = [] {
@@ -1425,6 +1505,7 @@ int main(int argc, char **argv) {
     add_diff();
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
+    add_dart();
     add_adding();
     add_netcf("ids ascending", false);
     add_netcf("ids scattered", true);

@@ -1,0 +1,96 @@
+/* Dart snapshots, read strictly and leniently, from memory and in pieces: a file that is read is written back
+   as it was; what lenient reading leaves is one that strict reading takes; records say what columns do. */
+#include <stdlib.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+#define CHECK(x) ((x) ? (void)0 : abort())
+
+/* 1 to 13 bytes at a time, as the bytes themselves have it. */
+static int64_t read_piece(void *user, void *buffer, size_t capacity) {
+    hd_in *left = (hd_in *)user;
+    size_t n = left->size ? 1 + *left->data % 13 : 0;
+    if (n > left->size) n = (size_t)left->size;
+    if (n > capacity) n = capacity;
+    memcpy(buffer, left->data, n);
+    left->data += n;
+    left->size -= n;
+    return (int64_t)n;
+}
+
+/* What the columns say and what the records of the same input do. */
+static void compare(const hd_dart *doc, hd_in in) {
+    const hd_graph *g = hd_dart_graph(doc);
+    hd_dart_reader *r;
+    hd_dart_record record;
+    uint64_t objects = 0, references = 0, codes = 0, bytes = 0, sum = 0;
+    CHECK(!hd_dart_open(in, NULL, &r, NULL));
+    do {
+        CHECK(!hd_dart_next(r, &record, NULL));
+        objects += record.kind == 'o';
+        references += record.count;
+        if (record.kind == 'o') bytes += record.size + record.data.tag + record.data.text.len;
+        if (record.kind == 'x' && record.id) bytes += record.size;
+        if (record.kind == 'i') codes += record.identity;
+    } while (record.kind);
+    hd_dart_close(r);
+    CHECK(objects == hd_graph_summarize(g).objects && references == hd_graph_summarize(g).references);
+    for (uint32_t i = 0; i < objects; i++) {
+        hd_dart_data d = hd_dart_get_data(doc, i);
+        char text[8];
+        sum += hd_graph_object(g, i).size + d.tag + d.text.len;
+        codes -= hd_dart_identity(doc, i);
+        CHECK(hd_dart_utf8(&d, text, sizeof text) <= 3 * d.text.len);
+    }
+    CHECK(sum == bytes && !codes);
+}
+
+static void ask(const hd_dart *doc) {
+    hd_string_table *strings;
+    hd_length_table *lengths;
+    hd_library_table *libraries;
+    hd_identity_change *change;
+    hd_dominators *d;
+    CHECK(!hd_dart_strings(doc, NULL, NULL, &strings, NULL) && strings->wasted <= strings->bytes);
+    CHECK(!hd_dart_lengths(doc, NULL, NULL, &lengths, NULL));
+    CHECK(!hd_dart_libraries(doc, NULL, NULL, &libraries, NULL));
+    CHECK(!hd_graph_dominators(hd_dart_graph(doc), NULL, &d, NULL));
+    if (!hd_dart_diff(doc, doc, NULL, &change, NULL)) { /* with itself: nothing moved */
+        for (uint32_t i = 0; i < change->count; i++) CHECK(change->rows[i].kept == change->rows[i].objects[0]);
+        hd_identity_change_free(change);
+    }
+    hd_string_table_free(strings);
+    hd_length_table_free(lengths);
+    hd_library_table_free(libraries);
+    hd_dominators_free(d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    hd_status status[4];
+    uint64_t warnings[4] = { 0 };
+    for (int run = 0; run < 4; run++) {
+        hd_in in = hd_in_memory(data, size), left = in;
+        hd_options options = { .lenient = run / 2, .limits.max_memory = 64 * size + 262144 };
+        hd_dart *doc = NULL, *again = NULL;
+        hd_buffer out = { 0 };
+        hd_error err = { 0 };
+        if (run % 2) in = hd_in_callback(read_piece, &left);
+        status[run] = hd_dart_read(in, &options, &doc, &err);
+        CHECK(err.status == status[run] && !doc == !!status[run] && status[run] != HD_LIMIT);
+        if (!doc) continue;
+        warnings[run] = hd_dart_warning_count(doc);
+        CHECK(!hd_graph_validate(hd_dart_graph(doc), NULL));
+        CHECK(!hd_dart_write(doc, NULL, hd_out_memory(&out), NULL));
+        if (!warnings[run]) CHECK(out.size == size && !memcmp(out.data, data, size));
+        if (run == 0) compare(doc, in);
+        if (run == 2) CHECK(!hd_dart_read(hd_in_memory(out.data, out.size), NULL, &again, NULL));
+        if (run == 2) ask(doc);
+        hd_dart_free(again);
+        hd_buffer_free(&out);
+        hd_dart_free(doc);
+    }
+    /* of two faults, which one is found first depends on whether the input's end is known */
+    CHECK(!status[0] == !status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
+    CHECK(status[0] || !warnings[2]);
+    return 0;
+}
