@@ -12769,9 +12769,9 @@ static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
 static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
     jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
-        uint32_t up = axis->parent[i], far = jump[up];
+        uint32_t up = axis->parent[i], leap = jump[up];
         depth[i] = depth[up] + 1;
-        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+        jump[i] = depth[up] - depth[leap] == depth[leap] - depth[jump[leap]] ? jump[leap] : up;
     }
 }
 
