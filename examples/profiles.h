@@ -673,12 +673,22 @@ static bool scalar_shown(const arguments *a, const hd_scalar *s) {
     return !strchr(s->allocator, '/') && !strcmp(s->name, "size");
 }
 
+/* Whether the line of a heap says the same. */
+static bool scalar_told(const hd_dump *dump, const hd_scalar *s) {
+    for (size_t i = 0; s->allocator && !strcmp(s->name, "size") && i < hd_dump_heap_count(dump); i++) {
+        const hd_heap *heap = hd_dump_heap(dump, i);
+        if (heap->pid == s->pid && same_text(heap->dump, s->dump) && same_text(heap->allocator, s->allocator))
+            return totals_of(heap).bytes == s->value;
+    }
+    return false;
+}
+
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     bool any = false;
     size_t left = 0;
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        if (!scalar_selected(a, s)) continue;
+        if (!scalar_selected(a, s) || (!a->all && scalar_told(dump, s))) continue;
         if (!scalar_shown(a, s)) {
             left++;
             continue;
