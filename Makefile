@@ -80,7 +80,7 @@ TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 
-plain_flags := -O2
+plain_flags := -O1
 asan_flags := -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
@@ -90,7 +90,7 @@ test-deps:
 define test_rule
 $(B)/tests/$(1)/%: tests/%.c heapdump.h $$(wildcard tests/*.h) | test-deps
 	@mkdir -p $$(@D)
-	@$$(CC) -std=gnu99 -g $$($(1)_flags) $$(CWARN) $$(STB) -Itests $$< -o $$@ -lcmocka -lpthread -lm
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(CWARN) $$(STB) -Itests $$< -o $$@ -lcmocka -lpthread -lm
 endef
 $(foreach v,plain asan tsan,$(eval $(call test_rule,$(v))))
 

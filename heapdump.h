@@ -8077,12 +8077,12 @@ static void hd__dom_nearest(hd__dom *d) {
     hd__dom_link *link = d->link; /* from here on: up jumps, best is the depth */
     link[0].up = link[0].best = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
-        uint32_t up = d->parent[w], semi = d->semi[w], jump, far;
+        uint32_t up = d->parent[w], semi = d->semi[w], jump, leap;
         while (up > semi) up = link[up].up > semi ? link[up].up : d->parent[up];
         jump = link[up].up;
-        far = link[jump].up;
+        leap = link[jump].up;
         d->parent[w] = up;
-        link[w].up = link[up].best - link[jump].best == link[jump].best - link[far].best ? far : up;
+        link[w].up = link[up].best - link[jump].best == link[jump].best - link[leap].best ? leap : up;
         link[w].best = link[up].best + 1;
     }
 }
@@ -12769,9 +12769,9 @@ static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
 static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
     jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
-        uint32_t up = axis->parent[i], far = jump[up];
+        uint32_t up = axis->parent[i], leap = jump[up];
         depth[i] = depth[up] + 1;
-        jump[i] = depth[up] - depth[far] == depth[far] - depth[jump[far]] ? jump[far] : up;
+        jump[i] = depth[up] - depth[leap] == depth[leap] - depth[jump[leap]] ? jump[leap] : up;
     }
 }
 

@@ -888,6 +888,13 @@ static void a_signal_at_any_instruction_finds_and_leaves_a_whole_stack(void **st
     signal(SIGTRAP, step_handler);
     start(HD_CAPTURE_PSEUDO_STACK, "", 0);
     outer = hd_scope_begin(&any, "a");
+    steps = 0;
+    STEP(true);
+    STEP(false);
+    if (!steps) {                /* valgrind's processor has no such flag */
+        hd_scope_end(&outer);
+        skip();
+    }
     step_handler(0);             /* contexts that are known need no lock */
     inner = hd_scope_begin(&any, "b");
     step_handler(0);
