@@ -109,7 +109,7 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c heapdump.h | fuzz-deps
+$(B)/fuzz/%: fuzz/%.c fuzz/pieces.h heapdump.h | fuzz-deps
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
 

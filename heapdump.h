@@ -36,7 +36,7 @@
        >>base      status, error, allocator, limits, strings; arenas and maps
        >>io        input and output: memory, files, callbacks
        >>json      streaming writer; pull parser
-       >>profile   axes, cells, breakdowns: cut-off export, tree
+       >>profile   axes, cells, breakdowns: cut-off export, tree, top, diff, merge, filter
        >>graph     objects, references, roots: reachability, dominators, paths, diff
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
@@ -47,11 +47,12 @@
        >>dart      Dart VM heap snapshots
        >>dump      hd_read_*: detects the format, reads anything
 
-   Two models carry everything. A *profile* says what allocated the memory: cells, each a self
+   Models carry everything. A *profile* says what allocated the memory: cells, each a self
    size at one node of every axis (axis 0 the backtrace tree, axis 1 the type). A *breakdown* is
    what a condensed dump says: cumulative sizes at the nodes worth listing, the rest being
    `<other>`. Recorders fill profiles, export turns a profile into a breakdown, and whatever
-   prints or writes takes either, labelled with where it came from: an hd_heap.
+   prints or writes takes either, labelled with where it came from: an hd_heap. A *graph* says what
+   is alive and who holds it; its dominator tree is a breakdown, and so printed and written as one.
 
    OPTIONS FOR THE INCLUDER, defined before the #include
 

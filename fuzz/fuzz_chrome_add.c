@@ -1,22 +1,8 @@
 /* Dumps added to anything: when that works, the input is there, whole, with one piece put into it, however
    it was read; and what could be read of the input can still be. */
-#include <stdlib.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
-
-#define CHECK(x) ((x) ? (void)0 : abort())
-
-/* 1 to 13 bytes at a time, as the bytes themselves have it. */
-static int64_t read_piece(void *user, void *buffer, size_t capacity) {
-    hd_in *left = (hd_in *)user;
-    size_t n = left->size ? 1 + *left->data % 13 : 0;
-    if (n > left->size) n = (size_t)left->size;
-    if (n > capacity) n = capacity;
-    memcpy(buffer, left->data, n);
-    left->data += n;
-    left->size -= n;
-    return (int64_t)n;
-}
+#include "pieces.h"
 
 /* Whether `more` is `data` with something put in at one place, and a comma or a bracket beside it. */
 static bool has_one_piece_more(const uint8_t *data, size_t size, const hd_buffer *more) {

@@ -1,22 +1,8 @@
 /* Dart snapshots, read strictly and leniently, from memory and in pieces: a file that is read is written back
    as it was; what lenient reading leaves is one that strict reading takes; records say what columns do. */
-#include <stdlib.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
-
-#define CHECK(x) ((x) ? (void)0 : abort())
-
-/* 1 to 13 bytes at a time, as the bytes themselves have it. */
-static int64_t read_piece(void *user, void *buffer, size_t capacity) {
-    hd_in *left = (hd_in *)user;
-    size_t n = left->size ? 1 + *left->data % 13 : 0;
-    if (n > left->size) n = (size_t)left->size;
-    if (n > capacity) n = capacity;
-    memcpy(buffer, left->data, n);
-    left->data += n;
-    left->size -= n;
-    return (int64_t)n;
-}
+#include "pieces.h"
 
 /* What the columns say and what the records of the same input do. */
 static void compare(const hd_dart *doc, hd_in in) {

@@ -1,22 +1,8 @@
 /* .NET CF dumps, read strictly and leniently, from memory and in pieces; what was read is analysed, written,
    and read again. */
-#include <stdlib.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
-
-#define CHECK(x) ((x) ? (void)0 : abort())
-
-/* 1 to 13 bytes at a time, as the bytes themselves have it. */
-static int64_t read_piece(void *user, void *buffer, size_t capacity) {
-    hd_in *left = (hd_in *)user;
-    size_t n = left->size ? 1 + *left->data % 13 : 0;
-    if (n > left->size) n = (size_t)left->size;
-    if (n > capacity) n = capacity;
-    memcpy(buffer, left->data, n);
-    left->data += n;
-    left->size -= n;
-    return (int64_t)n;
-}
+#include "pieces.h"
 
 /* What dominates holds, and what it retains goes with it. */
 static void analyse(const hd_graph *g) {
