@@ -256,7 +256,7 @@ static void dominators_agree(const hd_graph *g, const brute *b, const hd_dominat
 
 static void reach_agrees(const hd_graph *g, const brute *b, uint64_t *random) {
     uint8_t reached[MOST];
-    uint32_t objects[MOST], n = 0;
+    uint32_t objects[MOST] = { 0 }, n = 0;
     uint64_t set = 0, rest;
     hd_total total;
     assert_int_equal(hd_graph_reach(g, NULL, 0, NULL, reached, &total, NULL), HD_OK);
