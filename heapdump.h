@@ -7136,67 +7136,72 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
 static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    uint64_t any = 0, all = UINT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        any |= pairs[i];
-        all &= pairs[i];
-    }
-    for (unsigned shift = 32; shift < 64; shift += BITS) {
-        uint32_t start[DIGITS] = { 0 }, at = 0;
+    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
+    uint32_t start[PASSES][DIGITS] = { { 0 } };
+    for (uint32_t i = 0; i < n; i++)
+        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
+    for (unsigned p = 0; p < PASSES && n; p++) {
+        unsigned shift = 32 + BITS * p;
         uint64_t *swap = spare;
-        if (!((any ^ all) >> shift & (DIGITS - 1))) continue;
-        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (DIGITS - 1)]++;
+        uint32_t at = 0;
+        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
         for (unsigned d = 0; d < DIGITS; d++) {
-            uint32_t count = start[d];
-            start[d] = at;
+            uint32_t count = start[p][d];
+            start[p][d] = at;
             at += count;
         }
-        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
         spare = pairs;
         pairs = swap;
     }
     return pairs;
 }
 
-/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number. False: no memory. */
-static bool hd__ids_sort(hd__mem *m, const hd__ids *ids, uint32_t n, uint32_t *order) {
-    uint64_t *pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs), *sorted;
-    if (!pairs) return false;
-    for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
-    sorted = hd__radix_sort(pairs, pairs + n, n);
-    if (ids->high) {
-        for (uint32_t i = 0; i < n; i++)
+/* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
+   stb_ds array, whose upper halves are the high halves of the ids if there are any, else the low ones.
+   NULL: no memory. */
+static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
+    uint64_t *pairs = NULL, *spare = NULL, *sorted = NULL;
+    if (hd__room(m, pairs, n ? n : 1) && hd__room(m, spare, n ? n : 1)) {
+        for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
+        sorted = hd__radix_sort(pairs, spare, n);
+        for (uint32_t i = 0; i < n && ids->high; i++)
             sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
-        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+        if (ids->high) sorted = hd__radix_sort(sorted, sorted == pairs ? spare : pairs, n);
+        hd__set_len(sorted, n);
     }
-    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)sorted[i];
-    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
-    return true;
+    if (sorted != pairs) hd__arr_free(m, pairs);
+    if (sorted != spare) hd__arr_free(m, spare);
+    return sorted;
 }
 
 typedef struct hd__id_index {
-    const hd__ids *ids;          /* ascending: `sorted`, or the objects' own */
-    hd__ids sorted;
-    uint32_t *order;             /* by position in `sorted`; NULL: ids ascend. stb_ds arrays */
+    const hd__ids *ids;
+    uint64_t *pairs;             /* ascending: the low half of an id, and its number; NULL: ids ascend */
+    uint32_t *high;              /* beside `pairs`, when ids->high is there. stb_ds arrays */
     uint32_t *start;             /* by range: its first position; one more at the end */
     uint64_t least;
     uint32_t count, ranges;
     unsigned shift;
 } hd__id_index;
 
-static bool hd__id_index_order(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
-    if (!hd__room(m, x->order, n) || !hd__ids_sort(m, ids, n, x->order) || !hd__room(m, x->sorted.low, n) ||
-        (ids->high && !hd__room(m, x->sorted.high, n)))
-        return false;
+/* By position in ascending order. */
+HD__INLINE uint64_t hd__id_index_get(const hd__id_index *x, size_t i) {
+    if (!x->pairs) return hd__ids_get(x->ids, i);
+    return x->pairs[i] >> 32 | (x->high ? (uint64_t)x->high[i] << 32 : 0);
+}
+
+static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
+    x->pairs = hd__ids_sorted(m, x->ids, n);
+    if (!x->pairs) return false;
+    if (!x->ids->high) return true;
+    if (!hd__room(m, x->high, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        x->sorted.low[i] = ids->low[x->order[i]];
-        if (ids->high) x->sorted.high[i] = ids->high[x->order[i]];
+        uint32_t number = (uint32_t)x->pairs[i];
+        x->high[i] = (uint32_t)(x->pairs[i] >> 32);
+        x->pairs[i] = (uint64_t)x->ids->low[number] << 32 | number;
     }
-    hd__set_len(x->order, n);
-    hd__set_len(x->sorted.low, n);
-    if (ids->high) hd__set_len(x->sorted.high, n);
-    x->ids = &x->sorted;
+    hd__set_len(x->high, n);
     return true;
 }
 
@@ -7208,14 +7213,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     x->count = n;
     if (!n) return true;
     for (uint32_t i = 1; i < n && ascending; i++) ascending = hd__ids_get(ids, i - 1) < hd__ids_get(ids, i);
-    if (!ascending && !hd__id_index_order(m, x, ids, n)) return false;
-    x->least = hd__ids_get(x->ids, 0);
-    span = hd__ids_get(x->ids, n - 1) - x->least;
+    if (!ascending && !hd__id_index_order(m, x, n)) return false;
+    x->least = hd__id_index_get(x, 0);
+    span = hd__id_index_get(x, n - 1) - x->least;
     while (span >> x->shift > n / 2) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t range = (hd__ids_get(x->ids, i) - x->least) >> x->shift;
+        uint64_t range = (hd__id_index_get(x, i) - x->least) >> x->shift;
         while (at <= range) x->start[at++] = i;
     }
     x->start[at] = n;
@@ -7224,9 +7229,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
 }
 
 static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
-    hd__ids_free(m, &x->sorted);
-    hd__arr_free(m, x->order);
+    hd__arr_free(m, x->pairs);
+    hd__arr_free(m, x->high);
     hd__arr_free(m, x->start);
+}
+
+HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
+    if (x->pairs) HD__PREFETCH(&x->pairs[i]);
+    else HD__PREFETCH(&x->ids->low[i]);
 }
 
 /* The first number with this id, given the range it is in. */
@@ -7234,12 +7244,12 @@ HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t
     uint32_t low = x->start[range], high = x->start[range + 1];
     while (high - low > 8) {
         uint32_t middle = low + (high - low) / 2;
-        if (hd__ids_get(x->ids, middle) < id) low = middle + 1;
+        if (hd__id_index_get(x, middle) < id) low = middle + 1;
         else high = middle;
     }
-    while (low < high && hd__ids_get(x->ids, low) < id) low++;
-    if (low == x->count || hd__ids_get(x->ids, low) != id) return HD_NONE;
-    return x->order ? x->order[low] : low;
+    while (low < high && hd__id_index_get(x, low) < id) low++;
+    if (low == x->count || hd__id_index_get(x, low) != id) return HD_NONE;
+    return x->pairs ? (uint32_t)x->pairs[low] : low;
 }
 
 HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
@@ -7498,21 +7508,21 @@ static void hd__missing_free(hd__mem *m, hd__missing *missing) {
 /* Numbers for what nobody described, by id, and the references and roots to them. */
 static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(missing->at), *order, number = 0;
-    bool ok;
-    order = (uint32_t *)hd__calloc(m, n, sizeof *order);
-    if (!order) return false;
-    ok = hd__ids_sort(m, &missing->ids, n, order);
+    uint32_t n = (uint32_t)hd__len(missing->at), number = 0;
+    uint64_t *sorted = hd__ids_sorted(m, &missing->ids, n), id = 0, last;
+    bool ok = sorted != NULL;
     for (uint32_t i = 0; i < n && ok; i++) {
-        uint64_t at = missing->at[order[i]], id = hd__ids_get(&missing->ids, order[i]);
-        if (!i || id != hd__ids_get(&missing->ids, order[i - 1])) {
+        uint64_t at = missing->at[(uint32_t)sorted[i]];
+        last = id;
+        id = hd__ids_get(&missing->ids, (uint32_t)sorted[i]);
+        if (!i || id != last) {
             number = g->described + (uint32_t)hd__len(g->extra.low);
             ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
         }
         if (at >> 32) g->roots[(uint32_t)at].object = number;
         else g->target.low[at] = number;
     }
-    hd__cfree(m, order, n, sizeof *order);
+    hd__arr_free(m, sorted);
     return ok;
 }
 
@@ -7556,7 +7566,7 @@ static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_o
             if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
         }
         for (size_t i = 0; i < size && !g->dense; i++)
-            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->ids->low[x->start[range[i]]]);
+            if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
         for (size_t i = 0; i < size; i++) {
             uint64_t id = hd__ids_get(&g->target, low + i);
             uint32_t object = HD_NONE;
@@ -7624,10 +7634,10 @@ static bool hd__graph_sort_lists(hd_graph *g) {
 static uint32_t hd__graph_duplicate(const hd_graph *g) {
     const hd__id_index *x = &g->index;
     uint32_t first = HD_NONE;
-    if (!x->order) return HD_NONE;
+    if (!x->pairs) return HD_NONE;
     for (uint32_t i = 1; i < x->count; i++)
-        if (x->order[i] < first && hd__ids_get(&x->sorted, i - 1) == hd__ids_get(&x->sorted, i))
-            first = x->order[i];
+        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
+            first = (uint32_t)x->pairs[i];
     return first;
 }
 
@@ -14946,15 +14956,16 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
 
 /* Whether two classes have one id. True also when there is no memory to find out. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
-    uint32_t n = (uint32_t)hd__len(g->classes), *order = (uint32_t *)hd__calloc(&m, n, sizeof *order);
+    uint32_t n = (uint32_t)hd__len(g->classes);
+    uint64_t *sorted = NULL;
     hd__ids ids = { NULL, NULL };
-    bool ok = order != NULL;
+    bool ok = true;
     for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
-    ok = ok && hd__ids_sort(&m, &ids, n, order);
+    ok = ok && (sorted = hd__ids_sorted(&m, &ids, n)) != NULL;
     for (uint32_t i = 1; i < n && ok; i++)
-        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+        ok = hd__ids_get(&ids, (uint32_t)sorted[i - 1]) != hd__ids_get(&ids, (uint32_t)sorted[i]);
     hd__ids_free(&m, &ids);
-    if (order) hd__cfree(&m, order, n, sizeof *order);
+    hd__arr_free(&m, sorted);
     return !ok;
 }
 
