@@ -8874,8 +8874,7 @@ typedef struct hd__union {
     const hd_graph *const *graphs;
     size_t count;
     const hd_options *options;
-    hd_graph *to;
-    hd__mem mem;
+    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
     hd__arena arena;
     uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
@@ -8943,7 +8942,7 @@ static hd_status hd__union_classes(hd__union *x, size_t which) {
             continue;
         }
         HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
-        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
+        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
             return HD_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < hd__len(g->fields); i++)
@@ -8960,7 +8959,7 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         uint64_t hash, id_hash;
         size_t probe = 0;
         if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
-        if (!hd__room(&x->mem, x->source, 1) || !hd__room(&x->mem, x->source_graph, 1))
+        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
             return HD_OUT_OF_MEMORY;
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
@@ -8978,8 +8977,8 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         probe = 0;
         while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__union_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
+        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
             return HD_OUT_OF_MEMORY;
         HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
                                     hd__graph_size(g, o)));
@@ -9048,7 +9047,7 @@ static bool hd__union_unique_roots(hd__union *x) {
         while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
             if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
         if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
+        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
         kept++;
     }
     hd__set_len(roots, kept);
@@ -9056,7 +9055,7 @@ static bool hd__union_unique_roots(hd__union *x) {
 }
 
 static hd_status hd__union_run(hd__union *x) {
-    hd__mem *m = &x->mem;
+    hd__mem *m = &x->to->mem;
     hd__missing missing;
     hd_status status = HD_OK;
     x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
@@ -9098,20 +9097,19 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.graphs = graphs;
     x.count = count;
     x.options = options;
-    x.mem = hd__mem_options(options);
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
     status = hd__union_run(&x);
-    if (status == HD_OUT_OF_MEMORY && (x.mem.over || x.to->mem.over)) status = HD_LIMIT;
+    if (status == HD_OUT_OF_MEMORY && x.to->mem.over) status = HD_LIMIT;
     if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
-    hd__index_free(&x.mem, &x.classes);
-    hd__index_free(&x.mem, &x.objects);
-    hd__index_free(&x.mem, &x.ids);
-    hd__index_free(&x.mem, &x.roots);
-    hd__arr_free(&x.mem, x.source);
-    hd__arr_free(&x.mem, x.source_graph);
-    hd__arena_free(&x.mem, &x.arena);
+    hd__index_free(&x.to->mem, &x.classes);
+    hd__index_free(&x.to->mem, &x.objects);
+    hd__index_free(&x.to->mem, &x.ids);
+    hd__index_free(&x.to->mem, &x.roots);
+    hd__arr_free(&x.to->mem, x.source);
+    hd__arr_free(&x.to->mem, x.source_graph);
+    hd__arena_free(&x.to->mem, &x.arena);
     if (status) hd_graph_free(x.to);
     else *out = x.to;
     return status;
