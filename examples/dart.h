@@ -16,7 +16,8 @@ static hd_str text_of(hd_dart_data data, size_t most) {
         data.text.len = most * unit;
         if (data.tag == HD_DART_UTF16 && most && p[data.text.len - 1] >> 2 == 0x36)
             data.text.len -= 2;  /* half a pair */
-        while (data.tag == HD_DART_NAME && data.text.len && (p[data.text.len] & 0xc0) == 0x80) data.text.len--;
+        while (data.tag == HD_DART_NAME && data.text.len && (p[data.text.len] & 0xc0) == 0x80)
+            data.text.len--;
     }
     n = hd_dart_utf8(&data, NULL, 0);
     text = needed(malloc(n + 1));
@@ -130,12 +131,10 @@ static int strings_text(const arguments *a, const objects *o, FILE *out) {
     n = repeated(table, &cut);
     fprintf(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
             a->garbage ? ", garbage among them" : " that a root holds", table->count);
-    put_bytes(out, a, table->bytes, 0);
-    fputs("; duplicates waste ", out), put_bytes(out, a, table->wasted, 0), fputc('\n', out);
-    if (cut) {
-        fputs("? the file has only the beginning of these: ", out), put_bytes(out, a, cut, 0);
-        fputs(" more, if their ends are alike\n", out);
-    }
+    put_bytes(out, a, table->bytes, 0), fputs(a->exact ? " bytes" : "", out);
+    fputs("; duplicates waste ", out), put_bytes(out, a, table->wasted, 0);
+    if (cut) fputs(", and ", out), put_bytes(out, a, cut, 0), fputs(" if those marked ? are alike", out);
+    fputc('\n', out);
     fprintf(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
     for (i = 0; i < n && i < shown_of(a, 20); i++) {
         const hd_string_row *row = &table->rows[i];
@@ -426,8 +425,9 @@ static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
 
 static void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
-    fprintf(out, "\nobject by object, of those that have an identity hash code\n%14s %10s %14s %10s %14s %10s  %s\n",
-            "new bytes", "new", "gone bytes", "gone", "change of kept", "kept", "class");
+    fputs("\nobject by object, of those that have an identity hash code\n", out);
+    fprintf(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
+            "change of kept", "kept", "class");
     for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
         const hd_identity_row *r = &p->change->rows[i];
         if (!identity_changed(r)) continue;
@@ -445,8 +445,8 @@ static void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
         moved *list;
         size_t n = moved_of(p, kind, &list), i;
         if (n)
-            fprintf(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before", "id after",
-                    "class");
+            fprintf(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
+                    "id after", "class");
         for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, &list[i]);
         put_more(out, n, i);
         free(list);
@@ -518,7 +518,8 @@ static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_du
     if (!p->side[0] || !p->side[1]) return DONE;
     for (int k = 0; k < 2; k++) {
         if (hd_dart_get_header(p->side[k]).has_identity) continue;
-        fprintf(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n", a->files[k]);
+        fprintf(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
+                a->files[k]);
         return DONE;
     }
     status = hd_dart_diff(p->side[0], p->side[1], NULL, &p->change, &err);

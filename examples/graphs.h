@@ -1,5 +1,5 @@
-/* What the tool does with objects that hold each other: classes, retained, path, object; and its part in tree,
-   info, diff and convert. */
+/* What the tool does with objects that hold each other: classes, retained, path, object; and its part in
+   tree, info, diff and convert. */
 #ifndef HEAPDUMP_GRAPHS_H
 #define HEAPDUMP_GRAPHS_H
 

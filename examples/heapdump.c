@@ -238,9 +238,9 @@ static const command commands[] = {
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
       "allocator in common. '?' marks sizes that are bounds, since a dump does not list the entry, '~' a\n"
       "change that sampling may have made up. Objects are compared class by class, since their ids mean\n"
-      "nothing from one dump to the next; --top alone leaves some out. Snapshots of one Dart process are also\n"
-      "compared object by object, where both have identity hash codes: what is new, gone, or has another size;\n"
-      "objects without a code are in classes alone. --all lists every such object.\n\n"
+      "nothing from one dump to the next; --top alone leaves some out. Snapshots of one Dart process are\n"
+      "compared object by object too, where both have identity hash codes: what is new, gone, or of another\n"
+      "size. Objects without a code are in the classes alone.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
       "  --all                  every object that is new, gone, or changed [10 of each]\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
@@ -255,8 +255,8 @@ static const command commands[] = {
       "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
       "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
-      "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the isolate,\n"
-      "objects by kind of data, libraries, and lists, maps and sets by length.\n\n"
+      "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
+      "isolate, objects by kind of data, libraries, and lists, maps and sets by length.\n\n"
       "  --all                  every attribute of every allocator; every library and length\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
     { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
@@ -279,21 +279,23 @@ static const command commands[] = {
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
     { "object", object, "o json exact id top all strict decimal", "object [OPTIONS] FILE ID",
-      "Tells all about one object: its class, value, sizes, what it refers to by which field, who refers to\n"
-      "it, what dominates it and what it dominates, that is what would go with it. Each of these has its id,\n"
-      "to go on from.\n\n"
+      "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
+      "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
+      "id, to go on from.\n\n"
       "  --top K                so many of each [10]\n"
       "  --all                  all of them, and strings as far as the file has them\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value; lists as long as above, beside how long they would be\n" GRAPH_HELP
+      "  --json                 one JSON value; lists cut as above, beside how long they would be\n"
+      GRAPH_HELP
       "\nexamples:\n"
       "  heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
       "  heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
-      "  heapdump object game.log 7cb42          # ids as retained and path list them\n", NULL, false, false },
+      "  heapdump object game.log 7cb42          # ids as retained and path list them\n",
+      NULL, false, false },
     { "strings", strings, "o json exact top all garbage strict", "strings [OPTIONS] FILE...",
-      "Lists strings that are there more than once, those that waste most first: all but the largest of equal\n"
-      "ones is waste. '?' marks strings of which the snapshot has only the beginning; these may differ further\n"
-      "on, and do not count into the total. Of Dart snapshots.\n\n"
+      "Lists strings that a Dart snapshot has more than once, those that waste most first: of equal ones\n"
+      "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
+      "may differ further on, and do not count into the total.\n\n"
       "  --top K                so many [20]\n"
       "  --all                  all of them\n"
       "  --garbage              count what no root holds too, instead of live strings alone\n"

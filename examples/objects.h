@@ -1,4 +1,5 @@
-/* What the commands for objects share: a file with its graph, names, sizes and ids, one file after another. */
+/* What the commands for objects share: a file with its graph, names, sizes and ids; one file after
+   another. */
 #ifndef HEAPDUMP_OBJECTS_H
 #define HEAPDUMP_OBJECTS_H
 
