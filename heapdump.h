@@ -9506,7 +9506,18 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
     return n->parent == parent && n->value == name && n->kind == HD_FRAME_NAME;
 }
 
-HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+HD__INLINE hd_scope hd__scope_push(hd__thread *t, uint32_t session, uint32_t node) {
+    hd_scope scope;
+    scope.session = session;
+    scope.depth = t->depth;
+    scope.top = t->top;
+    t->depth = scope.depth + 1;
+    t->top = node;
+    return scope;
+}
+
+/* Looks the category and the context up. */
+HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
@@ -9519,21 +9530,24 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     kept = t->depth;
     node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        node = HD__LOAD_RELAXED(&category->last);
-        if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
-            node = parent;
-            hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
-            HD__STORE(&category->last, node);
-        }
+        hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
+        HD__STORE(&category->last, node);
     } else if (kept == hd__tracker.max_frames) {
         hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
-    t->depth = kept + 1;
-    t->top = node;
-    scope.session = session;
-    scope.depth = kept;
-    scope.top = parent;
-    return scope;
+    return hd__scope_push(t, session, node);
+}
+
+/* Calls nothing where the scope led to the same context last time. */
+HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    uint32_t state = HD__LOAD_RELAXED(&category->state), last = HD__LOAD_RELAXED(&category->last);
+    hd__thread *t = &hd__this;
+    if (HD__LIKELY(contexts && HD__SCOPES_ON() && state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) &&
+                   (state & 1) && t->session == hd__tracker.session && t->depth < hd__tracker.max_frames &&
+                   hd__is_child(contexts, last, t->top, name)))
+        return hd__scope_push(t, t->session, last);
+    return hd__scope_find(category, name);
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
@@ -9575,13 +9589,11 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
     return node;
 }
 
-HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+HD__NOINLINE static uint32_t hd__tracker_capture(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
-    hd__thread *t = &hd__this;
+    hd__thread *t;
     uint32_t node = 0;
-    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
     if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
@@ -9589,6 +9601,12 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
     return node;
+}
+
+HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+    const hd__thread *t = &hd__this;
+    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session))) return t->top;
+    return hd__tracker_capture(type);
 }
 
 /* =============================================================================== >>register
