@@ -15271,6 +15271,7 @@ struct hd_dart_reader {
     uint32_t stage;
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
+    uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
     uint64_t references, counts_at; /* so far; offset of the announcement */
     uint64_t ticked, warnings;
     uint32_t *block;
@@ -15518,7 +15519,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
         r->crowded = true;
     }
     r->references += count;
-    r->left = count;
+    r->left = r->bulk = count;
     return HD_OK;
 }
 
@@ -15544,7 +15545,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     r->w.why = HD__DART_FINE;
     r->w.odd = false;
 #if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(r->w.end - r->at >= 4)) {
+    if (HD__LIKELY(r->w.end - r->at >= 4 && r->left <= r->bulk)) {
         const uint8_t *p = r->at;
         size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
@@ -15564,6 +15565,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             r->at = p;
             r->w.odd = odd < 0;
         } else {
+            r->bulk = r->left - i;
             i = 0;
         }
     }
