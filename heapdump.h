@@ -2890,7 +2890,9 @@ typedef struct hd__packed {
     const hd_inflate *hook;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
+    uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
+    bool damaged;                /* they ended early, or were wrong */
 } hd__packed;
 
 static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
@@ -2911,7 +2913,10 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
 
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    return p->hook->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    if (n > 0) p->unpacked += (uint64_t)n;
+    p->damaged |= n < 0 && !p->failed;
+    return n;
 }
 
 /* The unpacked input, or false when there is no memory for it. */
@@ -16987,6 +16992,54 @@ static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
 
+/* What is packed, to the readers of objects: where the packing is damaged the input ends for them, so that
+   leniently they keep what came before. */
+typedef struct hd__cut {
+    hd__peeked *peeked;
+    const hd__packed *packed;
+    const hd_options *options;
+    uint64_t warnings;
+} hd__cut;
+
+static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
+    hd__cut *c = (hd__cut *)user;
+    int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
+    hd_error warning;
+    if (n >= 0 || !c->packed->damaged) return n;
+    if (c->options->lenient && !c->warnings++ && c->options->warning) {
+        hd__fail_input(c->packed, &warning, c->packed->unpacked, 0);
+        c->options->warning(c->options->user, &warning);
+    }
+    return 0;
+}
+
+static hd_status hd__read_objects(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    if (d->format == HD_FORMAT_NETCF) {
+        HD__TRY(hd_netcf_read(in, options, &d->netcf, err));
+        d->warnings = hd_netcf_warning_count(d->netcf);
+    } else {
+        HD__TRY(hd_dart_read(in, options, &d->dart, err));
+        d->warnings = hd_dart_warning_count(d->dart);
+    }
+    return HD_OK;
+}
+
+/* The same of what is packed. */
+static hd_status hd__read_packed_objects(hd_dump *d, hd__peeked *peeked, const hd__packed *packed,
+                                         const hd_options *options, hd_error *err) {
+    hd__cut cut;
+    hd_status status;
+    cut.peeked = peeked;
+    cut.packed = packed;
+    cut.options = options;
+    cut.warnings = 0;
+    status = hd__read_objects(d, hd_in_callback(hd__cut_read, &cut), options, err);
+    d->warnings += cut.warnings;
+    if (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED))
+        return hd__fail_input(packed, err, packed->unpacked, 0);
+    return status;
+}
+
 /* An input that is plain, of which `peeked` has the beginning. */
 static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
@@ -17016,15 +17069,9 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     d->mem = mem;
     d->format = format;
     d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_NETCF) {
-        status = hd_netcf_read(in, options, &d->netcf, err);
-        if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
-    } else if (format == HD_FORMAT_DART) {
-        status = hd_dart_read(in, options, &d->dart, err);
-        if (!status) d->warnings = hd_dart_warning_count(d->dart);
-    } else {
-        status = hd__chrome_read(d, in, skip, packed, options, err);
-    }
+    if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
+    else if (packed) status = hd__read_packed_objects(d, peeked, packed, options, err);
+    else status = hd__read_objects(d, in, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
