@@ -41,7 +41,7 @@
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
-       >>chrome    heap dumps in Chromium traces
+       >>chrome    heap dumps in Chromium traces; deduplicators
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
@@ -1191,6 +1191,35 @@ typedef enum hd_detail {
     HD_LIGHT                     /* scalars: cheap, for often */
 } hd_detail;
 
+/* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
+   HD_AXIS_BACKTRACE; a frame is its name and what called it) or names of types (of HD_AXIS_TYPE). Ids count
+   from 0 in the order in which they were first inserted and never change; type 0 is "[unknown]", there from
+   the start. One thread at a time. Source: chromium-heap-profiler, "StackFrameDeduplicator". */
+typedef struct hd_deduplicator hd_deduplicator;
+
+/* Of options the allocator and limits count; max_records: ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (another
+   axis). */
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err);
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
+/* The id of a backtrace's innermost frame, the outermost coming first in `path`, or that of a type, whose
+   path is one name. An empty path has the id HD_NONE, as a type 0. Names are copied, each once. O(their
+   bytes). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type of several names); outer frames may be in
+   then. */
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
+                                              size_t count, uint32_t *id, hd_error *err);
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
+/* What an id stands for, which is empty past the last. Borrowed. *caller (may be NULL): the frame above, with
+   a smaller id; HD_NONE: none. */
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
+/* The dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
+   "1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}. Source: chromium-heap-dump-format, "Exact
+   trace log format". */
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first,
+                                        hd_json *json);
+/* Bytes that it holds; of a writer's, those of the whole writer. */
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
+
 /* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
    so have one time, and belong into one of these. All of it is borrowed. */
 typedef struct hd_chrome_dumps {
@@ -1229,6 +1258,11 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
                                             hd_error *err);
 /* Ends the trace. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* What the dumps of a process have referred to so far; NULL when it has none, and for other axes. Its ids are
+   those of the new format, unless the process also has heaps_v2, which share the ids of frames in a trace.
+   Valid until dumps are added. */
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
+                                                                  uint64_t pid, uint32_t axis);
 /* Bytes that the writer holds. */
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
@@ -10694,7 +10728,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   Writing: a deduplicator per axis of a process, whose ids are numbered as the trace tells of
    them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
@@ -10705,10 +10739,129 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
+/* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
+struct hd_deduplicator {
+    hd__mem *mem;
+    hd__arena *arena;
+    hd__tree tree;
+    uint64_t max_nodes;
+    bool types, copy;
+};
+
+typedef struct hd__deduplicator {
+    hd_deduplicator public_part;
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+} hd__deduplicator;
+
+static hd_status hd__deduplicate(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
+}
+
+/* Names are copied into `names`, or, where that is NULL, borrowed. */
+static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+                                       uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
+    uint32_t node;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->arena = arena;
+    d->tree.seed = seed;
+    d->tree.copies = names;
+    d->types = types;
+    d->max_nodes = max_records + 1;
+    HD__TRY(hd__deduplicate(d, HD_NONE, hd_cstr(""), &node, err));
+    if (types) HD__TRY(hd__deduplicate(d, 0, hd_cstr("[unknown]"), &node, err));
+    d->copy = names != NULL;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__deduplicator *d;
+    if (axis > HD_AXIS_TYPE) {
+        hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
+        return NULL;
+    }
+    d = (hd__deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    if (!d) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->names.seed = hd__seed();
+    if (!hd__deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+                               axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
+        return &d->public_part;
+    hd_deduplicator_free(&d->public_part);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
+    hd__deduplicator *d = (hd__deduplicator *)deduplicator; /* its first member */
+    hd__mem mem;
+    if (!d) return;
+    hd__tree_free(&d->mem, &d->public_part.tree);
+    hd__strings_free(&d->mem, &d->names);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
+                                              uint32_t *id, hd_error *err) {
+    uint32_t node = d->types && !count ? 1 : 0;
+    if (d->types && count > 1)
+        return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__deduplicate(d, node, path[i], &node, err));
+    *id = node - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *d) {
+    return (uint32_t)hd__len(d->tree.parent) - 1;
+}
+
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, uint32_t *caller) {
+    bool there = id < hd_deduplicator_count(d);
+    if (caller) *caller = there ? d->tree.parent[id + 1] - 1 : HD_NONE;
+    return there ? d->tree.names[id + 1] : hd_cstr("");
+}
+
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
+
+/* Types are flat: a node below another is written under its own name. */
+static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
+                           uint64_t caller) {
+    char digits[20], *at = hd__digits(digits, id, 10);
+    hd_str key;
+    key.data = at;
+    key.len = (size_t)(digits + 20 - at);
+    hd_json_key_str(j, key);
+    if (d->types) {
+        hd_json_str(j, d->tree.names[node]);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_str(j, d->tree.names[node]);
+    if (d->tree.parent[node]) hd_json_key(j, "parent"), hd_json_decimal(j, caller);
+    hd_json_end(j);
+}
+
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
+    hd_json_object(json);
+    for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
+        hd__write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
+    hd_json_end(json);
+}
+
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
 typedef struct hd__told {
-    hd__tree tree;
+    hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
 } hd__told;
 
@@ -10867,22 +11020,20 @@ static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
 static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
-    uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        d->tree.seed = p->strings.seed;
-        d->tree.copies = &w->names;
-        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        HD__TRY(hd__deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+                                      p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
     }
-    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+    return HD_OK;
 }
 
 static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
     for (int a = 0; a < 2; a++) {
-        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__tree_free(&w->mem, &p->axis[a].names.tree);
         hd__arr_free(&w->mem, p->axis[a].id);
         hd__arr_free(&w->mem, p->axis[a].v2_id);
     }
@@ -10922,7 +11073,6 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
     hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
         if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
@@ -10932,8 +11082,8 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], w->copy, &ids[i], err));
+                HD__TRY(hd__deduplicate(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
+                                        err));
         hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
@@ -10962,36 +11112,22 @@ static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const cha
     hd_json_end(j), hd_json_end(j);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
-   of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
-                                           hd_error *err) {
+/* What has not been told of yet. */
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types, hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
     hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
-    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    const hd__tree *tree = &d->names.tree;
+    uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
     hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
-        uint32_t parent = d->tree.parent[told];
-        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
-        hd_str id;
-        id.data = at;
-        id.len = (size_t)(digits + 20 - at);
         stbds_arrput(d->id, (*next)++);
-        hd_json_key_str(j, id);
-        if (types) {
-            hd_json_str(j, d->tree.names[told]);
-            continue;
-        }
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
-        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
-        hd_json_end(j);
+        hd__write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
@@ -11030,7 +11166,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        size_t n = hd__len(d->tree.parent);
+        size_t n = hd__len(d->names.tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
     }
@@ -11065,15 +11201,16 @@ static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const cha
                            size_t told) {
     hd_json *j = &w->json;
     const hd__told *d = &p->axis[axis];
+    const hd__tree *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
-        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
         hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
         hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
-        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, tree->parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -11335,6 +11472,12 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
     hd__writer_release(w);
     mem = w->mem;
     hd__free(&mem, w, sizeof *w);
+}
+
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
+                                                                  uint32_t axis) {
+    const hd__writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__writer_find(w, pid);
+    return p ? &p->axis[axis].names : NULL;
 }
 
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
