@@ -1188,7 +1188,8 @@ typedef struct hd_scalar {
 
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT                     /* scalars: cheap, for often */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
 } hd_detail;
 
 /* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
@@ -1227,7 +1228,7 @@ typedef struct hd_chrome_dumps {
     size_t heap_count;
     const hd_scalar *scalars;
     size_t scalar_count;
-    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    hd_detail detail;            /* of all of them; only detailed dumps have heaps */
     const char *trigger;         /* the events' name ["explicitly_triggered"] */
 } hd_chrome_dumps;
 
@@ -1682,6 +1683,9 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
    last. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -10970,12 +10974,14 @@ static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
     return hd__compare_labels(&x, &y) < 0;
 }
 
+static const char *const hd__detail_names[] = { "detailed", "light", "background" };
+
 static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    if (d->detail == HD_LIGHT && d->heap_count)
-        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
-                        (uint64_t)d->heap_count);
+    if (d->detail != HD_DETAILED && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
+                        hd__detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
@@ -11344,7 +11350,7 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__detail_names[d->detail]);
     if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
     if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
@@ -11543,6 +11549,13 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 
 /* Reading. ------------------------------------------------------------------------------------ */
 
+/* What a trace says of a dump as a whole. */
+typedef struct hd__dump_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__dump_detail;
+
 struct hd_dump {
     hd__mem mem;
     hd__arena arena;
@@ -11550,6 +11563,7 @@ struct hd_dump {
     uint64_t warnings;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
+    hd__dump_detail *details;    /* by pid and id */
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
@@ -11624,6 +11638,7 @@ typedef struct hd__chrome_process {
 
 typedef struct hd__chrome_dump {
     uint32_t process, id;
+    uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
 } hd__chrome_dump_info;
 
@@ -11631,7 +11646,7 @@ typedef struct hd__chrome_dump {
    taken back when the event turns out to be another. */
 typedef struct hd__event {
     uint64_t pid, time_us;
-    uint32_t id, process_name;
+    uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
@@ -12406,6 +12421,17 @@ static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static hd_status hd__chrome_detail(hd__chrome_in *x, hd__token token, uint32_t *detail) {
+    bool ok;
+    hd_str s;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
+    if (!ok) return HD_OK;
+    if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+    for (uint32_t i = 0; i < sizeof hd__detail_names / sizeof *hd__detail_names; i++)
+        if (hd_str_equal(s, hd_cstr(hd__detail_names[i]))) *detail = i + 1;
+    return HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -12423,6 +12449,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
                 else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
                 else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
+                else if (hd__is(part, "level_of_detail"))
+                    HD__TRY(hd__chrome_detail(x, value, &event->detail));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -12464,16 +12492,20 @@ static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
     return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
-/* The dump of that id in a process; its time is that of its first event. */
+/* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
     uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
-        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) return HD_OK;
+        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
+            if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
+            return HD_OK;
+        }
     dump.process = process;
     dump.id = event->id;
+    dump.detail = event->detail;
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
     if (!hd__push(&x->dump->mem, x->dumps, dump) ||
@@ -13226,6 +13258,34 @@ static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
     return status;
 }
 
+static bool hd__chrome_dump_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_dump_info *a = &x->dumps[i], *b = &x->dumps[k];
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    return hd__compare_texts(hd__chrome_label_text(x, a->id), hd__chrome_label_text(x, b->id)) < 0;
+}
+
+static hd_status hd__chrome_build_details(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->dumps);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status = order ? HD_OK : hd__in_no_memory(x);
+    HD__TRY(status);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_dump_before, x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__chrome_dump_info *from = &x->dumps[order[i]];
+        hd__dump_detail detail;
+        if (!from->detail) continue;
+        detail.pid = x->processes[from->process].pid;
+        detail.id = hd__chrome_label_text(x, from->id);
+        detail.detail = (hd_detail)(from->detail - 1);
+        if (!hd__push(m, x->dump->details, detail)) status = hd__in_no_memory(x);
+    }
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -13290,6 +13350,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
+    if (!status) status = hd__chrome_build_details(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
@@ -13940,7 +14001,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
-    if (d->detail == HD_LIGHT)
+    if (d->detail != HD_DETAILED)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
@@ -17193,6 +17254,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_dart_free(d->dart);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
+    hd__arr_free(&d->mem, d->details);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -17218,6 +17280,22 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    size_t low = 0, high = hd__len(d->details);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__dump_detail *at = &d->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

@@ -87,6 +87,7 @@ static int use(void) {
         failed = hd_chrome_add(hd_in_memory(buffer.data, buffer.size), &dumps, NULL, hd_out_memory(&more), NULL) != HD_OK;
     if (!failed) failed = hd_read_memory(more.data, more.size, NULL, &dump, NULL) != HD_OK;
     if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_scalar_count(dump) != 2;
+    if (!failed) failed = !hd_dump_detail(dump, 1, "0x2", &dumps.detail) || dumps.detail != HD_LIGHT;
     hd_dump_free(dump);
     if (!failed) failed = provide() != HD_OK || deduplicate();
     hd_buffer_free(&more);
