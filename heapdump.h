@@ -12073,20 +12073,103 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
 }
 
+/* Takes the last heap back. Its line was told while it was in sight. */
+static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
+    hd__chrome_heap heap = stbds_arrpop(x->heaps);
+    hd__where where = hd__where_now(x, heap.place.offset);
+    where.line = heap.place.line;
+    return hd__complain_at(x, HD_MALFORMED, where, why, hd__chrome_text(x, heap.allocator));
+}
+
 static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
+/* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
+static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
+    const uint8_t *first = at;
+    uint64_t v = 0;
+    for (; at - first <= most; at++) {
+        uint8_t c = *at;
+        if (c >= '0' && c <= '9') v = v * (hexadecimal ? 16 : 10) + (uint64_t)(c - '0');
+        else if (hexadecimal && c >= 'a' && c <= 'f') v = v * 16 + (uint64_t)(c - 'a' + 10);
+        else break;
+    }
+    if (*at != '"' || at == first || at - first > most || (*first == '0' && at - first > 1)) return NULL;
+    *value = v;
+    return at + 1;
+}
+
+/* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
+   quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
+static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
+    enum { SIZE, BT, TYPE, COUNT, ERRORS, KEYS, LONGEST = 9 + 18 };
+    uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
+    unsigned seen = 0;
+    for (;; at++) {
+        int key;
+        if (end - at <= LONGEST) return NULL;
+#define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
+        if (HD__KEY("\"size\":\"")) key = SIZE;
+        else if (HD__KEY("\"bt\":\"")) key = BT;
+        else if (HD__KEY("\"type\":\"")) key = TYPE;
+        else if (HD__KEY("\"count\":\"")) key = COUNT;
+        else if (HD__KEY("\"error\":\"")) key = ERRORS;
+        else return NULL;
+#undef HD__KEY
+        if (seen & 1u << key) return NULL;
+        seen |= 1u << key;
+        at = key == BT || key == TYPE ? hd__plain_digits(at, false, 9, &values[key])
+                                      : hd__plain_digits(at, true, 16, &values[key]);
+        if (!at) return NULL;
+        if (*at == '}') break;
+        if (*at != ',') return NULL;
+    }
+    if (!(seen & 1u << SIZE) || !(seen & 1u << BT)) return NULL;
+    entry->size = values[SIZE];
+    entry->bt = HD__ID_NUMBER + (uint32_t)values[BT];
+    entry->type = seen & 1u << TYPE ? HD__ID_NUMBER + (uint32_t)values[TYPE] : HD_NONE;
+    entry->count = values[COUNT];
+    entry->error = values[ERRORS];
+    return at;
+}
+
+/* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
+   that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
+   little else than entries. */
+static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at;
+    *open = true;
+    while ((at = hd__plain_entry(r->at, r->end, &entry)) != NULL) {
+        HD__TRY(hd__chrome_new_entry(x, entry));
+        r->at = at;
+        *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
+        if (!*open) break;
+        r->at = at + 3 + (at[2] == '\n');
+        x->pull.token_offset = hd__reader_offset(r) - 1;
+    }
+    if (!*open) hd__pull_close_bracket(&x->pull);
+    return HD_OK;
+}
+
+/* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
+   bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
     hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    uint64_t offset = x->pull.token_offset;
+    uint64_t offset;
+    size_t entries = hd__len(x->entries);
     bool has_size = false, has_bt = false, good = true, ok;
     unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_plain_entries(x, &ok));
+    if (!ok) return HD_OK;
+    first &= hd__len(x->entries) == entries;
+    offset = x->pull.token_offset;
     HD__MEMBERS(x, key, value) {
         unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
                      : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
@@ -12152,10 +12235,42 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (told) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
-                        hd__chrome_text(x, allocator));
+    if (told) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the heap of %S has no entries");
+}
+
+/* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
+   between, all in sight. *done are known. */
+static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char column, size_t *done) {
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at = r->at;
+    bool id = column == 'n' || column == 't';
+    int most = id ? 9 : 18;
+    while (r->end - at > 24 && *at == ',') {
+        const uint8_t *digit = ++at;
+        uint64_t value = 0;
+        hd__entry *e;
+        for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
+            value = value * 10 + (uint64_t)(*at - '0');
+        if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
+        if (first + *done >= hd__len(x->entries)) {
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__chrome_new_entry(x, none));
+        }
+        e = &x->entries[first + (*done)++];
+        switch (column) {
+        case 'n': e->bt = HD__ID_NUMBER + (uint32_t)value; break;
+        case 't': e->type = HD__ID_NUMBER + (uint32_t)value; break;
+        case 's': e->size = value; break;
+        case 'e': e->error = value; break;
+        default: e->count = value;
+        }
+        r->at = at;
+    }
+    return HD_OK;
 }
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
@@ -12193,6 +12308,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         x->entries[i].bad |= !ok;
         if (column == 'n') x->entries[i].bt = id;
         if (column == 't') x->entries[i].type = id;
+        HD__TRY(hd__chrome_plain_column(x, first, column, length));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -12220,10 +12336,11 @@ static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t 
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (!whole) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S are missing, or differ in length",
-                        hd__chrome_text(x, allocator));
+    if (!whole) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the columns of %S are missing, or differ in length");
 }
 
 /* An object of heaps by allocator. */
