@@ -537,9 +537,13 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
+   more than a million names and 32 for each node of the axis: of chains for which that is too few, less
+   than HD_INVERT_MAX names are kept, of each path equally many.
    Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
+#define HD__INVERT_NAMES 1048576u
+#define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
@@ -5512,17 +5516,38 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
 
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
+/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
+                                  hd_error *err) {
+    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
+    hd__mem *m = &x->into->mem;
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
+    if (!depth) return hd__no_memory(m, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        depth[i] = depth[axis->parent[i]] + 1;
+        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
+        at_least[depth[i]] += rows_at[i];
+    }
+    hd__cfree(m, depth, axis->node_count, sizeof *depth);
+    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
+    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
+        room -= at_least[*most + 1];
+    return HD_OK;
+}
+
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
-    uint32_t *map = x->map[a];
+    uint32_t *map = x->map[a], most;
     for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    HD__TRY(hd__invert_depth(x, axis, map, &most, err));
     for (uint32_t i = 0; i < axis->node_count; i++) {
         uint32_t node = 0, depth = 0, at = i;
         HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
         if (!map[i]) continue;
         if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
-        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+        for (; at && depth < most; at = axis->parent[at], depth++)
             HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
         map[i] = node;
     }
