@@ -401,7 +401,8 @@ typedef struct hd_cutoff {
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
-   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each: both
+   are quadratic for a chain of calls, memory is not. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -413,8 +414,10 @@ typedef struct hd_breakdown {
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
-   Cost: about (listed entries) x (cells below each). Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+   Cost: about (listed entries) x (cells below each), for n frames that call each other in turn, a cell
+   each, n squared; memory is linear in cells and entries. Untrusted heaps want a cut-off, and progress that
+   can cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
+   and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
