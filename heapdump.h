@@ -7202,67 +7202,72 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
 static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    uint64_t any = 0, all = UINT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        any |= pairs[i];
-        all &= pairs[i];
-    }
-    for (unsigned shift = 32; shift < 64; shift += BITS) {
-        uint32_t start[DIGITS] = { 0 }, at = 0;
+    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
+    uint32_t start[PASSES][DIGITS] = { { 0 } };
+    for (uint32_t i = 0; i < n; i++)
+        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
+    for (unsigned p = 0; p < PASSES && n; p++) {
+        unsigned shift = 32 + BITS * p;
         uint64_t *swap = spare;
-        if (!((any ^ all) >> shift & (DIGITS - 1))) continue;
-        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (DIGITS - 1)]++;
+        uint32_t at = 0;
+        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
         for (unsigned d = 0; d < DIGITS; d++) {
-            uint32_t count = start[d];
-            start[d] = at;
+            uint32_t count = start[p][d];
+            start[p][d] = at;
             at += count;
         }
-        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
         spare = pairs;
         pairs = swap;
     }
     return pairs;
 }
 
-/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number. False: no memory. */
-static bool hd__ids_sort(hd__mem *m, const hd__ids *ids, uint32_t n, uint32_t *order) {
-    uint64_t *pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs), *sorted;
-    if (!pairs) return false;
-    for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
-    sorted = hd__radix_sort(pairs, pairs + n, n);
-    if (ids->high) {
-        for (uint32_t i = 0; i < n; i++)
+/* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
+   stb_ds array, whose upper halves are the high halves of the ids if there are any, else the low ones.
+   NULL: no memory. */
+static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
+    uint64_t *pairs = NULL, *spare = NULL, *sorted = NULL;
+    if (hd__room(m, pairs, n ? n : 1) && hd__room(m, spare, n ? n : 1)) {
+        for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
+        sorted = hd__radix_sort(pairs, spare, n);
+        for (uint32_t i = 0; i < n && ids->high; i++)
             sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
-        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+        if (ids->high) sorted = hd__radix_sort(sorted, sorted == pairs ? spare : pairs, n);
+        hd__set_len(sorted, n);
     }
-    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)sorted[i];
-    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
-    return true;
+    if (sorted != pairs) hd__arr_free(m, pairs);
+    if (sorted != spare) hd__arr_free(m, spare);
+    return sorted;
 }
 
 typedef struct hd__id_index {
-    const hd__ids *ids;          /* ascending: `sorted`, or the objects' own */
-    hd__ids sorted;
-    uint32_t *order;             /* by position in `sorted`; NULL: ids ascend. stb_ds arrays */
+    const hd__ids *ids;
+    uint64_t *pairs;             /* ascending: the low half of an id, and its number; NULL: ids ascend */
+    uint32_t *high;              /* beside `pairs`, when ids->high is there. stb_ds arrays */
     uint32_t *start;             /* by range: its first position; one more at the end */
     uint64_t least;
     uint32_t count, ranges;
     unsigned shift;
 } hd__id_index;
 
-static bool hd__id_index_order(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
-    if (!hd__room(m, x->order, n) || !hd__ids_sort(m, ids, n, x->order) || !hd__room(m, x->sorted.low, n) ||
-        (ids->high && !hd__room(m, x->sorted.high, n)))
-        return false;
+/* By position in ascending order. */
+HD__INLINE uint64_t hd__id_index_get(const hd__id_index *x, size_t i) {
+    if (!x->pairs) return hd__ids_get(x->ids, i);
+    return x->pairs[i] >> 32 | (x->high ? (uint64_t)x->high[i] << 32 : 0);
+}
+
+static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
+    x->pairs = hd__ids_sorted(m, x->ids, n);
+    if (!x->pairs) return false;
+    if (!x->ids->high) return true;
+    if (!hd__room(m, x->high, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        x->sorted.low[i] = ids->low[x->order[i]];
-        if (ids->high) x->sorted.high[i] = ids->high[x->order[i]];
+        uint32_t number = (uint32_t)x->pairs[i];
+        x->high[i] = (uint32_t)(x->pairs[i] >> 32);
+        x->pairs[i] = (uint64_t)x->ids->low[number] << 32 | number;
     }
-    hd__set_len(x->order, n);
-    hd__set_len(x->sorted.low, n);
-    if (ids->high) hd__set_len(x->sorted.high, n);
-    x->ids = &x->sorted;
+    hd__set_len(x->high, n);
     return true;
 }
 
@@ -7274,14 +7279,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     x->count = n;
     if (!n) return true;
     for (uint32_t i = 1; i < n && ascending; i++) ascending = hd__ids_get(ids, i - 1) < hd__ids_get(ids, i);
-    if (!ascending && !hd__id_index_order(m, x, ids, n)) return false;
-    x->least = hd__ids_get(x->ids, 0);
-    span = hd__ids_get(x->ids, n - 1) - x->least;
+    if (!ascending && !hd__id_index_order(m, x, n)) return false;
+    x->least = hd__id_index_get(x, 0);
+    span = hd__id_index_get(x, n - 1) - x->least;
     while (span >> x->shift > n / 2) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t range = (hd__ids_get(x->ids, i) - x->least) >> x->shift;
+        uint64_t range = (hd__id_index_get(x, i) - x->least) >> x->shift;
         while (at <= range) x->start[at++] = i;
     }
     x->start[at] = n;
@@ -7290,9 +7295,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
 }
 
 static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
-    hd__ids_free(m, &x->sorted);
-    hd__arr_free(m, x->order);
+    hd__arr_free(m, x->pairs);
+    hd__arr_free(m, x->high);
     hd__arr_free(m, x->start);
+}
+
+HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
+    if (x->pairs) HD__PREFETCH(&x->pairs[i]);
+    else HD__PREFETCH(&x->ids->low[i]);
 }
 
 /* The first number with this id, given the range it is in. */
@@ -7300,12 +7310,12 @@ HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t
     uint32_t low = x->start[range], high = x->start[range + 1];
     while (high - low > 8) {
         uint32_t middle = low + (high - low) / 2;
-        if (hd__ids_get(x->ids, middle) < id) low = middle + 1;
+        if (hd__id_index_get(x, middle) < id) low = middle + 1;
         else high = middle;
     }
-    while (low < high && hd__ids_get(x->ids, low) < id) low++;
-    if (low == x->count || hd__ids_get(x->ids, low) != id) return HD_NONE;
-    return x->order ? x->order[low] : low;
+    while (low < high && hd__id_index_get(x, low) < id) low++;
+    if (low == x->count || hd__id_index_get(x, low) != id) return HD_NONE;
+    return x->pairs ? (uint32_t)x->pairs[low] : low;
 }
 
 HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
@@ -7564,21 +7574,21 @@ static void hd__missing_free(hd__mem *m, hd__missing *missing) {
 /* Numbers for what nobody described, by id, and the references and roots to them. */
 static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(missing->at), *order, number = 0;
-    bool ok;
-    order = (uint32_t *)hd__calloc(m, n, sizeof *order);
-    if (!order) return false;
-    ok = hd__ids_sort(m, &missing->ids, n, order);
+    uint32_t n = (uint32_t)hd__len(missing->at), number = 0;
+    uint64_t *sorted = hd__ids_sorted(m, &missing->ids, n), id = 0, last;
+    bool ok = sorted != NULL;
     for (uint32_t i = 0; i < n && ok; i++) {
-        uint64_t at = missing->at[order[i]], id = hd__ids_get(&missing->ids, order[i]);
-        if (!i || id != hd__ids_get(&missing->ids, order[i - 1])) {
+        uint64_t at = missing->at[(uint32_t)sorted[i]];
+        last = id;
+        id = hd__ids_get(&missing->ids, (uint32_t)sorted[i]);
+        if (!i || id != last) {
             number = g->described + (uint32_t)hd__len(g->extra.low);
             ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
         }
         if (at >> 32) g->roots[(uint32_t)at].object = number;
         else g->target.low[at] = number;
     }
-    hd__cfree(m, order, n, sizeof *order);
+    hd__arr_free(m, sorted);
     return ok;
 }
 
@@ -7622,7 +7632,7 @@ static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_o
             if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
         }
         for (size_t i = 0; i < size && !g->dense; i++)
-            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->ids->low[x->start[range[i]]]);
+            if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
         for (size_t i = 0; i < size; i++) {
             uint64_t id = hd__ids_get(&g->target, low + i);
             uint32_t object = HD_NONE;
@@ -7690,10 +7700,10 @@ static bool hd__graph_sort_lists(hd_graph *g) {
 static uint32_t hd__graph_duplicate(const hd_graph *g) {
     const hd__id_index *x = &g->index;
     uint32_t first = HD_NONE;
-    if (!x->order) return HD_NONE;
+    if (!x->pairs) return HD_NONE;
     for (uint32_t i = 1; i < x->count; i++)
-        if (x->order[i] < first && hd__ids_get(&x->sorted, i - 1) == hd__ids_get(&x->sorted, i))
-            first = x->order[i];
+        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
+            first = (uint32_t)x->pairs[i];
     return first;
 }
 
@@ -8930,8 +8940,7 @@ typedef struct hd__union {
     const hd_graph *const *graphs;
     size_t count;
     const hd_options *options;
-    hd_graph *to;
-    hd__mem mem;
+    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
     hd__arena arena;
     uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
@@ -8999,7 +9008,7 @@ static hd_status hd__union_classes(hd__union *x, size_t which) {
             continue;
         }
         HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
-        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
+        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
             return HD_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < hd__len(g->fields); i++)
@@ -9016,7 +9025,7 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         uint64_t hash, id_hash;
         size_t probe = 0;
         if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
-        if (!hd__room(&x->mem, x->source, 1) || !hd__room(&x->mem, x->source_graph, 1))
+        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
             return HD_OUT_OF_MEMORY;
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
@@ -9034,8 +9043,8 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         probe = 0;
         while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__union_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
+        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
             return HD_OUT_OF_MEMORY;
         HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
                                     hd__graph_size(g, o)));
@@ -9104,7 +9113,7 @@ static bool hd__union_unique_roots(hd__union *x) {
         while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
             if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
         if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
+        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
         kept++;
     }
     hd__set_len(roots, kept);
@@ -9112,7 +9121,7 @@ static bool hd__union_unique_roots(hd__union *x) {
 }
 
 static hd_status hd__union_run(hd__union *x) {
-    hd__mem *m = &x->mem;
+    hd__mem *m = &x->to->mem;
     hd__missing missing;
     hd_status status = HD_OK;
     x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
@@ -9154,20 +9163,19 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.graphs = graphs;
     x.count = count;
     x.options = options;
-    x.mem = hd__mem_options(options);
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
     status = hd__union_run(&x);
-    if (status == HD_OUT_OF_MEMORY && (x.mem.over || x.to->mem.over)) status = HD_LIMIT;
+    if (status == HD_OUT_OF_MEMORY && x.to->mem.over) status = HD_LIMIT;
     if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
-    hd__index_free(&x.mem, &x.classes);
-    hd__index_free(&x.mem, &x.objects);
-    hd__index_free(&x.mem, &x.ids);
-    hd__index_free(&x.mem, &x.roots);
-    hd__arr_free(&x.mem, x.source);
-    hd__arr_free(&x.mem, x.source_graph);
-    hd__arena_free(&x.mem, &x.arena);
+    hd__index_free(&x.to->mem, &x.classes);
+    hd__index_free(&x.to->mem, &x.objects);
+    hd__index_free(&x.to->mem, &x.ids);
+    hd__index_free(&x.to->mem, &x.roots);
+    hd__arr_free(&x.to->mem, x.source);
+    hd__arr_free(&x.to->mem, x.source_graph);
+    hd__arena_free(&x.to->mem, &x.arena);
     if (status) hd_graph_free(x.to);
     else *out = x.to;
     return status;
@@ -9564,7 +9572,18 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
     return n->parent == parent && n->value == name && n->kind == HD_FRAME_NAME;
 }
 
-HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+HD__INLINE hd_scope hd__scope_push(hd__thread *t, uint32_t session, uint32_t node) {
+    hd_scope scope;
+    scope.session = session;
+    scope.depth = t->depth;
+    scope.top = t->top;
+    t->depth = scope.depth + 1;
+    t->top = node;
+    return scope;
+}
+
+/* Looks the category and the context up. */
+HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
@@ -9577,21 +9596,24 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     kept = t->depth;
     node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        node = HD__LOAD_RELAXED(&category->last);
-        if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
-            node = parent;
-            hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
-            HD__STORE(&category->last, node);
-        }
+        hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
+        HD__STORE(&category->last, node);
     } else if (kept == hd__tracker.max_frames) {
         hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
-    t->depth = kept + 1;
-    t->top = node;
-    scope.session = session;
-    scope.depth = kept;
-    scope.top = parent;
-    return scope;
+    return hd__scope_push(t, session, node);
+}
+
+/* Calls nothing where the scope led to the same context last time. */
+HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    uint32_t state = HD__LOAD_RELAXED(&category->state), last = HD__LOAD_RELAXED(&category->last);
+    hd__thread *t = &hd__this;
+    if (HD__LIKELY(contexts && HD__SCOPES_ON() && state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) &&
+                   (state & 1) && t->session == hd__tracker.session && t->depth < hd__tracker.max_frames &&
+                   hd__is_child(contexts, last, t->top, name)))
+        return hd__scope_push(t, t->session, last);
+    return hd__scope_find(category, name);
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
@@ -9633,13 +9655,11 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
     return node;
 }
 
-HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+HD__NOINLINE static uint32_t hd__tracker_capture(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
-    hd__thread *t = &hd__this;
+    hd__thread *t;
     uint32_t node = 0;
-    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
     if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
@@ -9647,6 +9667,12 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
     return node;
+}
+
+HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+    const hd__thread *t = &hd__this;
+    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session))) return t->top;
+    return hd__tracker_capture(type);
 }
 
 /* =============================================================================== >>register
@@ -9672,31 +9698,37 @@ typedef struct hd__slot {
 
 enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
-/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
-   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
+/* The head of a table, in the middle of a page within its own HD__SLOTS_BYTES. From it upward its slots lie,
+   and downward, for each group, HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more
+   for good. So a look-up need not know how long a table is, and a small one takes one page. */
 typedef struct hd__table_of_slots {
     uint32_t groups;
-    uint32_t count, limit;       /* limit: of the count, before the table grows */
+    uint32_t count;
+    uint32_t least, limit;       /* of the count, before the table shrinks or grows */
     uint32_t depth;              /* leading bits that all keys here share */
     uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
-#define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
+#define HD__GROUP_BYTES (HD__GROUP * sizeof(hd__slot))
+#define HD__HEAD_AT ((size_t)46 << 10)
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__HEAD_AT - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
-   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+/* What a directory says of a table: the page that its head is on, and in the low bits how many of its
+   groups are homes, so that a look-up need not wait for the head. Of a table that was never used: its
+   depth alone. */
 typedef uintptr_t hd__route;
 #define HD__ROUTE_LOW ((uintptr_t)4095)
+#define HD__ROUTE_HEAD (HD__HEAD_AT & HD__ROUTE_LOW)
 
 struct hd_register {
+    hd__route *directory;        /* `first` until it has to be larger */
+    uint32_t bits, shift;        /* the directory has 1 << bits entries, and keys shifted by this index it */
     uint64_t count;
-    uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__route *directory;        /* NULL while there are no tables */
     hd__slots **table;
+    hd__route first[2];
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -9712,25 +9744,36 @@ static uint64_t hd__address_of(uint64_t key) {
 }
 
 static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
-    return reg->directory[key >> (64 - reg->bits)];
-}
-
-/* NULL: a table that was never used. */
-static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
-
-static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
-    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
-}
-
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
-    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+    return reg->directory[key >> reg->shift];
 }
 
 /* Keys scale to all groups but the last few, which take what goes past. */
 static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
 
-static uint32_t hd__home(uint32_t groups, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
+static hd__route hd__route_to(const hd__slots *t) {
+    return ((uintptr_t)t - HD__ROUTE_HEAD) | hd__homes(t->groups);
+}
+
+static bool hd__route_unused(hd__route route) { return route <= HD__ROUTE_LOW; }
+
+static hd__slots *hd__route_table(hd__route route) {
+    return (hd__slots *)((route & ~HD__ROUTE_LOW) + HD__ROUTE_HEAD);
+}
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t - ((size_t)group + 1) * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
+    return (hd__slot *)((uintptr_t)t + HD__TABLE_HEAD) + (size_t)group * HD__GROUP;
+}
+
+static uint32_t hd__home(uint32_t homes, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * homes >> 32);
+}
+
+static uint32_t hd__home_of(hd__route route, uint64_t key) {
+    return hd__home((uint32_t)(route & HD__ROUTE_LOW), key);
 }
 
 static uint8_t hd__tag(uint64_t key) {
@@ -9766,39 +9809,40 @@ static unsigned hd__lowest(uint32_t bits) {
 #endif
 }
 
-/* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
-    const hd__slots *t = hd__route_table(route);
-    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
+/* The entry of a key that is at home in this group, and its tag; NULL when there is none. */
+HD__INLINE hd__slot *hd__search(const hd__slots *t, uint32_t home, uint64_t key, uint8_t **tag_of) {
     uint8_t tag = hd__tag(key);
-    if (HD__UNLIKELY(!t)) return NULL;
-    for (uint32_t g = hd__home(groups, key);; g++) {
-        const uint8_t *tags = hd__tags_at(t, g);
+    for (uint32_t g = home;; g++) {
+        uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            *tag_of = tags + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
-static void hd__pass(hd__slots *t, uint32_t group) {
+static void hd__passed(const hd__slots *t, uint32_t group) {
     uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
     if (*passed < 255) ++*passed;
 }
 
-/* An entry for a key that has none; NULL when there is no place for it. */
-static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
-    hd__slot *s;
-    if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
-        if (!empty) return NULL;
-        for (; home < g; home++) hd__pass(t, home);
-    }
-    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
+/* The first group from a full one on that has room, told to all that are passed; t->groups: none has. */
+HD__NOINLINE static uint32_t hd__pass(hd__slots *t, uint32_t home) {
+    uint32_t g = home;
+    while (g < t->groups && !hd__match(hd__tags_at(t, g), 0)) g++;
+    for (; g < t->groups && home < g; home++) hd__passed(t, home);
+    return g;
+}
+
+/* An entry for a key that has none, in a group that has room: `empty` is a bit for each such place. */
+HD__INLINE hd__slot *hd__put(hd_register *reg, hd__slots *t, uint32_t group, uint32_t empty, uint64_t key) {
+    hd__slot *s = hd__slots_at(t, group) + hd__lowest(empty);
+    hd__tags_at(t, group)[hd__lowest(empty)] = hd__tag(key);
     s->key = key;
+    t->count++;
+    reg->count++;
     return s;
 }
 
@@ -9806,6 +9850,7 @@ static hd__slot *hd__put(hd__slots *t, uint64_t key) {
    0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
 static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
     uint8_t used[HD__GROUPS_MAX];       /* slots of each group */
+    uint32_t homes = hd__homes(to->groups);
     hd__slot *end = from + (size_t)groups * HD__GROUP;
     memset(used, 0, to->groups);
     for (; from < end; from++) {
@@ -9813,12 +9858,12 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            hd__pass(to, at);
+        for (at = hd__home(homes, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__passed(to, at);
             if (++at == to->groups) return false;
         }
         hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
-        hd__slots_at(to, to->groups, at)[used[at]++] = s;
+        hd__slots_at(to, at)[used[at]++] = s;
     }
     return true;
 }
@@ -9831,48 +9876,64 @@ static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
     t->limit = hd__homes(groups) * full;
+    t->least = t->limit / 3;
 }
 
 static size_t hd__slots_bytes(uint32_t groups) {
-    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
+    size_t tags = groups * HD__TAGS, below = tags < HD__ROUTE_HEAD ? 0 : tags - HD__ROUTE_HEAD;
+    return hd__page_round(below) + hd__page_round(HD__ROUTE_HEAD + HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
+    const size_t head = HD__ROUTE_HEAD + HD__TABLE_HEAD;
     uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
-    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    n = (hd__page_round(head + (size_t)n * HD__GROUP_BYTES) - head) / HD__GROUP_BYTES;
     return (uint32_t)(n < most ? n : most);
+}
+
+static void hd__tags_clear(hd__slots *t) {
+    memset((void *)hd__tags_at(t, t->groups - 1), 0, t->groups * HD__TAGS);
 }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
+    hd__slot *from = hd__slots_at(t, 0), *to = hd__slots_at(t, groups - old);
     hd__slots_lay(t, groups, full);
-    memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
+    memmove((void *)to, (void *)from, old * HD__GROUP_BYTES);
+    memset((void *)from, 0, (groups - old) * HD__GROUP_BYTES);
+    hd__tags_clear(t);
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
+static void hd__slots_give(hd__slots *t) {
+    if (t) hd__pages_give((uint8_t *)t - HD__HEAD_AT, HD__SLOTS_BYTES);
+}
+
+static hd__slots *hd__slots_take(void) {
+    uint8_t *p = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
+    return p ? (hd__slots *)(void *)(p + HD__HEAD_AT) : NULL;
+}
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
 static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
                                  uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    hd__slots *t = hd__slots_take();
     while (t) {
         hd__slots_lay(t, groups, full);
         t->count = count;
         t->depth = depth;
-        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
+        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
+        hd__tags_clear(t);
+        memset((void *)hd__slots_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t, HD__SLOTS_BYTES);
+    hd__slots_give(t);
     return NULL;
 }
 
@@ -9887,18 +9948,21 @@ static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, 
 static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
     t->number = number;
     reg->table[number] = t;
-    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
+    hd__directory_point(reg, key, t->depth, hd__route_to(t));
 }
 
-/* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
-    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+/* Stays as it is when there is no memory, or the entries stand too close together for less. True. */
+HD__NOINLINE static bool hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = NULL;
+    if (t->groups > hd__groups_for(t->count / 8 + 2))
+        smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
     if (smaller && smaller->groups < t->groups) {
         hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
     } else {
         hd__slots_give(smaller);
     }
+    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
@@ -9912,6 +9976,10 @@ static bool hd__tables_grow(hd_register *reg) {
     return true;
 }
 
+static void hd__directory_give(hd_register *reg) {
+    if (reg->directory != reg->first) hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+}
+
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
     hd__route *doubled;
@@ -9919,9 +9987,9 @@ static bool hd__directory_double(hd_register *reg) {
     doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
-    hd__pages_give(reg->directory, n * sizeof *doubled);
+    hd__directory_give(reg);
     reg->directory = doubled;
-    reg->bits++;
+    reg->shift = 64 - ++reg->bits;
     return true;
 }
 
@@ -9931,7 +9999,7 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
+        uint64_t key = hd__slots_at(t, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -9990,7 +10058,7 @@ static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
 static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
     hd__slots *t;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    t = hd__slots_take();
     if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
     t->depth = depth;
@@ -10002,24 +10070,36 @@ static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__route route = hd__route_of(reg, key);
     hd__slots *t = hd__route_table(route);
-    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    uint32_t more;
+    if (hd__route_unused(route)) return hd__slots_first(reg, key, (uint32_t)route);
     if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
-    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    more = t->groups / 8;
+    more = more > 8 ? more - 8 : 1;              /* as pages are filled, it gets some more */
+    hd__slots_grow(t, hd__groups_for(t->groups + more), hd__full(reg));
     hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
+/* Of zeros, an empty register. */
+static void hd__register_begin(hd_register *reg) {
+    reg->directory = reg->first;
+    reg->bits = 1;
+    reg->shift = 63;
+}
+
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
     hd_register *reg = (hd_register *)hd__pages_take(sizeof *reg);
-    if (!reg) hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
+    if (reg) hd__register_begin(reg);
+    else hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
     return reg;
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
-    hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+    hd__directory_give(reg);
     memset(reg, 0, sizeof *reg);
+    hd__register_begin(reg);
 }
 
 HEAPDUMP_API void hd_register_free(hd_register *reg) {
@@ -10036,42 +10116,61 @@ static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *al
     allocation->time = s->time;
 }
 
-HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
-                                          hd_allocation *replaced) {
-    uint64_t key = hd__key_of(allocation->address);
-    hd__slot *s;
-    if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory)) {
-        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
-        if (!reg->directory) return HD_OUT_OF_MEMORY;
-        reg->bits = 1;
-    }
-    for (bool more = true;;) {
-        hd__route route = hd__route_of(reg, key);
-        hd__slots *t = hd__route_table(route);
-        s = hd__search(route, key);
-        if (s) {
-            hd__slot_show(s, allocation->address, replaced);
-            break;
-        }
-        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
-            t->count++;
-            reg->count++;
-            if (replaced) replaced->address = 0;
-            break;
-        }
-        if (!more) return HD_OUT_OF_MEMORY;
-        more = hd__register_room(reg, key);
-    }
+HD__INLINE hd_status hd__slot_set(hd__slot *s, const hd_allocation *allocation) {
     s->size = allocation->size;
     s->context = allocation->context;
     s->time = allocation->time;
     return HD_OK;
 }
 
+/* Inserts a key that has no entry and no place in its home group. */
+HD__NOINLINE static hd_status hd__register_force(hd_register *reg, const hd_allocation *allocation,
+                                                 uint64_t key, hd_allocation *replaced) {
+    for (bool more = true;; more = hd__register_room(reg, key)) {
+        hd__route route = hd__route_of(reg, key);
+        if (!hd__route_unused(route)) {
+            hd__slots *t = hd__route_table(route);
+            if (t->count < t->limit || !more) {
+                uint32_t g = hd__pass(t, hd__home_of(route, key));
+                if (g < t->groups) {
+                    if (replaced) replaced->address = 0;
+                    return hd__slot_set(hd__put(reg, t, g, hd__match(hd__tags_at(t, g), 0), key), allocation);
+                }
+            }
+        }
+        if (!more) return HD_OUT_OF_MEMORY;
+    }
+}
+
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__route route = hd__route_of(reg, key);
+    if (HD__UNLIKELY(!key)) return HD_INVALID;
+    if (HD__LIKELY(!hd__route_unused(route))) {
+        hd__slots *t = hd__route_table(route);
+        uint32_t home = hd__home_of(route, key), empty;
+        uint8_t *tag;
+        hd__slot *s = hd__search(t, home, key, &tag);
+        if (s) {
+            hd__slot_show(s, allocation->address, replaced);
+            return hd__slot_set(s, allocation);
+        }
+        empty = hd__match(hd__tags_at(t, home), 0);
+        if (HD__LIKELY(empty && t->count < t->limit)) {
+            if (replaced) replaced->address = 0;
+            return hd__slot_set(hd__put(reg, t, home, empty, key), allocation);
+        }
+    }
+    return hd__register_force(reg, allocation, key, replaced);
+}
+
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
+    hd__route route = hd__route_of(reg, key);
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route))) return NULL;
+    return hd__search(hd__route_table(route), hd__home_of(route, key), key, &tag);
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -10088,28 +10187,20 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__route route;
-    hd__slots *t;
+    hd__route route = hd__route_of(reg, key);
+    uint32_t home = hd__home_of(route, key);
+    hd__slots *t = hd__route_table(route);
     hd__slot *s;
-    uint32_t at;
-    if (!reg->directory || !key) return false;
-    route = hd__route_of(reg, key);
-    t = hd__route_table(route);
-    s = hd__search(route, key);
-    if (!s) return false;
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route)) || !(s = hd__search(t, home, key, &tag))) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
-    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
-        if (*passed < 255) --*passed;
-    }
+    *tag = 0;
+    for (uint8_t *tags = hd__tags_at(t, home); HD__UNLIKELY(tag < tags); tags -= HD__TAGS)
+        if (tags[HD__PASSED] < 255) --tags[HD__PASSED];
     t->count--;
     reg->count--;
-    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, key, t);
-    return true;
+    return HD__UNLIKELY(t->count < t->least) ? hd__slots_shrink(reg, key, t) : true;
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->count; }
@@ -10118,7 +10209,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -10130,7 +10221,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory;
     uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
-    if (reg->directory) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
+    if (reg->directory != reg->first) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
@@ -15295,15 +15386,16 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
 
 /* Whether two classes have one id. True also when there is no memory to find out. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
-    uint32_t n = (uint32_t)hd__len(g->classes), *order = (uint32_t *)hd__calloc(&m, n, sizeof *order);
+    uint32_t n = (uint32_t)hd__len(g->classes);
+    uint64_t *sorted = NULL;
     hd__ids ids = { NULL, NULL };
-    bool ok = order != NULL;
+    bool ok = true;
     for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
-    ok = ok && hd__ids_sort(&m, &ids, n, order);
+    ok = ok && (sorted = hd__ids_sorted(&m, &ids, n)) != NULL;
     for (uint32_t i = 1; i < n && ok; i++)
-        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+        ok = hd__ids_get(&ids, (uint32_t)sorted[i - 1]) != hd__ids_get(&ids, (uint32_t)sorted[i]);
     hd__ids_free(&m, &ids);
-    if (order) hd__cfree(&m, order, n, sizeof *order);
+    hd__arr_free(&m, sorted);
     return !ok;
 }
 

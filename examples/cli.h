@@ -28,7 +28,7 @@ typedef struct arguments {
     bool has_pid;
     const char *by;              /* the axis to look along */
     pattern keep, drop, root;
-    bool invert, every_route, by_self, all;
+    bool invert, every_route, by_self, all, garbage;
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     const char *id, *class_name; /* an object, a class */
@@ -206,14 +206,20 @@ static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
     return j;
 }
 
-static int json_close(const arguments *a, hd_json *j) {
+/* When the values have ended, and what may stand beside them. */
+static int json_finish(const arguments *a, hd_json *j) {
     int status = DONE;
     if (a->json) {
-        hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+        hd_json_end(j), hd_json_newline(j);
         if (hd_json_finish(j)) status = BAD_INPUT;
     }
     free(j);
     return status;
+}
+
+static int json_close(const arguments *a, hd_json *j) {
+    if (a->json) hd_json_end(j);
+    return json_finish(a, j);
 }
 
 /* A FILE in front of an output. */

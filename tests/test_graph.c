@@ -678,6 +678,33 @@ static void merging_keeps_to_the_limits(void **state) {
     }
 }
 
+/* The limit is of the result and what making it takes, together. */
+static void merging_takes_no_more_memory_than_allowed(void **state) {
+    hd_graph *g[2];
+    uint32_t merged = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++) {
+        g[i] = hd_graph_create(NULL, NULL);
+        add_class(g[i], "A");
+        for (uint64_t k = 0; k < 2000; k++) assert_int_equal(hd_graph_add_object(g[i], 1000 * i + k, 1, 8), HD_OK);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+    }
+    for (uint64_t limit = 20000; !merged; limit += limit / 8) {
+        hd__faults f = { 0 };
+        hd_options o = { .allocator = hd__faults_allocator(&f), .limits.max_memory = limit };
+        hd_graph *m = NULL;
+        hd_status status = hd_graph_merge((const hd_graph *const *)g, 2, &o, &m, NULL);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        assert_in_range(f.peak, 0, limit);
+        if (!status) merged = hd_graph_object_count(m);
+        hd_graph_free(m);
+        assert_int_equal(f.live, 0);
+    }
+    assert_int_equal(merged, 3000);
+    hd_graph_free(g[0]);
+    hd_graph_free(g[1]);
+}
+
 static void diff_goes_by_class(void **state) {
     (void)state;
     hd_graph *a = MAKE(5, , L(0)), *b = MAKE(3, , L(0));
@@ -872,6 +899,7 @@ int main(void) {
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(merging_takes_equal_objects_once),
         cmocka_unit_test(merging_keeps_to_the_limits),
+        cmocka_unit_test(merging_takes_no_more_memory_than_allowed),
         cmocka_unit_test(diff_goes_by_class),
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),
