@@ -41,7 +41,7 @@
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
-       >>chrome    heap dumps in Chromium traces
+       >>chrome    heap dumps in Chromium traces; deduplicators
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
@@ -401,7 +401,8 @@ typedef struct hd_cutoff {
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
-   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each: both
+   are quadratic for a chain of calls, memory is not. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -413,8 +414,10 @@ typedef struct hd_breakdown {
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
-   Cost: about (listed entries) x (cells below each). Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+   Cost: about (listed entries) x (cells below each), for n frames that call each other in turn, a cell
+   each, n squared; memory is linear in cells and entries. Untrusted heaps want a cut-off, and progress that
+   can cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
+   and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
@@ -537,9 +540,13 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
+   more than a million names and 32 for each node of the axis: of chains for which that is too few, less
+   than HD_INVERT_MAX names are kept, of each path equally many.
    Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
+#define HD__INVERT_NAMES 1048576u
+#define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
@@ -1188,8 +1195,38 @@ typedef struct hd_scalar {
 
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT                     /* scalars: cheap, for often */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
 } hd_detail;
+
+/* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
+   HD_AXIS_BACKTRACE; a frame is its name and what called it) or names of types (of HD_AXIS_TYPE). Ids count
+   from 0 in the order in which they were first inserted and never change; type 0 is "[unknown]", there from
+   the start. One thread at a time. Source: chromium-heap-profiler, "StackFrameDeduplicator". */
+typedef struct hd_deduplicator hd_deduplicator;
+
+/* Of options the allocator and limits count; max_records: ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (another
+   axis). */
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err);
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
+/* The id of a backtrace's innermost frame, the outermost coming first in `path`, or that of a type, whose
+   path is one name. An empty path has the id HD_NONE, as a type 0. Names are copied, each once. O(their
+   bytes). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type of several names); outer frames may be in
+   then. */
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
+                                              size_t count, uint32_t *id, hd_error *err);
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
+/* What an id stands for, which is empty past the last. Borrowed. *caller (may be NULL): the frame above, with
+   a smaller id; HD_NONE: none. */
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
+/* The dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
+   "1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}. Source: chromium-heap-dump-format, "Exact
+   trace log format". */
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first,
+                                        hd_json *json);
+/* Bytes that it holds; of a writer's, those of the whole writer. */
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
 /* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
    so have one time, and belong into one of these. All of it is borrowed. */
@@ -1198,7 +1235,7 @@ typedef struct hd_chrome_dumps {
     size_t heap_count;
     const hd_scalar *scalars;
     size_t scalar_count;
-    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    hd_detail detail;            /* of all of them; only detailed dumps have heaps */
     const char *trigger;         /* the events' name ["explicitly_triggered"] */
 } hd_chrome_dumps;
 
@@ -1229,6 +1266,11 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
                                             hd_error *err);
 /* Ends the trace. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* What the dumps of a process have referred to so far; NULL when it has none, and for other axes. Its ids are
+   those of the new format, unless the process also has heaps_v2, which share the ids of frames in a trace.
+   Valid until dumps are added. */
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
+                                                                  uint64_t pid, uint32_t axis);
 /* Bytes that the writer holds. */
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
@@ -1648,6 +1690,9 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
    last. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -5479,17 +5524,38 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
 
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
+/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
+                                  hd_error *err) {
+    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
+    hd__mem *m = &x->into->mem;
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
+    if (!depth) return hd__no_memory(m, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        depth[i] = depth[axis->parent[i]] + 1;
+        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
+        at_least[depth[i]] += rows_at[i];
+    }
+    hd__cfree(m, depth, axis->node_count, sizeof *depth);
+    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
+    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
+        room -= at_least[*most + 1];
+    return HD_OK;
+}
+
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
-    uint32_t *map = x->map[a];
+    uint32_t *map = x->map[a], most;
     for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    HD__TRY(hd__invert_depth(x, axis, map, &most, err));
     for (uint32_t i = 0; i < axis->node_count; i++) {
         uint32_t node = 0, depth = 0, at = i;
         HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
         if (!map[i]) continue;
         if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
-        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+        for (; at && depth < most; at = axis->parent[at], depth++)
             HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
         map[i] = node;
     }
@@ -9671,31 +9737,37 @@ typedef struct hd__slot {
 
 enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
-/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
-   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
+/* The head of a table, in the middle of a page within its own HD__SLOTS_BYTES. From it upward its slots lie,
+   and downward, for each group, HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more
+   for good. So a look-up need not know how long a table is, and a small one takes one page. */
 typedef struct hd__table_of_slots {
     uint32_t groups;
-    uint32_t count, limit;       /* limit: of the count, before the table grows */
+    uint32_t count;
+    uint32_t least, limit;       /* of the count, before the table shrinks or grows */
     uint32_t depth;              /* leading bits that all keys here share */
     uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
-#define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
+#define HD__GROUP_BYTES (HD__GROUP * sizeof(hd__slot))
+#define HD__HEAD_AT ((size_t)46 << 10)
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__HEAD_AT - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
-   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+/* What a directory says of a table: the page that its head is on, and in the low bits how many of its
+   groups are homes, so that a look-up need not wait for the head. Of a table that was never used: its
+   depth alone. */
 typedef uintptr_t hd__route;
 #define HD__ROUTE_LOW ((uintptr_t)4095)
+#define HD__ROUTE_HEAD (HD__HEAD_AT & HD__ROUTE_LOW)
 
 struct hd_register {
+    hd__route *directory;        /* `first` until it has to be larger */
+    uint32_t bits, shift;        /* the directory has 1 << bits entries, and keys shifted by this index it */
     uint64_t count;
-    uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__route *directory;        /* NULL while there are no tables */
     hd__slots **table;
+    hd__route first[2];
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -9711,25 +9783,36 @@ static uint64_t hd__address_of(uint64_t key) {
 }
 
 static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
-    return reg->directory[key >> (64 - reg->bits)];
-}
-
-/* NULL: a table that was never used. */
-static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
-
-static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
-    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
-}
-
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
-    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+    return reg->directory[key >> reg->shift];
 }
 
 /* Keys scale to all groups but the last few, which take what goes past. */
 static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
 
-static uint32_t hd__home(uint32_t groups, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
+static hd__route hd__route_to(const hd__slots *t) {
+    return ((uintptr_t)t - HD__ROUTE_HEAD) | hd__homes(t->groups);
+}
+
+static bool hd__route_unused(hd__route route) { return route <= HD__ROUTE_LOW; }
+
+static hd__slots *hd__route_table(hd__route route) {
+    return (hd__slots *)((route & ~HD__ROUTE_LOW) + HD__ROUTE_HEAD);
+}
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t - ((size_t)group + 1) * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
+    return (hd__slot *)((uintptr_t)t + HD__TABLE_HEAD) + (size_t)group * HD__GROUP;
+}
+
+static uint32_t hd__home(uint32_t homes, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * homes >> 32);
+}
+
+static uint32_t hd__home_of(hd__route route, uint64_t key) {
+    return hd__home((uint32_t)(route & HD__ROUTE_LOW), key);
 }
 
 static uint8_t hd__tag(uint64_t key) {
@@ -9765,39 +9848,40 @@ static unsigned hd__lowest(uint32_t bits) {
 #endif
 }
 
-/* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
-    const hd__slots *t = hd__route_table(route);
-    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
+/* The entry of a key that is at home in this group, and its tag; NULL when there is none. */
+HD__INLINE hd__slot *hd__search(const hd__slots *t, uint32_t home, uint64_t key, uint8_t **tag_of) {
     uint8_t tag = hd__tag(key);
-    if (HD__UNLIKELY(!t)) return NULL;
-    for (uint32_t g = hd__home(groups, key);; g++) {
-        const uint8_t *tags = hd__tags_at(t, g);
+    for (uint32_t g = home;; g++) {
+        uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            *tag_of = tags + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
-static void hd__pass(hd__slots *t, uint32_t group) {
+static void hd__passed(const hd__slots *t, uint32_t group) {
     uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
     if (*passed < 255) ++*passed;
 }
 
-/* An entry for a key that has none; NULL when there is no place for it. */
-static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
-    hd__slot *s;
-    if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
-        if (!empty) return NULL;
-        for (; home < g; home++) hd__pass(t, home);
-    }
-    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
+/* The first group from a full one on that has room, told to all that are passed; t->groups: none has. */
+HD__NOINLINE static uint32_t hd__pass(hd__slots *t, uint32_t home) {
+    uint32_t g = home;
+    while (g < t->groups && !hd__match(hd__tags_at(t, g), 0)) g++;
+    for (; g < t->groups && home < g; home++) hd__passed(t, home);
+    return g;
+}
+
+/* An entry for a key that has none, in a group that has room: `empty` is a bit for each such place. */
+HD__INLINE hd__slot *hd__put(hd_register *reg, hd__slots *t, uint32_t group, uint32_t empty, uint64_t key) {
+    hd__slot *s = hd__slots_at(t, group) + hd__lowest(empty);
+    hd__tags_at(t, group)[hd__lowest(empty)] = hd__tag(key);
     s->key = key;
+    t->count++;
+    reg->count++;
     return s;
 }
 
@@ -9805,6 +9889,7 @@ static hd__slot *hd__put(hd__slots *t, uint64_t key) {
    0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
 static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
     uint8_t used[HD__GROUPS_MAX];       /* slots of each group */
+    uint32_t homes = hd__homes(to->groups);
     hd__slot *end = from + (size_t)groups * HD__GROUP;
     memset(used, 0, to->groups);
     for (; from < end; from++) {
@@ -9812,12 +9897,12 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            hd__pass(to, at);
+        for (at = hd__home(homes, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__passed(to, at);
             if (++at == to->groups) return false;
         }
         hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
-        hd__slots_at(to, to->groups, at)[used[at]++] = s;
+        hd__slots_at(to, at)[used[at]++] = s;
     }
     return true;
 }
@@ -9830,48 +9915,64 @@ static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
     t->limit = hd__homes(groups) * full;
+    t->least = t->limit / 3;
 }
 
 static size_t hd__slots_bytes(uint32_t groups) {
-    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
+    size_t tags = groups * HD__TAGS, below = tags < HD__ROUTE_HEAD ? 0 : tags - HD__ROUTE_HEAD;
+    return hd__page_round(below) + hd__page_round(HD__ROUTE_HEAD + HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
+    const size_t head = HD__ROUTE_HEAD + HD__TABLE_HEAD;
     uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
-    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    n = (hd__page_round(head + (size_t)n * HD__GROUP_BYTES) - head) / HD__GROUP_BYTES;
     return (uint32_t)(n < most ? n : most);
+}
+
+static void hd__tags_clear(hd__slots *t) {
+    memset((void *)hd__tags_at(t, t->groups - 1), 0, t->groups * HD__TAGS);
 }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
+    hd__slot *from = hd__slots_at(t, 0), *to = hd__slots_at(t, groups - old);
     hd__slots_lay(t, groups, full);
-    memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
+    memmove((void *)to, (void *)from, old * HD__GROUP_BYTES);
+    memset((void *)from, 0, (groups - old) * HD__GROUP_BYTES);
+    hd__tags_clear(t);
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
+static void hd__slots_give(hd__slots *t) {
+    if (t) hd__pages_give((uint8_t *)t - HD__HEAD_AT, HD__SLOTS_BYTES);
+}
+
+static hd__slots *hd__slots_take(void) {
+    uint8_t *p = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
+    return p ? (hd__slots *)(void *)(p + HD__HEAD_AT) : NULL;
+}
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
 static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
                                  uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    hd__slots *t = hd__slots_take();
     while (t) {
         hd__slots_lay(t, groups, full);
         t->count = count;
         t->depth = depth;
-        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
+        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
+        hd__tags_clear(t);
+        memset((void *)hd__slots_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t, HD__SLOTS_BYTES);
+    hd__slots_give(t);
     return NULL;
 }
 
@@ -9886,18 +9987,21 @@ static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, 
 static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
     t->number = number;
     reg->table[number] = t;
-    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
+    hd__directory_point(reg, key, t->depth, hd__route_to(t));
 }
 
-/* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
-    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+/* Stays as it is when there is no memory, or the entries stand too close together for less. True. */
+HD__NOINLINE static bool hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = NULL;
+    if (t->groups > hd__groups_for(t->count / 8 + 2))
+        smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
     if (smaller && smaller->groups < t->groups) {
         hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
     } else {
         hd__slots_give(smaller);
     }
+    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
@@ -9911,6 +10015,10 @@ static bool hd__tables_grow(hd_register *reg) {
     return true;
 }
 
+static void hd__directory_give(hd_register *reg) {
+    if (reg->directory != reg->first) hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+}
+
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
     hd__route *doubled;
@@ -9918,9 +10026,9 @@ static bool hd__directory_double(hd_register *reg) {
     doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
-    hd__pages_give(reg->directory, n * sizeof *doubled);
+    hd__directory_give(reg);
     reg->directory = doubled;
-    reg->bits++;
+    reg->shift = 64 - ++reg->bits;
     return true;
 }
 
@@ -9930,7 +10038,7 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
+        uint64_t key = hd__slots_at(t, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -9989,7 +10097,7 @@ static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
 static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
     hd__slots *t;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    t = hd__slots_take();
     if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
     t->depth = depth;
@@ -10001,24 +10109,36 @@ static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__route route = hd__route_of(reg, key);
     hd__slots *t = hd__route_table(route);
-    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    uint32_t more;
+    if (hd__route_unused(route)) return hd__slots_first(reg, key, (uint32_t)route);
     if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
-    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    more = t->groups / 8;
+    more = more > 8 ? more - 8 : 1;              /* as pages are filled, it gets some more */
+    hd__slots_grow(t, hd__groups_for(t->groups + more), hd__full(reg));
     hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
+/* Of zeros, an empty register. */
+static void hd__register_begin(hd_register *reg) {
+    reg->directory = reg->first;
+    reg->bits = 1;
+    reg->shift = 63;
+}
+
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
     hd_register *reg = (hd_register *)hd__pages_take(sizeof *reg);
-    if (!reg) hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
+    if (reg) hd__register_begin(reg);
+    else hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
     return reg;
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
-    hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+    hd__directory_give(reg);
     memset(reg, 0, sizeof *reg);
+    hd__register_begin(reg);
 }
 
 HEAPDUMP_API void hd_register_free(hd_register *reg) {
@@ -10035,42 +10155,61 @@ static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *al
     allocation->time = s->time;
 }
 
-HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
-                                          hd_allocation *replaced) {
-    uint64_t key = hd__key_of(allocation->address);
-    hd__slot *s;
-    if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory)) {
-        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
-        if (!reg->directory) return HD_OUT_OF_MEMORY;
-        reg->bits = 1;
-    }
-    for (bool more = true;;) {
-        hd__route route = hd__route_of(reg, key);
-        hd__slots *t = hd__route_table(route);
-        s = hd__search(route, key);
-        if (s) {
-            hd__slot_show(s, allocation->address, replaced);
-            break;
-        }
-        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
-            t->count++;
-            reg->count++;
-            if (replaced) replaced->address = 0;
-            break;
-        }
-        if (!more) return HD_OUT_OF_MEMORY;
-        more = hd__register_room(reg, key);
-    }
+HD__INLINE hd_status hd__slot_set(hd__slot *s, const hd_allocation *allocation) {
     s->size = allocation->size;
     s->context = allocation->context;
     s->time = allocation->time;
     return HD_OK;
 }
 
+/* Inserts a key that has no entry and no place in its home group. */
+HD__NOINLINE static hd_status hd__register_force(hd_register *reg, const hd_allocation *allocation,
+                                                 uint64_t key, hd_allocation *replaced) {
+    for (bool more = true;; more = hd__register_room(reg, key)) {
+        hd__route route = hd__route_of(reg, key);
+        if (!hd__route_unused(route)) {
+            hd__slots *t = hd__route_table(route);
+            if (t->count < t->limit || !more) {
+                uint32_t g = hd__pass(t, hd__home_of(route, key));
+                if (g < t->groups) {
+                    if (replaced) replaced->address = 0;
+                    return hd__slot_set(hd__put(reg, t, g, hd__match(hd__tags_at(t, g), 0), key), allocation);
+                }
+            }
+        }
+        if (!more) return HD_OUT_OF_MEMORY;
+    }
+}
+
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__route route = hd__route_of(reg, key);
+    if (HD__UNLIKELY(!key)) return HD_INVALID;
+    if (HD__LIKELY(!hd__route_unused(route))) {
+        hd__slots *t = hd__route_table(route);
+        uint32_t home = hd__home_of(route, key), empty;
+        uint8_t *tag;
+        hd__slot *s = hd__search(t, home, key, &tag);
+        if (s) {
+            hd__slot_show(s, allocation->address, replaced);
+            return hd__slot_set(s, allocation);
+        }
+        empty = hd__match(hd__tags_at(t, home), 0);
+        if (HD__LIKELY(empty && t->count < t->limit)) {
+            if (replaced) replaced->address = 0;
+            return hd__slot_set(hd__put(reg, t, home, empty, key), allocation);
+        }
+    }
+    return hd__register_force(reg, allocation, key, replaced);
+}
+
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
+    hd__route route = hd__route_of(reg, key);
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route))) return NULL;
+    return hd__search(hd__route_table(route), hd__home_of(route, key), key, &tag);
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -10087,28 +10226,20 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__route route;
-    hd__slots *t;
+    hd__route route = hd__route_of(reg, key);
+    uint32_t home = hd__home_of(route, key);
+    hd__slots *t = hd__route_table(route);
     hd__slot *s;
-    uint32_t at;
-    if (!reg->directory || !key) return false;
-    route = hd__route_of(reg, key);
-    t = hd__route_table(route);
-    s = hd__search(route, key);
-    if (!s) return false;
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route)) || !(s = hd__search(t, home, key, &tag))) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
-    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
-        if (*passed < 255) --*passed;
-    }
+    *tag = 0;
+    for (uint8_t *tags = hd__tags_at(t, home); HD__UNLIKELY(tag < tags); tags -= HD__TAGS)
+        if (tags[HD__PASSED] < 255) --tags[HD__PASSED];
     t->count--;
     reg->count--;
-    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, key, t);
-    return true;
+    return HD__UNLIKELY(t->count < t->least) ? hd__slots_shrink(reg, key, t) : true;
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->count; }
@@ -10117,7 +10248,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -10129,7 +10260,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory;
     uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
-    if (reg->directory) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
+    if (reg->directory != reg->first) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
@@ -10759,7 +10890,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   Writing: a deduplicator per axis of a process, whose ids are numbered as the trace tells of
    them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
@@ -10770,10 +10901,129 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
+/* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
+struct hd_deduplicator {
+    hd__mem *mem;
+    hd__arena *arena;
+    hd__tree tree;
+    uint64_t max_nodes;
+    bool types, copy;
+};
+
+typedef struct hd__deduplicator {
+    hd_deduplicator public_part;
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+} hd__deduplicator;
+
+static hd_status hd__deduplicate(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
+}
+
+/* Names are copied into `names`, or, where that is NULL, borrowed. */
+static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+                                       uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
+    uint32_t node;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->arena = arena;
+    d->tree.seed = seed;
+    d->tree.copies = names;
+    d->types = types;
+    d->max_nodes = max_records + 1;
+    HD__TRY(hd__deduplicate(d, HD_NONE, hd_cstr(""), &node, err));
+    if (types) HD__TRY(hd__deduplicate(d, 0, hd_cstr("[unknown]"), &node, err));
+    d->copy = names != NULL;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__deduplicator *d;
+    if (axis > HD_AXIS_TYPE) {
+        hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
+        return NULL;
+    }
+    d = (hd__deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    if (!d) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->names.seed = hd__seed();
+    if (!hd__deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+                               axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
+        return &d->public_part;
+    hd_deduplicator_free(&d->public_part);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
+    hd__deduplicator *d = (hd__deduplicator *)deduplicator; /* its first member */
+    hd__mem mem;
+    if (!d) return;
+    hd__tree_free(&d->mem, &d->public_part.tree);
+    hd__strings_free(&d->mem, &d->names);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
+                                              uint32_t *id, hd_error *err) {
+    uint32_t node = d->types && !count ? 1 : 0;
+    if (d->types && count > 1)
+        return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__deduplicate(d, node, path[i], &node, err));
+    *id = node - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *d) {
+    return (uint32_t)hd__len(d->tree.parent) - 1;
+}
+
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, uint32_t *caller) {
+    bool there = id < hd_deduplicator_count(d);
+    if (caller) *caller = there ? d->tree.parent[id + 1] - 1 : HD_NONE;
+    return there ? d->tree.names[id + 1] : hd_cstr("");
+}
+
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
+
+/* Types are flat: a node below another is written under its own name. */
+static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
+                           uint64_t caller) {
+    char digits[20], *at = hd__digits(digits, id, 10);
+    hd_str key;
+    key.data = at;
+    key.len = (size_t)(digits + 20 - at);
+    hd_json_key_str(j, key);
+    if (d->types) {
+        hd_json_str(j, d->tree.names[node]);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_str(j, d->tree.names[node]);
+    if (d->tree.parent[node]) hd_json_key(j, "parent"), hd_json_decimal(j, caller);
+    hd_json_end(j);
+}
+
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
+    hd_json_object(json);
+    for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
+        hd__write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
+    hd_json_end(json);
+}
+
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
 typedef struct hd__told {
-    hd__tree tree;
+    hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
 } hd__told;
 
@@ -10882,12 +11132,14 @@ static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
     return hd__compare_labels(&x, &y) < 0;
 }
 
+static const char *const hd__detail_names[] = { "detailed", "light", "background" };
+
 static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    if (d->detail == HD_LIGHT && d->heap_count)
-        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
-                        (uint64_t)d->heap_count);
+    if (d->detail != HD_DETAILED && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
+                        hd__detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
@@ -10932,22 +11184,20 @@ static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
 static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
-    uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        d->tree.seed = p->strings.seed;
-        d->tree.copies = &w->names;
-        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        HD__TRY(hd__deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+                                      p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
     }
-    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+    return HD_OK;
 }
 
 static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
     for (int a = 0; a < 2; a++) {
-        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__tree_free(&w->mem, &p->axis[a].names.tree);
         hd__arr_free(&w->mem, p->axis[a].id);
         hd__arr_free(&w->mem, p->axis[a].v2_id);
     }
@@ -10987,7 +11237,6 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
     hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
         if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
@@ -10997,8 +11246,8 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], w->copy, &ids[i], err));
+                HD__TRY(hd__deduplicate(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
+                                        err));
         hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
@@ -11027,36 +11276,22 @@ static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const cha
     hd_json_end(j), hd_json_end(j);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
-   of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
-                                           hd_error *err) {
+/* What has not been told of yet. */
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types, hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
     hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
-    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    const hd__tree *tree = &d->names.tree;
+    uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
     hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
-        uint32_t parent = d->tree.parent[told];
-        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
-        hd_str id;
-        id.data = at;
-        id.len = (size_t)(digits + 20 - at);
         stbds_arrput(d->id, (*next)++);
-        hd_json_key_str(j, id);
-        if (types) {
-            hd_json_str(j, d->tree.names[told]);
-            continue;
-        }
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
-        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
-        hd_json_end(j);
+        hd__write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
@@ -11095,7 +11330,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        size_t n = hd__len(d->tree.parent);
+        size_t n = hd__len(d->names.tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
     }
@@ -11130,15 +11365,16 @@ static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const cha
                            size_t told) {
     hd_json *j = &w->json;
     const hd__told *d = &p->axis[axis];
+    const hd__tree *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
-        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
         hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
         hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
-        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, tree->parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -11272,7 +11508,7 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__detail_names[d->detail]);
     if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
     if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
@@ -11402,6 +11638,12 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
     hd__free(&mem, w, sizeof *w);
 }
 
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
+                                                                  uint32_t axis) {
+    const hd__writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__writer_find(w, pid);
+    return p ? &p->axis[axis].names : NULL;
+}
+
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
 
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
@@ -11465,6 +11707,13 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 
 /* Reading. ------------------------------------------------------------------------------------ */
 
+/* What a trace says of a dump as a whole. */
+typedef struct hd__dump_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__dump_detail;
+
 struct hd_dump {
     hd__mem mem;
     hd__arena arena;
@@ -11472,6 +11721,7 @@ struct hd_dump {
     uint64_t warnings;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
+    hd__dump_detail *details;    /* by pid and id */
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
@@ -11546,6 +11796,7 @@ typedef struct hd__chrome_process {
 
 typedef struct hd__chrome_dump {
     uint32_t process, id;
+    uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
 } hd__chrome_dump_info;
 
@@ -11553,7 +11804,7 @@ typedef struct hd__chrome_dump {
    taken back when the event turns out to be another. */
 typedef struct hd__event {
     uint64_t pid, time_us;
-    uint32_t id, process_name;
+    uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
@@ -11980,20 +12231,103 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
 }
 
+/* Takes the last heap back. Its line was told while it was in sight. */
+static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
+    hd__chrome_heap heap = stbds_arrpop(x->heaps);
+    hd__where where = hd__where_now(x, heap.place.offset);
+    where.line = heap.place.line;
+    return hd__complain_at(x, HD_MALFORMED, where, why, hd__chrome_text(x, heap.allocator));
+}
+
 static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
+/* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
+static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
+    const uint8_t *first = at;
+    uint64_t v = 0;
+    for (; at - first <= most; at++) {
+        uint8_t c = *at;
+        if (c >= '0' && c <= '9') v = v * (hexadecimal ? 16 : 10) + (uint64_t)(c - '0');
+        else if (hexadecimal && c >= 'a' && c <= 'f') v = v * 16 + (uint64_t)(c - 'a' + 10);
+        else break;
+    }
+    if (*at != '"' || at == first || at - first > most || (*first == '0' && at - first > 1)) return NULL;
+    *value = v;
+    return at + 1;
+}
+
+/* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
+   quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
+static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
+    enum { SIZE, BT, TYPE, COUNT, ERRORS, KEYS, LONGEST = 9 + 18 };
+    uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
+    unsigned seen = 0;
+    for (;; at++) {
+        int key;
+        if (end - at <= LONGEST) return NULL;
+#define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
+        if (HD__KEY("\"size\":\"")) key = SIZE;
+        else if (HD__KEY("\"bt\":\"")) key = BT;
+        else if (HD__KEY("\"type\":\"")) key = TYPE;
+        else if (HD__KEY("\"count\":\"")) key = COUNT;
+        else if (HD__KEY("\"error\":\"")) key = ERRORS;
+        else return NULL;
+#undef HD__KEY
+        if (seen & 1u << key) return NULL;
+        seen |= 1u << key;
+        at = key == BT || key == TYPE ? hd__plain_digits(at, false, 9, &values[key])
+                                      : hd__plain_digits(at, true, 16, &values[key]);
+        if (!at) return NULL;
+        if (*at == '}') break;
+        if (*at != ',') return NULL;
+    }
+    if (!(seen & 1u << SIZE) || !(seen & 1u << BT)) return NULL;
+    entry->size = values[SIZE];
+    entry->bt = HD__ID_NUMBER + (uint32_t)values[BT];
+    entry->type = seen & 1u << TYPE ? HD__ID_NUMBER + (uint32_t)values[TYPE] : HD_NONE;
+    entry->count = values[COUNT];
+    entry->error = values[ERRORS];
+    return at;
+}
+
+/* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
+   that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
+   little else than entries. */
+static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at;
+    *open = true;
+    while ((at = hd__plain_entry(r->at, r->end, &entry)) != NULL) {
+        HD__TRY(hd__chrome_new_entry(x, entry));
+        r->at = at;
+        *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
+        if (!*open) break;
+        r->at = at + 3 + (at[2] == '\n');
+        x->pull.token_offset = hd__reader_offset(r) - 1;
+    }
+    if (!*open) hd__pull_close_bracket(&x->pull);
+    return HD_OK;
+}
+
+/* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
+   bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
     hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    uint64_t offset = x->pull.token_offset;
+    uint64_t offset;
+    size_t entries = hd__len(x->entries);
     bool has_size = false, has_bt = false, good = true, ok;
     unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_plain_entries(x, &ok));
+    if (!ok) return HD_OK;
+    first &= hd__len(x->entries) == entries;
+    offset = x->pull.token_offset;
     HD__MEMBERS(x, key, value) {
         unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
                      : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
@@ -12059,10 +12393,42 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (told) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
-                        hd__chrome_text(x, allocator));
+    if (told) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the heap of %S has no entries");
+}
+
+/* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
+   between, all in sight. *done are known. */
+static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char column, size_t *done) {
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at = r->at;
+    bool id = column == 'n' || column == 't';
+    int most = id ? 9 : 18;
+    while (r->end - at > 24 && *at == ',') {
+        const uint8_t *digit = ++at;
+        uint64_t value = 0;
+        hd__entry *e;
+        for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
+            value = value * 10 + (uint64_t)(*at - '0');
+        if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
+        if (first + *done >= hd__len(x->entries)) {
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__chrome_new_entry(x, none));
+        }
+        e = &x->entries[first + (*done)++];
+        switch (column) {
+        case 'n': e->bt = HD__ID_NUMBER + (uint32_t)value; break;
+        case 't': e->type = HD__ID_NUMBER + (uint32_t)value; break;
+        case 's': e->size = value; break;
+        case 'e': e->error = value; break;
+        default: e->count = value;
+        }
+        r->at = at;
+    }
+    return HD_OK;
 }
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
@@ -12100,6 +12466,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         x->entries[i].bad |= !ok;
         if (column == 'n') x->entries[i].bt = id;
         if (column == 't') x->entries[i].type = id;
+        HD__TRY(hd__chrome_plain_column(x, first, column, length));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -12127,10 +12494,11 @@ static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t 
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (!whole) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S are missing, or differ in length",
-                        hd__chrome_text(x, allocator));
+    if (!whole) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the columns of %S are missing, or differ in length");
 }
 
 /* An object of heaps by allocator. */
@@ -12328,6 +12696,17 @@ static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static hd_status hd__chrome_detail(hd__chrome_in *x, hd__token token, uint32_t *detail) {
+    bool ok;
+    hd_str s;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
+    if (!ok) return HD_OK;
+    if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+    for (uint32_t i = 0; i < sizeof hd__detail_names / sizeof *hd__detail_names; i++)
+        if (hd_str_equal(s, hd_cstr(hd__detail_names[i]))) *detail = i + 1;
+    return HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -12345,6 +12724,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
                 else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
                 else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
+                else if (hd__is(part, "level_of_detail"))
+                    HD__TRY(hd__chrome_detail(x, value, &event->detail));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -12386,16 +12767,20 @@ static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
     return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
-/* The dump of that id in a process; its time is that of its first event. */
+/* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
     uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
-        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) return HD_OK;
+        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
+            if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
+            return HD_OK;
+        }
     dump.process = process;
     dump.id = event->id;
+    dump.detail = event->detail;
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
     if (!hd__push(&x->dump->mem, x->dumps, dump) ||
@@ -13148,6 +13533,34 @@ static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
     return status;
 }
 
+static bool hd__chrome_dump_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_dump_info *a = &x->dumps[i], *b = &x->dumps[k];
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    return hd__compare_texts(hd__chrome_label_text(x, a->id), hd__chrome_label_text(x, b->id)) < 0;
+}
+
+static hd_status hd__chrome_build_details(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->dumps);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status = order ? HD_OK : hd__in_no_memory(x);
+    HD__TRY(status);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_dump_before, x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__chrome_dump_info *from = &x->dumps[order[i]];
+        hd__dump_detail detail;
+        if (!from->detail) continue;
+        detail.pid = x->processes[from->process].pid;
+        detail.id = hd__chrome_label_text(x, from->id);
+        detail.detail = (hd_detail)(from->detail - 1);
+        if (!hd__push(m, x->dump->details, detail)) status = hd__in_no_memory(x);
+    }
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -13212,6 +13625,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
+    if (!status) status = hd__chrome_build_details(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
@@ -13862,7 +14276,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
-    if (d->detail == HD_LIGHT)
+    if (d->detail != HD_DETAILED)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
@@ -17160,6 +17574,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_dart_free(d->dart);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
+    hd__arr_free(&d->mem, d->details);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -17185,6 +17600,22 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    size_t low = 0, high = hd__len(d->details);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__dump_detail *at = &d->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

@@ -936,8 +936,8 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
 
 // ----------------------------------------------------------------------------- merging, comparing
 // Many profiles of 10,000 contexts added up: most of each is in all of them, the rest its own. Peer: a map from
-// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: std::map
-// from paths to both sums.
+// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: a map
+// from paths to both sums. Both with std::map and with std::unordered_map.
 
 struct Context {
     std::vector<uint32_t> frames;  // outermost first
@@ -1044,8 +1044,8 @@ void add_merge() {
             hd_profile_free(sum);
         }
     })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
-    compare(what, "unordered_map of paths", merge_by_path<std::unordered_map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
-    compare(what, "map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::unordered_map of paths", merge_by_path<std::unordered_map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
 }
 
 // The bench's heap, and the same with every tenth cell gone and every seventh grown.
@@ -1078,8 +1078,8 @@ struct Change {
 };
 
 // By path and type: what each cell had before and after; then added up to all prefixes, with gross change.
-size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
-    std::map<std::string, Change> cells, sums;
+template <class Map> size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
+    Map cells, sums;
     for (int side = 0; side < 2; side++) {
         const hd_profile *p = side ? after : before;
         const hd_axis axis = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
@@ -1109,6 +1109,10 @@ size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t 
     return listed;
 }
 
+template <class Map> void diff_peer(benchmark::State &state) {
+    for (auto _ : state) benchmark::DoNotOptimize(diff_by_path<Map>(profile(), changed_profile(), 65536));
+}
+
 void add_diff() {
     const char *what = "diff of two profiles of 35,355 contexts";
     compare(what, "ours", [](benchmark::State &state) {
@@ -1124,9 +1128,8 @@ void add_diff() {
             hd_diff_free(diff);
         }
     })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
-    compare(what, "map of paths", [](benchmark::State &state) {
-        for (auto _ : state) benchmark::DoNotOptimize(diff_by_path(profile(), changed_profile(), 65536));
-    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+    compare(what, "std::map of paths", diff_peer<std::map<std::string, Change>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::unordered_map of paths", diff_peer<std::unordered_map<std::string, Change>>)->Iterations(1)->Repetitions(2);
 }
 
 // -------------------------------------------------------------------------------------- reading

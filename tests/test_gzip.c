@@ -109,7 +109,7 @@ static void assert_good(hd_in in, const hd_options *options) {
     assert_int_equal(streams_open, 0);
 }
 
-static void gzip_is_read_from_memory_callbacks_and_files(void **state) {
+static void traces_may_be_gzip_compressed_in_memory_callbacks_and_files(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL), path[] = "/tmp/heapdump-test-XXXXXX";
     uint8_t bytes[8192];
@@ -320,7 +320,7 @@ static void what_is_inside_may_be_no_trace(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_is_read_from_memory_callbacks_and_files),
+        cmocka_unit_test(traces_may_be_gzip_compressed_in_memory_callbacks_and_files),
         cmocka_unit_test(members_end_to_end_are_one_text),
         cmocka_unit_test(without_the_hook_gzip_is_unsupported),
         cmocka_unit_test(streams_cut_anywhere_keep_what_came_before),
