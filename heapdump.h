@@ -45,6 +45,7 @@
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
+       >>memprof   LLVM MemProf: what clang's -fmemory-profile writes
        >>dump      hd_read_*: detects the format, reads anything
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -1613,6 +1614,114 @@ typedef struct hd_identity_change {
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
+
+/* ================================================================================ >>memprof
+   Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations that one
+   call stack made, freed or not; a raw profile has the blocks of one process, its call stacks as addresses,
+   and what was mapped at these. Source: llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
+
+/* What a block tells, under LLVM's names and numbers (the tags of its schemas). Time stamps and lifetimes are
+   milliseconds, sizes bytes; access density is accesses x 100 / size, lifetime access density that x 1000 /
+   lifetime. */
+enum {
+    HD_MEMPROF_ALLOC_COUNT = 1,
+    HD_MEMPROF_TOTAL_ACCESS_COUNT = 2,
+    HD_MEMPROF_MIN_ACCESS_COUNT = 3,
+    HD_MEMPROF_MAX_ACCESS_COUNT = 4,
+    HD_MEMPROF_TOTAL_SIZE = 5,
+    HD_MEMPROF_MIN_SIZE = 6,
+    HD_MEMPROF_MAX_SIZE = 7,
+    HD_MEMPROF_ALLOC_TIMESTAMP = 8,
+    HD_MEMPROF_DEALLOC_TIMESTAMP = 9,
+    HD_MEMPROF_TOTAL_LIFETIME = 10,
+    HD_MEMPROF_MIN_LIFETIME = 11,
+    HD_MEMPROF_MAX_LIFETIME = 12,
+    HD_MEMPROF_ALLOC_CPU_ID = 13,
+    HD_MEMPROF_DEALLOC_CPU_ID = 14,
+    HD_MEMPROF_NUM_MIGRATED_CPU = 15,
+    HD_MEMPROF_NUM_LIFETIME_OVERLAPS = 16,
+    HD_MEMPROF_NUM_SAME_ALLOC_CPU = 17,
+    HD_MEMPROF_NUM_SAME_DEALLOC_CPU = 18,
+    HD_MEMPROF_DATA_TYPE_ID = 19,
+    HD_MEMPROF_TOTAL_ACCESS_DENSITY = 20, /* versions 2 on, to 25 */
+    HD_MEMPROF_MIN_ACCESS_DENSITY = 21,
+    HD_MEMPROF_MAX_ACCESS_DENSITY = 22,
+    HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY = 23,
+    HD_MEMPROF_MIN_LIFETIME_ACCESS_DENSITY = 24,
+    HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY = 25,
+    HD_MEMPROF_ACCESS_HISTOGRAM_SIZE = 26, /* counters; versions 4 on */
+    HD_MEMPROF_ACCESS_HISTOGRAM = 27,      /* an address in the process that is gone */
+    HD_MEMPROF_FIELDS = 28
+};
+/* "AllocCount"; "unknown" for what is no field. */
+HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
+/* The fields that blocks of a raw version have: bit `field` of each. 0: no such version. */
+HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
+
+typedef struct hd_memprof_segment {
+    uint64_t start, end;         /* addresses */
+    uint64_t offset;             /* versions 1 and 2: where in its file the mapped part begins; 3 on: what was
+                                    added to the file's own addresses */
+    uint32_t build_id_size;      /* up to 32; 0: none */
+    uint8_t build_id[32];        /* what is behind build_id_size is kept, and means nothing */
+} hd_memprof_segment;
+
+typedef struct hd_memprof_block {
+    uint32_t stack;              /* number of its call stack */
+    uint64_t histogram;          /* number of its first counter, of value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] */
+    uint64_t value[HD_MEMPROF_FIELDS]; /* by field; 0 for those that the profile's blocks do not have */
+} hd_memprof_block;
+
+/* One raw profile, in columns. Whoever fills one himself can have it written, merged and shown as well. */
+typedef struct hd_memprof_raw {
+    uint32_t version;            /* 1 to 5 */
+    bool big_endian;
+    uint32_t fields;             /* that blocks have: bit `field` of each. Absent is not zero */
+    uint32_t segment_count, block_count, stack_count;
+    const hd_memprof_segment *segments; /* none overlap */
+    const hd_memprof_block *blocks; /* several may have one stack */
+    const uint64_t *stack_id;    /* by stack: the file's number for it */
+    const uint32_t *first;       /* addresses of stack s: pc[first[s]] .. pc[first[s + 1] - 1] */
+    const uint64_t *pc;          /* innermost first; each the return address minus one */
+    uint64_t counter_count;
+    const uint64_t *counters;    /* of histograms, as the file has them: see hd_memprof_counter */
+    uint64_t padding[3];         /* private: what fills each section up to 8 bytes */
+} hd_memprof_raw;
+
+/* A counter's value: version 5 packs it into 16 bits. */
+HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
+
+/* Profile by profile, when a file has several end to end: holds one at a time. `in` must stay open. */
+typedef struct hd_memprof_reader hd_memprof_reader;
+HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
+                                       hd_error *err);
+/* The next profile, until the next call; NULL at the end. Errors: HD_UNKNOWN_FORMAT (no raw profile);
+   HD_UNSUPPORTED (a version that is not known); HD_MALFORMED with the offset (lenient: a warning, and without
+   what is malformed; a block without a stack is left out); HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *reader, const hd_memprof_raw **raw, hd_error *err);
+HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *reader);
+HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
+
+/* A whole file. Errors: as hd_memprof_next. */
+typedef struct hd_memprof hd_memprof;
+HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err);
+HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
+HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *memprof);
+/* NULL past the last. */
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *memprof, size_t index);
+HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *memprof);
+/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+   Errors: the output's, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
+                                        hd_error *err);
+/* One profile, as `version` (0: its own): fields which that does not have are left out, histograms are packed
+   or unpacked. Takes no memory. Errors: the output's, HD_CANCELLED, HD_INVALID (no such version; columns
+   that do not fit each other), HD_UNSUPPORTED (blocks lack fields of that version, other than a histogram;
+   versions 1 and 2 tell of segments otherwise than the rest), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is). */
+HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
+                                            const hd_options *options, hd_out out, hd_error *err);
 
 /* =================================================================================== >>dump
    Reads anything. */
@@ -16882,6 +16991,825 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 }
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
+
+/* ================================================================================ >>memprof
+   Reading holds one profile as bytes and one as columns: sections are found by their offsets, checked against
+   the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
+   their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
+
+/* Name, bytes in a raw profile, what merging does. */
+enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_LAST, HD__MIB_OWN };
+typedef struct hd__mib_field {
+    const char *name;
+    uint8_t width, rule;
+} hd__mib_field;
+
+static const hd__mib_field hd__mib[HD_MEMPROF_FIELDS] = {
+    { "unknown", 0, HD__MIB_OWN },
+    { "AllocCount", 4, HD__MIB_SUM },
+    { "TotalAccessCount", 8, HD__MIB_SUM },
+    { "MinAccessCount", 8, HD__MIB_MIN },
+    { "MaxAccessCount", 8, HD__MIB_MAX },
+    { "TotalSize", 8, HD__MIB_SUM },
+    { "MinSize", 4, HD__MIB_MIN },
+    { "MaxSize", 4, HD__MIB_MAX },
+    { "AllocTimestamp", 4, HD__MIB_LAST },
+    { "DeallocTimestamp", 4, HD__MIB_LAST },
+    { "TotalLifetime", 8, HD__MIB_SUM },
+    { "MinLifetime", 4, HD__MIB_MIN },
+    { "MaxLifetime", 4, HD__MIB_MAX },
+    { "AllocCpuId", 4, HD__MIB_LAST },
+    { "DeallocCpuId", 4, HD__MIB_LAST },
+    { "NumMigratedCpu", 4, HD__MIB_OWN },
+    { "NumLifetimeOverlaps", 4, HD__MIB_OWN },
+    { "NumSameAllocCpu", 4, HD__MIB_OWN },
+    { "NumSameDeallocCpu", 4, HD__MIB_OWN },
+    { "DataTypeId", 8, HD__MIB_OWN },
+    { "TotalAccessDensity", 8, HD__MIB_SUM },
+    { "MinAccessDensity", 4, HD__MIB_MIN },
+    { "MaxAccessDensity", 4, HD__MIB_MAX },
+    { "TotalLifetimeAccessDensity", 8, HD__MIB_SUM },
+    { "MinLifetimeAccessDensity", 4, HD__MIB_MIN },
+    { "MaxLifetimeAccessDensity", 4, HD__MIB_MAX },
+    { "AccessHistogramSize", 4, HD__MIB_OWN },
+    { "AccessHistogram", 8, HD__MIB_OWN },
+};
+
+#define HD__MIB_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to this */
+#define HD__MIB_HISTOGRAM (1u << HD_MEMPROF_ACCESS_HISTOGRAM_SIZE | 1u << HD_MEMPROF_ACCESS_HISTOGRAM)
+
+HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
+    return hd__mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
+}
+
+/* Fields of a version: 1 to this one. */
+static uint32_t hd__memprof_last_field(uint32_t version) {
+    static const uint8_t last[] = { 0, HD_MEMPROF_DATA_TYPE_ID, HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY,
+                                    HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY, HD_MEMPROF_ACCESS_HISTOGRAM,
+                                    HD_MEMPROF_ACCESS_HISTOGRAM };
+    return version < sizeof last ? last[version] : 0;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version) {
+    return HD__MIB_UP_TO(hd__memprof_last_field(version));
+}
+
+HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter) {
+    uint64_t c = raw->counters[counter];
+    return raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
+}
+
+/* The same into 16 bits: 12 of them rounded up, 4 to shift by. */
+static uint64_t hd__memprof_pack(uint64_t count) {
+    uint64_t shift = 0;
+    if (count > 0xfffu << 15) count = 0xfffu << 15;
+    for (; count > 0xfff; shift++) count = (count + 1) >> 1;
+    return shift << 12 | count;
+}
+
+static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    const uint32_t field = HD_MEMPROF_ACCESS_HISTOGRAM_SIZE;
+    return raw->fields >> field & 1 ? b->value[field] : 0;
+}
+
+/* Numbers of 2, 4 or 8 bytes, in the file's byte order. */
+HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
+    uint64_t v = 0;
+    if (width == 8 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    if (width == 4 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    for (unsigned i = 0; i < width; i++) v = v << 8 | p[big ? i : width - 1 - i];
+    return v;
+}
+
+static const uint8_t hd__memprof_magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff }; /* little-endian */
+
+/* 1: a raw profile, 2: a big-endian one, 0: none. */
+static int hd__memprof_detect(const uint8_t *p, size_t size) {
+    int order = 3;
+    if (size < 8) return 0;
+    for (int i = 0; i < 8; i++)
+        order &= (p[i] == hd__memprof_magic[i] ? 1 : 0) | (p[i] == hd__memprof_magic[7 - i] ? 2 : 0);
+    return order;
+}
+
+#define HD__MEMPROF_HEADER 48u
+
+enum { HD__MEMPROF_SEGMENTS, HD__MEMPROF_BLOCKS, HD__MEMPROF_STACKS };
+static const char *const hd__memprof_section_name[] = { "segment", "block", "stack" };
+
+/* The columns of a profile, stb_ds arrays. */
+typedef struct hd__memprof_columns {
+    hd_memprof_segment *segments;
+    hd_memprof_block *blocks;
+    uint64_t *stack_id, *pc, *counters;
+    uint32_t *first;
+} hd__memprof_columns;
+
+static void hd__memprof_columns_free(hd__mem *m, hd__memprof_columns *c) {
+    hd__arr_free(m, c->segments);
+    hd__arr_free(m, c->blocks);
+    hd__arr_free(m, c->stack_id);
+    hd__arr_free(m, c->pc);
+    hd__arr_free(m, c->counters);
+    hd__arr_free(m, c->first);
+}
+
+static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_raw *raw) {
+    raw->segment_count = (uint32_t)hd__len(c->segments);
+    raw->segments = c->segments;
+    raw->block_count = (uint32_t)hd__len(c->blocks);
+    raw->blocks = c->blocks;
+    raw->stack_count = (uint32_t)hd__len(c->stack_id);
+    raw->stack_id = c->stack_id;
+    raw->first = c->first;
+    raw->pc = c->pc;
+    raw->counter_count = hd__len(c->counters);
+    raw->counters = c->counters;
+}
+
+struct hd_memprof_reader {
+    hd__mem mem;
+    hd_options options;
+    hd_in in;
+    const uint8_t *p;            /* the profile, as far as it is there */
+    uint64_t size;
+    uint8_t *buffer;             /* of a callback: what p is then */
+    size_t capacity;
+    uint64_t base;               /* offset of the profile in the input */
+    uint64_t number;             /* of profiles so far */
+    uint64_t max_records, warnings, seed;
+    bool cut;                    /* lenient: nothing follows */
+    hd__index ids;               /* stacks by id */
+    hd__keyed *order, *spare;    /* stb_ds arrays: segments by start */
+    hd__memprof_columns columns;
+    hd_memprof_raw raw;
+    hd_error error;
+};
+
+HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
+                                       hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_reader *r = (hd_memprof_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    if (!r) return hd__no_memory(&mem, err);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    r->in = in;
+    if (options) r->options = *options;
+    r->max_records = hd__records(options ? &options->limits : NULL);
+    r->seed = hd__seed();
+    *out = r;
+    return HD_OK;
+}
+
+/* Frees the reader; what of its memory others took over stays counted. */
+static hd__mem hd__memprof_release(hd_memprof_reader *r) {
+    hd__mem mem;
+    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__index_free(&r->mem, &r->ids);
+    hd__arr_free(&r->mem, r->order);
+    hd__arr_free(&r->mem, r->spare);
+    hd__memprof_columns_free(&r->mem, &r->columns);
+    mem = r->mem;
+    hd__free(&mem, r, sizeof *r);
+    return mem;
+}
+
+HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) {
+    if (r) hd__memprof_release(r);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *r) { return r->warnings; }
+
+/* Shows at least `want` bytes of the profile at hand, or all that is left of the input. */
+static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
+    if (!r->in.read) {
+        r->p = r->in.data + r->base;
+        r->size = r->in.size - r->base < want ? r->in.size - r->base : want;
+        return HD_OK;
+    }
+    while (r->size < want) {
+        size_t most;
+        int64_t n;
+        if (r->size == r->capacity) {
+            size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+            uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
+            if (!grown) return hd__no_memory(&r->mem, &r->error);
+            r->buffer = grown;
+            r->capacity = capacity;
+        }
+        most = want < r->capacity ? (size_t)(want - r->size) : r->capacity - (size_t)r->size;
+        n = r->in.read(r->in.user, r->buffer + r->size, most);
+        if (n < 0 || (uint64_t)n > most)
+            return hd__fail_at(&r->error, HD_IO, r->base + r->size, 0, "reading the input failed");
+        if (!n) break;
+        r->size += (uint64_t)n;
+    }
+    r->p = r->buffer;
+    return HD_OK;
+}
+
+/* Says what is wrong at an offset into the profile. HD_OK: lenient reading goes on. */
+HD__NOINLINE static hd_status hd__memprof_bad(hd_memprof_reader *r, uint64_t at, const char *format, ...) {
+    hd_error *e = &r->error;
+    size_t n = 0;
+    va_list args;
+    hd__fail_at(e, HD_MALFORMED, r->base + at, 0, r->number > 1 ? "profile %u: " : "", r->number);
+    n = strlen(e->message);
+    va_start(args, format);
+    hd__format(e->message + n, sizeof e->message - n, format, args);
+    va_end(args);
+    if (!r->options.lenient) return HD_MALFORMED;
+    r->warnings++;
+    if (r->options.warning) r->options.warning(r->options.user, e);
+    return HD_OK;
+}
+
+static bool hd__memprof_tick(const hd_memprof_reader *r, uint64_t at) {
+    return hd__go_on(&r->options, r->base + at, r->in.read ? HD_UNKNOWN : r->in.size);
+}
+
+static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->error); }
+
+HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
+    return hd__memprof_get(r->p + at, 8, r->raw.big_endian);
+}
+
+/* Where records of a section are, [at, end), and how many. */
+typedef struct hd__memprof_section {
+    uint64_t offset, at, end, count;
+} hd__memprof_section;
+
+static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t offset[3], int k,
+                                          uint64_t least, hd__memprof_section *s) {
+    const char *name = hd__memprof_section_name[k];
+    s->offset = offset[k];
+    s->end = r->size;
+    s->count = 0;
+    if (s->offset < HD__MEMPROF_HEADER || r->size < 8 || s->offset > r->size - 8) {
+        s->at = s->end;
+        return hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
+                               "the %s section expected within the profile's bytes 48 to %u, found at %u",
+                               name, r->size, s->offset);
+    }
+    s->at = s->offset + 8;
+    for (int j = 0; j < 3; j++)
+        if (offset[j] > s->offset && offset[j] < s->end) s->end = offset[j];
+    if (s->end < s->at) s->end = s->at;
+    s->count = hd__memprof_u64(r, s->offset);
+    if (s->count > (s->end - s->at) / least) {
+        HD__TRY(hd__memprof_bad(r, s->offset, "%u %ss announced where %u bytes are left", s->count, name,
+                                s->end - s->at));
+        s->count = (s->end - s->at) / least;
+    }
+    if (s->count > r->max_records)
+        return hd__fail_at(&r->error, HD_LIMIT, r->base + s->offset, 0, "more than the allowed %u %ss",
+                           r->max_records, name);
+    return HD_OK;
+}
+
+/* The section has been read up to s->at: what comes next, at `next`, begins at the next multiple of 8. */
+static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__memprof_section *s, int k,
+                                           uint64_t next, const char *what) {
+    uint64_t end = (s->at + 7) & ~(uint64_t)7;
+    r->raw.padding[k] = 0;
+    if (next != end)
+        return hd__memprof_bad(r, s->at, "%s expected at %u, behind the %s section, found at %u", what, end,
+                               hd__memprof_section_name[k], next);
+    for (uint64_t i = 0; s->at + i < end && s->at + i < r->size; i++)
+        r->raw.padding[k] |= (uint64_t)r->p[s->at + i] << 8 * i;
+    return HD_OK;
+}
+
+static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section *s) {
+    bool old = r->raw.version < 3;
+    uint64_t width = old ? 56 : 64;
+    if (!hd__room(&r->mem, r->columns.segments, (size_t)s->count)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < s->count; i++, s->at += width) {
+        const uint8_t *id = r->p + s->at + width - 32;
+        hd_memprof_segment segment;
+        uint64_t size = 0;
+        segment.start = hd__memprof_u64(r, s->at);
+        segment.end = hd__memprof_u64(r, s->at + 8);
+        segment.offset = hd__memprof_u64(r, s->at + 16);
+        memcpy(segment.build_id, id, 32);
+        if (old)
+            for (int k = 0; k < 32; k++) size = id[k] ? 32 : size;
+        else size = hd__memprof_u64(r, s->at + 24);
+        if (size > 32) {
+            HD__TRY(hd__memprof_bad(r, s->at + 24,
+                                    "segment %u: a build id of at most 32 bytes expected, %u found", i,
+                                    size));
+            continue;
+        }
+        segment.build_id_size = (uint32_t)size;
+        if (segment.start > segment.end) {
+            HD__TRY(hd__memprof_bad(r, s->at, "segment %u: it starts at 0x%x and ends before, at 0x%x", i,
+                                    segment.start, segment.end));
+            continue;
+        }
+        stbds_arrput(r->columns.segments, segment);
+    }
+    return HD_OK;
+}
+
+/* Numbers of segments by where they start, in `order`. False: out of memory. */
+static bool hd__memprof_order(hd__mem *m, const hd_memprof_segment *segments, size_t n, hd__keyed **order,
+                              hd__keyed **spare) {
+    hd__set_len(*order, 0);
+    if (!hd__room(m, *order, n) || !hd__room(m, *spare, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        hd__keyed key;
+        key.key = segments[i].start;
+        key.number = (uint32_t)i;
+        stbds_arrput(*order, key);
+    }
+    hd__sort_keys(*order, *spare, n);
+    return true;
+}
+
+/* Lenient: of two that overlap, the one that starts later goes. */
+static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
+    hd_memprof_segment *segments = r->columns.segments;
+    size_t n = hd__len(segments), kept = 0;
+    uint64_t end = 0, width = r->raw.version < 3 ? 56 : 64;
+    bool gone = false;
+    if (!hd__memprof_order(&r->mem, segments, n, &r->order, &r->spare)) return hd__memprof_full(r);
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_segment *s = &segments[r->order[i].number];
+        if (s->start < end) {
+            HD__TRY(hd__memprof_bad(r, at + r->order[i].number * width,
+                                    "segment %u: it starts at 0x%x, in another one that ends at 0x%x",
+                                    (uint64_t)r->order[i].number, s->start, end));
+            s->start = 1;        /* its mark: it ends before it starts */
+            s->end = 0;
+            gone = true;
+        } else {
+            end = s->end;
+        }
+    }
+    for (size_t i = 0; i < n && gone; i++)
+        if (segments[i].start <= segments[i].end) segments[kept++] = segments[i];
+    if (gone) hd__set_len(segments, kept);
+    return HD_OK;
+}
+
+static uint64_t hd__memprof_id_rehash(const void *owner, uint32_t stack) {
+    const hd_memprof_reader *r = (const hd_memprof_reader *)owner;
+    return hd__hash_u64(r->seed, r->columns.stack_id[stack]);
+}
+
+static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) {
+    size_t probe = 0;
+    uint32_t s;
+    while ((s = hd__index_next(&r->ids, hd__hash_u64(r->seed, id), &probe)) != HD_NONE)
+        if (r->columns.stack_id[s] == id) break;
+    return s;
+}
+
+/* A stack whose id is there already, the addresses it has now being the last in the column. */
+static hd_status hd__memprof_same_stack(hd_memprof_reader *r, uint64_t at, uint32_t other) {
+    hd__memprof_columns *c = &r->columns;
+    uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
+    uint32_t then = c->first[other], count = c->first[other + 1] - then;
+    if (n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc))) return HD_OK;
+    hd__set_len(c->pc, first);
+    return hd__memprof_bad(r, at, "stack id %u: told before, with other addresses",
+                           c->stack_id[other]);
+}
+
+static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
+    hd__memprof_columns *c = &r->columns;
+    size_t count = (size_t)s->count;
+    if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1))
+        return hd__memprof_full(r);
+    stbds_arrput(c->first, 0u);
+    for (uint64_t i = 0; i < s->count; i++) {
+        uint64_t id, n, at = s->at;
+        uint32_t known;
+        if (s->end - at < 16)
+            return hd__memprof_bad(r, at, "%u stacks announced, the section ends in number %u", s->count, i);
+        id = hd__memprof_u64(r, at);
+        n = hd__memprof_u64(r, at + 8);
+        if (n > (s->end - at - 16) / 8)
+            return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced where %u bytes are left",
+                                   id, n, s->end - at - 16);
+        if (n > r->max_records - hd__len(c->pc))
+            return hd__fail_at(&r->error, HD_LIMIT, r->base + at, 0, "more than the allowed %u addresses",
+                               r->max_records);
+        s->at += 16 + 8 * n;
+        if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
+        for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
+        known = hd__memprof_find_stack(r, id);
+        if (known != HD_NONE) {
+            size_t before = hd__len(c->pc);
+            HD__TRY(hd__memprof_same_stack(r, at, known));
+            if (hd__len(c->pc) < before) continue; /* lenient: left out */
+        } else if (!hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
+                                  hd__memprof_id_rehash, r)) {
+            return hd__memprof_full(r);
+        }
+        stbds_arrput(c->stack_id, id);
+        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__mib_size(uint32_t last) {
+    uint64_t size = 0;
+    for (uint32_t f = 1; f <= last; f++) size += hd__mib[f].width;
+    return size;
+}
+
+/* The fields of a block from 1 to `last`. */
+HD__INLINE void hd__mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
+    for (uint32_t f = 1; f <= last; f++) {
+        value[f] = hd__mib[f].width == 4 ? hd__memprof_get(p, 4, big) : hd__memprof_get(p, 8, big);
+        p += hd__mib[f].width;
+    }
+}
+
+/* The counters of a block, which is complete up to here. */
+static hd_status hd__memprof_histogram(hd_memprof_reader *r, hd__memprof_section *s, uint64_t n) {
+    unsigned width = r->raw.version < 5 ? 8 : 2;
+    if (!hd__room(&r->mem, r->columns.counters, (size_t)n)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < n; i++, s->at += width)
+        stbds_arrput(r->columns.counters, hd__memprof_get(r->p + s->at, width, r->raw.big_endian));
+    return HD_OK;
+}
+
+static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
+    hd__memprof_columns *c = &r->columns;
+    uint32_t last = hd__memprof_last_field(r->raw.version);
+    uint64_t size = 8 + hd__mib_size(last), width = r->raw.version < 5 ? 8 : 2;
+    if (!hd__room(&r->mem, c->blocks, (size_t)s->count)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < s->count; i++) {
+        hd_memprof_block *b;
+        uint64_t at = s->at, id, counters;
+        if (s->end - at < size)
+            return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
+        if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->error);
+        b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
+        memset(b, 0, sizeof *b);
+        id = hd__memprof_u64(r, at);
+        if (r->raw.big_endian) hd__mib_get(r->p + at + 8, last, true, b->value);
+        else hd__mib_get(r->p + at + 8, last, false, b->value);
+        s->at += size;
+        counters = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+        if (counters > (s->end - s->at) / width)
+            return hd__memprof_bad(r, at,
+                                   "block %u: a histogram of %u counters announced where %u bytes are left",
+                                   i, counters, s->end - s->at);
+        /* mostly the stacks are in the same order */
+        b->stack = (uint32_t)i;
+        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id) b->stack = hd__memprof_find_stack(r, id);
+        if (b->stack == HD_NONE) {
+            s->at += counters * width;
+            HD__TRY(hd__memprof_bad(r, at, "block %u: no stack has the id %u", i, id));
+            continue;
+        }
+        b->histogram = hd__len(c->counters);
+        if (counters) HD__TRY(hd__memprof_histogram(r, s, counters));
+        hd__set_len(c->blocks, hd__len(c->blocks) + 1);
+    }
+    return HD_OK;
+}
+
+/* A profile whose header is there and whose bytes are shown. */
+static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
+    static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
+    hd__memprof_section s[3];
+    uint64_t offset[4];
+    uint64_t block = 8 + hd__mib_size(hd__memprof_last_field(r->raw.version));
+    uint64_t least[] = { r->raw.version < 3 ? 56u : 64u, block, 16 };
+    for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
+    offset[3] = total;
+    if (offset[HD__MEMPROF_SEGMENTS] != HD__MEMPROF_HEADER)
+        HD__TRY(hd__memprof_bad(r, 24, "the segment section expected at 48, found at %u", offset[0]));
+    for (int k = 1; k < 3; k++)
+        if (offset[k] <= offset[k - 1])
+            HD__TRY(hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
+                                    "the %s section expected behind the %s section, at %u, found at %u",
+                                    hd__memprof_section_name[k], hd__memprof_section_name[k - 1],
+                                    offset[k - 1], offset[k]));
+    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_open(r, offset, k, least[k], &s[k]));
+    HD__TRY(hd__memprof_segments(r, &s[HD__MEMPROF_SEGMENTS]));
+    HD__TRY(hd__memprof_overlaps(r, offset[HD__MEMPROF_SEGMENTS] + 8));
+    HD__TRY(hd__memprof_stacks(r, &s[HD__MEMPROF_STACKS]));
+    HD__TRY(hd__memprof_blocks(r, &s[HD__MEMPROF_BLOCKS]));
+    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_close(r, &s[k], k, offset[k + 1], next[k]));
+    return HD_OK;
+}
+
+/* The header of the next profile; *total is 0 at the end of the input. */
+static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
+    int order;
+    uint64_t version;
+    *total = 0;
+    HD__TRY(hd__memprof_fetch(r, HD__MEMPROF_HEADER));
+    if (!r->size && r->number) return HD_OK;
+    order = hd__memprof_detect(r->p, (size_t)r->size);
+    if (!order && !r->number)
+        return hd__fail_at(&r->error, HD_UNKNOWN_FORMAT, 0, 0,
+                           "a file expected that begins with the magic of a raw memprof profile");
+    r->number++;
+    if (!order) {
+        r->cut = true;
+        return hd__memprof_bad(r, 0, "another raw profile or the input's end expected");
+    }
+    if (r->size < HD__MEMPROF_HEADER) {
+        r->cut = true;
+        return hd__memprof_bad(r, r->size, "the input ends in the header");
+    }
+    memset(&r->raw, 0, sizeof r->raw);
+    r->raw.big_endian = order == 2;
+    version = hd__memprof_u64(r, 8);
+    if (version < 1 || version > 5)
+        return hd__fail_at(&r->error, HD_UNSUPPORTED, r->base + 8, 0,
+                           "a raw profile of version 1 to 5 expected, version %u found", version);
+    r->raw.version = (uint32_t)version;
+    r->raw.fields = hd_memprof_version_fields(r->raw.version);
+    *total = hd__memprof_u64(r, 16);
+    if (*total >= HD__MEMPROF_HEADER) return HD_OK;
+    HD__TRY(hd__memprof_bad(r, 16, "a total size of 48 bytes or more expected, %u found", *total));
+    *total = UINT64_MAX;         /* lenient: what there is */
+    return HD_OK;
+}
+
+static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **raw) {
+    hd__memprof_columns *c = &r->columns;
+    uint64_t total;
+    r->base += r->number ? r->size : 0;
+    r->size = 0;
+    hd__index_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
+    hd__set_len(c->segments, 0);
+    hd__set_len(c->blocks, 0);
+    hd__set_len(c->stack_id, 0);
+    hd__set_len(c->first, 0);
+    hd__set_len(c->pc, 0);
+    hd__set_len(c->counters, 0);
+    *raw = NULL;
+    if (r->cut) return HD_OK;
+    HD__TRY(hd__memprof_header(r, &total));
+    if (!total) return HD_OK;
+    HD__TRY(hd__memprof_fetch(r, total));
+    if (r->size < total) {
+        r->cut = true;
+        HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced where %u are left", total,
+                                r->size));
+    }
+    if (!hd__memprof_tick(r, 0)) return hd__cancelled(&r->error);
+    HD__TRY(hd__memprof_parse(r, total));
+    hd__memprof_columns_show(c, &r->raw);
+    *raw = &r->raw;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_raw **raw, hd_error *err) {
+    const hd_memprof_raw *found;
+    hd_status status = hd__memprof_step(r, &found);
+    if (!status) *raw = found;
+    else if (err) *err = r->error;
+    return status;
+}
+
+/* A whole file. -------------------------------------------------------------------------------- */
+
+typedef struct hd__memprof_part {
+    hd__memprof_columns columns;
+    hd_memprof_raw raw;
+} hd__memprof_part;
+
+struct hd_memprof {
+    hd__mem mem;
+    hd__memprof_part *parts;     /* stb_ds array */
+    uint64_t warnings;
+};
+
+HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
+    hd__mem mem;
+    if (!doc) return;
+    for (size_t i = 0; i < hd__len(doc->parts); i++)
+        hd__memprof_columns_free(&doc->mem, &doc->parts[i].columns);
+    hd__arr_free(&doc->mem, doc->parts);
+    mem = doc->mem;
+    hd__free(&mem, doc, sizeof *doc);
+}
+
+HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err) {
+    hd_memprof_reader *r;
+    hd_memprof *doc;
+    const hd_memprof_raw *raw;
+    hd_status status;
+    hd__mem mem;
+    HD__TRY(hd_memprof_open(in, options, &r, err));
+    doc = (hd_memprof *)hd__calloc(&r->mem, 1, sizeof *doc);
+    status = doc ? HD_OK : hd__no_memory(&r->mem, err);
+    while (!status && !(status = hd_memprof_next(r, &raw, err)) && raw) {
+        hd__memprof_part part;
+        part.columns = r->columns;
+        part.raw = *raw;
+        if (!hd__push(&r->mem, doc->parts, part)) status = hd__no_memory(&r->mem, err);
+        else memset(&r->columns, 0, sizeof r->columns);
+    }
+    if (doc) doc->warnings = r->warnings;
+    mem = hd__memprof_release(r);
+    if (doc) doc->mem = mem;
+    if (status) hd_memprof_free(doc);
+    else *out = doc;
+    return status;
+}
+
+HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *doc) { return hd__len(doc->parts); }
+
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *doc, size_t index) {
+    return index < hd__len(doc->parts) ? &doc->parts[index].raw : NULL;
+}
+
+HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc->warnings; }
+
+/* Writing. ------------------------------------------------------------------------------------- */
+
+typedef struct hd__memprof_out {
+    const hd_memprof_raw *raw;
+    const hd_options *options;
+    uint32_t version, last;      /* last: field */
+    uint64_t at[4];              /* where sections begin, and the profile ends */
+    uint64_t end[3];             /* where their records do */
+    hd_sink sink;
+} hd__memprof_out;
+
+static char *hd__memprof_put(char *p, unsigned width, bool big, uint64_t v) {
+    for (unsigned i = 0; i < width; i++, v >>= 8) p[big ? width - 1 - i : i] = (char)(v & 0xff);
+    return p + width;
+}
+
+/* The counters of a block as they will be written. */
+static uint64_t hd__memprof_out_counters(const hd__memprof_out *o, const hd_memprof_block *b) {
+    return o->version < 4 ? 0 : hd__memprof_counters(o->raw, b);
+}
+
+static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
+    if (o->raw->version == 5 && o->version == 5) return o->raw->counters[i];
+    return o->version < 5 ? hd_memprof_counter(o->raw, i) : hd__memprof_pack(hd_memprof_counter(o->raw, i));
+}
+
+/* Whether the columns fit each other and their fields; how long the block section is. */
+static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *size, hd_error *err) {
+    const hd_memprof_raw *raw = o->raw;
+    uint64_t each = 8 + hd__mib_size(o->last), width = o->version < 5 ? 8 : 2;
+    *size = 8;
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint64_t n = hd__memprof_counters(raw, b);
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return hd__cancelled(err);
+        if (b->stack >= raw->stack_count)
+            return hd__fail(err, HD_INVALID, "block %u: one of %u stacks expected, number %u found",
+                            (uint64_t)i, (uint64_t)raw->stack_count, (uint64_t)b->stack);
+        if (n > raw->counter_count || b->histogram > raw->counter_count - n)
+            return hd__fail(err, HD_INVALID, "block %u: its histogram is not within the %u counters",
+                            (uint64_t)i, raw->counter_count);
+        for (uint32_t f = 1; f <= o->last; f++) {
+            hd_error warning;
+            if (hd__mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
+            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)i,
+                     hd__mib[f].name, b->value[f]);
+            if (!o->options || !o->options->lenient || f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) {
+                if (err) *err = warning;
+                return HD_OVERFLOW;
+            }
+            if (o->options->warning) o->options->warning(o->options->user, &warning);
+        }
+        *size += each + width * hd__memprof_out_counters(o, b);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
+    const hd_memprof_raw *raw = o->raw;
+    uint32_t lacking = hd_memprof_version_fields(o->version) & ~raw->fields & ~HD__MIB_HISTOGRAM, f = 1;
+    uint64_t size;
+    for (; f < 32 && !(lacking >> f & 1); f++) {}
+    if (lacking)
+        return hd__fail(err, HD_UNSUPPORTED, "version %u needs %s, which the blocks do not have",
+                        (uint64_t)o->version, hd_memprof_field_name(f));
+    if ((raw->version < 3) != (o->version < 3) && raw->segment_count)
+        return hd__fail(err, HD_UNSUPPORTED,
+                        "segments of version %u cannot be told in version %u: before 3 offsets differ",
+                        (uint64_t)raw->version, (uint64_t)o->version);
+    for (uint32_t i = 0; i < raw->segment_count; i++)
+        if (raw->segments[i].build_id_size > 32)
+            return hd__fail(err, HD_INVALID, "segment %u: a build id of at most 32 bytes expected",
+                            (uint64_t)i);
+    for (uint32_t i = 0; i < raw->stack_count; i++)
+        if (raw->first[i] > raw->first[i + 1])
+            return hd__fail(err, HD_INVALID, "stack %u: it ends before it begins", (uint64_t)i);
+    HD__TRY(hd__memprof_check_blocks(o, &size, err));
+    o->at[0] = HD__MEMPROF_HEADER;
+    o->end[0] = o->at[0] + 8 + (o->version < 3 ? 56 : 64) * (uint64_t)raw->segment_count;
+    o->at[1] = (o->end[0] + 7) & ~(uint64_t)7;
+    o->end[1] = o->at[1] + size;
+    o->at[2] = (o->end[1] + 7) & ~(uint64_t)7;
+    o->end[2] = o->at[2] + 8 + 16 * (uint64_t)raw->stack_count;
+    if (raw->stack_count) o->end[2] += 8 * (uint64_t)(raw->first[raw->stack_count] - raw->first[0]);
+    o->at[3] = (o->end[2] + 7) & ~(uint64_t)7;
+    return HD_OK;
+}
+
+static void hd__memprof_put_u64(hd__memprof_out *o, uint64_t v) {
+    char bytes[8];
+    hd__memprof_put(bytes, 8, o->raw->big_endian, v);
+    hd__sink_put(&o->sink, bytes, 8);
+}
+
+static void hd__memprof_put_padding(hd__memprof_out *o, int k) {
+    char bytes[8];
+    hd__memprof_put(bytes, 8, false, o->raw->padding[k]);
+    hd__sink_put(&o->sink, bytes, (size_t)(o->at[k + 1] - o->end[k]));
+}
+
+static void hd__memprof_put_segments(hd__memprof_out *o) {
+    hd__memprof_put_u64(o, o->raw->segment_count);
+    for (uint32_t i = 0; i < o->raw->segment_count; i++) {
+        const hd_memprof_segment *s = &o->raw->segments[i];
+        hd__memprof_put_u64(o, s->start);
+        hd__memprof_put_u64(o, s->end);
+        hd__memprof_put_u64(o, s->offset);
+        if (o->version > 2) hd__memprof_put_u64(o, s->build_id_size);
+        hd__sink_put(&o->sink, (const char *)s->build_id, 32);
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_SEGMENTS);
+}
+
+static hd_status hd__memprof_put_blocks(hd__memprof_out *o) {
+    const hd_memprof_raw *raw = o->raw;
+    bool big = raw->big_endian;
+    hd__memprof_put_u64(o, raw->block_count);
+    for (uint32_t i = 0; i < raw->block_count && !o->sink.status; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint64_t counters = hd__memprof_out_counters(o, b);
+        char bytes[8 * HD_MEMPROF_FIELDS], *p = hd__memprof_put(bytes, 8, big, raw->stack_id[b->stack]);
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return HD_CANCELLED;
+        for (uint32_t f = 1; f <= o->last; f++) {
+            uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
+            if (hd__mib[f].width == 4 && v >> 32) v = UINT32_MAX;
+            p = hd__memprof_put(p, hd__mib[f].width, big, v);
+        }
+        hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
+        for (uint64_t k = 0; k < counters; k++) {
+            uint64_t counter = hd__memprof_out_counter(o, b->histogram + k);
+            p = hd__memprof_put(bytes, o->version < 5 ? 8 : 2, big, counter);
+            hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
+        }
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_BLOCKS);
+    return HD_OK;
+}
+
+static void hd__memprof_put_stacks(hd__memprof_out *o) {
+    const hd_memprof_raw *raw = o->raw;
+    hd__memprof_put_u64(o, raw->stack_count);
+    for (uint32_t i = 0; i < raw->stack_count && !o->sink.status; i++) {
+        hd__memprof_put_u64(o, raw->stack_id[i]);
+        hd__memprof_put_u64(o, raw->first[i + 1] - raw->first[i]);
+        for (uint32_t k = raw->first[i]; k < raw->first[i + 1]; k++) hd__memprof_put_u64(o, raw->pc[k]);
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_STACKS);
+}
+
+HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
+                                            const hd_options *options, hd_out out, hd_error *err) {
+    hd__memprof_out o;
+    hd_status status;
+    o.raw = raw;
+    o.options = options;
+    o.version = version ? version : raw->version;
+    o.last = hd__memprof_last_field(o.version);
+    if (!o.last || !hd__memprof_last_field(raw->version))
+        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found",
+                        (uint64_t)(o.last ? raw->version : o.version));
+    HD__TRY(hd__memprof_check(&o, err));
+    hd__sink_begin(&o.sink, out);
+    for (int i = 0; i < 8; i++)
+        hd__sink_put(&o.sink, (const char *)&hd__memprof_magic[raw->big_endian ? 7 - i : i], 1);
+    hd__memprof_put_u64(&o, o.version);
+    hd__memprof_put_u64(&o, o.at[3]);
+    for (int i = 0; i < 3; i++) hd__memprof_put_u64(&o, o.at[i]);
+    hd__memprof_put_segments(&o);
+    if (hd__memprof_put_blocks(&o)) return hd__cancelled(err);
+    hd__memprof_put_stacks(&o);
+    status = hd__sink_flush(&o.sink);
+    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options *options, hd_out out,
+                                        hd_error *err) {
+    for (size_t i = 0; i < hd__len(doc->parts); i++)
+        HD__TRY(hd_memprof_write_raw(&doc->parts[i].raw, 0, options, out, err));
+    return HD_OK;
+}
 
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
