@@ -1723,6 +1723,130 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_opti
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err);
 
+/* Adds profiles up as they come, block by block. Blocks are one, within a process and across processes, when
+   their call stacks are, address by address: by the build id of the segment and the place in its file.
+   (Segments without a build id are told apart by their size and, in versions 1 and 2, their place in the
+   file.) Counts, totals, minima, maxima and histograms do not depend on the order. NumLifetimeOverlaps,
+   NumSameAllocCpu and NumSameDeallocCpu gain one for each block that comes after another and was allocated
+   before that was freed, or on its CPU; time stamps and CPUs are those of the last; what else there is, of
+   the first. Sums end at the largest number. Memory follows the distinct call stacks. */
+typedef struct hd_memprof_merger hd_memprof_merger;
+HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
+/* Cost: a hash of each call stack. Errors: HD_UNSUPPORTED (versions 1 and 2 do not go with later ones);
+   HD_INVALID (columns that do not fit each other); of both nothing was added. HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED: the merger can only be freed then. */
+HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
+                                             hd_error *err);
+/* What was added so far as one profile, little-endian, of the version that has the fields that all had:
+   stacks and segments in an order that does not depend on that of the profiles, stack ids from 1 on. Modules
+   keep the lowest of their addresses as long as they do not run into each other there. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address space). */
+HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
+/* Bytes that the merger holds. */
+HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
+HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
+
+/* What an address is inside of. */
+typedef struct hd_memprof_address {
+    uint64_t pc;
+    const hd_memprof_segment *segment; /* NULL: none */
+    uint64_t offset;             /* versions 1 and 2: in the segment's file; 3 on: as the file itself counts
+                                    addresses; without a segment: pc */
+    bool file_offset;            /* the former */
+} hd_memprof_address;
+
+typedef struct hd_memprof_frame {
+    hd_str function;             /* linkage name */
+    hd_str file;                 /* path; may be empty */
+    uint32_t line, column, discriminator; /* 0: not known */
+    uint32_t start_line;         /* of the function: LLVM's line offsets count from it */
+    bool inlined;                /* into the next frame of the same address */
+    bool resolved;               /* the symbolizer knew it; otherwise the function's name is "module+0x1f" */
+    uint32_t segment;            /* HD_NONE: none */
+    uint64_t pc;
+} hd_memprof_frame;
+
+/* The frames of an address, the innermost first, at most `capacity`; how many: 0 for an address that is not
+   known. Sets function, file, line, column, discriminator, start_line, on frames that were zeroed; strings
+   need to live until the next call. */
+typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address *address,
+                                            hd_memprof_frame *frames, uint32_t capacity);
+#define HD_MEMPROF_INLINE_MAX 256
+
+typedef struct hd_memprof_symbolizer {
+    hd_memprof_symbolize_fn symbolize; /* NULL: addresses stay what they are, and all of them */
+    void *user;
+    /* Otherwise what is not known is left out, and so are frames of the runtime that records (by their file's
+       name), as llvm-profdata has it. */
+    bool keep_unresolved, keep_runtime;
+} hd_memprof_symbolizer;
+
+/* The call stacks of a profile as frames. */
+typedef struct hd_memprof_symbols {
+    uint32_t frame_count;
+    const hd_memprof_frame *frames;
+    uint32_t stack_count;        /* as the profile's */
+    const uint32_t *first;       /* frames of stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
+    const uint32_t *frame;       /* numbers, innermost first; may be none */
+    uint32_t addresses, unresolved, runtime; /* distinct addresses; of these, not known; of the runtime */
+} hd_memprof_symbols;
+
+/* Each distinct address is asked for once. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
+                                            const hd_memprof_symbolizer *symbolizer,
+                                            const hd_options *options, hd_memprof_symbols **out,
+                                            hd_error *err);
+HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols);
+
+/* What LLVM makes of a block: its defaults when 0. */
+typedef struct hd_memprof_thresholds {
+    double cold_density;         /* accesses a byte and second of lifetime, less than [0.05] */
+    double cold_lifetime_ms;     /* and on average so long-lived: cold [200000] */
+    double hot_density;          /* more than: hot [1000] */
+} hd_memprof_thresholds;
+
+typedef enum hd_memprof_heat {
+    HD_MEMPROF_NOT_COLD,         /* "not cold" */
+    HD_MEMPROF_COLD,             /* "cold" */
+    HD_MEMPROF_HOT,              /* "hot" */
+    HD_MEMPROF_HEAT_UNKNOWN      /* "unknown": no access density in this version, or no allocations */
+} hd_memprof_heat;
+
+HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds);
+HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat);
+
+/* What axis 1 of a profile tells apart. */
+typedef enum hd_memprof_split {
+    HD_MEMPROF_SPLIT_NONE,       /* nothing: there is no axis 1 */
+    HD_MEMPROF_SPLIT_LIFETIME,   /* of an allocation, on average: "< 1 ms", "< 10 ms" ... ">= 100 s" */
+    HD_MEMPROF_SPLIT_SIZE,       /* of an allocation, on average: "<= 16", "<= 32" ... powers of two */
+    HD_MEMPROF_SPLIT_HEAT,       /* hd_memprof_heat's names */
+    HD_MEMPROF_SPLIT_BINARY      /* the build id of the innermost frame's segment */
+} hd_memprof_split;
+
+typedef struct hd_memprof_view {
+    /* What the profile has for bytes: a field that is a count, total, minimum or maximum. Cells with several
+       blocks have what merging these gives; a sum over cells means something for counts and totals alone.
+       [HD_MEMPROF_TOTAL_SIZE] */
+    uint32_t field;
+    bool average;                /* divided by the number of allocations, rounded: of counts and totals */
+    hd_memprof_split split;
+    /* Instead of the split: the name on axis 1, which needs to live until the next call. */
+    hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
+    void *user;                  /* handed to it */
+    hd_memprof_thresholds thresholds;
+    hd_memprof_symbolizer symbolizer;
+    bool lines;                  /* frames are called "function file.c:12" */
+} hd_memprof_view;
+
+/* A profile over call stacks and axis 1, blocks being allocations (AllocCount). Freed or not: it says what a
+   program allocated, not what it held. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW,
+   HD_INVALID (a field that is none of those; columns that do not fit each other), HD_UNSUPPORTED (a field
+   that the blocks do not have). */
+HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                          const hd_options *options, hd_profile **out, hd_error *err);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
@@ -1731,7 +1855,8 @@ typedef struct hd_dump hd_dump;
 typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
     HD_FORMAT_NETCF = 2,         /* "netcf" */
-    HD_FORMAT_DART = 3           /* "dart" */
+    HD_FORMAT_DART = 3,          /* "dart" */
+    HD_FORMAT_MEMPROF = 4        /* "memprof" */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1764,6 +1889,9 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 /* The same of a HD_FORMAT_DART. */
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
+/* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
+   told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -11519,6 +11647,7 @@ struct hd_dump {
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
+    hd_memprof *memprof;
 };
 
 typedef enum hd__dictionary {
@@ -17630,6 +17759,30 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *doc, size_t 
 
 HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc->warnings; }
 
+/* Whether columns fit each other, which any caller may have filled. */
+static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
+    if (!hd__memprof_last_field(raw->version))
+        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
+    for (uint32_t i = 0; i < raw->segment_count; i++)
+        if (raw->segments[i].build_id_size > 32)
+            return hd__fail(err, HD_INVALID, "segment %u: a build id of at most 32 bytes expected",
+                            (uint64_t)i);
+    for (uint32_t i = 0; i < raw->stack_count; i++)
+        if (raw->first[i] > raw->first[i + 1])
+            return hd__fail(err, HD_INVALID, "stack %u: it ends before it begins", (uint64_t)i);
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint64_t n = hd__memprof_counters(raw, b);
+        if (b->stack >= raw->stack_count)
+            return hd__fail(err, HD_INVALID, "block %u: one of %u stacks expected, number %u found",
+                            (uint64_t)i, (uint64_t)raw->stack_count, (uint64_t)b->stack);
+        if (n && (n > raw->counter_count || b->histogram > raw->counter_count - n))
+            return hd__fail(err, HD_INVALID, "block %u: its histogram is not within the %u counters",
+                            (uint64_t)i, raw->counter_count);
+    }
+    return HD_OK;
+}
+
 /* Writing. ------------------------------------------------------------------------------------- */
 
 typedef struct hd__memprof_out {
@@ -17656,21 +17809,14 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
     return o->version < 5 ? hd_memprof_counter(o->raw, i) : hd__memprof_pack(hd_memprof_counter(o->raw, i));
 }
 
-/* Whether the columns fit each other and their fields; how long the block section is. */
+/* Whether fields fit what is written of them; how long the block section is. */
 static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
     uint64_t each = 8 + hd__mib_size(o->last), width = o->version < 5 ? 8 : 2;
     *size = 8;
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
-        uint64_t n = hd__memprof_counters(raw, b);
         if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return hd__cancelled(err);
-        if (b->stack >= raw->stack_count)
-            return hd__fail(err, HD_INVALID, "block %u: one of %u stacks expected, number %u found",
-                            (uint64_t)i, (uint64_t)raw->stack_count, (uint64_t)b->stack);
-        if (n > raw->counter_count || b->histogram > raw->counter_count - n)
-            return hd__fail(err, HD_INVALID, "block %u: its histogram is not within the %u counters",
-                            (uint64_t)i, raw->counter_count);
         for (uint32_t f = 1; f <= o->last; f++) {
             hd_error warning;
             if (hd__mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
@@ -17699,13 +17845,6 @@ static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
         return hd__fail(err, HD_UNSUPPORTED,
                         "segments of version %u cannot be told in version %u: before 3 offsets differ",
                         (uint64_t)raw->version, (uint64_t)o->version);
-    for (uint32_t i = 0; i < raw->segment_count; i++)
-        if (raw->segments[i].build_id_size > 32)
-            return hd__fail(err, HD_INVALID, "segment %u: a build id of at most 32 bytes expected",
-                            (uint64_t)i);
-    for (uint32_t i = 0; i < raw->stack_count; i++)
-        if (raw->first[i] > raw->first[i + 1])
-            return hd__fail(err, HD_INVALID, "stack %u: it ends before it begins", (uint64_t)i);
     HD__TRY(hd__memprof_check_blocks(o, &size, err));
     o->at[0] = HD__MEMPROF_HEADER;
     o->end[0] = o->at[0] + 8 + (o->version < 3 ? 56 : 64) * (uint64_t)raw->segment_count;
@@ -17787,9 +17926,9 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     o.options = options;
     o.version = version ? version : raw->version;
     o.last = hd__memprof_last_field(o.version);
-    if (!o.last || !hd__memprof_last_field(raw->version))
-        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found",
-                        (uint64_t)(o.last ? raw->version : o.version));
+    if (!o.last)
+        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)o.version);
+    HD__TRY(hd__memprof_fits(raw, err));
     HD__TRY(hd__memprof_check(&o, err));
     hd__sink_begin(&o.sink, out);
     for (int i = 0; i < 8; i++)
@@ -17811,6 +17950,998 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
     return HD_OK;
 }
 
+/* Merging. Frames of a stack are pairs of a module and an address in it, which is what all processes have in
+   common; a module is what has one build id. What an address was moved by in its process is the bias. -- */
+
+typedef struct hd__memprof_module {
+    uint8_t build_id[32];
+    uint32_t build_id_size;
+    uint64_t size, place;        /* without a build id */
+    uint64_t least, most;        /* bias */
+} hd__memprof_module;
+
+/* Mapped addresses of a module, less the bias; 2^63 more, so that those below the bias come first. */
+#define HD__MEMPROF_MIDDLE (UINT64_C(1) << 63)
+typedef struct hd__memprof_range {
+    uint64_t start, end;
+    uint32_t module;
+} hd__memprof_range;
+
+struct hd_memprof_merger {
+    hd__mem mem;
+    hd_options options;
+    uint64_t seed, max_records;
+    hd_status status;            /* of the calls so far */
+    uint32_t fields;             /* that all had */
+    bool any, old;               /* old: of versions 1 and 2 */
+    hd__memprof_module *modules; /* stb_ds arrays, as are all here */
+    hd__index module_index;
+    hd__memprof_range *ranges;
+    hd__index range_index;
+    uint32_t *first, *module;    /* stacks: frames of s are module[first[s]] .. module[first[s + 1] - 1] */
+    uint64_t *address;
+    hd__index stack_index;
+    hd_memprof_block *blocks;    /* by stack; `stack` and `histogram` are not used */
+    uint64_t **counters;         /* by stack, as many as the block says */
+    uint32_t *map;               /* of the profile at hand: its stacks here, or HD_NONE */
+    uint32_t *segment_module;
+    hd__keyed *order, *spare;
+};
+
+HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_merger *x = (hd_memprof_merger *)hd__calloc(&mem, 1, sizeof *x);
+    if (!x) return hd__no_memory(&mem, err), (hd_memprof_merger *)NULL;
+    x->mem = mem;
+    if (options) x->options = *options;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    x->seed = hd__seed();
+    x->fields = hd_memprof_version_fields(5);
+    return x;
+}
+
+HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
+    hd__mem mem;
+    if (!x) return;
+    for (size_t i = 0; i < hd__len(x->counters); i++)
+        hd__cfree(&x->mem, x->counters[i], (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE],
+                  sizeof **x->counters);
+    hd__arr_free(&x->mem, x->modules);
+    hd__index_free(&x->mem, &x->module_index);
+    hd__arr_free(&x->mem, x->ranges);
+    hd__index_free(&x->mem, &x->range_index);
+    hd__arr_free(&x->mem, x->first);
+    hd__arr_free(&x->mem, x->module);
+    hd__arr_free(&x->mem, x->address);
+    hd__index_free(&x->mem, &x->stack_index);
+    hd__arr_free(&x->mem, x->blocks);
+    hd__arr_free(&x->mem, x->counters);
+    hd__arr_free(&x->mem, x->map);
+    hd__arr_free(&x->mem, x->segment_module);
+    hd__arr_free(&x->mem, x->order);
+    hd__arr_free(&x->mem, x->spare);
+    mem = x->mem;
+    hd__free(&mem, x, sizeof *x);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *x) { return x->mem.used; }
+
+static uint64_t hd__memprof_bias(const hd_memprof_raw *raw, const hd_memprof_segment *s) {
+    return raw->version < 3 ? s->start - s->offset : s->offset;
+}
+
+static uint64_t hd__memprof_module_rehash(const void *owner, uint32_t number) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    const hd__memprof_module *m = &x->modules[number];
+    return hd__hash_bytes(hd__hash_u64(hd__hash_u64(x->seed, m->size), m->place), m->build_id, 32);
+}
+
+static uint64_t hd__memprof_range_rehash(const void *owner, uint32_t number) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    const hd__memprof_range *r = &x->ranges[number];
+    return hd__hash_u64(hd__hash_u64(hd__hash_u64(x->seed, r->start), r->end), r->module);
+}
+
+/* The module of a segment, HD_NONE when out of memory. */
+static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                      const hd_memprof_segment *s) {
+    uint64_t bias = hd__memprof_bias(raw, s), hash;
+    uint32_t n = (uint32_t)hd__len(x->modules), i;
+    size_t probe = 0;
+    hd__memprof_module *m;
+    if (!hd__room(&x->mem, x->modules, 1)) return HD_NONE;
+    m = &x->modules[n];          /* not counted in before it is known to be new */
+    memset(m, 0, sizeof *m);
+    memcpy(m->build_id, s->build_id, s->build_id_size);
+    m->build_id_size = s->build_id_size;
+    if (!s->build_id_size) m->size = s->end - s->start;
+    if (!s->build_id_size && raw->version < 3) m->place = s->offset;
+    m->least = m->most = bias;
+    hash = hd__memprof_module_rehash(x, n);
+    while ((i = hd__index_next(&x->module_index, hash, &probe)) != HD_NONE)
+        if (!memcmp(x->modules[i].build_id, m->build_id, 32) && x->modules[i].size == m->size &&
+            x->modules[i].place == m->place)
+            break;
+    if (i != HD_NONE) {
+        m = &x->modules[i];
+        if (m->least > bias) m->least = bias;
+        if (m->most < bias) m->most = bias;
+        return i;
+    }
+    if (!hd__index_add(&x->mem, &x->module_index, hash, n, hd__memprof_module_rehash, x)) return HD_NONE;
+    hd__set_len(x->modules, n + 1);
+    return n;
+}
+
+static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t size, uint32_t module) {
+    uint32_t n = (uint32_t)hd__len(x->ranges), i;
+    hd__memprof_range *r;
+    uint64_t hash;
+    size_t probe = 0;
+    if (!hd__room(&x->mem, x->ranges, 1)) return false;
+    r = &x->ranges[n];
+    r->start = start + HD__MEMPROF_MIDDLE;
+    r->end = size > UINT64_MAX - r->start ? UINT64_MAX : r->start + size;
+    r->module = module;
+    hash = hd__memprof_range_rehash(x, n);
+    while ((i = hd__index_next(&x->range_index, hash, &probe)) != HD_NONE)
+        if (x->ranges[i].start == r->start && x->ranges[i].end == r->end && x->ranges[i].module == module)
+            return true;
+    if (!hd__index_add(&x->mem, &x->range_index, hash, n, hd__memprof_range_rehash, x)) return false;
+    hd__set_len(x->ranges, n + 1);
+    return true;
+}
+
+/* The segments of a profile: where they are, what modules they are of. */
+static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    uint32_t n = raw->segment_count;
+    hd__set_len(x->segment_module, 0);
+    if (!hd__memprof_order(&x->mem, raw->segments, n, &x->order, &x->spare) ||
+        !hd__room(&x->mem, x->segment_module, n))
+        return hd__no_memory(&x->mem, err);
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_segment *s = &raw->segments[i];
+        uint32_t module = hd__memprof_module_of(x, raw, s);
+        if (module == HD_NONE ||
+            !hd__memprof_add_range(x, s->start - hd__memprof_bias(raw, s), s->end - s->start, module))
+            return hd__no_memory(&x->mem, err);
+        stbds_arrput(x->segment_module, module);
+    }
+    if (hd__len(x->ranges) > x->max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u segments", x->max_records);
+    return HD_OK;
+}
+
+/* The segment that an address is in, or HD_NONE. *last: where it was found the last time, in `order`. */
+static uint32_t hd__memprof_locate(const hd_memprof_raw *raw, const hd__keyed *order, uint64_t pc,
+                                   size_t *last) {
+    size_t low = 0, high = raw->segment_count;
+    const hd_memprof_segment *s = high ? &raw->segments[order[*last].number] : NULL;
+    if (s && pc >= s->start && pc < s->end) return order[*last].number;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order[middle].key <= pc) low = middle + 1;
+        else high = middle;
+    }
+    if (!low || pc >= raw->segments[order[low - 1].number].end) return HD_NONE;
+    *last = low - 1;
+    return order[low - 1].number;
+}
+
+static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, size_t to) {
+    uint64_t hash = x->seed;
+    for (; from < to; from++) hash = hd__hash_u64(hash ^ x->module[from], x->address[from]);
+    return hash;
+}
+
+static uint64_t hd__memprof_stack_rehash(const void *owner, uint32_t stack) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    return hd__memprof_stack_hash(x, x->first[stack], x->first[stack + 1]);
+}
+
+/* The stack whose frames are the last in the columns: an older one that is the same, or a new one. */
+static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
+    size_t to = hd__len(x->module), n = to - from, probe = 0;
+    uint64_t hash = hd__memprof_stack_hash(x, from, to);
+    hd_memprof_block none;
+    uint32_t i;
+    while ((i = hd__index_next(&x->stack_index, hash, &probe)) != HD_NONE)
+        if (x->first[i + 1] - x->first[i] == n &&
+            (!n || (!memcmp(x->module + x->first[i], x->module + from, n * sizeof *x->module) &&
+                    !memcmp(x->address + x->first[i], x->address + from, n * sizeof *x->address))))
+            break;
+    if (i != HD_NONE) {
+        hd__set_len(x->module, from);
+        hd__set_len(x->address, from);
+        *stack = i;
+        return HD_OK;
+    }
+    i = (uint32_t)hd__len(x->blocks);
+    if (i >= x->max_records || to > x->max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u call stacks or frames", x->max_records);
+    memset(&none, 0, sizeof none);
+    if (!hd__room(&x->mem, x->counters, 1) || !hd__room(&x->mem, x->blocks, 1) ||
+        !hd__push(&x->mem, x->first, (uint32_t)to) ||
+        !hd__index_add(&x->mem, &x->stack_index, hash, i, hd__memprof_stack_rehash, x))
+        return hd__no_memory(&x->mem, err);
+    none.stack = HD_NONE;        /* nothing was added to it */
+    stbds_arrput(x->counters, NULL);
+    stbds_arrput(x->blocks, none);
+    *stack = i;
+    return HD_OK;
+}
+
+static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_raw *raw, uint32_t s,
+                                       size_t *last, uint32_t *stack, hd_error *err) {
+    size_t from = hd__len(x->module), n = raw->first[s + 1] - raw->first[s];
+    if (!hd__room(&x->mem, x->module, n) || !hd__room(&x->mem, x->address, n))
+        return hd__no_memory(&x->mem, err);
+    for (size_t k = 0; k < n; k++) {
+        uint64_t pc = raw->pc[raw->first[s] + k];
+        uint32_t segment = hd__memprof_locate(raw, x->order, pc, last), module = HD_NONE;
+        if (segment != HD_NONE) {
+            module = x->segment_module[segment];
+            pc -= hd__memprof_bias(raw, &raw->segments[segment]);
+        }
+        stbds_arrput(x->module, module);
+        stbds_arrput(x->address, pc);
+    }
+    return hd__memprof_intern(x, from, stack, err);
+}
+
+static uint64_t hd__sum_full(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+/* What a block says and what the one after it does, but for histograms. */
+static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
+    to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
+        from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
+    to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
+    to[HD_MEMPROF_NUM_SAME_DEALLOC_CPU] += from[HD_MEMPROF_DEALLOC_CPU_ID] == to[HD_MEMPROF_DEALLOC_CPU_ID];
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) {
+        switch (hd__mib[f].rule) {
+        case HD__MIB_SUM: to[f] = hd__sum_full(to[f], from[f]); break;
+        case HD__MIB_MIN: to[f] = from[f] < to[f] ? from[f] : to[f]; break;
+        case HD__MIB_MAX: to[f] = from[f] > to[f] ? from[f] : to[f]; break;
+        case HD__MIB_LAST: to[f] = from[f]; break;
+        default: break;
+        }
+    }
+}
+
+static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                       const hd_memprof_block *from, uint32_t stack, hd_error *err) {
+    hd_memprof_block *to = &x->blocks[stack];
+    uint64_t n = hd__memprof_counters(raw, from), have = to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (n > have) {
+        uint64_t *grown = NULL;
+        if (n <= SIZE_MAX / 2 / sizeof *grown)
+            grown = (uint64_t *)hd__realloc(&x->mem, x->counters[stack], (size_t)have * sizeof *grown,
+                                            (size_t)n * sizeof *grown);
+        if (!grown) return hd__no_memory(&x->mem, err);
+        memset(grown + have, 0, (size_t)(n - have) * sizeof *grown);
+        x->counters[stack] = grown;
+        have = n;
+    }
+    if (to->stack == HD_NONE) *to = *from;
+    else hd__mib_merge(to->value, from->value);
+    to->stack = stack;
+    to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = have;
+    to->value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t *sum = &x->counters[stack][i];
+        *sum = hd__sum_full(*sum, hd_memprof_counter(raw, from->histogram + i));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    size_t last = 0;
+    hd__set_len(x->map, 0);
+    if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
+    if (!hd__room(&x->mem, x->map, raw->stack_count)) return hd__no_memory(&x->mem, err);
+    for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->map, HD_NONE);
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint32_t *stack = &x->map[b->stack];
+        if (!(i & HD__TICK) && !hd__go_on(&x->options, i, raw->block_count)) return hd__cancelled(err);
+        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, &last, stack, err));
+        HD__TRY(hd__memprof_add_block(x, raw, b, *stack, err));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    HD__TRY(hd__memprof_fits(raw, err));
+    if (x->any && x->old != (raw->version < 3))
+        return hd__fail(err, HD_UNSUPPORTED, "a profile of version %u cannot be added to those of %s: before "
+                        "version 3 segments tell offsets of the file", (uint64_t)raw->version,
+                        x->old ? "versions 1 and 2" : "later versions");
+    x->any = true;
+    x->old = raw->version < 3;
+    x->fields &= raw->fields;
+    x->status = hd__memprof_add_segments(x, raw, err);
+    if (!x->status) x->status = hd__memprof_add_blocks(x, raw, err);
+    return x->status;
+}
+
+/* What has been merged as a profile: modules get places, all gets an order that is its own. */
+typedef struct hd__memprof_extent {
+    uint64_t start, end;         /* addresses */
+    uint32_t module, turn;       /* HD_NONE: an address in no module, which stays. turn: who may stay first */
+    bool placed;
+} hd__memprof_extent;
+
+typedef struct hd__memprof_layout {
+    const hd_memprof_merger *from;
+    hd__mem *mem;
+    uint32_t *rank;              /* of modules, in canonical order; stb_ds arrays, as are all here */
+    uint64_t *bias, *low, *high; /* low, high: of all ranges of a module */
+    uint32_t *numbers, *scratch, *stacks;
+    hd__memprof_extent *extents;
+    hd__memprof_range *ranges;   /* with ranks for modules */
+} hd__memprof_layout;
+
+static bool hd__memprof_module_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_module *m = (const hd__memprof_module *)owner;
+    int order = memcmp(m[a].build_id, m[b].build_id, 32);
+    if (order) return order < 0;
+    return m[a].size != m[b].size ? m[a].size < m[b].size : m[a].place < m[b].place;
+}
+
+static bool hd__memprof_stack_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_layout *l = (const hd__memprof_layout *)owner;
+    const hd_memprof_merger *x = l->from;
+    uint32_t i = x->first[a], j = x->first[b], i_end = x->first[a + 1], j_end = x->first[b + 1];
+    for (; i < i_end && j < j_end; i++, j++) {
+        if (x->module[i] != x->module[j])
+            return x->module[j] == HD_NONE ||
+                   (x->module[i] != HD_NONE && l->rank[x->module[i]] < l->rank[x->module[j]]);
+        if (x->address[i] != x->address[j]) return x->address[i] < x->address[j];
+    }
+    return i == i_end && j < j_end;
+}
+
+static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_range *r = (const hd__memprof_range *)owner;
+    if (r[a].module != r[b].module) return r[a].module < r[b].module;
+    return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
+}
+
+static bool hd__memprof_extent_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_extent *e = (const hd__memprof_extent *)owner;
+    if (e[a].start != e[b].start) return e[a].start < e[b].start;
+    return e[a].turn != e[b].turn ? e[a].turn < e[b].turn : e[a].module < e[b].module;
+}
+
+static bool hd__memprof_segment_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_memprof_segment *s = (const hd_memprof_segment *)owner;
+    return s[a].start != s[b].start ? s[a].start < s[b].start : s[a].end < s[b].end;
+}
+
+/* Those that may stay where they are: addresses, then what was never moved, then the rest. */
+static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        uint64_t end = 0, next = UINT64_MAX;
+        size_t ahead = 0;        /* the next that was placed before this turn; where it starts: `next` */
+        for (size_t i = 0; i < n; i++) {
+            if (ahead <= i) {
+                for (ahead = i; ahead < n && (!e[ahead].placed || e[ahead].turn == turn); ahead++) {}
+                next = ahead < n ? e[ahead].start : UINT64_MAX;
+            }
+            if (e[i].turn == turn && e[i].start <= e[i].end)
+                e[i].placed = !turn || (e[i].start >= end && (ahead == n || e[i].end <= next));
+            if (e[i].placed && e[i].end > end) end = e[i].end;
+        }
+    }
+}
+
+/* The others get what is free between these, from below. */
+static hd_status hd__memprof_move(hd__memprof_layout *l, hd_error *err) {
+    size_t n = hd__len(l->extents), next = 0;
+    uint64_t at = 4096;
+    for (size_t i = 0; i < n; i++) {
+        hd__memprof_extent *e = &l->extents[i];
+        uint64_t low, size, start;
+        if (e->placed) continue;
+        low = l->low[e->module];
+        size = l->high[e->module] - low;
+        for (;; next++) {
+            start = ((at + 4095) & ~(uint64_t)4095) + (low & 4095);
+            while (next < n && (!l->extents[next].placed || l->extents[next].end <= at)) next++;
+            if (start < at || size > UINT64_MAX - start)
+                return hd__fail(err, HD_UNSUPPORTED,
+                                "the modules of all processes need more than the address space");
+            if (next == n || start + size <= l->extents[next].start) break;
+            at = l->extents[next].end;
+        }
+        l->bias[e->module] = start - (low - HD__MEMPROF_MIDDLE);
+        at = start + size;
+    }
+    return HD_OK;
+}
+
+/* A bias for each module. */
+static hd_status hd__memprof_place(hd__memprof_layout *l, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t modules = hd__len(x->modules), n;
+    for (size_t r = 0; r < modules; r++) {
+        const hd__memprof_module *m = &x->modules[l->numbers[r]];
+        hd__memprof_extent e;
+        e.start = m->least + l->low[r] - HD__MEMPROF_MIDDLE;
+        e.end = e.start + (l->high[r] - l->low[r]);
+        e.module = (uint32_t)r;
+        e.turn = m->least == m->most ? 1 : 2;
+        e.placed = false;
+        l->bias[r] = m->least;
+        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
+    }
+    for (size_t i = 0; i < hd__len(x->module); i++) {
+        hd__memprof_extent e;
+        if (x->module[i] != HD_NONE) continue;
+        e.start = x->address[i];
+        e.end = e.start + (e.start != UINT64_MAX);
+        e.module = HD_NONE;
+        e.turn = 0;
+        e.placed = false;
+        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
+    }
+    n = hd__len(l->extents);
+    if (!hd__sort_array(l->mem, l->extents, n, sizeof *l->extents, hd__memprof_extent_before))
+        return hd__no_memory(l->mem, err);
+    hd__memprof_settle(l->extents, n);
+    return hd__memprof_move(l, err);
+}
+
+/* Modules in order, and what of each was mapped. */
+static hd_status hd__memprof_rank(hd__memprof_layout *l, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t modules = hd__len(x->modules), ranges = hd__len(x->ranges), stacks = hd__len(x->blocks);
+    size_t most = modules > stacks ? modules : stacks;
+    if (!hd__room(l->mem, l->rank, modules) || !hd__room(l->mem, l->bias, modules) ||
+        !hd__room(l->mem, l->low, modules) || !hd__room(l->mem, l->high, modules) ||
+        !hd__room(l->mem, l->numbers, most) || !hd__room(l->mem, l->scratch, most) ||
+        !hd__room(l->mem, l->ranges, ranges))
+        return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < modules; i++) l->numbers[i] = (uint32_t)i;
+    hd__sort(l->numbers, l->scratch, modules, hd__memprof_module_before, x->modules);
+    for (size_t r = 0; r < modules; r++) {
+        l->rank[l->numbers[r]] = (uint32_t)r;
+        l->low[r] = UINT64_MAX;
+        l->high[r] = 0;
+    }
+    for (size_t i = 0; i < ranges; i++) {
+        hd__memprof_range range = x->ranges[i];
+        uint32_t r = range.module = l->rank[range.module];
+        if (range.start < l->low[r]) l->low[r] = range.start;
+        if (range.end > l->high[r]) l->high[r] = range.end;
+        stbds_arrput(l->ranges, range);
+    }
+    if (!hd__sort_array(l->mem, l->ranges, ranges, sizeof *l->ranges, hd__memprof_range_before))
+        return hd__no_memory(l->mem, err);
+    return hd__memprof_place(l, err);
+}
+
+/* Ranges that overlap are one segment. */
+static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(l->ranges);
+    if (!hd__room(l->mem, c->segments, n)) return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < n;) {
+        hd__memprof_range r = l->ranges[i];
+        const hd__memprof_module *m = &x->modules[l->numbers[r.module]];
+        hd_memprof_segment s;
+        for (i++; i < n && l->ranges[i].module == r.module && l->ranges[i].start < r.end; i++)
+            if (l->ranges[i].end > r.end) r.end = l->ranges[i].end;
+        memset(&s, 0, sizeof s);
+        s.start = l->bias[r.module] + (r.start - HD__MEMPROF_MIDDLE);
+        s.end = s.start + (r.end - r.start);
+        s.offset = x->old ? r.start - HD__MEMPROF_MIDDLE : l->bias[r.module];
+        s.build_id_size = m->build_id_size;
+        memcpy(s.build_id, m->build_id, 32);
+        stbds_arrput(c->segments, s);
+    }
+    if (!hd__sort_array(l->mem, c->segments, hd__len(c->segments), sizeof *c->segments,
+                        hd__memprof_segment_before))
+        return hd__no_memory(l->mem, err);
+    return HD_OK;
+}
+
+static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(x->blocks), counters = 0;
+    for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (!hd__room(l->mem, c->blocks, n) || !hd__room(l->mem, c->stack_id, n) ||
+        !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->module)) ||
+        !hd__room(l->mem, c->counters, counters))
+        return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < n; i++) l->scratch[i] = (uint32_t)i;
+    if (!hd__room(l->mem, l->stacks, n)) return hd__no_memory(l->mem, err);
+    hd__sort(l->scratch, l->stacks, n, hd__memprof_stack_before, l);
+    stbds_arrput(c->first, 0u);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t s = l->scratch[i];
+        hd_memprof_block b = x->blocks[s];
+        b.stack = (uint32_t)i;
+        b.histogram = hd__len(c->counters);
+        for (uint64_t k = 0; k < b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; k++)
+            stbds_arrput(c->counters, x->counters[s][k]);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (!(x->fields >> f & 1)) b.value[f] = 0;
+        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) {
+            uint32_t module = x->module[k];
+            stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : l->bias[l->rank[module]]));
+        }
+        stbds_arrput(c->blocks, b);
+        stbds_arrput(c->stack_id, (uint64_t)i + 1);
+        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    hd__mem mem = hd__mem_rest(&x->mem);
+    hd_memprof *doc;
+    hd__memprof_layout l;
+    hd__memprof_part part;
+    hd_status status;
+    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    memset(&l, 0, sizeof l);
+    memset(&part, 0, sizeof part);
+    l.from = x;
+    l.mem = &mem;
+    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
+    status = doc && hd__room(&mem, doc->parts, 1) ? HD_OK : hd__no_memory(&mem, err);
+    if (!status) status = hd__memprof_rank(&l, err);
+    if (!status) status = hd__memprof_merged_segments(&l, &part.columns, err);
+    if (!status) status = hd__memprof_merged_stacks(&l, &part.columns, err);
+    hd__arr_free(&mem, l.rank);
+    hd__arr_free(&mem, l.bias);
+    hd__arr_free(&mem, l.low);
+    hd__arr_free(&mem, l.high);
+    hd__arr_free(&mem, l.numbers);
+    hd__arr_free(&mem, l.scratch);
+    hd__arr_free(&mem, l.stacks);
+    hd__arr_free(&mem, l.extents);
+    hd__arr_free(&mem, l.ranges);
+    if (doc) doc->mem = mem;
+    if (status) {
+        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
+        hd_memprof_free(doc);
+        return status;
+    }
+    part.raw.fields = x->fields;
+    part.raw.version = x->fields >> HD_MEMPROF_ACCESS_HISTOGRAM & 1           ? 4
+                       : !x->old                                              ? 3
+                       : x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2
+                                                                              : 1;
+    hd__memprof_columns_show(&part.columns, &part.raw);
+    stbds_arrput(doc->parts, part);
+    *out = doc;
+    return HD_OK;
+}
+
+/* Call stacks as frames, and as a profile. ------------------------------------------------------ */
+
+/* What is behind the last slash. */
+static hd_str hd__basename(hd_str path) {
+    size_t at = path.len;
+    while (at && path.data[at - 1] != '/') at--;
+    path.data += at;
+    path.len -= at;
+    return path;
+}
+
+static bool hd__memprof_is_runtime(hd_str file) {
+    static const char *const names[] = { "memprof_malloc_linux.cpp", "memprof_interceptors.cpp",
+                                         "memprof_new_delete.cpp" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hd_str_equal(hd__basename(file), hd_cstr(names[i]))) return true;
+    return false;
+}
+
+/* A segment's name: its build id's first 8 bytes, or else where it lies in its file, and its size. */
+static char *hd__memprof_segment_name(char *p, const hd_memprof_raw *raw, const hd_memprof_segment *s) {
+    static const char hex[] = "0123456789abcdef";
+    char digits[20], *from;
+    if (s->build_id_size) {
+        for (uint32_t i = 0; i < s->build_id_size && i < 8; i++) {
+            *p++ = hex[s->build_id[i] >> 4];
+            *p++ = hex[s->build_id[i] & 15];
+        }
+        return p;
+    }
+    memcpy(p, "map@", 4);
+    p += 4;
+    from = hd__digits(digits, raw->version < 3 ? s->offset : s->start - s->offset, 16);
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    p += digits + 20 - from;
+    *p++ = ':';
+    from = hd__digits(digits, s->end - s->start, 16);
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    return p + (digits + 20 - from);
+}
+
+#define HD__MEMPROF_NAME 80u     /* the longest of those, and an offset */
+
+static hd_str hd__memprof_address_name(char *buffer, const hd_memprof_raw *raw, const hd_memprof_address *a) {
+    char digits[20], *p = buffer, *from = hd__digits(digits, a->offset, 16);
+    hd_str name;
+    if (a->segment) {
+        p = hd__memprof_segment_name(p, raw, a->segment);
+        *p++ = '+';
+    }
+    *p++ = '0';
+    *p++ = 'x';
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    name.data = buffer;
+    name.len = (size_t)(p + (digits + 20 - from) - buffer);
+    return name;
+}
+
+/* While frames are looked up; memory is the result's. */
+typedef struct hd__memprof_lookup {
+    const hd_memprof_raw *raw;
+    const hd_memprof_symbolizer *by;
+    hd__mem *mem;
+    hd__arena *arena;
+    uint64_t seed, most;         /* most: frames of all stacks */
+    hd__keyed *order, *spare;    /* stb_ds arrays, as are all here: segments */
+    size_t last;
+    uint64_t *pc;                /* distinct addresses */
+    hd__index index;
+    uint32_t *first;             /* their frames */
+    hd_memprof_frame *frames;
+    hd__strings strings;
+    uint32_t *numbers;           /* of the addresses of all stacks */
+    uint32_t unresolved, runtime;
+    hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
+} hd__memprof_lookup;
+
+static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
+    const hd__memprof_lookup *l = (const hd__memprof_lookup *)owner;
+    return hd__hash_u64(l->seed, l->pc[number]);
+}
+
+static bool hd__memprof_keep(hd__memprof_lookup *l, hd_str *text) {
+    uint32_t number = hd__strings_add(l->mem, l->arena, &l->strings, *text);
+    if (number == HD_NONE) return false;
+    *text = l->strings.strings[number];
+    return true;
+}
+
+/* The frames of an address that is new. False: out of memory. */
+static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
+    uint32_t segment = hd__memprof_locate(l->raw, l->order, pc, &l->last), n = 0;
+    hd_memprof_address a;
+    hd_memprof_frame *f = l->found;
+    char name[HD__MEMPROF_NAME];
+    a.pc = pc;
+    a.segment = segment == HD_NONE ? NULL : &l->raw->segments[segment];
+    a.offset = a.segment ? pc - hd__memprof_bias(l->raw, a.segment) : pc;
+    a.file_offset = l->raw->version < 3;
+    if (l->by->symbolize) {
+        memset(f, 0, sizeof l->found);
+        n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
+        if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
+    }
+    if (n && hd__memprof_is_runtime(f->file)) {
+        l->runtime++;
+        if (!l->by->keep_runtime) return true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        f[i].inlined = i + 1 < n;
+        f[i].resolved = true;
+    }
+    if (!n) {
+        l->unresolved++;
+        if (l->by->symbolize && !l->by->keep_unresolved) return true;
+        memset(f, 0, sizeof *f);
+        f->function = hd__memprof_address_name(name, l->raw, &a);
+        n = 1;
+    }
+    if (!hd__room(l->mem, l->frames, n)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        f[i].segment = segment;
+        f[i].pc = pc;
+        if (!hd__memprof_keep(l, &f[i].function) || !hd__memprof_keep(l, &f[i].file)) return false;
+        stbds_arrput(l->frames, f[i]);
+    }
+    return true;
+}
+
+/* The number of an address; HD_NONE: out of memory. */
+static uint32_t hd__memprof_number(hd__memprof_lookup *l, uint64_t pc) {
+    uint64_t hash = hd__hash_u64(l->seed, pc);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&l->index, hash, &probe)) != HD_NONE)
+        if (l->pc[i] == pc) return i;
+    i = (uint32_t)hd__len(l->pc);
+    if (!hd__push(l->mem, l->pc, pc) || !hd__room(l->mem, l->first, 2) || !hd__memprof_look_up(l, pc) ||
+        !hd__index_add(l->mem, &l->index, hash, i, hd__memprof_pc_rehash, l))
+        return HD_NONE;
+    if (!i) stbds_arrput(l->first, 0u);
+    stbds_arrput(l->first, (uint32_t)hd__len(l->frames));
+    return i;
+}
+
+static hd_status hd__memprof_symbolize_all(hd__memprof_lookup *l, hd_memprof_symbols *out,
+                                           const hd_options *options, hd_error *err) {
+    const hd_memprof_raw *raw = l->raw;
+    uint64_t total = 0, at = 0;
+    uint32_t *first, *frame;
+    hd_memprof_frame *frames;
+    if (!hd__memprof_order(l->mem, raw->segments, raw->segment_count, &l->order, &l->spare))
+        return hd__no_memory(l->mem, err);
+    for (uint32_t s = 0; s < raw->stack_count; s++) {
+        size_t n = raw->first[s + 1] - raw->first[s];
+        if (!(s & HD__TICK) && !hd__go_on(options, s, raw->stack_count)) return hd__cancelled(err);
+        if (!hd__room(l->mem, l->numbers, n)) return hd__no_memory(l->mem, err);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t number = hd__memprof_number(l, raw->pc[raw->first[s] + k]);
+            if (number == HD_NONE) return hd__no_memory(l->mem, err);
+            stbds_arrput(l->numbers, number);
+            total += l->first[number + 1] - l->first[number];
+        }
+        if (total > l->most) return hd__fail(err, HD_LIMIT, "more than the allowed %u frames", l->most);
+    }
+    first = (uint32_t *)hd__owned_take(out, (size_t)raw->stack_count + 1, sizeof *first);
+    frame = (uint32_t *)hd__owned_take(out, (size_t)total, sizeof *frame);
+    frames = (hd_memprof_frame *)hd__owned_take(out, hd__len(l->frames), sizeof *frames);
+    if (!first || !frame || !frames) return hd__no_memory(l->mem, err);
+    total = 0;
+    for (uint32_t s = 0; s < raw->stack_count; s++) {
+        first[s] = (uint32_t)total;
+        for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
+            uint32_t number = l->numbers[at++];
+            for (uint32_t i = l->first[number]; i < l->first[number + 1]; i++) frame[total++] = i;
+        }
+    }
+    first[raw->stack_count] = (uint32_t)total;
+    if (l->frames) memcpy(frames, l->frames, hd__len(l->frames) * sizeof *frames);
+    out->frame_count = (uint32_t)hd__len(l->frames);
+    out->frames = frames;
+    out->stack_count = raw->stack_count;
+    out->first = first;
+    out->frame = frame;
+    out->addresses = (uint32_t)hd__len(l->pc);
+    out->unresolved = l->unresolved;
+    out->runtime = l->runtime;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
+                                            const hd_memprof_symbolizer *symbolizer,
+                                            const hd_options *options, hd_memprof_symbols **out,
+                                            hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_symbolizer none;
+    hd__memprof_lookup l;
+    hd_memprof_symbols *result;
+    hd_status status;
+    HD__TRY(hd__memprof_fits(raw, err));
+    result = hd__table_create(hd_memprof_symbols, options);
+    if (!result) return hd__no_memory(&mem, err);
+    memset(&none, 0, sizeof none);
+    memset(&l, 0, sizeof l);
+    l.raw = raw;
+    l.by = symbolizer ? symbolizer : &none;
+    l.mem = &((hd__owned *)(void *)result - 1)->mem;
+    l.arena = &((hd__owned *)(void *)result - 1)->arena;
+    l.seed = l.strings.seed = hd__seed();
+    l.most = hd__records(options ? &options->limits : NULL);
+    status = hd__memprof_symbolize_all(&l, result, options, err);
+    hd__arr_free(l.mem, l.order);
+    hd__arr_free(l.mem, l.spare);
+    hd__arr_free(l.mem, l.pc);
+    hd__index_free(l.mem, &l.index);
+    hd__arr_free(l.mem, l.first);
+    hd__arr_free(l.mem, l.frames);
+    hd__strings_free(l.mem, &l.strings);
+    hd__arr_free(l.mem, l.numbers);
+    if (status) hd__owned_free(result);
+    else *out = result;
+    return status;
+}
+
+HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols) { hd__owned_free(symbols); }
+
+HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
+    static const char *const names[] = { "not cold", "cold", "hot" };
+    return (unsigned)heat < sizeof names / sizeof *names ? names[heat] : "unknown";
+}
+
+/* In single precision, as LLVM counts. */
+HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds) {
+    const uint32_t needed = 1u << HD_MEMPROF_ALLOC_COUNT | 1u << HD_MEMPROF_TOTAL_LIFETIME |
+                            1u << HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY;
+    const uint64_t *v = raw->blocks[block].value;
+    hd_memprof_thresholds t;
+    float count = (float)v[HD_MEMPROF_ALLOC_COUNT], density, lifetime;
+    if ((raw->fields & needed) != needed || !v[HD_MEMPROF_ALLOC_COUNT]) return HD_MEMPROF_HEAT_UNKNOWN;
+    memset(&t, 0, sizeof t);
+    if (thresholds) t = *thresholds;
+    density = (float)v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] / count / 100;
+    lifetime = (float)v[HD_MEMPROF_TOTAL_LIFETIME] / count;
+    if (density < (float)(t.cold_density > 0 ? t.cold_density : 0.05) &&
+        lifetime >= (float)(t.cold_lifetime_ms > 0 ? t.cold_lifetime_ms : 200000))
+        return HD_MEMPROF_COLD;
+    return density > (float)(t.hot_density > 0 ? t.hot_density : 1000) ? HD_MEMPROF_HOT : HD_MEMPROF_NOT_COLD;
+}
+
+/* While a profile is filled. */
+typedef struct hd__memprof_filling {
+    const hd_memprof_raw *raw;
+    const hd_memprof_view *view;
+    const hd_memprof_symbols *symbols;
+    hd_profile *profile;
+    uint32_t field;
+    uint64_t *sums;              /* stb_ds array: the field, by cell */
+    char *text;                  /* stb_ds array */
+    char label[HD__MEMPROF_NAME];
+} hd__memprof_filling;
+
+static hd_str hd__memprof_lifetime_name(double ms) {
+    static const char *const names[] = { "< 1 ms", "< 10 ms", "< 100 ms", "< 1 s", "< 10 s", "< 100 s" };
+    size_t i = 0;
+    for (double bound = 1; i < 6 && ms >= bound; bound *= 10) i++;
+    return hd_cstr(i < 6 ? names[i] : ">= 100 s");
+}
+
+static hd_str hd__memprof_size_name(char *buffer, double size) {
+    char digits[20], *from;
+    uint64_t bound = 16;
+    hd_str name;
+    while (bound < HD__MEMPROF_MIDDLE && size > (double)bound) bound *= 2;
+    from = hd__digits(digits, bound, 10);
+    memcpy(buffer, "<= ", 3);
+    memcpy(buffer + 3, from, (size_t)(digits + 20 - from));
+    name.data = buffer;
+    name.len = 3 + (size_t)(digits + 20 - from);
+    return name;
+}
+
+static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
+    const hd_memprof_block *b = &x->raw->blocks[block];
+    double count = b->value[HD_MEMPROF_ALLOC_COUNT] ? (double)b->value[HD_MEMPROF_ALLOC_COUNT] : 1;
+    const uint32_t *first = x->symbols->first + b->stack;
+    hd_str name = hd_cstr("unknown");
+    uint32_t segment;
+    if (x->view->label) return x->view->label(x->view->user, x->raw, block);
+    switch (x->view->split) {
+    case HD_MEMPROF_SPLIT_LIFETIME:
+        return hd__memprof_lifetime_name((double)b->value[HD_MEMPROF_TOTAL_LIFETIME] / count);
+    case HD_MEMPROF_SPLIT_SIZE:
+        return hd__memprof_size_name(x->label, (double)b->value[HD_MEMPROF_TOTAL_SIZE] / count);
+    case HD_MEMPROF_SPLIT_HEAT:
+        return hd_cstr(hd_memprof_heat_name(hd_memprof_block_heat(x->raw, block, &x->view->thresholds)));
+    default: break;
+    }
+    segment = first[0] < first[1] ? x->symbols->frames[x->symbols->frame[first[0]]].segment : HD_NONE;
+    if (segment == HD_NONE) return name;
+    name.len = (size_t)(hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]) - x->label);
+    name.data = x->label;
+    return name;
+}
+
+/* What a frame is called. */
+static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_frame *f, hd_str *name) {
+    char digits[20], *from = hd__digits(digits, f->line, 10);
+    hd__mem *m = &x->profile->mem;
+    hd_str line;
+    *name = f->function;
+    if (!x->view->lines || !f->file.len) return true;
+    line.data = from;
+    line.len = (size_t)(digits + 20 - from);
+    hd__set_len(x->text, 0);
+    if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
+        !hd__append(m, &x->text, hd__basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
+        !hd__append(m, &x->text, line))
+        return false;
+    name->data = x->text;
+    name->len = hd__len(x->text);
+    return true;
+}
+
+static void hd__memprof_combine(uint64_t *sum, uint64_t value, uint32_t rule) {
+    if (rule == HD__MIB_SUM) *sum = hd__sum_full(*sum, value);
+    else if (rule == HD__MIB_MIN ? value < *sum : value > *sum) *sum = value;
+}
+
+static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) {
+    const hd_memprof_block *b = &x->raw->blocks[block];
+    const hd_memprof_symbols *s = x->symbols;
+    hd_profile *p = x->profile;
+    uint32_t nodes[HD_MAX_AXES], from = s->first[b->stack], to = s->first[b->stack + 1], row;
+    uint64_t blocks = HD_UNKNOWN;
+    if (x->raw->fields >> HD_MEMPROF_ALLOC_COUNT & 1) blocks = b->value[HD_MEMPROF_ALLOC_COUNT];
+    if (from == to && x->view->symbolizer.symbolize) return HD_OK;
+    memset(nodes, 0, sizeof nodes);
+    while (to > from) {
+        hd_str name;
+        if (!hd__memprof_frame_name(x, &s->frames[s->frame[--to]], &name)) return HD_OUT_OF_MEMORY;
+        HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0]));
+    }
+    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1]));
+    row = hd__table_find(&p->cells, nodes);
+    HD__TRY(hd_profile_add(p, nodes, 0, blocks));
+    if (row != HD_NONE) {
+        hd__memprof_combine(&x->sums[row], b->value[x->field], hd__mib[x->field].rule);
+        return HD_OK;
+    }
+    return hd__push(&p->mem, x->sums, b->value[x->field]) ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *options, hd_error *err) {
+    hd_profile *p = x->profile;
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < x->raw->block_count && !status; i++) {
+        if (!(i & HD__TICK) && !hd__go_on(options, i, x->raw->block_count)) return hd__cancelled(err);
+        status = hd__memprof_fill_block(x, i);
+    }
+    for (uint32_t row = 0; row < hd__len(x->sums) && !status; row++) {
+        uint64_t value = x->sums[row], count = p->cells.blocks[row];
+        if (x->view->average) {
+            if (count == HD_UNKNOWN || !count) value = 0;
+            else value = value / count + (value % count >= count - count / 2);
+        }
+        p->cells.bytes[row] = value;
+        if (!hd__sum(&p->total_bytes, value)) status = HD_OVERFLOW;
+    }
+    if (status == HD_OUT_OF_MEMORY) return hd__no_memory(&p->mem, err);
+    return status ? hd__fail(err, status, "%s while making a profile of %s", hd_status_text(status),
+                             hd_memprof_field_name(x->field))
+                  : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                          const hd_options *options, hd_profile **out, hd_error *err) {
+    static const char *const axes[] = { NULL, "lifetime", "size", "heat", "binary" };
+    hd_memprof_view none;
+    hd_profile_desc desc;
+    hd_memprof_symbols *symbols;
+    hd__memprof_filling x;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&none, 0, sizeof none);
+    memset(&desc, 0, sizeof desc);
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.view = view ? view : &none;
+    x.field = x.view->field;
+    if (!x.field) x.field = HD_MEMPROF_TOTAL_SIZE;
+    if (x.field >= HD_MEMPROF_FIELDS || hd__mib[x.field].rule > HD__MIB_MAX ||
+        (x.view->average && hd__mib[x.field].rule != HD__MIB_SUM))
+        return hd__fail(err, HD_INVALID, "a count or total%s expected, %s found",
+                        x.view->average ? "" : ", minimum or maximum", hd_memprof_field_name(x.field));
+    if ((unsigned)x.view->split > HD_MEMPROF_SPLIT_BINARY)
+        return hd__fail(err, HD_INVALID, "no split %u", (uint64_t)x.view->split);
+    if (!(raw->fields >> x.field & 1))
+        return hd__fail(err, HD_UNSUPPORTED, "the blocks of version %u do not have %s",
+                        (uint64_t)raw->version, hd_memprof_field_name(x.field));
+    desc.axis_count = x.view->split || x.view->label ? 2 : 1;
+    if (!x.view->label) desc.axis_name[1] = axes[x.view->split];
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    HD__TRY(hd_memprof_symbolize(raw, &x.view->symbolizer, options, &symbols, err));
+    x.symbols = symbols;
+    x.profile = hd_profile_create(&desc, err);
+    status = x.profile ? hd__memprof_fill(&x, options, err) : err->status;
+    if (x.profile) {
+        hd__arr_free(&x.profile->mem, x.sums);
+        hd__arr_free(&x.profile->mem, x.text);
+    }
+    hd_memprof_symbols_free(symbols);
+    if (status) hd_profile_free(x.profile);
+    else *out = x.profile;
+    return status;
+}
+
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
 
@@ -17818,6 +18949,7 @@ HEAPDUMP_API const char *hd_format_name(hd_format format) {
     return format == HD_FORMAT_CHROME  ? "chrome"
            : format == HD_FORMAT_NETCF ? "netcf"
            : format == HD_FORMAT_DART  ? "dart"
+           : format == HD_FORMAT_MEMPROF ? "memprof"
                                        : "unknown";
 }
 
@@ -17871,6 +19003,7 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
     *skip = 0;
     if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
+    if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
     *skip = i;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
@@ -17884,6 +19017,28 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
 
 static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+}
+
+/* A heap for each profile of a memprof file. */
+static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_error *err) {
+    for (size_t i = 0; i < hd_memprof_count(d->memprof); i++) {
+        char text[24], *digits = hd__digits(text + 4, i + 1, 16);
+        hd_str id;
+        hd_heap heap;
+        hd_profile *profile;
+        *--digits = 'x';
+        *--digits = '0';
+        id.data = digits;
+        id.len = (size_t)(text + 24 - digits);
+        memset(&heap, 0, sizeof heap);
+        heap.allocator = "malloc";
+        heap.dump = hd__arena_str(&d->mem, &d->arena, id);
+        if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
+        HD__TRY(hd_memprof_profile(hd_memprof_get(d->memprof, i), NULL, options, &profile, err));
+        heap.profile = profile;
+        stbds_arrput(d->heaps, heap);
+    }
+    return HD_OK;
 }
 
 /* An input that is plain, of which `peeked` has the beginning. */
@@ -17900,8 +19055,8 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     format = hd__detect(peeked->bytes, peeked->size, &skip);
     if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump or "
-                           "a Dart snapshot expected");
+                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump, a "
+                           "Dart snapshot or a memprof profile expected");
     if (in.read) {
         peeked->at = skip;
         in = hd_in_callback(hd__peeked_read, peeked);
@@ -17921,6 +19076,10 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     } else if (format == HD_FORMAT_DART) {
         status = hd_dart_read(in, options, &d->dart, err);
         if (!status) d->warnings = hd_dart_warning_count(d->dart);
+    } else if (format == HD_FORMAT_MEMPROF) {
+        status = hd_memprof_read(in, options, &d->memprof, err);
+        if (!status) d->warnings = hd_memprof_warning_count(d->memprof);
+        if (!status) status = hd__dump_profiles(d, options, err);
     } else {
         status = hd__chrome_read(d, in, skip, packed, options, err);
     }
@@ -17976,6 +19135,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd_netcf_free(d->netcf);
     hd_dart_free(d->dart);
+    hd_memprof_free(d->memprof);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
@@ -18003,6 +19163,7 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 
