@@ -17498,15 +17498,11 @@ static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) 
     return s;
 }
 
-/* A stack whose id is there already, the addresses it has now being the last in the column. */
-static hd_status hd__memprof_same_stack(hd_memprof_reader *r, uint64_t at, uint32_t other) {
-    hd__memprof_columns *c = &r->columns;
+/* Whether the last addresses in the column, which are no stack's yet, are those of this one. */
+static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other) {
     uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
     uint32_t then = c->first[other], count = c->first[other + 1] - then;
-    if (n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc))) return HD_OK;
-    hd__set_len(c->pc, first);
-    return hd__memprof_bad(r, at, "stack id %u: told before, with other addresses",
-                           c->stack_id[other]);
+    return n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc));
 }
 
 static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
@@ -17532,14 +17528,15 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
         known = hd__memprof_find_stack(r, id);
-        if (known != HD_NONE) {
-            size_t before = hd__len(c->pc);
-            HD__TRY(hd__memprof_same_stack(r, at, known));
-            if (hd__len(c->pc) < before) continue; /* lenient: left out */
-        } else if (!hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
-                                  hd__memprof_id_rehash, r)) {
-            return hd__memprof_full(r);
+        if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
+            HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));
+            hd__set_len(c->pc, hd__len(c->pc) - (size_t)n);
+            continue;
         }
+        if (known == HD_NONE &&
+            !hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
+                           hd__memprof_id_rehash, r))
+            return hd__memprof_full(r);
         stbds_arrput(c->stack_id, id);
         stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
     }
@@ -18596,6 +18593,7 @@ typedef struct hd__memprof_lookup {
     uint32_t *numbers;           /* of the addresses of all stacks */
     uint32_t unresolved, runtime;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
+    uint32_t used;               /* of these, not zero */
 } hd__memprof_lookup;
 
 static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
@@ -18620,11 +18618,10 @@ static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
     a.segment = segment == HD_NONE ? NULL : &l->raw->segments[segment];
     a.offset = a.segment ? pc - hd__memprof_bias(l->raw, a.segment) : pc;
     a.file_offset = l->raw->version < 3;
-    if (l->by->symbolize) {
-        memset(f, 0, sizeof l->found);
-        n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
-        if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
-    }
+    memset(f, 0, (l->used ? l->used : 1) * sizeof *f);
+    if (l->by->symbolize) n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
+    if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
+    l->used = n;
     if (n && hd__memprof_is_runtime(f->file)) {
         l->runtime++;
         if (!l->by->keep_runtime) return true;
@@ -18638,7 +18635,7 @@ static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
         if (l->by->symbolize && !l->by->keep_unresolved) return true;
         memset(f, 0, sizeof *f);
         f->function = hd__memprof_address_name(name, l->raw, &a);
-        n = 1;
+        l->used = n = 1;
     }
     if (!hd__room(l->mem, l->frames, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
