@@ -17126,8 +17126,8 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
    the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
 
-/* Name, bytes in a raw profile, what merging does. */
-enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_LAST, HD__MIB_OWN };
+/* Name, bytes in a raw profile, what several of them come to: only some come to anything. */
+enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_OWN };
 typedef struct hd__mib_field {
     const char *name;
     uint8_t width, rule;
@@ -17142,13 +17142,13 @@ static const hd__mib_field hd__mib[HD_MEMPROF_FIELDS] = {
     { "TotalSize", 8, HD__MIB_SUM },
     { "MinSize", 4, HD__MIB_MIN },
     { "MaxSize", 4, HD__MIB_MAX },
-    { "AllocTimestamp", 4, HD__MIB_LAST },
-    { "DeallocTimestamp", 4, HD__MIB_LAST },
+    { "AllocTimestamp", 4, HD__MIB_OWN },
+    { "DeallocTimestamp", 4, HD__MIB_OWN },
     { "TotalLifetime", 8, HD__MIB_SUM },
     { "MinLifetime", 4, HD__MIB_MIN },
     { "MaxLifetime", 4, HD__MIB_MAX },
-    { "AllocCpuId", 4, HD__MIB_LAST },
-    { "DeallocCpuId", 4, HD__MIB_LAST },
+    { "AllocCpuId", 4, HD__MIB_OWN },
+    { "DeallocCpuId", 4, HD__MIB_OWN },
     { "NumMigratedCpu", 4, HD__MIB_OWN },
     { "NumLifetimeOverlaps", 4, HD__MIB_OWN },
     { "NumSameAllocCpu", 4, HD__MIB_OWN },
@@ -17578,7 +17578,8 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
         if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->error);
         b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
-        memset(b, 0, sizeof *b);
+        b->value[0] = 0;
+        for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
         id = hd__memprof_u64(r, at);
         if (r->raw.big_endian) hd__mib_get(r->p + at + 8, last, true, b->value);
         else hd__mib_get(r->p + at + 8, last, false, b->value);
@@ -18188,21 +18189,29 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 
 static uint64_t hd__sum_full(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
+/* A total, and the minimum and maximum behind it. */
+HD__INLINE void hd__mib_merge_three(uint64_t *to, const uint64_t *from, uint32_t total) {
+    to[total] = hd__sum_full(to[total], from[total]);
+    to[total + 1] = from[total + 1] < to[total + 1] ? from[total + 1] : to[total + 1];
+    to[total + 2] = from[total + 2] > to[total + 2] ? from[total + 2] : to[total + 2];
+}
+
 /* What a block says and what the one after it does, but for histograms. */
 static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
         from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
     to[HD_MEMPROF_NUM_SAME_DEALLOC_CPU] += from[HD_MEMPROF_DEALLOC_CPU_ID] == to[HD_MEMPROF_DEALLOC_CPU_ID];
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) {
-        switch (hd__mib[f].rule) {
-        case HD__MIB_SUM: to[f] = hd__sum_full(to[f], from[f]); break;
-        case HD__MIB_MIN: to[f] = from[f] < to[f] ? from[f] : to[f]; break;
-        case HD__MIB_MAX: to[f] = from[f] > to[f] ? from[f] : to[f]; break;
-        case HD__MIB_LAST: to[f] = from[f]; break;
-        default: break;
-        }
-    }
+    to[HD_MEMPROF_ALLOC_TIMESTAMP] = from[HD_MEMPROF_ALLOC_TIMESTAMP];
+    to[HD_MEMPROF_DEALLOC_TIMESTAMP] = from[HD_MEMPROF_DEALLOC_TIMESTAMP];
+    to[HD_MEMPROF_ALLOC_CPU_ID] = from[HD_MEMPROF_ALLOC_CPU_ID];
+    to[HD_MEMPROF_DEALLOC_CPU_ID] = from[HD_MEMPROF_DEALLOC_CPU_ID];
+    to[HD_MEMPROF_ALLOC_COUNT] = hd__sum_full(to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT]);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_SIZE);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
 }
 
 static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
