@@ -804,9 +804,9 @@ typedef struct hd_dominator_options {
 } hd_dominator_options;
 
 /* The dominator tree for printing: objects of one class that hang below the same entry are one entry,
-   bytes what they retain, blocks how many objects that is. "<self>" is what the objects of an entry have
-   themselves. The one axis is called "dominator". Cut off before anything is named, so that it costs
-   what is listed: each object below a listed entry is looked at twice.
+   bytes what they retain, blocks how many objects that is, those without records not counted. "<self>" is
+   what the objects of an entry have themselves. The one axis is called "dominator". Cut off before
+   anything is named, so that it costs what is listed: each object below a listed entry is looked at twice.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out,
@@ -2935,7 +2935,9 @@ typedef struct hd__packed {
     const hd_inflate *hook;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
+    uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
+    bool damaged;                /* they ended early, or were wrong */
 } hd__packed;
 
 static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
@@ -2956,7 +2958,10 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
 
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    return p->hook->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    if (n > 0) p->unpacked += (uint64_t)n;
+    p->damaged |= n < 0 && !p->failed;
+    return n;
 }
 
 /* The unpacked input, or false when there is no memory for it. */
@@ -6746,10 +6751,26 @@ static size_t hd__blocks_width(uint64_t blocks) {
     return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
 }
 
+/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
+   lone surrogates, breaks of lines, directions to write in. */
+static bool hd__is_shown(const unsigned char *p, unsigned n) {
+    if (n == 1) return *p >= 32 && *p != 127;
+    if (n == 2) return p[0] != 0xc2 || p[1] >= 0xa0;
+    if (n != 3) return n != 0;
+    if (p[0] == 0xe2 && p[1] == 0x80) return p[2] < 0xa8 || p[2] > 0xae;
+    if (p[0] == 0xe2 && p[1] == 0x81) return p[2] < 0xa6 || p[2] > 0xa9;
+    return p[0] != 0xed || p[1] < 0xa0;
+}
+
 /* A name is within one line, whatever is in it. */
 static void hd__print_name(hd_sink *s, hd_str name) {
-    for (size_t i = 0; i < name.len; i++)
-        hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
+    const unsigned char *p = (const unsigned char *)name.data, *end = p + name.len;
+    while (p < end) {
+        unsigned n = hd__utf8(p, (size_t)(end - p));
+        if (hd__is_shown(p, n)) hd__sink_put(s, (const char *)p, n);
+        else hd__sink_put(s, "?", 1);
+        p += n ? n : 1;
+    }
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -8332,6 +8353,7 @@ typedef struct hd__dom_tree {
     uint32_t *slot;              /* by label: its candidate, HD_NONE between calls */
     uint32_t *member;
     uint32_t members;
+    uint32_t *missing;           /* by position: objects before it that no record describes; NULL: none */
     hd__candidate *candidates;   /* stb_ds arrays, as are all below */
     uint32_t *sorted, *chain;    /* chain: objects of the group's own class right below it */
     hd__dom_group *groups;
@@ -8350,6 +8372,23 @@ static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, ui
     return HD_OK;
 }
 
+/* How many objects from a position on have records. */
+static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint32_t count) {
+    return t->missing ? count - (t->missing[position + count] - t->missing[position]) : count;
+}
+
+static bool hd__dom_find_missing(hd__dom_tree *t) {
+    uint32_t n = 0;
+    if (t->g->described == t->g->count) return true;
+    t->missing = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1,
+                                            sizeof *t->missing);
+    if (!t->missing) return false;
+    t->missing[0] = 0;
+    for (uint32_t p = 0; p < t->d->reached; p++)
+        t->missing[p + 1] = n += t->d->order[p] >= t->g->described;
+    return true;
+}
+
 /* One object below a group: into its candidate, or into the chain. */
 static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t child) {
     uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
@@ -8364,7 +8403,7 @@ static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t 
         t->slot[label] = k;
     }
     t->candidates[k].bytes += t->d->retained[child];
-    t->candidates[k].blocks += t->d->below[child];
+    t->candidates[k].blocks += hd__dom_described(t, t->d->position[child], t->d->below[child]);
     t->candidates[k].cells++;
     return true;
 }
@@ -8390,7 +8429,7 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
     for (uint32_t i = 0; hd__dom_member(t, group, i, &object); i++) {
         if (object != HD_NONE) {
             self.bytes += hd__graph_size(t->g, object);
-            self.blocks++;
+            self.blocks += object < t->g->described;
         }
         for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
             if (!(++t->done & HD__TICK) && !hd__go_on(&t->options->options, t->done, t->d->reached))
@@ -8444,14 +8483,14 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     hd__dom_group all;
     t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
     t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
-    if (!t->label || !t->member) return hd__no_memory(&t->mem, err);
+    if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__no_memory(&t->mem, err);
     t->slot = t->label + classes;
     for (size_t i = 0; i < classes; i++) {
         t->label[i] = hd__strings_add(&t->mem, &t->arena, &t->names, t->g->classes[i].name);
         t->slot[i] = HD_NONE;
         if (t->label[i] == HD_NONE) return hd__no_memory(&t->mem, err);
     }
-    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, t->d->reached, err));
+    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, hd__dom_described(t, 0, t->d->reached), err));
     all.row = all.low = 0;
     all.high = t->members = 1;
     all.label = HD_NONE;
@@ -15685,6 +15724,7 @@ struct hd_dart_reader {
     uint32_t stage;
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
+    uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
     uint64_t references, counts_at; /* so far; offset of the announcement */
     uint64_t ticked, warnings;
     uint32_t *block;
@@ -15932,7 +15972,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
         r->crowded = true;
     }
     r->references += count;
-    r->left = count;
+    r->left = r->bulk = count;
     return HD_OK;
 }
 
@@ -15958,7 +15998,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     r->w.why = HD__DART_FINE;
     r->w.odd = false;
 #if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(r->w.end - r->at >= 4)) {
+    if (HD__LIKELY(r->w.end - r->at >= 4 && r->left <= r->bulk)) {
         const uint8_t *p = r->at;
         size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
@@ -15978,6 +16018,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             r->at = p;
             r->w.odd = odd < 0;
         } else {
+            r->bulk = r->left - i;
             i = 0;
         }
     }
@@ -17399,6 +17440,54 @@ static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
 
+/* What is packed, to the readers of objects: where the packing is damaged the input ends for them, so that
+   leniently they keep what came before. */
+typedef struct hd__cut {
+    hd__peeked *peeked;
+    const hd__packed *packed;
+    const hd_options *options;
+    uint64_t warnings;
+} hd__cut;
+
+static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
+    hd__cut *c = (hd__cut *)user;
+    int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
+    hd_error warning;
+    if (n >= 0 || !c->packed->damaged) return n;
+    if (c->options->lenient && !c->warnings++ && c->options->warning) {
+        hd__fail_input(c->packed, &warning, c->packed->unpacked, 0);
+        c->options->warning(c->options->user, &warning);
+    }
+    return 0;
+}
+
+static hd_status hd__read_objects(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    if (d->format == HD_FORMAT_NETCF) {
+        HD__TRY(hd_netcf_read(in, options, &d->netcf, err));
+        d->warnings = hd_netcf_warning_count(d->netcf);
+    } else {
+        HD__TRY(hd_dart_read(in, options, &d->dart, err));
+        d->warnings = hd_dart_warning_count(d->dart);
+    }
+    return HD_OK;
+}
+
+/* The same of what is packed. */
+static hd_status hd__read_packed_objects(hd_dump *d, hd__peeked *peeked, const hd__packed *packed,
+                                         const hd_options *options, hd_error *err) {
+    hd__cut cut;
+    hd_status status;
+    cut.peeked = peeked;
+    cut.packed = packed;
+    cut.options = options;
+    cut.warnings = 0;
+    status = hd__read_objects(d, hd_in_callback(hd__cut_read, &cut), options, err);
+    d->warnings += cut.warnings;
+    if (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED))
+        return hd__fail_input(packed, err, packed->unpacked, 0);
+    return status;
+}
+
 /* An input that is plain, of which `peeked` has the beginning. */
 static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
@@ -17428,15 +17517,9 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     d->mem = mem;
     d->format = format;
     d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_NETCF) {
-        status = hd_netcf_read(in, options, &d->netcf, err);
-        if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
-    } else if (format == HD_FORMAT_DART) {
-        status = hd_dart_read(in, options, &d->dart, err);
-        if (!status) d->warnings = hd_dart_warning_count(d->dart);
-    } else {
-        status = hd__chrome_read(d, in, skip, packed, options, err);
-    }
+    if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
+    else if (packed) status = hd__read_packed_objects(d, peeked, packed, options, err);
+    else status = hd__read_objects(d, in, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
