@@ -12280,7 +12280,7 @@ static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd_
         if (seen & 1u << key) return NULL;
         seen |= 1u << key;
         at = key == OF_BT || key == OF_TYPE ? hd__plain_digits(at, false, 9, &values[key])
-                                      : hd__plain_digits(at, true, 16, &values[key]);
+                                            : hd__plain_digits(at, true, 16, &values[key]);
         if (!at) return NULL;
         if (*at == '}') break;
         if (*at != ',') return NULL;
