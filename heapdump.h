@@ -41,7 +41,7 @@
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
-       >>chrome    heap dumps in Chromium traces
+       >>chrome    heap dumps in Chromium traces; deduplicators
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
@@ -402,7 +402,8 @@ typedef struct hd_cutoff {
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
-   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each: both
+   are quadratic for a chain of calls, memory is not. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -414,8 +415,10 @@ typedef struct hd_breakdown {
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
-   Cost: about (listed entries) x (cells below each). Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+   Cost: about (listed entries) x (cells below each), for n frames that call each other in turn, a cell
+   each, n squared; memory is linear in cells and entries. Untrusted heaps want a cut-off, and progress that
+   can cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
+   and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
@@ -538,9 +541,13 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
+   more than a million names and 32 for each node of the axis: of chains for which that is too few, less
+   than HD_INVERT_MAX names are kept, of each path equally many.
    Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
+#define HD__INVERT_NAMES 1048576u
+#define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
@@ -798,9 +805,9 @@ typedef struct hd_dominator_options {
 } hd_dominator_options;
 
 /* The dominator tree for printing: objects of one class that hang below the same entry are one entry,
-   bytes what they retain, blocks how many objects that is. "<self>" is what the objects of an entry have
-   themselves. The one axis is called "dominator". Cut off before anything is named, so that it costs
-   what is listed: each object below a listed entry is looked at twice.
+   bytes what they retain, blocks how many objects that is, those without records not counted. "<self>" is
+   what the objects of an entry have themselves. The one axis is called "dominator". Cut off before
+   anything is named, so that it costs what is listed: each object below a listed entry is looked at twice.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out,
@@ -1189,8 +1196,38 @@ typedef struct hd_scalar {
 
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT                     /* scalars: cheap, for often */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
 } hd_detail;
+
+/* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
+   HD_AXIS_BACKTRACE; a frame is its name and what called it) or names of types (of HD_AXIS_TYPE). Ids count
+   from 0 in the order in which they were first inserted and never change; type 0 is "[unknown]", there from
+   the start. One thread at a time. Source: chromium-heap-profiler, "StackFrameDeduplicator". */
+typedef struct hd_deduplicator hd_deduplicator;
+
+/* Of options the allocator and limits count; max_records: ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (another
+   axis). */
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err);
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
+/* The id of a backtrace's innermost frame, the outermost coming first in `path`, or that of a type, whose
+   path is one name. An empty path has the id HD_NONE, as a type 0. Names are copied, each once. O(their
+   bytes). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type of several names); outer frames may be in
+   then. */
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
+                                              size_t count, uint32_t *id, hd_error *err);
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
+/* What an id stands for, which is empty past the last. Borrowed. *caller (may be NULL): the frame above, with
+   a smaller id; HD_NONE: none. */
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
+/* The dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
+   "1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}. Source: chromium-heap-dump-format, "Exact
+   trace log format". */
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first,
+                                        hd_json *json);
+/* Bytes that it holds; of a writer's, those of the whole writer. */
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
 /* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
    so have one time, and belong into one of these. All of it is borrowed. */
@@ -1199,7 +1236,7 @@ typedef struct hd_chrome_dumps {
     size_t heap_count;
     const hd_scalar *scalars;
     size_t scalar_count;
-    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    hd_detail detail;            /* of all of them; only detailed dumps have heaps */
     const char *trigger;         /* the events' name ["explicitly_triggered"] */
 } hd_chrome_dumps;
 
@@ -1230,6 +1267,11 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
                                             hd_error *err);
 /* Ends the trace. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* What the dumps of a process have referred to so far; NULL when it has none, and for other axes. Its ids are
+   those of the new format, unless the process also has heaps_v2, which share the ids of frames in a trace.
+   Valid until dumps are added. */
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
+                                                                  uint64_t pid, uint32_t axis);
 /* Bytes that the writer holds. */
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
@@ -1882,6 +1924,9 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
    last. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -3127,7 +3172,9 @@ typedef struct hd__packed {
     const hd_inflate *hook;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
+    uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
+    bool damaged;                /* they ended early, or were wrong */
 } hd__packed;
 
 static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
@@ -3148,7 +3195,10 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
 
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    return p->hook->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    if (n > 0) p->unpacked += (uint64_t)n;
+    p->damaged |= n < 0 && !p->failed;
+    return n;
 }
 
 /* The unpacked input, or false when there is no memory for it. */
@@ -5711,17 +5761,38 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
 
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
+/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
+                                  hd_error *err) {
+    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
+    hd__mem *m = &x->into->mem;
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
+    if (!depth) return hd__no_memory(m, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        depth[i] = depth[axis->parent[i]] + 1;
+        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
+        at_least[depth[i]] += rows_at[i];
+    }
+    hd__cfree(m, depth, axis->node_count, sizeof *depth);
+    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
+    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
+        room -= at_least[*most + 1];
+    return HD_OK;
+}
+
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
-    uint32_t *map = x->map[a];
+    uint32_t *map = x->map[a], most;
     for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    HD__TRY(hd__invert_depth(x, axis, map, &most, err));
     for (uint32_t i = 0; i < axis->node_count; i++) {
         uint32_t node = 0, depth = 0, at = i;
         HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
         if (!map[i]) continue;
         if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
-        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+        for (; at && depth < most; at = axis->parent[at], depth++)
             HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
         map[i] = node;
     }
@@ -6917,10 +6988,26 @@ static size_t hd__blocks_width(uint64_t blocks) {
     return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
 }
 
+/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
+   lone surrogates, breaks of lines, directions to write in. */
+static bool hd__is_shown(const unsigned char *p, unsigned n) {
+    if (n == 1) return *p >= 32 && *p != 127;
+    if (n == 2) return p[0] != 0xc2 || p[1] >= 0xa0;
+    if (n != 3) return n != 0;
+    if (p[0] == 0xe2 && p[1] == 0x80) return p[2] < 0xa8 || p[2] > 0xae;
+    if (p[0] == 0xe2 && p[1] == 0x81) return p[2] < 0xa6 || p[2] > 0xa9;
+    return p[0] != 0xed || p[1] < 0xa0;
+}
+
 /* A name is within one line, whatever is in it. */
 static void hd__print_name(hd_sink *s, hd_str name) {
-    for (size_t i = 0; i < name.len; i++)
-        hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
+    const unsigned char *p = (const unsigned char *)name.data, *end = p + name.len;
+    while (p < end) {
+        unsigned n = hd__utf8(p, (size_t)(end - p));
+        if (hd__is_shown(p, n)) hd__sink_put(s, (const char *)p, n);
+        else hd__sink_put(s, "?", 1);
+        p += n ? n : 1;
+    }
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -7373,67 +7460,72 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
 static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    uint64_t any = 0, all = UINT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        any |= pairs[i];
-        all &= pairs[i];
-    }
-    for (unsigned shift = 32; shift < 64; shift += BITS) {
-        uint32_t start[DIGITS] = { 0 }, at = 0;
+    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
+    uint32_t start[PASSES][DIGITS] = { { 0 } };
+    for (uint32_t i = 0; i < n; i++)
+        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
+    for (unsigned p = 0; p < PASSES && n; p++) {
+        unsigned shift = 32 + BITS * p;
         uint64_t *swap = spare;
-        if (!((any ^ all) >> shift & (DIGITS - 1))) continue;
-        for (uint32_t i = 0; i < n; i++) start[pairs[i] >> shift & (DIGITS - 1)]++;
+        uint32_t at = 0;
+        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
         for (unsigned d = 0; d < DIGITS; d++) {
-            uint32_t count = start[d];
-            start[d] = at;
+            uint32_t count = start[p][d];
+            start[p][d] = at;
             at += count;
         }
-        for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
         spare = pairs;
         pairs = swap;
     }
     return pairs;
 }
 
-/* Puts the numbers 0 .. n - 1 in the order of their ids, equal ids in order of number. False: no memory. */
-static bool hd__ids_sort(hd__mem *m, const hd__ids *ids, uint32_t n, uint32_t *order) {
-    uint64_t *pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs), *sorted;
-    if (!pairs) return false;
-    for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
-    sorted = hd__radix_sort(pairs, pairs + n, n);
-    if (ids->high) {
-        for (uint32_t i = 0; i < n; i++)
+/* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
+   stb_ds array, whose upper halves are the high halves of the ids if there are any, else the low ones.
+   NULL: no memory. */
+static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
+    uint64_t *pairs = NULL, *spare = NULL, *sorted = NULL;
+    if (hd__room(m, pairs, n ? n : 1) && hd__room(m, spare, n ? n : 1)) {
+        for (uint32_t i = 0; i < n; i++) pairs[i] = (uint64_t)ids->low[i] << 32 | i;
+        sorted = hd__radix_sort(pairs, spare, n);
+        for (uint32_t i = 0; i < n && ids->high; i++)
             sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
-        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
+        if (ids->high) sorted = hd__radix_sort(sorted, sorted == pairs ? spare : pairs, n);
+        hd__set_len(sorted, n);
     }
-    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)sorted[i];
-    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
-    return true;
+    if (sorted != pairs) hd__arr_free(m, pairs);
+    if (sorted != spare) hd__arr_free(m, spare);
+    return sorted;
 }
 
 typedef struct hd__id_index {
-    const hd__ids *ids;          /* ascending: `sorted`, or the objects' own */
-    hd__ids sorted;
-    uint32_t *order;             /* by position in `sorted`; NULL: ids ascend. stb_ds arrays */
+    const hd__ids *ids;
+    uint64_t *pairs;             /* ascending: the low half of an id, and its number; NULL: ids ascend */
+    uint32_t *high;              /* beside `pairs`, when ids->high is there. stb_ds arrays */
     uint32_t *start;             /* by range: its first position; one more at the end */
     uint64_t least;
     uint32_t count, ranges;
     unsigned shift;
 } hd__id_index;
 
-static bool hd__id_index_order(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
-    if (!hd__room(m, x->order, n) || !hd__ids_sort(m, ids, n, x->order) || !hd__room(m, x->sorted.low, n) ||
-        (ids->high && !hd__room(m, x->sorted.high, n)))
-        return false;
+/* By position in ascending order. */
+HD__INLINE uint64_t hd__id_index_get(const hd__id_index *x, size_t i) {
+    if (!x->pairs) return hd__ids_get(x->ids, i);
+    return x->pairs[i] >> 32 | (x->high ? (uint64_t)x->high[i] << 32 : 0);
+}
+
+static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
+    x->pairs = hd__ids_sorted(m, x->ids, n);
+    if (!x->pairs) return false;
+    if (!x->ids->high) return true;
+    if (!hd__room(m, x->high, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        x->sorted.low[i] = ids->low[x->order[i]];
-        if (ids->high) x->sorted.high[i] = ids->high[x->order[i]];
+        uint32_t number = (uint32_t)x->pairs[i];
+        x->high[i] = (uint32_t)(x->pairs[i] >> 32);
+        x->pairs[i] = (uint64_t)x->ids->low[number] << 32 | number;
     }
-    hd__set_len(x->order, n);
-    hd__set_len(x->sorted.low, n);
-    if (ids->high) hd__set_len(x->sorted.high, n);
-    x->ids = &x->sorted;
+    hd__set_len(x->high, n);
     return true;
 }
 
@@ -7445,14 +7537,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     x->count = n;
     if (!n) return true;
     for (uint32_t i = 1; i < n && ascending; i++) ascending = hd__ids_get(ids, i - 1) < hd__ids_get(ids, i);
-    if (!ascending && !hd__id_index_order(m, x, ids, n)) return false;
-    x->least = hd__ids_get(x->ids, 0);
-    span = hd__ids_get(x->ids, n - 1) - x->least;
+    if (!ascending && !hd__id_index_order(m, x, n)) return false;
+    x->least = hd__id_index_get(x, 0);
+    span = hd__id_index_get(x, n - 1) - x->least;
     while (span >> x->shift > n / 2) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t range = (hd__ids_get(x->ids, i) - x->least) >> x->shift;
+        uint64_t range = (hd__id_index_get(x, i) - x->least) >> x->shift;
         while (at <= range) x->start[at++] = i;
     }
     x->start[at] = n;
@@ -7461,9 +7553,14 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
 }
 
 static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
-    hd__ids_free(m, &x->sorted);
-    hd__arr_free(m, x->order);
+    hd__arr_free(m, x->pairs);
+    hd__arr_free(m, x->high);
     hd__arr_free(m, x->start);
+}
+
+HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
+    if (x->pairs) HD__PREFETCH(&x->pairs[i]);
+    else HD__PREFETCH(&x->ids->low[i]);
 }
 
 /* The first number with this id, given the range it is in. */
@@ -7471,12 +7568,12 @@ HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t
     uint32_t low = x->start[range], high = x->start[range + 1];
     while (high - low > 8) {
         uint32_t middle = low + (high - low) / 2;
-        if (hd__ids_get(x->ids, middle) < id) low = middle + 1;
+        if (hd__id_index_get(x, middle) < id) low = middle + 1;
         else high = middle;
     }
-    while (low < high && hd__ids_get(x->ids, low) < id) low++;
-    if (low == x->count || hd__ids_get(x->ids, low) != id) return HD_NONE;
-    return x->order ? x->order[low] : low;
+    while (low < high && hd__id_index_get(x, low) < id) low++;
+    if (low == x->count || hd__id_index_get(x, low) != id) return HD_NONE;
+    return x->pairs ? (uint32_t)x->pairs[low] : low;
 }
 
 HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
@@ -7735,21 +7832,21 @@ static void hd__missing_free(hd__mem *m, hd__missing *missing) {
 /* Numbers for what nobody described, by id, and the references and roots to them. */
 static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(missing->at), *order, number = 0;
-    bool ok;
-    order = (uint32_t *)hd__calloc(m, n, sizeof *order);
-    if (!order) return false;
-    ok = hd__ids_sort(m, &missing->ids, n, order);
+    uint32_t n = (uint32_t)hd__len(missing->at), number = 0;
+    uint64_t *sorted = hd__ids_sorted(m, &missing->ids, n), id = 0, last;
+    bool ok = sorted != NULL;
     for (uint32_t i = 0; i < n && ok; i++) {
-        uint64_t at = missing->at[order[i]], id = hd__ids_get(&missing->ids, order[i]);
-        if (!i || id != hd__ids_get(&missing->ids, order[i - 1])) {
+        uint64_t at = missing->at[(uint32_t)sorted[i]];
+        last = id;
+        id = hd__ids_get(&missing->ids, (uint32_t)sorted[i]);
+        if (!i || id != last) {
             number = g->described + (uint32_t)hd__len(g->extra.low);
             ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
         }
         if (at >> 32) g->roots[(uint32_t)at].object = number;
         else g->target.low[at] = number;
     }
-    hd__cfree(m, order, n, sizeof *order);
+    hd__arr_free(m, sorted);
     return ok;
 }
 
@@ -7793,7 +7890,7 @@ static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_o
             if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
         }
         for (size_t i = 0; i < size && !g->dense; i++)
-            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->ids->low[x->start[range[i]]]);
+            if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
         for (size_t i = 0; i < size; i++) {
             uint64_t id = hd__ids_get(&g->target, low + i);
             uint32_t object = HD_NONE;
@@ -7861,10 +7958,10 @@ static bool hd__graph_sort_lists(hd_graph *g) {
 static uint32_t hd__graph_duplicate(const hd_graph *g) {
     const hd__id_index *x = &g->index;
     uint32_t first = HD_NONE;
-    if (!x->order) return HD_NONE;
+    if (!x->pairs) return HD_NONE;
     for (uint32_t i = 1; i < x->count; i++)
-        if (x->order[i] < first && hd__ids_get(&x->sorted, i - 1) == hd__ids_get(&x->sorted, i))
-            first = x->order[i];
+        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
+            first = (uint32_t)x->pairs[i];
     return first;
 }
 
@@ -8493,6 +8590,7 @@ typedef struct hd__dom_tree {
     uint32_t *slot;              /* by label: its candidate, HD_NONE between calls */
     uint32_t *member;
     uint32_t members;
+    uint32_t *missing;           /* by position: objects before it that no record describes; NULL: none */
     hd__candidate *candidates;   /* stb_ds arrays, as are all below */
     uint32_t *sorted, *chain;    /* chain: objects of the group's own class right below it */
     hd__dom_group *groups;
@@ -8511,6 +8609,23 @@ static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, ui
     return HD_OK;
 }
 
+/* How many objects from a position on have records. */
+static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint32_t count) {
+    return t->missing ? count - (t->missing[position + count] - t->missing[position]) : count;
+}
+
+static bool hd__dom_find_missing(hd__dom_tree *t) {
+    uint32_t n = 0;
+    if (t->g->described == t->g->count) return true;
+    t->missing = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1,
+                                            sizeof *t->missing);
+    if (!t->missing) return false;
+    t->missing[0] = 0;
+    for (uint32_t p = 0; p < t->d->reached; p++)
+        t->missing[p + 1] = n += t->d->order[p] >= t->g->described;
+    return true;
+}
+
 /* One object below a group: into its candidate, or into the chain. */
 static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t child) {
     uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
@@ -8525,7 +8640,7 @@ static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t 
         t->slot[label] = k;
     }
     t->candidates[k].bytes += t->d->retained[child];
-    t->candidates[k].blocks += t->d->below[child];
+    t->candidates[k].blocks += hd__dom_described(t, t->d->position[child], t->d->below[child]);
     t->candidates[k].cells++;
     return true;
 }
@@ -8551,7 +8666,7 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
     for (uint32_t i = 0; hd__dom_member(t, group, i, &object); i++) {
         if (object != HD_NONE) {
             self.bytes += hd__graph_size(t->g, object);
-            self.blocks++;
+            self.blocks += object < t->g->described;
         }
         for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
             if (!(++t->done & HD__TICK) && !hd__go_on(&t->options->options, t->done, t->d->reached))
@@ -8605,14 +8720,14 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     hd__dom_group all;
     t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
     t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
-    if (!t->label || !t->member) return hd__no_memory(&t->mem, err);
+    if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__no_memory(&t->mem, err);
     t->slot = t->label + classes;
     for (size_t i = 0; i < classes; i++) {
         t->label[i] = hd__strings_add(&t->mem, &t->arena, &t->names, t->g->classes[i].name);
         t->slot[i] = HD_NONE;
         if (t->label[i] == HD_NONE) return hd__no_memory(&t->mem, err);
     }
-    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, t->d->reached, err));
+    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, hd__dom_described(t, 0, t->d->reached), err));
     all.row = all.low = 0;
     all.high = t->members = 1;
     all.label = HD_NONE;
@@ -9101,8 +9216,7 @@ typedef struct hd__union {
     const hd_graph *const *graphs;
     size_t count;
     const hd_options *options;
-    hd_graph *to;
-    hd__mem mem;
+    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
     hd__arena arena;
     uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
@@ -9170,7 +9284,7 @@ static hd_status hd__union_classes(hd__union *x, size_t which) {
             continue;
         }
         HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
-        if (!hd__index_add(&x->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
+        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
             return HD_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < hd__len(g->fields); i++)
@@ -9187,7 +9301,7 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         uint64_t hash, id_hash;
         size_t probe = 0;
         if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
-        if (!hd__room(&x->mem, x->source, 1) || !hd__room(&x->mem, x->source_graph, 1))
+        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
             return HD_OUT_OF_MEMORY;
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
@@ -9205,8 +9319,8 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         probe = 0;
         while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->mem, &x->objects, hash, n, hd__union_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
+        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
             return HD_OUT_OF_MEMORY;
         HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
                                     hd__graph_size(g, o)));
@@ -9275,7 +9389,7 @@ static bool hd__union_unique_roots(hd__union *x) {
         while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
             if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
         if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
+        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
         kept++;
     }
     hd__set_len(roots, kept);
@@ -9283,7 +9397,7 @@ static bool hd__union_unique_roots(hd__union *x) {
 }
 
 static hd_status hd__union_run(hd__union *x) {
-    hd__mem *m = &x->mem;
+    hd__mem *m = &x->to->mem;
     hd__missing missing;
     hd_status status = HD_OK;
     x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
@@ -9325,20 +9439,19 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.graphs = graphs;
     x.count = count;
     x.options = options;
-    x.mem = hd__mem_options(options);
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
     status = hd__union_run(&x);
-    if (status == HD_OUT_OF_MEMORY && (x.mem.over || x.to->mem.over)) status = HD_LIMIT;
+    if (status == HD_OUT_OF_MEMORY && x.to->mem.over) status = HD_LIMIT;
     if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
-    hd__index_free(&x.mem, &x.classes);
-    hd__index_free(&x.mem, &x.objects);
-    hd__index_free(&x.mem, &x.ids);
-    hd__index_free(&x.mem, &x.roots);
-    hd__arr_free(&x.mem, x.source);
-    hd__arr_free(&x.mem, x.source_graph);
-    hd__arena_free(&x.mem, &x.arena);
+    hd__index_free(&x.to->mem, &x.classes);
+    hd__index_free(&x.to->mem, &x.objects);
+    hd__index_free(&x.to->mem, &x.ids);
+    hd__index_free(&x.to->mem, &x.roots);
+    hd__arr_free(&x.to->mem, x.source);
+    hd__arr_free(&x.to->mem, x.source_graph);
+    hd__arena_free(&x.to->mem, &x.arena);
     if (status) hd_graph_free(x.to);
     else *out = x.to;
     return status;
@@ -9735,7 +9848,18 @@ static bool hd__is_child(const hd_contexts *c, uint32_t context, uint32_t parent
     return n->parent == parent && n->value == name && n->kind == HD_FRAME_NAME;
 }
 
-HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+HD__INLINE hd_scope hd__scope_push(hd__thread *t, uint32_t session, uint32_t node) {
+    hd_scope scope;
+    scope.session = session;
+    scope.depth = t->depth;
+    scope.top = t->top;
+    t->depth = scope.depth + 1;
+    t->top = node;
+    return scope;
+}
+
+/* Looks the category and the context up. */
+HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     uint32_t state = HD__LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
     hd__thread *t;
@@ -9748,21 +9872,24 @@ HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     kept = t->depth;
     node = parent = t->top;
     if (kept < hd__tracker.max_frames) {
-        node = HD__LOAD_RELAXED(&category->last);
-        if (HD__UNLIKELY(!hd__is_child(contexts, node, parent, name))) {
-            node = parent;
-            hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
-            HD__STORE(&category->last, node);
-        }
+        hd_contexts_child(contexts, parent, HD_FRAME_NAME, name, &node);
+        HD__STORE(&category->last, node);
     } else if (kept == hd__tracker.max_frames) {
         hd_contexts_child(contexts, parent, HD_FRAME_TRUNCATED, NULL, &node);
     }
-    t->depth = kept + 1;
-    t->top = node;
-    scope.session = session;
-    scope.depth = kept;
-    scope.top = parent;
-    return scope;
+    return hd__scope_push(t, session, node);
+}
+
+/* Calls nothing where the scope led to the same context last time. */
+HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
+    hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
+    uint32_t state = HD__LOAD_RELAXED(&category->state), last = HD__LOAD_RELAXED(&category->last);
+    hd__thread *t = &hd__this;
+    if (HD__LIKELY(contexts && HD__SCOPES_ON() && state >> 1 == HD__LOAD_RELAXED(&hd__tracker.generation) &&
+                   (state & 1) && t->session == hd__tracker.session && t->depth < hd__tracker.max_frames &&
+                   hd__is_child(contexts, last, t->top, name)))
+        return hd__scope_push(t, t->session, last);
+    return hd__scope_find(category, name);
 }
 
 HEAPDUMP_API void hd_scope_end(hd_scope *scope) {
@@ -9804,13 +9931,11 @@ static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_
     return node;
 }
 
-HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+HD__NOINLINE static uint32_t hd__tracker_capture(const char *type) {
     hd_contexts *contexts = HD__LOAD(&hd__tracker.contexts);
     hd_capture capture = hd__tracker.capture;
-    hd__thread *t = &hd__this;
+    hd__thread *t;
     uint32_t node = 0;
-    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session)))
-        return t->top;
     if (!contexts) return 0;
     t = hd__thread_stack();
     if (capture == HD_CAPTURE_PSEUDO_STACK || capture == HD_CAPTURE_MIXED_STACK) node = t->top;
@@ -9818,6 +9943,12 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
         node = hd__tracker_native(contexts, t, node);
     if (type) hd_contexts_child(contexts, node, HD_FRAME_TYPE, type, &node);
     return node;
+}
+
+HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
+    const hd__thread *t = &hd__this;
+    if (HD__LIKELY(!type && t->session == HD__LOAD_RELAXED(&hd__tracker.pseudo_session))) return t->top;
+    return hd__tracker_capture(type);
 }
 
 /* =============================================================================== >>register
@@ -9843,31 +9974,37 @@ typedef struct hd__slot {
 
 enum { HD__GROUP = 15, HD__PASSED = HD__GROUP, HD__TAGS = 16, HD__TABLE_HEAD = 64 };
 
-/* The head of a table, at the start of its own HD__SLOTS_BYTES. HD__TABLE_HEAD bytes on, for each group,
-   HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more for good; then all slots. */
+/* The head of a table, in the middle of a page within its own HD__SLOTS_BYTES. From it upward its slots lie,
+   and downward, for each group, HD__GROUP tags, 0 where nothing is, and how many went past, 255 and more
+   for good. So a look-up need not know how long a table is, and a small one takes one page. */
 typedef struct hd__table_of_slots {
     uint32_t groups;
-    uint32_t count, limit;       /* limit: of the count, before the table grows */
+    uint32_t count;
+    uint32_t least, limit;       /* of the count, before the table shrinks or grows */
     uint32_t depth;              /* leading bits that all keys here share */
     uint32_t number;             /* in the register's array */
 } hd__slots;
 
 #define HD__SLOTS_BYTES ((size_t)1 << 20)
-#define HD__GROUP_BYTES (HD__TAGS + HD__GROUP * sizeof(hd__slot))
-#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__TABLE_HEAD) / HD__GROUP_BYTES))
+#define HD__GROUP_BYTES (HD__GROUP * sizeof(hd__slot))
+#define HD__HEAD_AT ((size_t)46 << 10)
+#define HD__GROUPS_MAX ((uint32_t)((HD__SLOTS_BYTES - HD__HEAD_AT - HD__TABLE_HEAD) / HD__GROUP_BYTES))
 #define HD__DIRECTORY_BITS 24u
 
-/* What a directory says of a table: where it is, and in the low bits, tables being on pages, its groups, so
-   that a look-up need not wait for the head. Of a table that was never used: its depth alone. */
+/* What a directory says of a table: the page that its head is on, and in the low bits how many of its
+   groups are homes, so that a look-up need not wait for the head. Of a table that was never used: its
+   depth alone. */
 typedef uintptr_t hd__route;
 #define HD__ROUTE_LOW ((uintptr_t)4095)
+#define HD__ROUTE_HEAD (HD__HEAD_AT & HD__ROUTE_LOW)
 
 struct hd_register {
+    hd__route *directory;        /* `first` until it has to be larger */
+    uint32_t bits, shift;        /* the directory has 1 << bits entries, and keys shifted by this index it */
     uint64_t count;
-    uint32_t bits;               /* the directory has 1 << bits entries, two at least */
     uint32_t tables, capacity;
-    hd__route *directory;        /* NULL while there are no tables */
     hd__slots **table;
+    hd__route first[2];
 };
 
 /* Bijective, 0 to 0. The top 24 bits choose the table, the next 8 are the tag, the rest tells the home. */
@@ -9883,25 +10020,36 @@ static uint64_t hd__address_of(uint64_t key) {
 }
 
 static hd__route hd__route_of(const hd_register *reg, uint64_t key) {
-    return reg->directory[key >> (64 - reg->bits)];
-}
-
-/* NULL: a table that was never used. */
-static hd__slots *hd__route_table(hd__route route) { return (hd__slots *)(route & ~HD__ROUTE_LOW); }
-
-static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
-    return (uint8_t *)(uintptr_t)t + HD__TABLE_HEAD + (size_t)group * HD__TAGS;
-}
-
-static hd__slot *hd__slots_at(const hd__slots *t, uint32_t groups, uint32_t group) {
-    return (hd__slot *)(void *)hd__tags_at(t, groups) + (size_t)group * HD__GROUP;
+    return reg->directory[key >> reg->shift];
 }
 
 /* Keys scale to all groups but the last few, which take what goes past. */
 static uint32_t hd__homes(uint32_t groups) { return groups - 1 - groups / 512; }
 
-static uint32_t hd__home(uint32_t groups, uint64_t key) {
-    return (uint32_t)((uint64_t)(uint32_t)key * hd__homes(groups) >> 32);
+static hd__route hd__route_to(const hd__slots *t) {
+    return ((uintptr_t)t - HD__ROUTE_HEAD) | hd__homes(t->groups);
+}
+
+static bool hd__route_unused(hd__route route) { return route <= HD__ROUTE_LOW; }
+
+static hd__slots *hd__route_table(hd__route route) {
+    return (hd__slots *)((route & ~HD__ROUTE_LOW) + HD__ROUTE_HEAD);
+}
+
+static uint8_t *hd__tags_at(const hd__slots *t, uint32_t group) {
+    return (uint8_t *)(uintptr_t)t - ((size_t)group + 1) * HD__TAGS;
+}
+
+static hd__slot *hd__slots_at(const hd__slots *t, uint32_t group) {
+    return (hd__slot *)((uintptr_t)t + HD__TABLE_HEAD) + (size_t)group * HD__GROUP;
+}
+
+static uint32_t hd__home(uint32_t homes, uint64_t key) {
+    return (uint32_t)((uint64_t)(uint32_t)key * homes >> 32);
+}
+
+static uint32_t hd__home_of(hd__route route, uint64_t key) {
+    return hd__home((uint32_t)(route & HD__ROUTE_LOW), key);
 }
 
 static uint8_t hd__tag(uint64_t key) {
@@ -9937,39 +10085,40 @@ static unsigned hd__lowest(uint32_t bits) {
 #endif
 }
 
-/* The entry of a key; NULL when there is none. */
-HD__INLINE hd__slot *hd__search(hd__route route, uint64_t key) {
-    const hd__slots *t = hd__route_table(route);
-    uint32_t groups = (uint32_t)(route & HD__ROUTE_LOW);
+/* The entry of a key that is at home in this group, and its tag; NULL when there is none. */
+HD__INLINE hd__slot *hd__search(const hd__slots *t, uint32_t home, uint64_t key, uint8_t **tag_of) {
     uint8_t tag = hd__tag(key);
-    if (HD__UNLIKELY(!t)) return NULL;
-    for (uint32_t g = hd__home(groups, key);; g++) {
-        const uint8_t *tags = hd__tags_at(t, g);
+    for (uint32_t g = home;; g++) {
+        uint8_t *tags = hd__tags_at(t, g);
         for (uint32_t found = hd__match(tags, tag); found; found &= found - 1) {
-            hd__slot *s = hd__slots_at(t, groups, g) + hd__lowest(found);
+            hd__slot *s = hd__slots_at(t, g) + hd__lowest(found);
+            *tag_of = tags + hd__lowest(found);
             if (HD__LIKELY(s->key == key)) return s;
         }
         if (HD__LIKELY(!tags[HD__PASSED])) return NULL;
     }
 }
 
-static void hd__pass(hd__slots *t, uint32_t group) {
+static void hd__passed(const hd__slots *t, uint32_t group) {
     uint8_t *passed = hd__tags_at(t, group) + HD__PASSED;
     if (*passed < 255) ++*passed;
 }
 
-/* An entry for a key that has none; NULL when there is no place for it. */
-static hd__slot *hd__put(hd__slots *t, uint64_t key) {
-    uint32_t home = hd__home(t->groups, key), g = home, empty = hd__match(hd__tags_at(t, g), 0);
-    hd__slot *s;
-    if (HD__UNLIKELY(!empty)) {
-        while (!empty && ++g < t->groups) empty = hd__match(hd__tags_at(t, g), 0);
-        if (!empty) return NULL;
-        for (; home < g; home++) hd__pass(t, home);
-    }
-    hd__tags_at(t, g)[hd__lowest(empty)] = hd__tag(key);
-    s = hd__slots_at(t, t->groups, g) + hd__lowest(empty);
+/* The first group from a full one on that has room, told to all that are passed; t->groups: none has. */
+HD__NOINLINE static uint32_t hd__pass(hd__slots *t, uint32_t home) {
+    uint32_t g = home;
+    while (g < t->groups && !hd__match(hd__tags_at(t, g), 0)) g++;
+    for (; g < t->groups && home < g; home++) hd__passed(t, home);
+    return g;
+}
+
+/* An entry for a key that has none, in a group that has room: `empty` is a bit for each such place. */
+HD__INLINE hd__slot *hd__put(hd_register *reg, hd__slots *t, uint32_t group, uint32_t empty, uint64_t key) {
+    hd__slot *s = hd__slots_at(t, group) + hd__lowest(empty);
+    hd__tags_at(t, group)[hd__lowest(empty)] = hd__tag(key);
     s->key = key;
+    t->count++;
+    reg->count++;
     return s;
 }
 
@@ -9977,6 +10126,7 @@ static hd__slot *hd__put(hd__slots *t, uint64_t key) {
    0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
 static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
     uint8_t used[HD__GROUPS_MAX];       /* slots of each group */
+    uint32_t homes = hd__homes(to->groups);
     hd__slot *end = from + (size_t)groups * HD__GROUP;
     memset(used, 0, to->groups);
     for (; from < end; from++) {
@@ -9984,12 +10134,12 @@ static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bi
         uint32_t at;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(to->groups, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
-            hd__pass(to, at);
+        for (at = hd__home(homes, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+            hd__passed(to, at);
             if (++at == to->groups) return false;
         }
         hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
-        hd__slots_at(to, to->groups, at)[used[at]++] = s;
+        hd__slots_at(to, at)[used[at]++] = s;
     }
     return true;
 }
@@ -10002,48 +10152,64 @@ static uint32_t hd__full(const hd_register *reg) { return reg->tables < 160 ? 11
 static void hd__slots_lay(hd__slots *t, uint32_t groups, uint32_t full) {
     t->groups = groups;
     t->limit = hd__homes(groups) * full;
+    t->least = t->limit / 3;
 }
 
 static size_t hd__slots_bytes(uint32_t groups) {
-    return hd__page_round(HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
+    size_t tags = groups * HD__TAGS, below = tags < HD__ROUTE_HEAD ? 0 : tags - HD__ROUTE_HEAD;
+    return hd__page_round(below) + hd__page_round(HD__ROUTE_HEAD + HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
 /* At least so many groups, as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
+    const size_t head = HD__ROUTE_HEAD + HD__TABLE_HEAD;
     uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
-    n = (hd__slots_bytes((uint32_t)n) - HD__TABLE_HEAD) / HD__GROUP_BYTES;
+    n = (hd__page_round(head + (size_t)n * HD__GROUP_BYTES) - head) / HD__GROUP_BYTES;
     return (uint32_t)(n < most ? n : most);
+}
+
+static void hd__tags_clear(hd__slots *t) {
+    memset((void *)hd__tags_at(t, t->groups - 1), 0, t->groups * HD__TAGS);
 }
 
 /* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
-    hd__slot *from = hd__slots_at(t, old, 0), *to = hd__slots_at(t, groups, groups - old);
+    hd__slot *from = hd__slots_at(t, 0), *to = hd__slots_at(t, groups - old);
     hd__slots_lay(t, groups, full);
-    memmove((void *)to, (void *)from, (size_t)old * HD__GROUP * sizeof *from);
-    memset((void *)hd__tags_at(t, 0), 0, (size_t)((uint8_t *)(void *)to - hd__tags_at(t, 0)));
+    memmove((void *)to, (void *)from, old * HD__GROUP_BYTES);
+    memset((void *)from, 0, (groups - old) * HD__GROUP_BYTES);
+    hd__tags_clear(t);
     hd__move(to, old, t, 0, false, true);
 }
 
-static void hd__slots_give(hd__slots *t) { hd__pages_give(t, HD__SLOTS_BYTES); }
+static void hd__slots_give(hd__slots *t) {
+    if (t) hd__pages_give((uint8_t *)t - HD__HEAD_AT, HD__SLOTS_BYTES);
+}
+
+static hd__slots *hd__slots_take(void) {
+    uint8_t *p = (uint8_t *)hd__pages_take(HD__SLOTS_BYTES);
+    return p ? (hd__slots *)(void *)(p + HD__HEAD_AT) : NULL;
+}
 
 /* A table of its own for the `count` entries of another that a bit tells. NULL when there is no memory, or
    no place for them all. */
 static hd__slots *hd__slots_from(const hd_register *reg, const hd__slots *from, uint32_t count,
                                  uint32_t depth, uint64_t bit, bool value) {
     uint32_t full = hd__full(reg), groups = hd__groups_for(count / (full - 1) + 2);
-    hd__slots *t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    hd__slots *t = hd__slots_take();
     while (t) {
         hd__slots_lay(t, groups, full);
         t->count = count;
         t->depth = depth;
-        if (hd__move(hd__slots_at(from, from->groups, 0), from->groups, t, bit, value, false)) return t;
+        if (hd__move(hd__slots_at(from, 0), from->groups, t, bit, value, false)) return t;
         if (groups == HD__GROUPS_MAX) break;
-        memset((void *)hd__tags_at(t, 0), 0, groups * HD__GROUP_BYTES);
+        hd__tags_clear(t);
+        memset((void *)hd__slots_at(t, 0), 0, groups * HD__GROUP_BYTES);
         groups = hd__groups_for((uint64_t)groups * 2);
     }
-    hd__pages_give(t, HD__SLOTS_BYTES);
+    hd__slots_give(t);
     return NULL;
 }
 
@@ -10058,18 +10224,21 @@ static void hd__directory_point(hd_register *reg, uint64_t key, uint32_t depth, 
 static void hd__slots_enter(hd_register *reg, uint64_t key, hd__slots *t, uint32_t number) {
     t->number = number;
     reg->table[number] = t;
-    hd__directory_point(reg, key, t->depth, (uintptr_t)t | t->groups);
+    hd__directory_point(reg, key, t->depth, hd__route_to(t));
 }
 
-/* Stays as it is when there is no memory, or the entries stand too close together for less. */
-static void hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
-    hd__slots *smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
+/* Stays as it is when there is no memory, or the entries stand too close together for less. True. */
+HD__NOINLINE static bool hd__slots_shrink(hd_register *reg, uint64_t key, hd__slots *t) {
+    hd__slots *smaller = NULL;
+    if (t->groups > hd__groups_for(t->count / 8 + 2))
+        smaller = hd__slots_from(reg, t, t->count, t->depth, 0, false);
     if (smaller && smaller->groups < t->groups) {
         hd__slots_enter(reg, key, smaller, t->number);
         hd__slots_give(t);
     } else {
         hd__slots_give(smaller);
     }
+    return true;
 }
 
 static bool hd__tables_grow(hd_register *reg) {
@@ -10083,6 +10252,10 @@ static bool hd__tables_grow(hd_register *reg) {
     return true;
 }
 
+static void hd__directory_give(hd_register *reg) {
+    if (reg->directory != reg->first) hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+}
+
 static bool hd__directory_double(hd_register *reg) {
     size_t n = (size_t)1 << reg->bits;
     hd__route *doubled;
@@ -10090,9 +10263,9 @@ static bool hd__directory_double(hd_register *reg) {
     doubled = (hd__route *)hd__pages_take(2 * n * sizeof *doubled);
     if (!doubled) return false;
     for (size_t i = 0; i < 2 * n; i++) doubled[i] = reg->directory[i / 2];
-    hd__pages_give(reg->directory, n * sizeof *doubled);
+    hd__directory_give(reg);
     reg->directory = doubled;
-    reg->bits++;
+    reg->shift = 64 - ++reg->bits;
     return true;
 }
 
@@ -10102,7 +10275,7 @@ static uint32_t hd__shared_bits(const hd__slots *t, uint32_t *with_next) {
     uint32_t bits = 0;
     *with_next = 0;
     for (size_t i = 0; i < (size_t)t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
+        uint64_t key = hd__slots_at(t, 0)[i].key;
         if (!key) continue;
         all &= key;
         any |= key;
@@ -10161,7 +10334,7 @@ static bool hd__slots_split(hd_register *reg, uint64_t key, hd__slots *t) {
 static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
     hd__slots *t;
     if (reg->tables == reg->capacity && !hd__tables_grow(reg)) return false;
-    t = (hd__slots *)hd__pages_take(HD__SLOTS_BYTES);
+    t = hd__slots_take();
     if (!t) return false;
     hd__slots_lay(t, hd__groups_for(1), hd__full(reg));
     t->depth = depth;
@@ -10173,24 +10346,36 @@ static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__route route = hd__route_of(reg, key);
     hd__slots *t = hd__route_table(route);
-    if (!t) return hd__slots_first(reg, key, (uint32_t)route);
+    uint32_t more;
+    if (hd__route_unused(route)) return hd__slots_first(reg, key, (uint32_t)route);
     if (t->groups == HD__GROUPS_MAX) return hd__slots_split(reg, key, t);
-    hd__slots_grow(t, hd__groups_for(t->groups + t->groups / 8 + 1), hd__full(reg));
+    more = t->groups / 8;
+    more = more > 8 ? more - 8 : 1;              /* as pages are filled, it gets some more */
+    hd__slots_grow(t, hd__groups_for(t->groups + more), hd__full(reg));
     hd__slots_enter(reg, key, t, t->number);
     return true;
 }
 
+/* Of zeros, an empty register. */
+static void hd__register_begin(hd_register *reg) {
+    reg->directory = reg->first;
+    reg->bits = 1;
+    reg->shift = 63;
+}
+
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
     hd_register *reg = (hd_register *)hd__pages_take(sizeof *reg);
-    if (!reg) hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
+    if (reg) hd__register_begin(reg);
+    else hd__fail(err, HD_OUT_OF_MEMORY, "the OS gives no memory for a register");
     return reg;
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
     for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
-    hd__pages_give(reg->directory, sizeof *reg->directory << reg->bits);
+    hd__directory_give(reg);
     memset(reg, 0, sizeof *reg);
+    hd__register_begin(reg);
 }
 
 HEAPDUMP_API void hd_register_free(hd_register *reg) {
@@ -10207,42 +10392,61 @@ static void hd__slot_show(const hd__slot *s, uint64_t address, hd_allocation *al
     allocation->time = s->time;
 }
 
-HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
-                                          hd_allocation *replaced) {
-    uint64_t key = hd__key_of(allocation->address);
-    hd__slot *s;
-    if (!key) return HD_INVALID;
-    if (HD__UNLIKELY(!reg->directory)) {
-        reg->directory = (hd__route *)hd__pages_take(2 * sizeof *reg->directory);
-        if (!reg->directory) return HD_OUT_OF_MEMORY;
-        reg->bits = 1;
-    }
-    for (bool more = true;;) {
-        hd__route route = hd__route_of(reg, key);
-        hd__slots *t = hd__route_table(route);
-        s = hd__search(route, key);
-        if (s) {
-            hd__slot_show(s, allocation->address, replaced);
-            break;
-        }
-        if (t && (HD__LIKELY(t->count < t->limit) || !more) && (s = hd__put(t, key))) {
-            t->count++;
-            reg->count++;
-            if (replaced) replaced->address = 0;
-            break;
-        }
-        if (!more) return HD_OUT_OF_MEMORY;
-        more = hd__register_room(reg, key);
-    }
+HD__INLINE hd_status hd__slot_set(hd__slot *s, const hd_allocation *allocation) {
     s->size = allocation->size;
     s->context = allocation->context;
     s->time = allocation->time;
     return HD_OK;
 }
 
+/* Inserts a key that has no entry and no place in its home group. */
+HD__NOINLINE static hd_status hd__register_force(hd_register *reg, const hd_allocation *allocation,
+                                                 uint64_t key, hd_allocation *replaced) {
+    for (bool more = true;; more = hd__register_room(reg, key)) {
+        hd__route route = hd__route_of(reg, key);
+        if (!hd__route_unused(route)) {
+            hd__slots *t = hd__route_table(route);
+            if (t->count < t->limit || !more) {
+                uint32_t g = hd__pass(t, hd__home_of(route, key));
+                if (g < t->groups) {
+                    if (replaced) replaced->address = 0;
+                    return hd__slot_set(hd__put(reg, t, g, hd__match(hd__tags_at(t, g), 0), key), allocation);
+                }
+            }
+        }
+        if (!more) return HD_OUT_OF_MEMORY;
+    }
+}
+
+HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
+                                          hd_allocation *replaced) {
+    uint64_t key = hd__key_of(allocation->address);
+    hd__route route = hd__route_of(reg, key);
+    if (HD__UNLIKELY(!key)) return HD_INVALID;
+    if (HD__LIKELY(!hd__route_unused(route))) {
+        hd__slots *t = hd__route_table(route);
+        uint32_t home = hd__home_of(route, key), empty;
+        uint8_t *tag;
+        hd__slot *s = hd__search(t, home, key, &tag);
+        if (s) {
+            hd__slot_show(s, allocation->address, replaced);
+            return hd__slot_set(s, allocation);
+        }
+        empty = hd__match(hd__tags_at(t, home), 0);
+        if (HD__LIKELY(empty && t->count < t->limit)) {
+            if (replaced) replaced->address = 0;
+            return hd__slot_set(hd__put(reg, t, home, empty, key), allocation);
+        }
+    }
+    return hd__register_force(reg, allocation, key, replaced);
+}
+
 HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
     uint64_t key = hd__key_of(address);
-    return reg->directory && key ? hd__search(hd__route_of(reg, key), key) : NULL;
+    hd__route route = hd__route_of(reg, key);
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route))) return NULL;
+    return hd__search(hd__route_table(route), hd__home_of(route, key), key, &tag);
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
@@ -10259,28 +10463,20 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__route route;
-    hd__slots *t;
+    hd__route route = hd__route_of(reg, key);
+    uint32_t home = hd__home_of(route, key);
+    hd__slots *t = hd__route_table(route);
     hd__slot *s;
-    uint32_t at;
-    if (!reg->directory || !key) return false;
-    route = hd__route_of(reg, key);
-    t = hd__route_table(route);
-    s = hd__search(route, key);
-    if (!s) return false;
+    uint8_t *tag;
+    if (HD__UNLIKELY(hd__route_unused(route)) || !(s = hd__search(t, home, key, &tag))) return false;
     hd__slot_show(s, address, removed);
-    at = (uint32_t)((size_t)(s - hd__slots_at(t, t->groups, 0)) / HD__GROUP);
-    hd__tags_at(t, at)[s - hd__slots_at(t, t->groups, at)] = 0;
     s->key = 0;
-    for (uint32_t g = hd__home(t->groups, key); HD__UNLIKELY(g < at); g++) {
-        uint8_t *passed = hd__tags_at(t, g) + HD__PASSED;
-        if (*passed < 255) --*passed;
-    }
+    *tag = 0;
+    for (uint8_t *tags = hd__tags_at(t, home); HD__UNLIKELY(tag < tags); tags -= HD__TAGS)
+        if (tags[HD__PASSED] < 255) --tags[HD__PASSED];
     t->count--;
     reg->count--;
-    if (HD__UNLIKELY(t->count < t->limit / 3) && t->groups > hd__groups_for(t->count / 8 + 2))
-        hd__slots_shrink(reg, key, t);
-    return true;
+    return HD__UNLIKELY(t->count < t->least) ? hd__slots_shrink(reg, key, t) : true;
 }
 
 HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->count; }
@@ -10289,7 +10485,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
-            const hd__slot *s = hd__slots_at(t, t->groups, 0) + cursor->slot++;
+            const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
             if (!s->key) continue;
             hd__slot_show(s, hd__address_of(s->key), found);
             return true;
@@ -10301,7 +10497,7 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
     hd_memory memory;
     uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
-    if (reg->directory) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
+    if (reg->directory != reg->first) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
     memory.resident = fixed;
     memory.reserved = fixed;
     for (uint32_t i = 0; i < reg->tables; i++) {
@@ -10931,7 +11127,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   Writing: a deduplicator per axis of a process, whose ids are numbered as the trace tells of
    them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
@@ -10942,10 +11138,129 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
+/* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
+struct hd_deduplicator {
+    hd__mem *mem;
+    hd__arena *arena;
+    hd__tree tree;
+    uint64_t max_nodes;
+    bool types, copy;
+};
+
+typedef struct hd__deduplicator {
+    hd_deduplicator public_part;
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+} hd__deduplicator;
+
+static hd_status hd__deduplicate(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
+}
+
+/* Names are copied into `names`, or, where that is NULL, borrowed. */
+static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+                                       uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
+    uint32_t node;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->arena = arena;
+    d->tree.seed = seed;
+    d->tree.copies = names;
+    d->types = types;
+    d->max_nodes = max_records + 1;
+    HD__TRY(hd__deduplicate(d, HD_NONE, hd_cstr(""), &node, err));
+    if (types) HD__TRY(hd__deduplicate(d, 0, hd_cstr("[unknown]"), &node, err));
+    d->copy = names != NULL;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__deduplicator *d;
+    if (axis > HD_AXIS_TYPE) {
+        hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
+        return NULL;
+    }
+    d = (hd__deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    if (!d) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->names.seed = hd__seed();
+    if (!hd__deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+                               axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
+        return &d->public_part;
+    hd_deduplicator_free(&d->public_part);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
+    hd__deduplicator *d = (hd__deduplicator *)deduplicator; /* its first member */
+    hd__mem mem;
+    if (!d) return;
+    hd__tree_free(&d->mem, &d->public_part.tree);
+    hd__strings_free(&d->mem, &d->names);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
+                                              uint32_t *id, hd_error *err) {
+    uint32_t node = d->types && !count ? 1 : 0;
+    if (d->types && count > 1)
+        return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__deduplicate(d, node, path[i], &node, err));
+    *id = node - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *d) {
+    return (uint32_t)hd__len(d->tree.parent) - 1;
+}
+
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, uint32_t *caller) {
+    bool there = id < hd_deduplicator_count(d);
+    if (caller) *caller = there ? d->tree.parent[id + 1] - 1 : HD_NONE;
+    return there ? d->tree.names[id + 1] : hd_cstr("");
+}
+
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
+
+/* Types are flat: a node below another is written under its own name. */
+static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
+                           uint64_t caller) {
+    char digits[20], *at = hd__digits(digits, id, 10);
+    hd_str key;
+    key.data = at;
+    key.len = (size_t)(digits + 20 - at);
+    hd_json_key_str(j, key);
+    if (d->types) {
+        hd_json_str(j, d->tree.names[node]);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_str(j, d->tree.names[node]);
+    if (d->tree.parent[node]) hd_json_key(j, "parent"), hd_json_decimal(j, caller);
+    hd_json_end(j);
+}
+
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
+    hd_json_object(json);
+    for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
+        hd__write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
+    hd_json_end(json);
+}
+
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
 typedef struct hd__told {
-    hd__tree tree;
+    hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
 } hd__told;
 
@@ -11054,12 +11369,14 @@ static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
     return hd__compare_labels(&x, &y) < 0;
 }
 
+static const char *const hd__detail_names[] = { "detailed", "light", "background" };
+
 static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    if (d->detail == HD_LIGHT && d->heap_count)
-        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
-                        (uint64_t)d->heap_count);
+    if (d->detail != HD_DETAILED && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
+                        hd__detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
@@ -11104,22 +11421,20 @@ static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
 static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
-    uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        d->tree.seed = p->strings.seed;
-        d->tree.copies = &w->names;
-        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        HD__TRY(hd__deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+                                      p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
     }
-    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+    return HD_OK;
 }
 
 static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
     for (int a = 0; a < 2; a++) {
-        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__tree_free(&w->mem, &p->axis[a].names.tree);
         hd__arr_free(&w->mem, p->axis[a].id);
         hd__arr_free(&w->mem, p->axis[a].v2_id);
     }
@@ -11159,7 +11474,6 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
     hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
         if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
@@ -11169,8 +11483,8 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], w->copy, &ids[i], err));
+                HD__TRY(hd__deduplicate(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
+                                        err));
         hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
@@ -11199,36 +11513,22 @@ static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const cha
     hd_json_end(j), hd_json_end(j);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
-   of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
-                                           hd_error *err) {
+/* What has not been told of yet. */
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types, hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
     hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
-    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    const hd__tree *tree = &d->names.tree;
+    uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
     hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
-        uint32_t parent = d->tree.parent[told];
-        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
-        hd_str id;
-        id.data = at;
-        id.len = (size_t)(digits + 20 - at);
         stbds_arrput(d->id, (*next)++);
-        hd_json_key_str(j, id);
-        if (types) {
-            hd_json_str(j, d->tree.names[told]);
-            continue;
-        }
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
-        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
-        hd_json_end(j);
+        hd__write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
@@ -11267,7 +11567,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        size_t n = hd__len(d->tree.parent);
+        size_t n = hd__len(d->names.tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
     }
@@ -11302,15 +11602,16 @@ static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const cha
                            size_t told) {
     hd_json *j = &w->json;
     const hd__told *d = &p->axis[axis];
+    const hd__tree *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
-        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
         hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
         hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
-        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, tree->parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -11444,7 +11745,7 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__detail_names[d->detail]);
     if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
     if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
@@ -11574,6 +11875,12 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
     hd__free(&mem, w, sizeof *w);
 }
 
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
+                                                                  uint32_t axis) {
+    const hd__writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__writer_find(w, pid);
+    return p ? &p->axis[axis].names : NULL;
+}
+
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
 
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
@@ -11637,6 +11944,13 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 
 /* Reading. ------------------------------------------------------------------------------------ */
 
+/* What a trace says of a dump as a whole. */
+typedef struct hd__dump_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__dump_detail;
+
 struct hd_dump {
     hd__mem mem;
     hd__arena arena;
@@ -11644,6 +11958,7 @@ struct hd_dump {
     uint64_t warnings;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
+    hd__dump_detail *details;    /* by pid and id */
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
@@ -11719,6 +12034,7 @@ typedef struct hd__chrome_process {
 
 typedef struct hd__chrome_dump {
     uint32_t process, id;
+    uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
 } hd__chrome_dump_info;
 
@@ -11726,7 +12042,7 @@ typedef struct hd__chrome_dump {
    taken back when the event turns out to be another. */
 typedef struct hd__event {
     uint64_t pid, time_us;
-    uint32_t id, process_name;
+    uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
@@ -12153,20 +12469,103 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
 }
 
+/* Takes the last heap back. Its line was told while it was in sight. */
+static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
+    hd__chrome_heap heap = stbds_arrpop(x->heaps);
+    hd__where where = hd__where_now(x, heap.place.offset);
+    where.line = heap.place.line;
+    return hd__complain_at(x, HD_MALFORMED, where, why, hd__chrome_text(x, heap.allocator));
+}
+
 static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
+/* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
+static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
+    const uint8_t *first = at;
+    uint64_t v = 0;
+    for (; at - first <= most; at++) {
+        uint8_t c = *at;
+        if (c >= '0' && c <= '9') v = v * (hexadecimal ? 16 : 10) + (uint64_t)(c - '0');
+        else if (hexadecimal && c >= 'a' && c <= 'f') v = v * 16 + (uint64_t)(c - 'a' + 10);
+        else break;
+    }
+    if (*at != '"' || at == first || at - first > most || (*first == '0' && at - first > 1)) return NULL;
+    *value = v;
+    return at + 1;
+}
+
+/* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
+   quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
+static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
+    enum { SIZE, BT, TYPE, COUNT, ERRORS, KEYS, LONGEST = 9 + 18 };
+    uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
+    unsigned seen = 0;
+    for (;; at++) {
+        int key;
+        if (end - at <= LONGEST) return NULL;
+#define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
+        if (HD__KEY("\"size\":\"")) key = SIZE;
+        else if (HD__KEY("\"bt\":\"")) key = BT;
+        else if (HD__KEY("\"type\":\"")) key = TYPE;
+        else if (HD__KEY("\"count\":\"")) key = COUNT;
+        else if (HD__KEY("\"error\":\"")) key = ERRORS;
+        else return NULL;
+#undef HD__KEY
+        if (seen & 1u << key) return NULL;
+        seen |= 1u << key;
+        at = key == BT || key == TYPE ? hd__plain_digits(at, false, 9, &values[key])
+                                      : hd__plain_digits(at, true, 16, &values[key]);
+        if (!at) return NULL;
+        if (*at == '}') break;
+        if (*at != ',') return NULL;
+    }
+    if (!(seen & 1u << SIZE) || !(seen & 1u << BT)) return NULL;
+    entry->size = values[SIZE];
+    entry->bt = HD__ID_NUMBER + (uint32_t)values[BT];
+    entry->type = seen & 1u << TYPE ? HD__ID_NUMBER + (uint32_t)values[TYPE] : HD_NONE;
+    entry->count = values[COUNT];
+    entry->error = values[ERRORS];
+    return at;
+}
+
+/* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
+   that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
+   little else than entries. */
+static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at;
+    *open = true;
+    while ((at = hd__plain_entry(r->at, r->end, &entry)) != NULL) {
+        HD__TRY(hd__chrome_new_entry(x, entry));
+        r->at = at;
+        *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
+        if (!*open) break;
+        r->at = at + 3 + (at[2] == '\n');
+        x->pull.token_offset = hd__reader_offset(r) - 1;
+    }
+    if (!*open) hd__pull_close_bracket(&x->pull);
+    return HD_OK;
+}
+
+/* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
+   bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
     hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    uint64_t offset = x->pull.token_offset;
+    uint64_t offset;
+    size_t entries = hd__len(x->entries);
     bool has_size = false, has_bt = false, good = true, ok;
     unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_plain_entries(x, &ok));
+    if (!ok) return HD_OK;
+    first &= hd__len(x->entries) == entries;
+    offset = x->pull.token_offset;
     HD__MEMBERS(x, key, value) {
         unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
                      : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
@@ -12232,10 +12631,42 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (told) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
-                        hd__chrome_text(x, allocator));
+    if (told) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the heap of %S has no entries");
+}
+
+/* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
+   between, all in sight. *done are known. */
+static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char column, size_t *done) {
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at = r->at;
+    bool id = column == 'n' || column == 't';
+    int most = id ? 9 : 18;
+    while (r->end - at > 24 && *at == ',') {
+        const uint8_t *digit = ++at;
+        uint64_t value = 0;
+        hd__entry *e;
+        for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
+            value = value * 10 + (uint64_t)(*at - '0');
+        if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
+        if (first + *done >= hd__len(x->entries)) {
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__chrome_new_entry(x, none));
+        }
+        e = &x->entries[first + (*done)++];
+        switch (column) {
+        case 'n': e->bt = HD__ID_NUMBER + (uint32_t)value; break;
+        case 't': e->type = HD__ID_NUMBER + (uint32_t)value; break;
+        case 's': e->size = value; break;
+        case 'e': e->error = value; break;
+        default: e->count = value;
+        }
+        r->at = at;
+    }
+    return HD_OK;
 }
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
@@ -12273,6 +12704,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         x->entries[i].bad |= !ok;
         if (column == 'n') x->entries[i].bt = id;
         if (column == 't') x->entries[i].type = id;
+        HD__TRY(hd__chrome_plain_column(x, first, column, length));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -12300,10 +12732,11 @@ static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t 
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (!whole) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S are missing, or differ in length",
-                        hd__chrome_text(x, allocator));
+    if (!whole) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the columns of %S are missing, or differ in length");
 }
 
 /* An object of heaps by allocator. */
@@ -12501,6 +12934,17 @@ static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static hd_status hd__chrome_detail(hd__chrome_in *x, hd__token token, uint32_t *detail) {
+    bool ok;
+    hd_str s;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
+    if (!ok) return HD_OK;
+    if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+    for (uint32_t i = 0; i < sizeof hd__detail_names / sizeof *hd__detail_names; i++)
+        if (hd_str_equal(s, hd_cstr(hd__detail_names[i]))) *detail = i + 1;
+    return HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -12518,6 +12962,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
                 else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
                 else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
+                else if (hd__is(part, "level_of_detail"))
+                    HD__TRY(hd__chrome_detail(x, value, &event->detail));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -12559,16 +13005,20 @@ static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
     return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
-/* The dump of that id in a process; its time is that of its first event. */
+/* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
     uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
-        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) return HD_OK;
+        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
+            if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
+            return HD_OK;
+        }
     dump.process = process;
     dump.id = event->id;
+    dump.detail = event->detail;
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
     if (!hd__push(&x->dump->mem, x->dumps, dump) ||
@@ -13321,6 +13771,34 @@ static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
     return status;
 }
 
+static bool hd__chrome_dump_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_dump_info *a = &x->dumps[i], *b = &x->dumps[k];
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    return hd__compare_texts(hd__chrome_label_text(x, a->id), hd__chrome_label_text(x, b->id)) < 0;
+}
+
+static hd_status hd__chrome_build_details(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->dumps);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status = order ? HD_OK : hd__in_no_memory(x);
+    HD__TRY(status);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_dump_before, x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__chrome_dump_info *from = &x->dumps[order[i]];
+        hd__dump_detail detail;
+        if (!from->detail) continue;
+        detail.pid = x->processes[from->process].pid;
+        detail.id = hd__chrome_label_text(x, from->id);
+        detail.detail = (hd_detail)(from->detail - 1);
+        if (!hd__push(m, x->dump->details, detail)) status = hd__in_no_memory(x);
+    }
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -13385,6 +13863,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
+    if (!status) status = hd__chrome_build_details(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
@@ -14035,7 +14514,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
-    if (d->detail == HD_LIGHT)
+    if (d->detail != HD_DETAILED)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
@@ -15184,15 +15663,16 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
 
 /* Whether two classes have one id. True also when there is no memory to find out. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
-    uint32_t n = (uint32_t)hd__len(g->classes), *order = (uint32_t *)hd__calloc(&m, n, sizeof *order);
+    uint32_t n = (uint32_t)hd__len(g->classes);
+    uint64_t *sorted = NULL;
     hd__ids ids = { NULL, NULL };
-    bool ok = order != NULL;
+    bool ok = true;
     for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
-    ok = ok && hd__ids_sort(&m, &ids, n, order);
+    ok = ok && (sorted = hd__ids_sorted(&m, &ids, n)) != NULL;
     for (uint32_t i = 1; i < n && ok; i++)
-        ok = hd__ids_get(&ids, order[i - 1]) != hd__ids_get(&ids, order[i]);
+        ok = hd__ids_get(&ids, (uint32_t)sorted[i - 1]) != hd__ids_get(&ids, (uint32_t)sorted[i]);
     hd__ids_free(&m, &ids);
-    if (order) hd__cfree(&m, order, n, sizeof *order);
+    hd__arr_free(&m, sorted);
     return !ok;
 }
 
@@ -15482,6 +15962,7 @@ struct hd_dart_reader {
     uint32_t stage;
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
+    uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
     uint64_t references, counts_at; /* so far; offset of the announcement */
     uint64_t ticked, warnings;
     uint32_t *block;
@@ -15729,7 +16210,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
         r->crowded = true;
     }
     r->references += count;
-    r->left = count;
+    r->left = r->bulk = count;
     return HD_OK;
 }
 
@@ -15755,7 +16236,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     r->w.why = HD__DART_FINE;
     r->w.odd = false;
 #if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(r->w.end - r->at >= 4)) {
+    if (HD__LIKELY(r->w.end - r->at >= 4 && r->left <= r->bulk)) {
         const uint8_t *p = r->at;
         size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
@@ -15775,6 +16256,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             r->at = p;
             r->w.odd = odd < 0;
         } else {
+            r->bulk = r->left - i;
             i = 0;
         }
     }
@@ -19047,6 +19529,58 @@ static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_err
     return HD_OK;
 }
 
+/* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so that
+   leniently they keep what came before. */
+typedef struct hd__cut {
+    hd__peeked *peeked;
+    const hd__packed *packed;
+    const hd_options *options;
+    uint64_t warnings;
+} hd__cut;
+
+static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
+    hd__cut *c = (hd__cut *)user;
+    int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
+    hd_error warning;
+    if (n >= 0 || !c->packed->damaged) return n;
+    if (c->options->lenient && !c->warnings++ && c->options->warning) {
+        hd__fail_input(c->packed, &warning, c->packed->unpacked, 0);
+        c->options->warning(c->options->user, &warning);
+    }
+    return 0;
+}
+
+static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    if (d->format == HD_FORMAT_NETCF) {
+        HD__TRY(hd_netcf_read(in, options, &d->netcf, err));
+        d->warnings = hd_netcf_warning_count(d->netcf);
+    } else if (d->format == HD_FORMAT_DART) {
+        HD__TRY(hd_dart_read(in, options, &d->dart, err));
+        d->warnings = hd_dart_warning_count(d->dart);
+    } else {
+        HD__TRY(hd_memprof_read(in, options, &d->memprof, err));
+        d->warnings = hd_memprof_warning_count(d->memprof);
+        HD__TRY(hd__dump_profiles(d, options, err));
+    }
+    return HD_OK;
+}
+
+/* The same of what is packed. */
+static hd_status hd__read_packed_document(hd_dump *d, hd__peeked *peeked, const hd__packed *packed,
+                                         const hd_options *options, hd_error *err) {
+    hd__cut cut;
+    hd_status status;
+    cut.peeked = peeked;
+    cut.packed = packed;
+    cut.options = options;
+    cut.warnings = 0;
+    status = hd__read_document(d, hd_in_callback(hd__cut_read, &cut), options, err);
+    d->warnings += cut.warnings;
+    if (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED))
+        return hd__fail_input(packed, err, packed->unpacked, 0);
+    return status;
+}
+
 /* An input that is plain, of which `peeked` has the beginning. */
 static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
@@ -19076,19 +19610,9 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     d->mem = mem;
     d->format = format;
     d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_NETCF) {
-        status = hd_netcf_read(in, options, &d->netcf, err);
-        if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
-    } else if (format == HD_FORMAT_DART) {
-        status = hd_dart_read(in, options, &d->dart, err);
-        if (!status) d->warnings = hd_dart_warning_count(d->dart);
-    } else if (format == HD_FORMAT_MEMPROF) {
-        status = hd_memprof_read(in, options, &d->memprof, err);
-        if (!status) d->warnings = hd_memprof_warning_count(d->memprof);
-        if (!status) status = hd__dump_profiles(d, options, err);
-    } else {
-        status = hd__chrome_read(d, in, skip, packed, options, err);
-    }
+    if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
+    else if (packed) status = hd__read_packed_document(d, peeked, packed, options, err);
+    else status = hd__read_document(d, in, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
@@ -19144,6 +19668,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_memprof_free(d->memprof);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
+    hd__arr_free(&d->mem, d->details);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -19170,6 +19695,22 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    size_t low = 0, high = hd__len(d->details);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__dump_detail *at = &d->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

@@ -28,7 +28,7 @@ typedef struct arguments {
     bool has_pid;
     const char *by;              /* the axis to look along */
     pattern keep, drop, root;
-    bool invert, every_route, by_self, all;
+    bool invert, every_route, by_self, all, garbage;
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     const char *id, *class_name; /* an object, a class */
@@ -77,6 +77,7 @@ static bool pattern_matches(void *user, hd_str name) {
 
 typedef struct reading {
     const char *file;
+    const char *doing;           /* what takes long, instead of reading it */
     unsigned long long warnings;
     struct timespec began;
     bool shown;
@@ -93,9 +94,10 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
     if (!isatty(STDERR_FILENO)) return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec - r->began.tv_sec < 1) return true;
-    if (total != HD_UNKNOWN && total)
-        fprintf(stderr, "\rreading %s: %3.0f%%", r->file, 100.0 * (double)done / (double)total);
-    else fprintf(stderr, "\rreading %s: %llu MiB", r->file, (unsigned long long)(done >> 20));
+    if (r->doing) fprintf(stderr, "\r%s", r->doing);
+    else fprintf(stderr, "\rreading %s", r->file);
+    if (total != HD_UNKNOWN && total) fprintf(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
+    else if (!r->doing) fprintf(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
     r->shown = true;
     return true;
 }
@@ -158,6 +160,7 @@ static int output_open(output *o, const char *path) {
 
 static int output_close(output *o, const char *path, int status) {
     hd_error err;
+    errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
         if (status) hd_file_discard(&o->file);
         else if (hd_file_commit(&o->file, &err)) {
@@ -165,7 +168,8 @@ static int output_close(output *o, const char *path, int status) {
             status = BAD_INPUT;
         }
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
-        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output", strerror(errno));
+        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
+                errno ? strerror(errno) : "writing failed");
         status = BAD_INPUT;
     }
     return status;
@@ -206,14 +210,20 @@ static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
     return j;
 }
 
-static int json_close(const arguments *a, hd_json *j) {
+/* When the values have ended, and what may stand beside them. */
+static int json_finish(const arguments *a, hd_json *j) {
     int status = DONE;
     if (a->json) {
-        hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+        hd_json_end(j), hd_json_newline(j);
         if (hd_json_finish(j)) status = BAD_INPUT;
     }
     free(j);
     return status;
+}
+
+static int json_close(const arguments *a, hd_json *j) {
+    if (a->json) hd_json_end(j);
+    return json_finish(a, j);
 }
 
 /* A FILE in front of an output. */

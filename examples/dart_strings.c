@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
            strings->objects, strings->count, strings->wasted, strings->bytes);
     for (uint32_t i = 0; i < strings->count && i < most && strings->rows[i].wasted; i++) {
         const hd_string_row *row = &strings->rows[i];
-        char text[64];
+        char text[64] = ""; /* what a character that does not fit whole leaves is blank */
         size_t n = hd_dart_utf8(&row->data, text, sizeof text);
         for (size_t k = 0; k < n && k < sizeof text; k++)
             if ((unsigned char)text[k] < ' ') text[k] = ' ';

@@ -1,172 +1,17 @@
-/* What the tool does with objects that hold each other: classes, retained, path; and its part in tree, info,
-   diff and convert. */
+/* What the tool does with objects that hold each other: classes, retained, path, object; and its part in
+   tree, info, diff and convert. */
 #ifndef HEAPDUMP_GRAPHS_H
 #define HEAPDUMP_GRAPHS_H
 
-/* A file that has a graph, with what holds what. */
-typedef struct objects {
-    const char *file;
-    hd_dump *dump;
-    const hd_graph *graph;
-    hd_dominators *dominators;   /* NULL where nobody asked */
-} objects;
-
-static hd_options long_call(reading *r, const char *doing) {
-    hd_options options = { .progress = on_progress, .user = r };
-    memset(r, 0, sizeof *r);
-    r->file = doing;
-    clock_gettime(CLOCK_MONOTONIC, &r->began);
-    return options;
-}
-
-static void long_call_ends(const reading *r) {
-    if (r->shown) fputs("\r\033[K", stderr);
-}
-
-static int failed(const char *file, const hd_error *err) {
-    complain(file, err, "");
-    return BAD_INPUT;
-}
-
-static int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators) {
-    reading r;
-    hd_options options = long_call(&r, "finding what holds what");
-    hd_error err;
-    hd_status status = hd_graph_dominators(graph, &options, dominators, &err);
-    long_call_ends(&r);
-    return status ? failed(file, &err) : DONE;
-}
-
-static void objects_close(objects *o) {
-    hd_dominators_free(o->dominators);
-    hd_dump_free(o->dump);
-}
-
-static int objects_open(const arguments *a, const char *file, bool dominators, objects *o) {
-    int status = read_dump(file, a, &o->dump);
-    if (status) return status;
-    o->file = file;
-    o->dominators = NULL;
-    o->graph = hd_dump_graph(o->dump);
-    if (!o->graph) {
-        fprintf(stderr, "heapdump: %s says who allocated, not who holds: see tree and top\n", file);
-        status = BAD_INPUT;
-    } else if (dominators) {
-        status = dominate(file, o->graph, &o->dominators);
-    }
-    if (status) objects_close(o);
-    return status;
-}
-
-/* Text: control characters of names do not reach the terminal. */
-static void put_name(FILE *out, hd_str name) {
-    for (size_t i = 0; i < name.len; i++)
-        fputc((unsigned char)name.data[i] < 32 || name.data[i] == 127 ? '?' : name.data[i], out);
-}
-
-static void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
-    hd_class c = hd_graph_class(graph, class_index);
-    put_name(out, c.name);
-    if (!c.scope.len) return;
-    fputs("  (", out), put_name(out, c.scope), fputc(')', out);
-}
-
-static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    double size = (double)bytes;
-    int u = 0;
-    if (a->exact) {
-        fprintf(out, "%*llu", width, (unsigned long long)bytes);
-        return;
-    }
-    for (; u < 4 && size >= 1023.95; u++) size /= 1024;
-    width -= 1 + (int)strlen(units[u]);
-    fprintf(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
-}
-
-static void put_share(FILE *out, uint64_t part, uint64_t whole) {
-    fprintf(out, " %6.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
-}
-
-static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
-    hd_class c = hd_graph_class(graph, class_index);
-    hd_json_key(j, "class"), hd_json_str(j, c.name);
-    if (c.scope.len) hd_json_key(j, "scope"), hd_json_str(j, c.scope);
-}
-
-/* Ids as the file spells them, in text, in JSON, and for --id. */
-static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
-
-static void put_id(FILE *out, const objects *o, uint64_t id, int width) {
-    fprintf(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
-}
-
-static void json_id(hd_json *j, const objects *o, uint32_t object) {
-    char text[24];
-    snprintf(text, sizeof text, ids_are_hex(o) ? "%llx" : "%llu",
-             (unsigned long long)hd_graph_object(o->graph, object).id);
-    json_text(j, "id", text);
-}
-
-/* The object an id means; HD_NONE, told, when there is none. */
-static uint32_t object_with(const objects *o, const char *text) {
-    char *end;
-    uint64_t id;
-    uint32_t object;
-    errno = 0;
-    id = strtoull(text, &end, ids_are_hex(o) ? 16 : 0);
-    object = isxdigit((unsigned char)*text) && !*end && !errno ? hd_graph_find(o->graph, id) : HD_NONE;
-    if (object == HD_NONE) fprintf(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
-    return object;
-}
-
-/* The largest retained, largest first; freed by the caller. */
-static uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
-    uint32_t most = a->cutoff.top ? a->cutoff.top : 20, n = hd_graph_object_count(o->graph);
-    if (most > n) most = n;
-    *top = needed(malloc(((size_t)most + 1) * sizeof **top));
-    return hd_dominators_top(o->dominators, most, *top);
-}
-
-/* Each file in turn, as text or as one JSON value. */
-static int each_graph(const arguments *a, const char *name, bool dominators,
-                      int (*text)(const arguments *a, const objects *o, FILE *out),
-                      int (*json)(const arguments *a, const objects *o, hd_json *j)) {
-    output out;
-    FILE *f;
-    hd_json *j;
-    int status = output_open(&out, a->output), one;
-    if (status) return status;
-    f = output_text(&out);
-    j = json_open(a, name, out.out);
-    for (int i = 0; i < a->file_count; i++) {
-        objects o;
-        one = objects_open(a, a->files[i], dominators, &o);
-        if (!one) {
-            if (a->json) {
-                hd_json_newline(j);
-                hd_json_object(j);
-                json_text(j, "file", o.file);
-                one = json(a, &o, j);
-                hd_json_end(j);
-            } else {
-                one = text(a, &o, f);
-            }
-            objects_close(&o);
-        }
-        if (one) status = one;
-    }
-    if (json_close(a, j)) status = BAD_INPUT;
-    if (fclose(f)) status = BAD_INPUT;
-    return output_close(&out, a->output, DONE) ? BAD_INPUT : status;
-}
+#include "objects.h"
+#include "dart.h"
 
 /* classes --------------------------------------------------------------------------------------- */
 
 static int classes_text(const arguments *a, const objects *o, FILE *out) {
     hd_histogram *h;
     hd_error err;
-    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, i = 0;
+    uint32_t most = shown_of(a, HD_NONE), i = 0;
     if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
     fprintf(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
             "objects", "class");
@@ -189,7 +34,7 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
 static int classes_json(const arguments *a, const objects *o, hd_json *j) {
     hd_histogram *h;
     hd_error err;
-    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE;
+    uint32_t most = shown_of(a, HD_NONE);
     if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
     hd_json_key(j, "classes"), hd_json_array(j);
     for (uint32_t i = 0; i < h->count && i < most; i++) {
@@ -393,6 +238,306 @@ static int path(const arguments *a) {
     return each_graph(a, "files", true, path_text, path_json);
 }
 
+/* object ---------------------------------------------------------------------------------------- */
+
+enum { NEIGHBOURS = 10, VALUE_UNITS = 60 };
+
+/* An object, and what only a walk through the graph tells of it; freed with subject_free. */
+typedef struct subject {
+    uint32_t object;
+    hd_object o;
+    hd_links *referrers;
+    uint32_t *dominated, dominated_count; /* most retained first */
+} subject;
+
+static uint64_t retained_by(const objects *o, uint32_t object) { return o->dominators->retained[object]; }
+static bool is_live(const objects *o, uint32_t object) { return o->dominators->position[object] != HD_NONE; }
+
+static int retains_more(const void *a, const void *b, void *of) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint64_t p = retained_by(of, x), q = retained_by(of, y);
+    if (p != q) return p < q ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+/* Of the objects that an object retains, those that records describe. */
+static uint32_t described_below(const objects *o, uint32_t object) {
+    const hd_dominators *d = o->dominators;
+    uint32_t n = d->below[object], missing = (uint32_t)hd_graph_summarize(o->graph).missing_objects;
+    for (uint32_t i = d->count - missing; i < d->count && n; i++)
+        if (d->position[i] != HD_NONE && d->position[i] - d->position[object] < d->below[object]) n--;
+    return n;
+}
+
+static void subject_free(subject *s) {
+    hd_links_free(s->referrers);
+    free(s->dominated);
+}
+
+static int subject_find(const arguments *a, const objects *o, subject *s) {
+    const hd_dominators *d = o->dominators;
+    uint32_t end;
+    hd_error err;
+    memset(s, 0, sizeof *s);
+    s->object = object_with(o, a->id);
+    if (s->object == HD_NONE) return BAD_INPUT;
+    s->o = hd_graph_object(o->graph, s->object);
+    if (hd_graph_referrers(o->graph, NULL, &s->referrers, &err)) return failed(o->file, &err);
+    if (!is_live(o, s->object)) return DONE;
+    s->dominated = needed(malloc(d->below[s->object] * sizeof *s->dominated));
+    end = d->position[s->object] + d->below[s->object];
+    for (uint32_t at = d->position[s->object] + 1; at < end; at += d->below[d->order[at]])
+        s->dominated[s->dominated_count++] = d->order[at];
+    qsort_r(s->dominated, s->dominated_count, sizeof *s->dominated, retains_more, (void *)(uintptr_t)o);
+    return DONE;
+}
+
+/* Goes through the references that lead to an object; the first one: zeroed. */
+typedef struct referrer {
+    uint32_t at;                 /* of the object's referrers */
+    uint32_t object, reference;
+} referrer;
+
+static bool next_referrer(const objects *o, const subject *s, referrer *r) {
+    const uint32_t *all = s->referrers->target + s->referrers->first[s->object];
+    if (r->at == s->referrers->first[s->object + 1] - s->referrers->first[s->object]) return false;
+    r->reference = r->at && all[r->at] == r->object ? r->reference + 1 : 0;
+    r->object = all[r->at++];
+    while (hd_graph_object(o->graph, r->object).references[r->reference] != s->object) r->reference++;
+    return true;
+}
+
+static uint32_t referrer_count(const subject *s) {
+    return s->referrers->first[s->object + 1] - s->referrers->first[s->object];
+}
+
+static void put_retained(FILE *out, const arguments *a, const objects *o, uint32_t object) {
+    if (is_live(o, object)) put_bytes(out, a, retained_by(o, object), 12);
+    else fprintf(out, "%12s", "garbage");
+}
+
+/* An object that has to do with the one asked for: by which of whose references, HD_NONE: not by one. */
+static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint32_t object, uint32_t holder,
+                          uint32_t reference) {
+    hd_object x = hd_graph_object(o->graph, object);
+    put_id(out, o, x.id, 12), fputc(' ', out);
+    put_retained(out, a, o, object), fputs("  ", out);
+    if (reference != HD_NONE) {
+        hd_str field = hd_graph_field(o->graph, holder, reference);
+        if (field.len) put_name(out, field);
+        else fprintf(out, "[%u]", reference);
+        fputs(": ", out);
+    }
+    put_class(out, o->graph, x.class_index);
+    if (hd_dump_dart(o->dump)) {
+        hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
+        if (data.tag) fputs("  ", out), put_value(out, &data, VALUE_UNITS);
+    }
+    fputc('\n', out);
+}
+
+static void put_list_head(FILE *out, const char *title, uint32_t count) {
+    fprintf(out, "%s %u\n", title, count);
+    if (count) fprintf(out, "%12s %12s  %s\n", "id", "retained", "class");
+}
+
+static void put_size(FILE *out, const arguments *a, const char *name, uint64_t bytes) {
+    fprintf(out, "%12s ", name), put_bytes(out, a, bytes, 12);
+}
+
+/* What Dart alone tells of an object. */
+static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, const subject *s) {
+    hd_dart_data data = hd_dart_get_data(dart, s->object);
+    uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
+    uint64_t externals = 0;
+    if (data.tag) {
+        fprintf(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->all ? SIZE_MAX : 1024);
+        if (is_string(data.tag)) {
+            fprintf(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
+            if (units_of(&data) < data.value)
+                fprintf(out, " of which the file has %llu", (unsigned long long)units_of(&data));
+        }
+        fputc('\n', out);
+    }
+    if (identity) fprintf(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
+    if (s->o.size != shallow) put_size(out, a, "own bytes", shallow), fputc('\n', out);
+    for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
+        hd_dart_external x = hd_dart_get_external(dart, i);
+        if (x.object != s->object || externals++ >= shown_of(a, NEIGHBOURS)) continue;
+        put_size(out, a, "external", x.size), fputs("  ", out), put_name(out, x.name), fputc('\n', out);
+    }
+    put_more(out, externals, shown_of(a, NEIGHBOURS));
+}
+
+static void put_object(FILE *out, const arguments *a, const objects *o, const subject *s) {
+    const hd_dart *dart = hd_dump_dart(o->dump);
+    fputs("id ", out), put_id(out, o, s->o.id, 0), fputs("  ", out);
+    put_class(out, o->graph, s->o.class_index);
+    if (dart) {
+        hd_str uri = hd_dart_get_class(dart, s->o.class_index).library_uri;
+        if (uri.len) fputs("  ", out), put_name(out, uri);
+    }
+    fputs(s->o.class_index ? "\n" : "  no record describes it\n", out);
+    if (dart) put_dart_object(out, a, dart, s);
+    put_size(out, a, "shallow", s->o.size), fputc('\n', out);
+    if (is_live(o, s->object)) {
+        put_size(out, a, "retained", retained_by(o, s->object));
+        fprintf(out, " in %u objects\n", described_below(o, s->object));
+    } else {
+        fprintf(out, "%12s %12s: no root holds it\n", "retained", "garbage");
+    }
+    for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
+        hd_root root = hd_graph_root(o->graph, i);
+        if (root.object == s->object) put_root(out, o, &root);
+    }
+}
+
+static int object_text(const arguments *a, const objects *o, FILE *out) {
+    uint32_t most = shown_of(a, NEIGHBOURS), i;
+    referrer r = { 0, 0, 0 };
+    subject s;
+    if (subject_find(a, o, &s)) {
+        subject_free(&s);
+        return BAD_INPUT;
+    }
+    put_object(out, a, o, &s);
+    put_list_head(out, "refers to", s.o.reference_count);
+    for (i = 0; i < s.o.reference_count && i < most; i++)
+        put_neighbour(out, a, o, s.o.references[i], s.object, i);
+    put_more(out, s.o.reference_count, i);
+    put_list_head(out, "referred to by", referrer_count(&s));
+    for (i = 0; i < most && next_referrer(o, &s, &r); i++)
+        put_neighbour(out, a, o, r.object, r.object, r.reference);
+    put_more(out, referrer_count(&s), i);
+    if (is_live(o, s.object)) {
+        uint32_t parent = o->dominators->parent[s.object];
+        put_list_head(out, "dominated by", parent != HD_NONE);
+        if (parent != HD_NONE) put_neighbour(out, a, o, parent, 0, HD_NONE);
+        put_list_head(out, "dominates", s.dominated_count);
+        for (i = 0; i < s.dominated_count && i < most; i++)
+            put_neighbour(out, a, o, s.dominated[i], 0, HD_NONE);
+        put_more(out, s.dominated_count, i);
+    }
+    subject_free(&s);
+    return DONE;
+}
+
+/* The members that all have: an id to go on from, a class, what is retained; null: garbage. */
+static void json_members(hd_json *j, const objects *o, uint32_t object) {
+    hd_object x = hd_graph_object(o->graph, object);
+    json_id(j, o, object);
+    json_class(j, o->graph, x.class_index);
+    json_known(j, "retained", is_live(o, object) ? retained_by(o, object) : HD_UNKNOWN);
+}
+
+static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32_t holder,
+                           uint32_t reference) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    json_members(j, o, object);
+    if (reference != HD_NONE) {
+        hd_str field = hd_graph_field(o->graph, holder, reference);
+        hd_json_key(j, "reference"), hd_json_u64(j, reference);
+        if (field.len) hd_json_key(j, "field"), hd_json_str(j, field);
+    }
+    if (hd_dump_dart(o->dump)) {
+        hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
+        if (data.tag) {
+            hd_json_key(j, "data"), hd_json_object(j);
+            json_value(j, &data, VALUE_UNITS);
+            hd_json_end(j);
+        }
+    }
+    hd_json_end(j);
+}
+
+static void json_dart_object(const arguments *a, hd_json *j, const hd_dart *dart, const subject *s) {
+    uint64_t externals = 0;
+    hd_dart_data data = hd_dart_get_data(dart, s->object);
+    uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
+    hd_dart_class c = hd_dart_get_class(dart, s->o.class_index);
+    hd_json_key(j, "library"), hd_json_str(j, c.library);
+    hd_json_key(j, "library_uri"), hd_json_str(j, c.library_uri);
+    hd_json_key(j, "data"), hd_json_object(j);
+    json_value(j, &data, SIZE_MAX);
+    hd_json_end(j);
+    json_known(j, "identity", identity ? identity : HD_UNKNOWN);
+    hd_json_key(j, "own_bytes"), hd_json_u64(j, shallow);
+    for (size_t i = 0; i < hd_dart_external_count(dart); i++)
+        externals += hd_dart_get_external(dart, i).object == s->object;
+    hd_json_key(j, "external_count"), hd_json_u64(j, externals);
+    hd_json_key(j, "external"), hd_json_array(j);
+    for (size_t i = 0, n = 0; i < hd_dart_external_count(dart); i++) {
+        hd_dart_external x = hd_dart_get_external(dart, i);
+        if (x.object != s->object || n++ >= shown_of(a, NEIGHBOURS)) continue;
+        hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_str(j, x.name);
+        hd_json_key(j, "bytes"), hd_json_u64(j, x.size);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void json_list(hd_json *j, const char *count_name, uint32_t count, const char *name) {
+    hd_json_key(j, count_name), hd_json_u64(j, count);
+    hd_json_key(j, name), hd_json_array(j);
+}
+
+static void json_object(const arguments *a, hd_json *j, const objects *o, const subject *s) {
+    json_members(j, o, s->object);
+    hd_json_key(j, "bytes"), hd_json_u64(j, s->o.size);
+    hd_json_key(j, "retained_objects"), hd_json_u64(j, described_below(o, s->object));
+    if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
+    hd_json_key(j, "roots"), hd_json_array(j);
+    for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
+        hd_root root = hd_graph_root(o->graph, i);
+        if (root.object != s->object) continue;
+        hd_json_object(j);
+        json_text(j, "root", hd_root_kind_name(root.kind));
+        hd_json_key(j, "flags"), hd_json_u64(j, root.flags);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static int object_json(const arguments *a, const objects *o, hd_json *j) {
+    uint32_t most = shown_of(a, NEIGHBOURS), parent;
+    referrer r = { 0, 0, 0 };
+    subject s;
+    if (subject_find(a, o, &s)) {
+        subject_free(&s);
+        return BAD_INPUT;
+    }
+    json_object(a, j, o, &s);
+    json_list(j, "reference_count", s.o.reference_count, "references");
+    for (uint32_t i = 0; i < s.o.reference_count && i < most; i++)
+        json_neighbour(j, o, s.o.references[i], s.object, i);
+    hd_json_end(j);
+    json_list(j, "referrer_count", referrer_count(&s), "referrers");
+    for (uint32_t i = 0; i < most && next_referrer(o, &s, &r); i++)
+        json_neighbour(j, o, r.object, r.object, r.reference);
+    hd_json_end(j);
+    parent = o->dominators->parent[s.object];
+    hd_json_key(j, "dominator");
+    if (parent == HD_NONE) hd_json_null(j);
+    else json_neighbour(j, o, parent, 0, HD_NONE);
+    json_list(j, "dominated_count", s.dominated_count, "dominated");
+    for (uint32_t i = 0; i < s.dominated_count && i < most; i++)
+        json_neighbour(j, o, s.dominated[i], 0, HD_NONE);
+    hd_json_end(j);
+    subject_free(&s);
+    return DONE;
+}
+
+/* FILE ID, or --id ID FILE as path has it. */
+static int object(const arguments *a) {
+    arguments of = *a;
+    if (a->file_count != (a->id ? 1 : 2)) return usage("object needs a file and the id of an object in it");
+    if (!a->id) of.id = a->files[1];
+    of.file_count = 1;
+    return each_graph(&of, "files", true, object_text, object_json);
+}
+
 /* info, diff, tree, convert --------------------------------------------------------------------- */
 
 static void graph_info_text(FILE *out, const hd_graph *graph) {
@@ -468,13 +613,6 @@ static int graph_heap(const arguments *a, const char *file, const hd_graph *grap
     return DONE;
 }
 
-static void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
-    char text[32];
-    snprintf(text, sizeof text, "%c%llu", after == before ? ' ' : after > before ? '+' : '-',
-             (unsigned long long)(after > before ? after - before : before - after));
-    fprintf(out, "%*s", width, text);
-}
-
 static void diff_class_text(FILE *out, const hd_class_change *c) {
     put_change(out, c->bytes[0], c->bytes[1], 14);
     fprintf(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
@@ -503,19 +641,22 @@ static bool classes_cut(const arguments *a) {
            c->max_output_bytes;
 }
 
-/* Class by class; what did not change is left out. */
-static int diff_graphs(const arguments *a, const hd_graph *before, const hd_graph *after) {
-    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+/* What changed, class by class and, of snapshots that tell who is who, object by object. */
+static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
+    uint32_t most = shown_of(a, HD_NONE), shown = 0;
     hd_graph_change *change;
+    dart_pair pair;
     hd_error err;
     output o;
     FILE *out;
     hd_json *j;
-    int status = output_open(&o, a->output);
-    if (status) return status;
-    if (hd_graph_diff(before, after, NULL, &change, &err)) {
-        output_close(&o, a->output, BAD_INPUT);
-        return failed(a->files[0], &err);
+    int status = dart_pair_open(a, before, after, &pair);
+    if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), NULL, &change, &err))
+        status = failed(a->files[0], &err);
+    else if (!status && (status = output_open(&o, a->output)) != DONE) hd_graph_change_free(change);
+    if (status) {
+        hd_identity_change_free(pair.change);
+        return status;
     }
     out = output_text(&o);
     j = json_open(a, "classes", o.out);
@@ -527,21 +668,38 @@ static int diff_graphs(const arguments *a, const hd_graph *before, const hd_grap
         if (a->json) diff_class_json(j, c);
         else diff_class_text(out, c);
     }
-    if (json_close(a, j)) status = BAD_INPUT;
+    if (a->json) {
+        hd_json_end(j), hd_json_key(j, "identity");
+        if (pair.change) identity_json(a, j, &pair);
+        else hd_json_null(j);
+    } else if (pair.change) {
+        identity_text(a, out, &pair);
+    }
+    if (json_finish(a, j)) status = BAD_INPUT;
     if (fclose(out)) status = BAD_INPUT;
     hd_graph_change_free(change);
+    hd_identity_change_free(pair.change);
     return output_close(&o, a->output, status);
 }
 
-static int write_netcf(const arguments *a, const hd_dump *dump) {
+/* In a format of objects: the file as it was where it is of that format, else its graph. */
+static hd_status write_as(const char *to, const hd_dump *dump, hd_out out, hd_error *err) {
+    const hd_netcf *netcf = hd_dump_netcf(dump);
+    hd_str name = hd_cstr("heap");
+    if (!strcmp(to, "netcf"))
+        return netcf ? hd_netcf_write(netcf, NULL, out, err)
+                     : hd_netcf_write_graph(hd_dump_graph(dump), NULL, NULL, out, err);
+    if (hd_dump_dart(dump)) return hd_dart_write(hd_dump_dart(dump), NULL, out, err);
+    if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_get_domain(netcf, 0).name;
+    return hd_dart_write_graph(hd_dump_graph(dump), name, NULL, out, err);
+}
+
+static int write_objects(const arguments *a, const hd_dump *dump) {
     output o;
     hd_error err;
-    hd_status failed;
     int status = output_open(&o, a->output);
     if (status) return status;
-    failed = hd_dump_netcf(dump) ? hd_netcf_write(hd_dump_netcf(dump), NULL, o.out, &err)
-                                 : hd_netcf_write_graph(hd_dump_graph(dump), NULL, NULL, o.out, &err);
-    if (failed) {
+    if (write_as(a->to, dump, o.out, &err)) {
         fprintf(stderr, "heapdump: %s\n",
                 o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
         status = BAD_INPUT;

@@ -46,6 +46,8 @@ static const char help[] =
     "  classes   objects, bytes and what they hold, class by class\n"
     "  retained  the objects that hold the most\n"
     "  path      why an object is alive: who holds it, from a root\n"
+    "  object    all about one: values, sizes, what it refers to, who refers to it\n"
+    "  strings   strings that are there more than once, and what that wastes (Dart)\n"
     "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
@@ -59,6 +61,9 @@ static const char help[] =
     "  heapdump convert --to chrome --top 20 -o small.json big.json\n"
     "  heapdump merge -o fleet.json host*.json\n"
     "  heapdump retained --top 10 game.log            # then: heapdump path --id ID game.log\n"
+    "  heapdump object app.dartheap 1                 # then one of the ids that it lists\n"
+    "  heapdump strings --top 50 app.dartheap\n"
+    "  heapdump diff before.dartheap after.dartheap   # classes, and objects new and gone\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
 
@@ -143,7 +148,8 @@ enum {
     OPT_DECIMAL,
     OPT_ID,
     OPT_CLASS,
-    OPT_PATHS
+    OPT_PATHS,
+    OPT_GARBAGE
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -177,6 +183,7 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "id", required_argument, NULL, OPT_ID },
                                               { "class", required_argument, NULL, OPT_CLASS },
                                               { "paths", required_argument, NULL, OPT_PATHS },
+                                              { "garbage", no_argument, NULL, OPT_GARBAGE },
                                               { "every-route", no_argument, NULL, OPT_EVERY_ROUTE },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
@@ -226,13 +233,16 @@ static const command commands[] = {
       "  --self                 by what they hold themselves\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n", NULL, true, true },
-    { "diff", diff, "o json by every-route exact before after", "diff [OPTIONS] BEFORE [AFTER]",
+    { "diff", diff, "o json by every-route exact before after all", "diff [OPTIONS] BEFORE [AFTER]",
       "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
       "allocator in common. '?' marks sizes that are bounds, since a dump does not list the entry, '~' a\n"
       "change that sampling may have made up. Objects are compared class by class, since their ids mean\n"
-      "nothing from one dump to the next; --top alone leaves some out.\n\n"
+      "nothing from one dump to the next; --top alone leaves some out. Snapshots of one Dart process are\n"
+      "compared object by object too, where both have identity hash codes: what is new, gone, or of another\n"
+      "size. Objects without a code are in the classes alone.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
+      "  --all                  every object that is new, gone, or changed [10 of each]\n"
       "  --by backtrace|type    what to break down by first [backtrace]\n"
       "  --every-route          break every entry down both ways\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
@@ -245,8 +255,9 @@ static const command commands[] = {
       "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
       "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
-      "roots, and what of these no record describes.\n\n"
-      "  --all                  every attribute of every allocator\n"
+      "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
+      "isolate, objects by kind of data, libraries, and lists, maps and sets by length.\n\n"
+      "  --all                  every attribute of every allocator; every library and length\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false },
     { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
       "Lists classes: what their objects retain, that is what would go with them, what is live, and all.\n\n"
@@ -267,11 +278,41 @@ static const command commands[] = {
       "  --paths N              more ways, each without what those before went through [1]\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+    { "object", object, "o json exact id top all strict decimal", "object [OPTIONS] FILE ID",
+      "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
+      "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
+      "id, to go on from.\n\n"
+      "  --top K                so many of each [10]\n"
+      "  --all                  all of them, and strings as far as the file has them\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value; lists cut as above, beside how long they would be\n"
+      GRAPH_HELP
+      "\nexamples:\n"
+      "  heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
+      "  heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
+      "  heapdump object game.log 7cb42          # ids as retained and path list them\n",
+      NULL, false, false },
+    { "strings", strings, "o json exact top all garbage strict", "strings [OPTIONS] FILE...",
+      "Lists strings that a Dart snapshot has more than once, those that waste most first: of equal ones\n"
+      "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
+      "may differ further on, and do not count into the total.\n\n"
+      "  --top K                so many [20]\n"
+      "  --all                  all of them\n"
+      "  --garbage              count what no root holds too, instead of live strings alone\n"
+      "  --exact                bytes in full instead of KiB and MiB\n"
+      "  --json                 one JSON value\n"
+      "  --strict               stop at the first malformed piece instead of leaving it out\n"
+      "  -o, --output FILE      write here instead of standard output\n"
+      "\nexamples:\n"
+      "  heapdump strings app.dartheap\n"
+      "  heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'\n",
+      NULL, false, false },
     { "convert", convert, "o to add-to", "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
-      "Of objects: netcf, as they are, or chrome, what retains what.\n\n"
-      "  --to FORMAT            chrome, heaps_v2, netcf\n"
+      "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
+      "has is written as it was, without what was left out when it was read.\n\n"
+      "  --to FORMAT            chrome, heaps_v2, netcf, dart\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
       "all is listed", true, true },
 };
@@ -326,6 +367,7 @@ static bool take_option(arguments *a, int option) {
     case OPT_INVERT: a->invert = true; return true;
     case OPT_SELF: a->by_self = true; return true;
     case OPT_ALL: a->all = true; return true;
+    case OPT_GARBAGE: a->garbage = true; return true;
     case OPT_ADD_TO: a->add_to = optarg; return true;
     case OPT_BEFORE: a->before = optarg; return true;
     case OPT_AFTER: a->after = optarg; return true;

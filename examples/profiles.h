@@ -383,7 +383,7 @@ static int diff(const arguments *a) {
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
-                                : diff_graphs(a, hd_dump_graph(before), hd_dump_graph(after));
+                                : diff_objects(a, before, after);
     } else {
         fprintf(stderr, "heapdump: objects are compared with those of another file\n");
         status = BAD_INPUT;
@@ -480,9 +480,10 @@ static int convert_graph(const arguments *a) {
     objects o;
     int status;
     if (a->has_cutoff) return usage("what is listed cannot be cut off in %s", a->to);
+    if (a->add_to) return usage("objects cannot be added to a trace as %s", a->to);
     status = objects_open(a, a->files[0], false, &o);
     if (status) return status;
-    status = write_netcf(a, o.dump);
+    status = write_objects(a, o.dump);
     objects_close(&o);
     return status;
 }
@@ -496,9 +497,9 @@ static int check_to(const arguments *a) {
 static int convert(const arguments *a) {
     chosen c;
     int status;
-    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf)");
+    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf, dart)");
     if (a->file_count != 1) return usage("convert takes one file");
-    if (a->to && !strcmp(a->to, "netcf")) return convert_graph(a);
+    if (a->to && (!strcmp(a->to, "netcf") || !strcmp(a->to, "dart"))) return convert_graph(a);
     status = check_to(a);
     if (!status) status = choose(a, a->files[0], &c);
     if (status) return status;
@@ -706,7 +707,7 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     if (left) fprintf(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }
 
-static void info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
+static int info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
     fprintf(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
@@ -714,7 +715,7 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
         fputc('\n', out);
         if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
         else graph_info_text(out, hd_dump_graph(dump));
-        return;
+        return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump)) : DONE;
     }
     fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
@@ -726,9 +727,11 @@ static void info_text(FILE *out, const char *file, const hd_dump *dump, const ar
         info_heap(out, hd_dump_heap(dump, i));
     }
     info_scalars(out, dump, a);
+    return DONE;
 }
 
-static void info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
+static int info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
+    int status = DONE;
     hd_json_newline(j);
     hd_json_object(j);
     json_text(j, "file", file);
@@ -736,6 +739,7 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
     hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
     if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
+    if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);
@@ -769,6 +773,7 @@ static void info_json(hd_json *j, const char *file, const hd_dump *dump, const a
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j);
+    return status;
 }
 
 static int info(const arguments *a) {
@@ -785,8 +790,8 @@ static int info(const arguments *a) {
             status = BAD_INPUT;
             continue;
         }
-        if (a->json) info_json(j, a->files[i], dump, a);
-        else info_text(text, a->files[i], dump, a);
+        if (a->json ? info_json(j, a->files[i], dump, a) : info_text(text, a->files[i], dump, a))
+            status = BAD_INPUT;
         hd_dump_free(dump);
     }
     if (json_close(a, j)) status = BAD_INPUT;

@@ -381,11 +381,12 @@ static void components_agree(const hd_graph *g, uint32_t n) {
     assert_int_equal(most, count);
 }
 
-/* The tree is that of a profile whose cells stand at the names on the way down. */
+/* The tree is that of a profile whose cells stand at the names on the way down, blocks being the objects that
+   have records. */
 static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_link, hd_cutoff cutoff) {
     hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 1, .axis_name = { "dominator" } }, NULL);
     hd_breakdown *ours = NULL, *theirs = NULL;
-    uint32_t node[MOST];
+    uint32_t node[MOST], described = (uint32_t)hd_graph_summarize(g).objects;
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], up = d->parent[o], c = hd_graph_object(g, o).class_index;
         hd_str name = hd_graph_class(g, c).name;
@@ -393,7 +394,7 @@ static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_li
             node[o] = node[up];
         else
             assert_int_equal(hd_profile_node(p, 0, up == HD_NONE ? 0 : node[up], name, &node[o]), HD_OK);
-        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, 1), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, o < described), HD_OK);
     }
     hd_dominator_options options = { .cutoff = cutoff, .every_link = every_link };
     assert_int_equal(hd_dominator_tree(g, d, &options, &ours, NULL), HD_OK);
@@ -678,6 +679,33 @@ static void merging_keeps_to_the_limits(void **state) {
     }
 }
 
+/* The limit is of the result and what making it takes, together. */
+static void merging_takes_no_more_memory_than_allowed(void **state) {
+    hd_graph *g[2];
+    uint32_t merged = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++) {
+        g[i] = hd_graph_create(NULL, NULL);
+        add_class(g[i], "A");
+        for (uint64_t k = 0; k < 2000; k++) assert_int_equal(hd_graph_add_object(g[i], 1000 * i + k, 1, 8), HD_OK);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+    }
+    for (uint64_t limit = 20000; !merged; limit += limit / 8) {
+        hd__faults f = { 0 };
+        hd_options o = { .allocator = hd__faults_allocator(&f), .limits.max_memory = limit };
+        hd_graph *m = NULL;
+        hd_status status = hd_graph_merge((const hd_graph *const *)g, 2, &o, &m, NULL);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        assert_in_range(f.peak, 0, limit);
+        if (!status) merged = hd_graph_object_count(m);
+        hd_graph_free(m);
+        assert_int_equal(f.live, 0);
+    }
+    assert_int_equal(merged, 3000);
+    hd_graph_free(g[0]);
+    hd_graph_free(g[1]);
+}
+
 static void diff_goes_by_class(void **state) {
     (void)state;
     hd_graph *a = MAKE(5, , L(0)), *b = MAKE(3, , L(0));
@@ -872,6 +900,7 @@ int main(void) {
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(merging_takes_equal_objects_once),
         cmocka_unit_test(merging_keeps_to_the_limits),
+        cmocka_unit_test(merging_takes_no_more_memory_than_allowed),
         cmocka_unit_test(diff_goes_by_class),
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),

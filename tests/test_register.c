@@ -69,8 +69,8 @@ static void check_table(const hd_register *reg, uint32_t number) {
     assert_non_null(passed);
     assert_true(t->groups <= HD__GROUPS_MAX && t->number == number && t->depth <= reg->bits);
     for (uint32_t i = 0; i < t->groups * HD__GROUP; i++) {
-        uint64_t key = hd__slots_at(t, t->groups, 0)[i].key;
-        uint32_t group = i / HD__GROUP, home = hd__home(t->groups, key);
+        uint64_t key = hd__slots_at(t, 0)[i].key;
+        uint32_t group = i / HD__GROUP, home = hd__home(hd__homes(t->groups), key);
         uint8_t tag = hd__tags_at(t, group)[i % HD__GROUP];
         if (!key != !tag) fail_msg("slot %u: key and tag do not agree", i);
         if (!key) continue;
@@ -97,15 +97,16 @@ static void check_tables(const hd_register *reg) {
         entries += (uint64_t)1 << (reg->bits - reg->table[i]->depth);
     }
     assert_int_equal(count, reg->count);
-    for (uint64_t i = 0; reg->directory && i < (uint64_t)1 << reg->bits;) {
-        const hd__slots *table = hd__route_table(reg->directory[i]);
+    for (uint64_t i = 0; i < (uint64_t)1 << reg->bits;) {
+        bool unused = hd__route_unused(reg->directory[i]);
+        const hd__slots *table = unused ? NULL : hd__route_table(reg->directory[i]);
         uint32_t depth = table ? table->depth : (uint32_t)reg->directory[i];
         uint64_t end = i + ((uint64_t)1 << (reg->bits - depth));
-        hd__route route = table ? (uintptr_t)table | table->groups : depth;
+        hd__route route = table ? hd__route_to(table) : depth;
         if (!table) entries += end - i;
         for (; i < end; i++) assert_int_equal(reg->directory[i], route);
     }
-    assert_int_equal(entries, reg->directory ? (uint64_t)1 << reg->bits : 0);
+    assert_int_equal(entries, (uint64_t)1 << reg->bits);
 }
 
 static void check_memory(const hd_register *reg) {

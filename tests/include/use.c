@@ -34,6 +34,28 @@ static hd_status provide(void) {
     return status;
 }
 
+/* Frames and types numbered for a trace. */
+static int deduplicate(void) {
+    static const char text[] = "{\"0\":{\"name\":\"main\"},\"1\":{\"name\":\"init\",\"parent\":\"0\"}}";
+    hd_deduplicator *frames = hd_deduplicator_create(HD_AXIS_BACKTRACE, NULL, NULL);
+    hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    hd_json json;
+    hd_str path[2];
+    uint32_t id = 0;
+    int failed = frames == NULL;
+    path[0] = hd_cstr("main");
+    path[1] = hd_cstr("init");
+    if (!failed) failed = hd_deduplicator_insert(frames, path, 2, &id, NULL) != HD_OK || id != 1;
+    if (!failed) {
+        hd_json_begin(&json, hd_out_memory(&buffer));
+        hd_deduplicator_write(frames, 0, &json);
+        failed = hd_json_finish(&json) != HD_OK || buffer.size != sizeof text - 1 || memcmp(buffer.data, text, buffer.size);
+    }
+    hd_buffer_free(&buffer);
+    hd_deduplicator_free(frames);
+    return failed;
+}
+
 static uint32_t symbolize(void *user, const hd_memprof_address *address, hd_memprof_frame *frames, uint32_t capacity) {
     frames->function = hd_cstr(address->segment ? "inside" : "elsewhere");
     return capacity && !user ? 1 : 0;
@@ -117,9 +139,9 @@ static int use(void) {
         failed = hd_chrome_add(hd_in_memory(buffer.data, buffer.size), &dumps, NULL, hd_out_memory(&more), NULL) != HD_OK;
     if (!failed) failed = hd_read_memory(more.data, more.size, NULL, &dump, NULL) != HD_OK;
     if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_scalar_count(dump) != 2;
+    if (!failed) failed = !hd_dump_detail(dump, 1, "0x2", &dumps.detail) || dumps.detail != HD_LIGHT;
     hd_dump_free(dump);
-    if (!failed) failed = provide() != HD_OK;
-    if (!failed) failed = memprof();
+    if (!failed) failed = provide() != HD_OK || deduplicate() || memprof();
     hd_buffer_free(&more);
     hd_buffer_free(&buffer);
     hd_breakdown_free(breakdown);

@@ -1,0 +1,529 @@
+/* What Dart's snapshots tell beside who holds whom: values, strings, lengths of lists, libraries, and which
+   object of one snapshot is which of another. */
+#ifndef HEAPDUMP_DART_H
+#define HEAPDUMP_DART_H
+
+#include "objects.h"
+
+/* Values ---------------------------------------------------------------------------------------- */
+
+/* The text of a string or name as UTF-8, no more than its first `most` code units; freed by the caller. */
+static hd_str text_of(hd_dart_data data, size_t most) {
+    size_t unit = data.tag == HD_DART_UTF16 ? 2 : 1, n;
+    const unsigned char *p = (const unsigned char *)data.text.data;
+    char *text;
+    if (data.text.len / unit > most) {
+        data.text.len = most * unit;
+        if (data.tag == HD_DART_UTF16 && most && p[data.text.len - 1] >> 2 == 0x36)
+            data.text.len -= 2;  /* half a pair */
+        while (data.tag == HD_DART_NAME && data.text.len && (p[data.text.len] & 0xc0) == 0x80)
+            data.text.len--;
+    }
+    n = hd_dart_utf8(&data, NULL, 0);
+    text = needed(malloc(n + 1));
+    hd_dart_utf8(&data, text, n);
+    return (hd_str){ text, n };
+}
+
+static bool is_string(uint32_t tag) { return tag == HD_DART_LATIN1 || tag == HD_DART_UTF16; }
+
+/* Code units that the file has of a string. */
+static uint64_t units_of(const hd_dart_data *data) {
+    return data->text.len / (data->tag == HD_DART_UTF16 ? 2 : 1);
+}
+
+/* In as few digits as bring the number back. */
+static void number_text(double number, char text[32]) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) return;
+    }
+}
+
+static void put_text(FILE *out, const hd_dart_data *data, size_t most) {
+    hd_str text = text_of(*data, most);
+    put_quoted(out, text);
+    if (units_of(data) > most || (is_string(data->tag) && units_of(data) < data->value)) fputs("...", out);
+    free((char *)text.data);
+}
+
+/* Nothing for what has no data. */
+static void put_value(FILE *out, const hd_dart_data *data, size_t most) {
+    char number[32];
+    switch (data->tag) {
+    case HD_DART_NULL: fputs("null", out); break;
+    case HD_DART_BOOL: fputs(data->value ? "true" : "false", out); break;
+    case HD_DART_INTEGER: fprintf(out, "%lld", (long long)data->value); break;
+    case HD_DART_DOUBLE: number_text(data->number, number), fputs(number, out); break;
+    case HD_DART_LENGTH: fprintf(out, "length %llu", (unsigned long long)data->value); break;
+    case HD_DART_LATIN1: case HD_DART_UTF16: case HD_DART_NAME: put_text(out, data, most); break;
+    }
+}
+
+static void json_units(hd_json *j, const hd_dart_data *data, size_t most) {
+    hd_str text = text_of(*data, most);
+    if (is_string(data->tag)) {
+        hd_json_key(j, "length"), hd_json_u64(j, data->value);
+        hd_json_key(j, "truncated_length"), hd_json_u64(j, units_of(data));
+    }
+    hd_json_key(j, "text"), hd_json_str(j, text);
+    free((char *)text.data);
+}
+
+/* Members of an object. Numbers that may have a fraction, or be none, are strings. */
+static void json_value(hd_json *j, const hd_dart_data *data, size_t most) {
+    char number[32];
+    json_text(j, "tag", hd_dart_tag_name(data->tag));
+    switch (data->tag) {
+    case HD_DART_BOOL: hd_json_key(j, "value"), hd_json_bool(j, data->value != 0); break;
+    case HD_DART_INTEGER: hd_json_key(j, "value"), hd_json_i64(j, (int64_t)data->value); break;
+    case HD_DART_DOUBLE: number_text(data->number, number), json_text(j, "value", number); break;
+    case HD_DART_LENGTH: hd_json_key(j, "length"), hd_json_u64(j, data->value); break;
+    case HD_DART_LATIN1: case HD_DART_UTF16: case HD_DART_NAME: json_units(j, data, most); break;
+    }
+}
+
+/* strings --------------------------------------------------------------------------------------- */
+
+/* Whether what the command says can be told of a file. */
+static bool is_dart(const objects *o, const char *what) {
+    if (hd_dump_dart(o->dump)) return true;
+    fprintf(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_format_name(hd_dump_format(o->dump)),
+            what);
+    return false;
+}
+
+/* A byte per object: whether a root holds it; freed by the caller. NULL, told, on failure. */
+static uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total) {
+    uint8_t *reached = needed(malloc((size_t)hd_graph_object_count(graph) + 1));
+    hd_error err;
+    if (!hd_graph_reach(graph, NULL, 0, NULL, reached, total, &err)) return reached;
+    failed(file, &err);
+    free(reached);
+    return NULL;
+}
+
+static int find_strings(const arguments *a, const objects *o, hd_string_table **table) {
+    uint8_t *reached = NULL;
+    hd_total total;
+    hd_error err;
+    hd_status status;
+    if (!is_dart(o, "strings") || (!a->garbage && !(reached = reach(o->file, o->graph, &total))))
+        return BAD_INPUT;
+    status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, table, &err);
+    free(reached);
+    return status ? failed(o->file, &err) : DONE;
+}
+
+/* Rows of strings that are there more than once: these come first, but for those that waste nothing. */
+static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
+    uint32_t n = 0;
+    for (*cut = 0; n < table->count && table->rows[n].wasted; n++)
+        if (table->rows[n].cut) *cut += table->rows[n].wasted;
+    return n;
+}
+
+static int strings_text(const arguments *a, const objects *o, FILE *out) {
+    hd_string_table *table;
+    uint64_t cut;
+    uint32_t n, i;
+    if (find_strings(a, o, &table)) return BAD_INPUT;
+    n = repeated(table, &cut);
+    fprintf(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
+            a->garbage ? ", garbage among them" : " that a root holds", table->count);
+    put_bytes(out, a, table->bytes, 0), fputs(a->exact ? " bytes" : "", out);
+    fputs("; duplicates waste ", out), put_bytes(out, a, table->wasted, 0);
+    if (cut) fputs(", and ", out), put_bytes(out, a, cut, 0), fputs(" if those marked ? are alike", out);
+    fputc('\n', out);
+    fprintf(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
+    for (i = 0; i < n && i < shown_of(a, 20); i++) {
+        const hd_string_row *row = &table->rows[i];
+        put_bytes(out, a, row->wasted, 12);
+        fputc(' ', out), put_bytes(out, a, row->bytes, 12);
+        fprintf(out, " %10llu ", (unsigned long long)row->objects);
+        put_id(out, o, hd_graph_object(o->graph, row->object).id, 10);
+        fputs(row->cut ? " ? " : "   ", out), put_text(out, &row->data, 60), fputc('\n', out);
+    }
+    put_more(out, n, i);
+    hd_string_table_free(table);
+    return DONE;
+}
+
+static int strings_json(const arguments *a, const objects *o, hd_json *j) {
+    hd_string_table *table;
+    uint64_t cut;
+    uint32_t n;
+    if (find_strings(a, o, &table)) return BAD_INPUT;
+    n = repeated(table, &cut);
+    hd_json_key(j, "garbage"), hd_json_bool(j, a->garbage);
+    hd_json_key(j, "objects"), hd_json_u64(j, table->objects);
+    hd_json_key(j, "bytes"), hd_json_u64(j, table->bytes);
+    hd_json_key(j, "different"), hd_json_u64(j, table->count);
+    hd_json_key(j, "wasted"), hd_json_u64(j, table->wasted);
+    hd_json_key(j, "wasted_if_alike"), hd_json_u64(j, cut);
+    hd_json_key(j, "repeated"), hd_json_u64(j, n);
+    hd_json_key(j, "strings"), hd_json_array(j);
+    for (uint32_t i = 0; i < n && i < shown_of(a, 20); i++) {
+        const hd_string_row *row = &table->rows[i];
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_id(j, o, row->object);
+        hd_json_key(j, "wasted"), hd_json_u64(j, row->wasted);
+        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
+        hd_json_key(j, "cut"), hd_json_bool(j, row->cut);
+        json_value(j, &row->data, SIZE_MAX);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    hd_string_table_free(table);
+    return DONE;
+}
+
+static int strings(const arguments *a) { return each_graph(a, "files", false, strings_text, strings_json); }
+
+/* info ------------------------------------------------------------------------------------------ */
+
+enum { TAGS = HD_DART_NAME + 1 };
+
+/* What info tells; freed with facts_free. */
+typedef struct dart_facts {
+    uint64_t tags[TAGS], identities;
+    hd_total live;
+    hd_library_table *libraries;
+    hd_length_table *lengths;
+    const hd_length_row **longest; /* rows of lengths, longest first */
+} dart_facts;
+
+static int longer(const void *a, const void *b) {
+    const hd_length_row *r = *(const hd_length_row *const *)a, *s = *(const hd_length_row *const *)b;
+    if (r->length != s->length) return r->length < s->length ? 1 : -1;
+    return r->object < s->object ? -1 : r->object > s->object;
+}
+
+static void facts_free(dart_facts *f) {
+    free(f->longest);
+    hd_library_table_free(f->libraries);
+    hd_length_table_free(f->lengths);
+}
+
+static int facts_find(const char *file, const hd_dart *dart, dart_facts *f) {
+    const hd_graph *graph = hd_dart_graph(dart);
+    uint64_t n = hd_graph_summarize(graph).objects;
+    uint8_t *reached;
+    hd_error err;
+    hd_status status;
+    memset(f, 0, sizeof *f);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t tag = hd_dart_get_data(dart, i).tag;
+        if (tag < TAGS) f->tags[tag]++;
+        f->identities += hd_dart_identity(dart, i) != 0;
+    }
+    reached = reach(file, graph, &f->live);
+    if (!reached) return BAD_INPUT;
+    status = hd_dart_libraries(dart, reached, NULL, &f->libraries, &err);
+    if (!status) status = hd_dart_lengths(dart, NULL, NULL, &f->lengths, &err);
+    free(reached);
+    if (status) {
+        facts_free(f);
+        return failed(file, &err);
+    }
+    f->longest = needed(malloc(((size_t)f->lengths->count + 1) * sizeof *f->longest));
+    for (uint32_t i = 0; i < f->lengths->count; i++) f->longest[i] = &f->lengths->rows[i];
+    qsort(f->longest, f->lengths->count, sizeof *f->longest, longer);
+    return DONE;
+}
+
+static void put_length(FILE *out, const hd_graph *graph, const hd_length_row *row) {
+    fprintf(out, "%12llu %10llu %14llu %10llu  ", (unsigned long long)row->length,
+            (unsigned long long)row->objects, (unsigned long long)row->bytes,
+            (unsigned long long)hd_graph_object(graph, row->object).id);
+    put_class(out, graph, row->class_index);
+    fputc('\n', out);
+}
+
+static void put_lengths(FILE *out, const hd_graph *graph, const dart_facts *f, uint32_t most) {
+    uint32_t n = f->lengths->count, i;
+    if (!n) return;
+    fprintf(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %14s %10s  %s\n",
+            "length", "objects", "bytes", "first id", "class");
+    for (i = 0; i < n && i < most; i++) put_length(out, graph, &f->lengths->rows[i]);
+    put_more(out, n, i);
+    if (i == n) return;
+    fputs("the longest\n", out);
+    for (i = 0; i < n && i < most; i++) put_length(out, graph, f->longest[i]);
+}
+
+static void put_libraries(FILE *out, const hd_library_table *table, uint32_t most) {
+    uint32_t i;
+    fprintf(out, "libraries\n%14s %10s %14s %10s %8s  %s\n", "live bytes", "live", "bytes", "objects",
+            "classes", "library");
+    for (i = 0; i < table->count && i < most; i++) {
+        const hd_library_row *row = &table->rows[i];
+        fprintf(out, "%14llu %10llu %14llu %10llu %8llu  ", (unsigned long long)row->live_bytes,
+                (unsigned long long)row->live_objects, (unsigned long long)row->bytes,
+                (unsigned long long)row->objects, (unsigned long long)row->classes);
+        if (!row->name.len && !row->uri.len) fputs("(the VM's own)", out);
+        put_name(out, row->name);
+        if (row->uri.len) fputs(row->name.len ? "  (" : "(", out), put_name(out, row->uri), fputc(')', out);
+        fputc('\n', out);
+    }
+    put_more(out, table->count, i);
+}
+
+static int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dart *dart) {
+    hd_dart_header h = hd_dart_get_header(dart);
+    dart_facts f;
+    if (facts_find(file, dart, &f)) return BAD_INPUT;
+    fprintf(out, "%12llu objects that the root holds, %llu bytes\n", (unsigned long long)f.live.objects,
+            (unsigned long long)f.live.bytes);
+    fprintf(out, "%12zu external properties\n", hd_dart_external_count(dart));
+    if (h.has_identity)
+        fprintf(out, "%12llu identity hash codes that are not 0\n", (unsigned long long)f.identities);
+    else fputs("             no identity hash codes\n", out);
+    fputs("isolate ", out), put_name(out, h.name);
+    fprintf(out, ", flags %llu; as the VM counts: %llu bytes of objects, %llu external, %llu capacity\n",
+            (unsigned long long)h.flags, (unsigned long long)h.shallow_size,
+            (unsigned long long)h.external_size, (unsigned long long)h.capacity);
+    fputs("objects by their data\n", out);
+    for (uint32_t tag = 0; tag < TAGS; tag++)
+        fprintf(out, "%12llu %s\n", (unsigned long long)f.tags[tag], hd_dart_tag_name(tag));
+    put_libraries(out, f.libraries, shown_of(a, 5));
+    put_lengths(out, hd_dart_graph(dart), &f, shown_of(a, 5));
+    facts_free(&f);
+    return DONE;
+}
+
+static void json_libraries(hd_json *j, const hd_library_table *table) {
+    hd_json_key(j, "libraries"), hd_json_array(j);
+    for (uint32_t i = 0; i < table->count; i++) {
+        const hd_library_row *row = &table->rows[i];
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_str(j, row->name);
+        hd_json_key(j, "uri"), hd_json_str(j, row->uri);
+        hd_json_key(j, "live_bytes"), hd_json_u64(j, row->live_bytes);
+        hd_json_key(j, "live_objects"), hd_json_u64(j, row->live_objects);
+        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
+        hd_json_key(j, "classes"), hd_json_u64(j, row->classes);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void json_lengths(hd_json *j, const hd_graph *graph, const hd_length_table *table) {
+    hd_json_key(j, "lengths"), hd_json_array(j);
+    for (uint32_t i = 0; i < table->count; i++) {
+        const hd_length_row *row = &table->rows[i];
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_class(j, graph, row->class_index);
+        hd_json_key(j, "length"), hd_json_u64(j, row->length);
+        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
+        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+        hd_json_key(j, "first_id"), hd_json_decimal(j, hd_graph_object(graph, row->object).id);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static int dart_info_json(const char *file, hd_json *j, const hd_dart *dart) {
+    hd_dart_header h = hd_dart_get_header(dart);
+    dart_facts f;
+    if (facts_find(file, dart, &f)) return BAD_INPUT;
+    hd_json_key(j, "dart"), hd_json_object(j);
+    hd_json_key(j, "isolate"), hd_json_str(j, h.name);
+    hd_json_key(j, "flags"), hd_json_u64(j, h.flags);
+    hd_json_key(j, "shallow_size"), hd_json_u64(j, h.shallow_size);
+    hd_json_key(j, "external_size"), hd_json_u64(j, h.external_size);
+    hd_json_key(j, "capacity"), hd_json_u64(j, h.capacity);
+    hd_json_key(j, "live_objects"), hd_json_u64(j, f.live.objects);
+    hd_json_key(j, "live_bytes"), hd_json_u64(j, f.live.bytes);
+    hd_json_key(j, "external_properties"), hd_json_u64(j, hd_dart_external_count(dart));
+    json_known(j, "identities", h.has_identity ? f.identities : HD_UNKNOWN);
+    hd_json_key(j, "tags"), hd_json_object(j);
+    for (uint32_t tag = 0; tag < TAGS; tag++)
+        hd_json_key(j, hd_dart_tag_name(tag)), hd_json_u64(j, f.tags[tag]);
+    hd_json_end(j);
+    json_libraries(j, f.libraries);
+    json_lengths(j, hd_dart_graph(dart), f.lengths);
+    hd_json_end(j);
+    facts_free(&f);
+    return DONE;
+}
+
+/* diff ------------------------------------------------------------------------------------------ */
+
+/* Two snapshots, object by object. */
+typedef struct dart_pair {
+    const hd_dart *side[2];
+    hd_identity_change *change;
+} dart_pair;
+
+/* An object that went, came, or has another size. */
+typedef struct moved {
+    uint32_t object[2];          /* HD_NONE where it is not */
+    uint64_t bytes[2];
+} moved;
+
+enum { NEW, GONE, CHANGED, KINDS };
+
+static const char *const kind_title[KINDS] = { "new objects", "objects that are gone",
+                                               "objects of another size" };
+static const char *const kind_name[KINDS] = { "new", "gone", "changed" };
+
+static uint64_t by_how_much(const moved *m) {
+    return m->bytes[0] > m->bytes[1] ? m->bytes[0] - m->bytes[1] : m->bytes[1] - m->bytes[0];
+}
+
+static int moved_more(const void *a, const void *b) {
+    const moved *x = a, *y = b;
+    int side = x->object[0] == HD_NONE;
+    if (by_how_much(x) != by_how_much(y)) return by_how_much(x) < by_how_much(y) ? 1 : -1;
+    return x->object[side] < y->object[side] ? -1 : x->object[side] > y->object[side];
+}
+
+/* All of a kind, those that matter most first; freed by the caller. */
+static size_t moved_of(const dart_pair *p, int kind, moved **list) {
+    int side = kind == NEW;
+    const hd_graph *graph[2] = { hd_dart_graph(p->side[0]), hd_dart_graph(p->side[1]) };
+    uint32_t count = hd_graph_object_count(graph[side]);
+    size_t n = 0, room = 0;
+    *list = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t other = side ? p->change->then[i] : p->change->now[i];
+        moved m = { { side ? other : i, side ? i : other }, { 0, 0 } };
+        if (!hd_dart_identity(p->side[side], i) || (other != HD_NONE) != (kind == CHANGED)) continue;
+        for (int k = 0; k < 2; k++)
+            if (m.object[k] != HD_NONE) m.bytes[k] = hd_graph_object(graph[k], m.object[k]).size;
+        if (kind == CHANGED && m.bytes[0] == m.bytes[1]) continue;
+        if (n == room) *list = needed(realloc(*list, (room = 2 * room + 64) * sizeof **list));
+        (*list)[n++] = m;
+    }
+    if (n) qsort(*list, n, sizeof **list, moved_more);
+    return n;
+}
+
+static bool identity_changed(const hd_identity_row *r) {
+    return r->objects[0] != r->kept || r->objects[1] != r->kept || r->kept_bytes[0] != r->kept_bytes[1];
+}
+
+static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
+    int side = m->object[0] == HD_NONE;
+    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    put_change(out, m->bytes[0], m->bytes[1], 14);
+    for (int k = 0; k < 2; k++) {
+        if (m->object[k] == HD_NONE) fprintf(out, " %10s", "-");
+        else
+            fprintf(out, " %10llu",
+                    (unsigned long long)hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+    }
+    fputs("  ", out), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
+    fputc('\n', out);
+}
+
+static void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
+    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+    fputs("\nobject by object, of those that have an identity hash code\n", out);
+    fprintf(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
+            "change of kept", "kept", "class");
+    for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
+        const hd_identity_row *r = &p->change->rows[i];
+        if (!identity_changed(r)) continue;
+        shown++;
+        fprintf(out, "%14llu %10llu %14llu %10llu ", (unsigned long long)(r->bytes[1] - r->kept_bytes[1]),
+                (unsigned long long)(r->objects[1] - r->kept),
+                (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
+                (unsigned long long)(r->objects[0] - r->kept));
+        put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
+        fprintf(out, " %10llu  ", (unsigned long long)r->kept), put_name(out, r->name);
+        if (r->library.len) fputs("  (", out), put_name(out, r->library), fputc(')', out);
+        fputc('\n', out);
+    }
+    for (int kind = NEW; kind < KINDS; kind++) {
+        moved *list;
+        size_t n = moved_of(p, kind, &list), i;
+        if (n)
+            fprintf(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
+                    "id after", "class");
+        for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, &list[i]);
+        put_more(out, n, i);
+        free(list);
+    }
+}
+
+static void json_identity_class(hd_json *j, const hd_identity_row *r) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "class"), hd_json_str(j, r->name);
+    hd_json_key(j, "library"), hd_json_str(j, r->library);
+    hd_json_key(j, "library_uri"), hd_json_str(j, r->library_uri);
+    hd_json_key(j, "new_objects"), hd_json_u64(j, r->objects[1] - r->kept);
+    hd_json_key(j, "new_bytes"), hd_json_u64(j, r->bytes[1] - r->kept_bytes[1]);
+    hd_json_key(j, "gone_objects"), hd_json_u64(j, r->objects[0] - r->kept);
+    hd_json_key(j, "gone_bytes"), hd_json_u64(j, r->bytes[0] - r->kept_bytes[0]);
+    hd_json_key(j, "kept_objects"), hd_json_u64(j, r->kept);
+    hd_json_key(j, "kept_bytes_before"), hd_json_u64(j, r->kept_bytes[0]);
+    hd_json_key(j, "kept_bytes_after"), hd_json_u64(j, r->kept_bytes[1]);
+    hd_json_end(j);
+}
+
+static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
+    static const char *const id[] = { "id_before", "id_after" }, *const bytes[] = { "before", "after" };
+    int side = m->object[0] == HD_NONE;
+    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    hd_json_newline(j);
+    hd_json_object(j);
+    for (int k = 0; k < 2; k++) {
+        if (m->object[k] == HD_NONE) continue;
+        hd_json_key(j, id[k]);
+        hd_json_decimal(j, hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+        hd_json_key(j, bytes[k]), hd_json_u64(j, m->bytes[k]);
+    }
+    json_class(j, graph, hd_graph_object(graph, m->object[side]).class_index);
+    hd_json_end(j);
+}
+
+/* Kinds as {"count": all of them, "objects": [those shown]}. */
+static void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
+    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+    hd_json_object(j);
+    hd_json_key(j, "classes"), hd_json_array(j);
+    for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
+        if (!identity_changed(&p->change->rows[i])) continue;
+        shown++;
+        json_identity_class(j, &p->change->rows[i]);
+    }
+    hd_json_end(j);
+    for (int kind = NEW; kind < KINDS; kind++) {
+        moved *list;
+        size_t n = moved_of(p, kind, &list);
+        hd_json_key(j, kind_name[kind]), hd_json_object(j);
+        hd_json_key(j, "count"), hd_json_u64(j, n);
+        hd_json_key(j, "objects"), hd_json_array(j);
+        for (size_t i = 0; i < n && i < shown_of(a, 10); i++) json_moved(j, p, &list[i]);
+        hd_json_end(j), hd_json_end(j);
+        free(list);
+    }
+    hd_json_end(j);
+}
+
+/* Pairs of Dart's snapshots; what they cannot be compared by is told. */
+static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after, dart_pair *p) {
+    hd_error err;
+    hd_status status;
+    memset(p, 0, sizeof *p);
+    p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
+    if (!p->side[0] || !p->side[1]) return DONE;
+    for (int k = 0; k < 2; k++) {
+        if (hd_dart_get_header(p->side[k]).has_identity) continue;
+        fprintf(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
+                a->files[k]);
+        return DONE;
+    }
+    status = hd_dart_diff(p->side[0], p->side[1], NULL, &p->change, &err);
+    return status ? failed(a->files[0], &err) : DONE;
+}
+
+#endif

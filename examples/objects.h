@@ -1,0 +1,221 @@
+/* What the commands for objects share: a file with its graph, names, sizes and ids; one file after
+   another. */
+#ifndef HEAPDUMP_OBJECTS_H
+#define HEAPDUMP_OBJECTS_H
+
+/* A file that has a graph, with what holds what. */
+typedef struct objects {
+    const char *file;
+    hd_dump *dump;
+    const hd_graph *graph;
+    hd_dominators *dominators;   /* NULL where nobody asked */
+} objects;
+
+static hd_options long_call(reading *r, const char *doing) {
+    hd_options options = { .progress = on_progress, .user = r };
+    memset(r, 0, sizeof *r);
+    r->doing = doing;
+    clock_gettime(CLOCK_MONOTONIC, &r->began);
+    return options;
+}
+
+static void long_call_ends(const reading *r) {
+    if (r->shown) fputs("\r\033[K", stderr);
+}
+
+static int failed(const char *file, const hd_error *err) {
+    complain(file, err, "");
+    return BAD_INPUT;
+}
+
+static int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators) {
+    reading r;
+    hd_options options = long_call(&r, "finding what holds what");
+    hd_error err;
+    hd_status status = hd_graph_dominators(graph, &options, dominators, &err);
+    long_call_ends(&r);
+    return status ? failed(file, &err) : DONE;
+}
+
+static void objects_close(objects *o) {
+    hd_dominators_free(o->dominators);
+    hd_dump_free(o->dump);
+}
+
+static int objects_open(const arguments *a, const char *file, bool dominators, objects *o) {
+    int status = read_dump(file, a, &o->dump);
+    if (status) return status;
+    o->file = file;
+    o->dominators = NULL;
+    o->graph = hd_dump_graph(o->dump);
+    if (!o->graph) {
+        fprintf(stderr, "heapdump: %s says who allocated, not who holds: see tree and top\n", file);
+        status = BAD_INPUT;
+    } else if (dominators) {
+        status = dominate(file, o->graph, &o->dominators);
+    }
+    if (status) objects_close(o);
+    return status;
+}
+
+/* Text. ---------------------------------------------------------------------------------------- */
+
+/* The character that a text begins with, surrogates too, and its bytes; one that is not UTF-8 is HD_NONE. */
+static uint32_t first_character(hd_str text, size_t *bytes) {
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *p = (const unsigned char *)text.data;
+    size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
+    *bytes = 1;
+    if (!n || n > text.len) return HD_NONE;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) return HD_NONE;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    if (c < least[n] || c > 0x10ffff) return HD_NONE;
+    *bytes = n;
+    return c;
+}
+
+/* What a terminal shows, and does not take for an order: to set colours say, or to write backwards. */
+static bool is_shown(uint32_t c) {
+    return c >= 0x20 && c <= 0x10ffff && (c < 0x7f || c >= 0xa0) && (c < 0xd800 || c > 0xdfff) &&
+           (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
+}
+
+static void put_name(FILE *out, hd_str name) {
+    for (size_t n; name.len; name.data += n, name.len -= n) {
+        if (is_shown(first_character(name, &n))) fwrite(name.data, 1, n, out);
+        else fputc('?', out);
+    }
+}
+
+/* In quotes, what is not shown as in JSON; bytes that are not UTF-8 as \xNN. */
+static void put_quoted(FILE *out, hd_str text) {
+    fputc('"', out);
+    for (size_t n; text.len; text.data += n, text.len -= n) {
+        uint32_t c = first_character(text, &n);
+        if (c == '"' || c == '\\') fprintf(out, "\\%c", (int)c);
+        else if (is_shown(c)) fwrite(text.data, 1, n, out);
+        else if (c == '\n') fputs("\\n", out);
+        else if (c == '\t') fputs("\\t", out);
+        else if (c == HD_NONE) fprintf(out, "\\x%02x", (unsigned char)*text.data);
+        else fprintf(out, "\\u%04x", c);
+    }
+    fputc('"', out);
+}
+
+static void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
+    hd_class c = hd_graph_class(graph, class_index);
+    put_name(out, c.name);
+    if (!c.scope.len) return;
+    fputs("  (", out), put_name(out, c.scope), fputc(')', out);
+}
+
+static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double size = (double)bytes;
+    int u = 0;
+    if (a->exact) {
+        fprintf(out, "%*llu", width, (unsigned long long)bytes);
+        return;
+    }
+    for (; u < 4 && size >= 1023.95; u++) size /= 1024;
+    width -= 1 + (int)strlen(units[u]);
+    fprintf(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
+}
+
+static void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
+    char text[32];
+    snprintf(text, sizeof text, "%c%llu", after == before ? ' ' : after > before ? '+' : '-',
+             (unsigned long long)(after > before ? after - before : before - after));
+    fprintf(out, "%*s", width, text);
+}
+
+static void put_share(FILE *out, uint64_t part, uint64_t whole) {
+    fprintf(out, " %6.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+}
+
+static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
+    hd_class c = hd_graph_class(graph, class_index);
+    hd_json_key(j, "class"), hd_json_str(j, c.name);
+    if (c.scope.len) hd_json_key(j, "scope"), hd_json_str(j, c.scope);
+}
+
+/* Ids as the file spells them, in text, in JSON, and to ask by. */
+static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
+
+static void put_id(FILE *out, const objects *o, uint64_t id, int width) {
+    fprintf(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
+}
+
+static void json_id(hd_json *j, const objects *o, uint32_t object) {
+    char text[24];
+    snprintf(text, sizeof text, ids_are_hex(o) ? "%llx" : "%llu",
+             (unsigned long long)hd_graph_object(o->graph, object).id);
+    json_text(j, "id", text);
+}
+
+/* The object an id means; HD_NONE, told, when there is none. */
+static uint32_t object_with(const objects *o, const char *text) {
+    char *end;
+    uint64_t id;
+    uint32_t object;
+    errno = 0;
+    id = strtoull(text, &end, ids_are_hex(o) ? 16 : 10);
+    object = isxdigit((unsigned char)*text) && !*end && !errno ? hd_graph_find(o->graph, id) : HD_NONE;
+    if (object == HD_NONE) fprintf(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
+    return object;
+}
+
+/* How many of a list are shown: --top, --all, or else so many. */
+static uint32_t shown_of(const arguments *a, uint32_t otherwise) {
+    return a->all ? HD_NONE : a->cutoff.top ? a->cutoff.top : otherwise;
+}
+
+static void put_more(FILE *out, uint64_t all, uint64_t shown) {
+    if (all > shown) fprintf(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
+}
+
+/* The largest retained, largest first; freed by the caller. */
+static uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
+    uint32_t most = shown_of(a, 20), n = hd_graph_object_count(o->graph);
+    if (most > n) most = n;
+    *top = needed(malloc(((size_t)most + 1) * sizeof **top));
+    return hd_dominators_top(o->dominators, most, *top);
+}
+
+/* Each file in turn, as text or as one JSON value. */
+static int each_graph(const arguments *a, const char *name, bool dominators,
+                      int (*text)(const arguments *a, const objects *o, FILE *out),
+                      int (*json)(const arguments *a, const objects *o, hd_json *j)) {
+    output out;
+    FILE *f;
+    hd_json *j;
+    int status = output_open(&out, a->output), one;
+    if (status) return status;
+    f = output_text(&out);
+    j = json_open(a, name, out.out);
+    for (int i = 0; i < a->file_count; i++) {
+        objects o;
+        one = objects_open(a, a->files[i], dominators, &o);
+        if (!one) {
+            if (a->json) {
+                hd_json_newline(j);
+                hd_json_object(j);
+                json_text(j, "file", o.file);
+                one = json(a, &o, j);
+                hd_json_end(j);
+            } else {
+                one = text(a, &o, f);
+            }
+            objects_close(&o);
+        }
+        if (one) status = one;
+    }
+    if (json_close(a, j)) status = BAD_INPUT;
+    if (fclose(f)) status = BAD_INPUT;
+    return output_close(&out, a->output, DONE) ? BAD_INPUT : status;
+}
+
+#endif
