@@ -9,6 +9,7 @@
 #include "../heapdump.h"
 #include "faults.h"
 #include "dart.h"
+#include "load.h"
 
 static hd_dart *read_bytes(const void *data, size_t size, const hd_options *options) {
     hd_dart *doc = NULL;
@@ -50,23 +51,6 @@ static void keeps(const void *data, size_t size) {
 
 static void is(hd_str s, const char *text) {
     if (!hd_str_equal(s, hd_cstr(text))) fail_msg("'%.*s', not '%s'", (int)s.len, s.data, text);
-}
-
-static void load(const char *name, uint8_t **data, size_t *size) {
-    char path[256];
-    hd_in in;
-    static const char *const from[] = { "tests/data/", "../../../tests/data/", "../tests/data/" };
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s%s", from[i], name);
-        if (hd_in_open(path, &in, NULL)) continue;
-        *size = (size_t)in.size;
-        *data = malloc(*size + 1);
-        assert_non_null(*data);
-        memcpy(*data, in.data, *size);
-        hd_in_close(&in);
-        return;
-    }
-    fail_msg("no %s", name);
 }
 
 static void the_sample_has_these_values(void **state) {

@@ -9,24 +9,8 @@
 #include "../heapdump.h"
 #include "faults.h"
 #include "heaps.h"
+#include "load.h"
 #include "memprof.h"
-
-static void load(const char *name, uint8_t **data, size_t *size) {
-    char path[256];
-    hd_in in;
-    static const char *const from[] = { "tests/data/", "../../../tests/data/", "../tests/data/" };
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s%s", from[i], name);
-        if (hd_in_open(path, &in, NULL)) continue;
-        *size = (size_t)in.size;
-        *data = (uint8_t *)malloc(*size + 1);
-        assert_non_null(*data);
-        memcpy(*data, in.data, *size);
-        hd_in_close(&in);
-        return;
-    }
-    fail_msg("no %s", name);
-}
 
 /* Blocks of three stacks: main -> work -> malloc, of which work is inlined into loop; main -> malloc; elsewhere. */
 static void program(mp_model *m, uint32_t version) {

@@ -17,6 +17,22 @@ ${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr
 
 for f in tests/data/memprof-*.raw; do check "$f: written back" identical "$("$tool" same "$f")"; done
 
+# A big-endian machine reads, swaps and merges them to the same bytes.
+if need gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user; then
+  s390x-linux-gnu-gcc -std=gnu11 -O1 -w -static $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/memprof_tool.c -o "$tool-s390x" -lpthread
+  for f in tests/data/memprof-*.raw; do
+    "$tool" swap "$work/swapped" "$f"
+    qemu-s390x "$tool-s390x" swap "$work/swapped-s390x" "$f"
+    check "$f on s390x: written back, swapped" "identical identical same" \
+      "$(qemu-s390x "$tool-s390x" same "$f") $(qemu-s390x "$tool-s390x" same "$work/swapped") $(cmp -s "$work/swapped" "$work/swapped-s390x" && echo same)"
+    "$tool" merge "$work/merged" "$f" "$work/swapped"
+    qemu-s390x "$tool-s390x" merge "$work/merged-s390x" "$f" "$work/swapped"
+    check "$f on s390x: merged" same "$(cmp -s "$work/merged" "$work/merged-s390x" && echo same)"
+  done
+else
+  echo "SKIP: no compiler for s390x, or qemu, can be installed here"
+fi
+
 [ "$(uname -m)" = x86_64 ] || skip "the runtime is for x86-64"
 
 flags="-g -gmlt -fdebug-info-for-profiling -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
