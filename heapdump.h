@@ -45,6 +45,7 @@
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
+       >>memprof   LLVM MemProf: what clang's -fmemory-profile writes
        >>dump      hd_read_*: detects the format, reads anything
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -1614,6 +1615,238 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 
+/* ================================================================================ >>memprof
+   Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations that one
+   call stack made, freed or not; a raw profile has the blocks of one process, its call stacks as addresses,
+   and what was mapped at these. Source: llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
+
+/* What a block tells, under LLVM's names and numbers (the tags of its schemas). Time stamps and lifetimes are
+   milliseconds, sizes bytes; access density is accesses x 100 / size, lifetime access density that x 1000 /
+   lifetime. */
+enum {
+    HD_MEMPROF_ALLOC_COUNT = 1,
+    HD_MEMPROF_TOTAL_ACCESS_COUNT = 2,
+    HD_MEMPROF_MIN_ACCESS_COUNT = 3,
+    HD_MEMPROF_MAX_ACCESS_COUNT = 4,
+    HD_MEMPROF_TOTAL_SIZE = 5,
+    HD_MEMPROF_MIN_SIZE = 6,
+    HD_MEMPROF_MAX_SIZE = 7,
+    HD_MEMPROF_ALLOC_TIMESTAMP = 8,
+    HD_MEMPROF_DEALLOC_TIMESTAMP = 9,
+    HD_MEMPROF_TOTAL_LIFETIME = 10,
+    HD_MEMPROF_MIN_LIFETIME = 11,
+    HD_MEMPROF_MAX_LIFETIME = 12,
+    HD_MEMPROF_ALLOC_CPU_ID = 13,
+    HD_MEMPROF_DEALLOC_CPU_ID = 14,
+    HD_MEMPROF_NUM_MIGRATED_CPU = 15,
+    HD_MEMPROF_NUM_LIFETIME_OVERLAPS = 16,
+    HD_MEMPROF_NUM_SAME_ALLOC_CPU = 17,
+    HD_MEMPROF_NUM_SAME_DEALLOC_CPU = 18,
+    HD_MEMPROF_DATA_TYPE_ID = 19,
+    HD_MEMPROF_TOTAL_ACCESS_DENSITY = 20, /* versions 2 on, to 25 */
+    HD_MEMPROF_MIN_ACCESS_DENSITY = 21,
+    HD_MEMPROF_MAX_ACCESS_DENSITY = 22,
+    HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY = 23,
+    HD_MEMPROF_MIN_LIFETIME_ACCESS_DENSITY = 24,
+    HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY = 25,
+    HD_MEMPROF_ACCESS_HISTOGRAM_SIZE = 26, /* counters; versions 4 on */
+    HD_MEMPROF_ACCESS_HISTOGRAM = 27,      /* an address in the process that is gone */
+    HD_MEMPROF_FIELDS = 28
+};
+/* "AllocCount"; "unknown" for what is no field. */
+HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
+/* The fields that blocks of a raw version have: bit `field` of each. 0: no such version. */
+HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
+
+typedef struct hd_memprof_segment {
+    uint64_t start, end;         /* addresses */
+    uint64_t offset;             /* versions 1 and 2: where in its file the mapped part begins; 3 on: what was
+                                    added to the file's own addresses */
+    uint32_t build_id_size;      /* up to 32; 0: none */
+    uint8_t build_id[32];        /* what is behind build_id_size is kept, and means nothing */
+} hd_memprof_segment;
+
+typedef struct hd_memprof_block {
+    uint32_t stack;              /* number of its call stack */
+    uint64_t histogram;          /* number of its first counter, of value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] */
+    uint64_t value[HD_MEMPROF_FIELDS]; /* by field; 0 for those that the profile's blocks do not have */
+} hd_memprof_block;
+
+/* One raw profile, in columns. Whoever fills one himself can have it written, merged and shown as well. */
+typedef struct hd_memprof_raw {
+    uint32_t version;            /* 1 to 5 */
+    bool big_endian;
+    uint32_t fields;             /* that blocks have: bit `field` of each. Absent is not zero */
+    uint32_t segment_count, block_count, stack_count;
+    const hd_memprof_segment *segments; /* none overlap */
+    const hd_memprof_block *blocks; /* several may have one stack */
+    const uint64_t *stack_id;    /* by stack: the file's number for it */
+    const uint32_t *first;       /* addresses of stack s: pc[first[s]] .. pc[first[s + 1] - 1] */
+    const uint64_t *pc;          /* innermost first; each the return address minus one */
+    uint64_t counter_count;
+    const uint64_t *counters;    /* of histograms, as the file has them: see hd_memprof_counter */
+    uint64_t padding[3];         /* private: what fills each section up to 8 bytes */
+} hd_memprof_raw;
+
+/* A counter's value: version 5 packs it into 16 bits. */
+HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
+
+/* Profile by profile, when a file has several end to end: holds one at a time. `in` must stay open. */
+typedef struct hd_memprof_reader hd_memprof_reader;
+HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
+                                       hd_error *err);
+/* The next profile, until the next call; NULL at the end. Errors: HD_UNKNOWN_FORMAT (no raw profile);
+   HD_UNSUPPORTED (a version that is not known); HD_MALFORMED with the offset (lenient: a warning, and without
+   what is malformed; a block without a stack is left out); HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *reader, const hd_memprof_raw **raw, hd_error *err);
+HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *reader);
+HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
+
+/* A whole file. Errors: as hd_memprof_next. */
+typedef struct hd_memprof hd_memprof;
+HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err);
+HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
+HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *memprof);
+/* NULL past the last. */
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *memprof, size_t index);
+HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *memprof);
+/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+   Errors: the output's, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
+                                        hd_error *err);
+/* One profile, as `version` (0: its own): fields which that does not have are left out, histograms are packed
+   or unpacked. Takes no memory. Errors: the output's, HD_CANCELLED, HD_INVALID (no such version; columns
+   that do not fit each other), HD_UNSUPPORTED (blocks lack fields of that version, other than a histogram;
+   versions 1 and 2 tell of segments otherwise than the rest), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is). */
+HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
+                                            const hd_options *options, hd_out out, hd_error *err);
+
+/* Adds profiles up as they come, block by block. Blocks are one, within a process and across processes, when
+   their call stacks are, address by address: by the build id of the segment and the place in its file.
+   (Segments without a build id are told apart by their size and, in versions 1 and 2, their place in the
+   file.) Counts, totals, minima, maxima and histograms do not depend on the order. NumLifetimeOverlaps,
+   NumSameAllocCpu and NumSameDeallocCpu gain one for each block that comes after another and was allocated
+   before that was freed, or on its CPU; time stamps and CPUs are those of the last; what else there is, of
+   the first. Sums end at the largest number. Memory follows the distinct call stacks. */
+typedef struct hd_memprof_merger hd_memprof_merger;
+HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
+/* Cost: a hash of each call stack. Errors: HD_UNSUPPORTED (versions 1 and 2 do not go with later ones);
+   HD_INVALID (columns that do not fit each other); of both nothing was added. HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED: the merger can only be freed then. */
+HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
+                                             hd_error *err);
+/* What was added so far as one profile, little-endian, of the version that has the fields that all had:
+   stacks and segments in an order that does not depend on that of the profiles, stack ids from 1 on. Modules
+   keep the lowest of their addresses as long as they do not run into each other there. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address space). */
+HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
+/* Bytes that the merger holds. */
+HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
+HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
+
+/* What an address is inside of. */
+typedef struct hd_memprof_address {
+    uint64_t pc;
+    const hd_memprof_segment *segment; /* NULL: none */
+    uint64_t offset;             /* versions 1 and 2: in the segment's file; 3 on: as the file itself counts
+                                    addresses; without a segment: pc */
+    bool file_offset;            /* the former */
+} hd_memprof_address;
+
+typedef struct hd_memprof_frame {
+    hd_str function;             /* linkage name */
+    hd_str file;                 /* path; may be empty */
+    uint32_t line, column, discriminator; /* 0: not known */
+    uint32_t start_line;         /* of the function: LLVM's line offsets count from it */
+    bool inlined;                /* into the next frame of the same address */
+    bool resolved;               /* the symbolizer knew it; otherwise the function's name is "module+0x1f" */
+    uint32_t segment;            /* HD_NONE: none */
+    uint64_t pc;
+} hd_memprof_frame;
+
+/* The frames of an address, the innermost first, at most `capacity`; how many: 0 for an address that is not
+   known. Sets function, file, line, column, discriminator, start_line, on frames that were zeroed; strings
+   need to live until the next call. */
+typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address *address,
+                                            hd_memprof_frame *frames, uint32_t capacity);
+#define HD_MEMPROF_INLINE_MAX 256
+
+typedef struct hd_memprof_symbolizer {
+    hd_memprof_symbolize_fn symbolize; /* NULL: addresses stay what they are, and all of them */
+    void *user;
+    /* Otherwise what is not known is left out, and so are frames of the runtime that records (by their file's
+       name), as llvm-profdata has it. */
+    bool keep_unresolved, keep_runtime;
+} hd_memprof_symbolizer;
+
+/* The call stacks of a profile as frames. */
+typedef struct hd_memprof_symbols {
+    uint32_t frame_count;
+    const hd_memprof_frame *frames;
+    uint32_t stack_count;        /* as the profile's */
+    const uint32_t *first;       /* frames of stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
+    const uint32_t *frame;       /* numbers, innermost first; may be none */
+    uint32_t addresses, unresolved, runtime; /* distinct addresses; of these, not known; of the runtime */
+} hd_memprof_symbols;
+
+/* Each distinct address is asked for once. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
+                                            const hd_memprof_symbolizer *symbolizer,
+                                            const hd_options *options, hd_memprof_symbols **out,
+                                            hd_error *err);
+HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols);
+
+/* What LLVM makes of a block: its defaults when 0. */
+typedef struct hd_memprof_thresholds {
+    double cold_density;         /* accesses a byte and second of lifetime, less than [0.05] */
+    double cold_lifetime_ms;     /* and on average so long-lived: cold [200000] */
+    double hot_density;          /* more than: hot [1000] */
+} hd_memprof_thresholds;
+
+typedef enum hd_memprof_heat {
+    HD_MEMPROF_NOT_COLD,         /* "not cold" */
+    HD_MEMPROF_COLD,             /* "cold" */
+    HD_MEMPROF_HOT,              /* "hot" */
+    HD_MEMPROF_HEAT_UNKNOWN      /* "unknown": no access density in this version, or no allocations */
+} hd_memprof_heat;
+
+HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds);
+HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat);
+
+/* What axis 1 of a profile tells apart. */
+typedef enum hd_memprof_split {
+    HD_MEMPROF_SPLIT_NONE,       /* nothing: there is no axis 1 */
+    HD_MEMPROF_SPLIT_LIFETIME,   /* of an allocation, on average: "< 1 ms", "< 10 ms" ... ">= 100 s" */
+    HD_MEMPROF_SPLIT_SIZE,       /* of an allocation, on average: "<= 16", "<= 32" ... powers of two */
+    HD_MEMPROF_SPLIT_HEAT,       /* hd_memprof_heat's names */
+    HD_MEMPROF_SPLIT_BINARY      /* the build id of the innermost frame's segment */
+} hd_memprof_split;
+
+typedef struct hd_memprof_view {
+    /* What the profile has for bytes: a field that is a count, total, minimum or maximum. Cells with several
+       blocks have what merging these gives; a sum over cells means something for counts and totals alone.
+       [HD_MEMPROF_TOTAL_SIZE] */
+    uint32_t field;
+    bool average;                /* divided by the number of allocations, rounded: of counts and totals */
+    hd_memprof_split split;
+    /* Instead of the split: the name on axis 1, which needs to live until the next call. */
+    hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
+    void *user;                  /* handed to it */
+    hd_memprof_thresholds thresholds;
+    hd_memprof_symbolizer symbolizer;
+    bool lines;                  /* frames are called "function file.c:12" */
+} hd_memprof_view;
+
+/* A profile over call stacks and axis 1, blocks being allocations (AllocCount). Freed or not: it says what a
+   program allocated, not what it held. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW,
+   HD_INVALID (a field that is none of those; columns that do not fit each other), HD_UNSUPPORTED (a field
+   that the blocks do not have). */
+HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                          const hd_options *options, hd_profile **out, hd_error *err);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
@@ -1622,7 +1855,8 @@ typedef struct hd_dump hd_dump;
 typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
     HD_FORMAT_NETCF = 2,         /* "netcf" */
-    HD_FORMAT_DART = 3           /* "dart" */
+    HD_FORMAT_DART = 3,          /* "dart" */
+    HD_FORMAT_MEMPROF = 4        /* "memprof" */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1655,6 +1889,9 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 /* The same of a HD_FORMAT_DART. */
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
+/* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
+   told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -11501,6 +11738,7 @@ struct hd_dump {
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
+    hd_memprof *memprof;
 };
 
 typedef enum hd__dictionary {
@@ -16975,6 +17213,1827 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
 
+/* ================================================================================ >>memprof
+   Reading holds one profile as bytes and one as columns: sections are found by their offsets, checked against
+   the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
+   their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
+
+/* Name, bytes in a raw profile, what merging does. */
+enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_LAST, HD__MIB_OWN };
+typedef struct hd__mib_field {
+    const char *name;
+    uint8_t width, rule;
+} hd__mib_field;
+
+static const hd__mib_field hd__mib[HD_MEMPROF_FIELDS] = {
+    { "unknown", 0, HD__MIB_OWN },
+    { "AllocCount", 4, HD__MIB_SUM },
+    { "TotalAccessCount", 8, HD__MIB_SUM },
+    { "MinAccessCount", 8, HD__MIB_MIN },
+    { "MaxAccessCount", 8, HD__MIB_MAX },
+    { "TotalSize", 8, HD__MIB_SUM },
+    { "MinSize", 4, HD__MIB_MIN },
+    { "MaxSize", 4, HD__MIB_MAX },
+    { "AllocTimestamp", 4, HD__MIB_LAST },
+    { "DeallocTimestamp", 4, HD__MIB_LAST },
+    { "TotalLifetime", 8, HD__MIB_SUM },
+    { "MinLifetime", 4, HD__MIB_MIN },
+    { "MaxLifetime", 4, HD__MIB_MAX },
+    { "AllocCpuId", 4, HD__MIB_LAST },
+    { "DeallocCpuId", 4, HD__MIB_LAST },
+    { "NumMigratedCpu", 4, HD__MIB_OWN },
+    { "NumLifetimeOverlaps", 4, HD__MIB_OWN },
+    { "NumSameAllocCpu", 4, HD__MIB_OWN },
+    { "NumSameDeallocCpu", 4, HD__MIB_OWN },
+    { "DataTypeId", 8, HD__MIB_OWN },
+    { "TotalAccessDensity", 8, HD__MIB_SUM },
+    { "MinAccessDensity", 4, HD__MIB_MIN },
+    { "MaxAccessDensity", 4, HD__MIB_MAX },
+    { "TotalLifetimeAccessDensity", 8, HD__MIB_SUM },
+    { "MinLifetimeAccessDensity", 4, HD__MIB_MIN },
+    { "MaxLifetimeAccessDensity", 4, HD__MIB_MAX },
+    { "AccessHistogramSize", 4, HD__MIB_OWN },
+    { "AccessHistogram", 8, HD__MIB_OWN },
+};
+
+#define HD__MIB_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to this */
+#define HD__MIB_HISTOGRAM (1u << HD_MEMPROF_ACCESS_HISTOGRAM_SIZE | 1u << HD_MEMPROF_ACCESS_HISTOGRAM)
+
+HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
+    return hd__mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
+}
+
+/* Fields of a version: 1 to this one. */
+static uint32_t hd__memprof_last_field(uint32_t version) {
+    static const uint8_t last[] = { 0, HD_MEMPROF_DATA_TYPE_ID, HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY,
+                                    HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY, HD_MEMPROF_ACCESS_HISTOGRAM,
+                                    HD_MEMPROF_ACCESS_HISTOGRAM };
+    return version < sizeof last ? last[version] : 0;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version) {
+    return HD__MIB_UP_TO(hd__memprof_last_field(version));
+}
+
+HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter) {
+    uint64_t c = raw->counters[counter];
+    return raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
+}
+
+/* The same into 16 bits: 12 of them rounded up, 4 to shift by. */
+static uint64_t hd__memprof_pack(uint64_t count) {
+    uint64_t shift = 0;
+    if (count > 0xfffu << 15) count = 0xfffu << 15;
+    for (; count > 0xfff; shift++) count = (count + 1) >> 1;
+    return shift << 12 | count;
+}
+
+static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    const uint32_t field = HD_MEMPROF_ACCESS_HISTOGRAM_SIZE;
+    return raw->fields >> field & 1 ? b->value[field] : 0;
+}
+
+/* Numbers of 2, 4 or 8 bytes, in the file's byte order. */
+HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
+    uint64_t v = 0;
+    if (width == 8 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    if (width == 4 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    for (unsigned i = 0; i < width; i++) v = v << 8 | p[big ? i : width - 1 - i];
+    return v;
+}
+
+static const uint8_t hd__memprof_magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff }; /* little-endian */
+
+/* 1: a raw profile, 2: a big-endian one, 0: none. */
+static int hd__memprof_detect(const uint8_t *p, size_t size) {
+    int order = 3;
+    if (size < 8) return 0;
+    for (int i = 0; i < 8; i++)
+        order &= (p[i] == hd__memprof_magic[i] ? 1 : 0) | (p[i] == hd__memprof_magic[7 - i] ? 2 : 0);
+    return order;
+}
+
+#define HD__MEMPROF_HEADER 48u
+
+enum { HD__MEMPROF_SEGMENTS, HD__MEMPROF_BLOCKS, HD__MEMPROF_STACKS };
+static const char *const hd__memprof_section_name[] = { "segment", "block", "stack" };
+
+/* The columns of a profile, stb_ds arrays. */
+typedef struct hd__memprof_columns {
+    hd_memprof_segment *segments;
+    hd_memprof_block *blocks;
+    uint64_t *stack_id, *pc, *counters;
+    uint32_t *first;
+} hd__memprof_columns;
+
+static void hd__memprof_columns_free(hd__mem *m, hd__memprof_columns *c) {
+    hd__arr_free(m, c->segments);
+    hd__arr_free(m, c->blocks);
+    hd__arr_free(m, c->stack_id);
+    hd__arr_free(m, c->pc);
+    hd__arr_free(m, c->counters);
+    hd__arr_free(m, c->first);
+}
+
+static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_raw *raw) {
+    raw->segment_count = (uint32_t)hd__len(c->segments);
+    raw->segments = c->segments;
+    raw->block_count = (uint32_t)hd__len(c->blocks);
+    raw->blocks = c->blocks;
+    raw->stack_count = (uint32_t)hd__len(c->stack_id);
+    raw->stack_id = c->stack_id;
+    raw->first = c->first;
+    raw->pc = c->pc;
+    raw->counter_count = hd__len(c->counters);
+    raw->counters = c->counters;
+}
+
+struct hd_memprof_reader {
+    hd__mem mem;
+    hd_options options;
+    hd_in in;
+    const uint8_t *p;            /* the profile, as far as it is there */
+    uint64_t size;
+    uint8_t *buffer;             /* of a callback: what p is then */
+    size_t capacity;
+    uint64_t base;               /* offset of the profile in the input */
+    uint64_t number;             /* of profiles so far */
+    uint64_t max_records, warnings, seed;
+    bool cut;                    /* lenient: nothing follows */
+    hd__index ids;               /* stacks by id */
+    hd__keyed *order, *spare;    /* stb_ds arrays: segments by start */
+    hd__memprof_columns columns;
+    hd_memprof_raw raw;
+    hd_error error;
+};
+
+HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
+                                       hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_reader *r = (hd_memprof_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    if (!r) return hd__no_memory(&mem, err);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    r->in = in;
+    if (options) r->options = *options;
+    r->max_records = hd__records(options ? &options->limits : NULL);
+    r->seed = hd__seed();
+    *out = r;
+    return HD_OK;
+}
+
+/* Frees the reader; what of its memory others took over stays counted. */
+static hd__mem hd__memprof_release(hd_memprof_reader *r) {
+    hd__mem mem;
+    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__index_free(&r->mem, &r->ids);
+    hd__arr_free(&r->mem, r->order);
+    hd__arr_free(&r->mem, r->spare);
+    hd__memprof_columns_free(&r->mem, &r->columns);
+    mem = r->mem;
+    hd__free(&mem, r, sizeof *r);
+    return mem;
+}
+
+HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) {
+    if (r) hd__memprof_release(r);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *r) { return r->warnings; }
+
+/* Shows at least `want` bytes of the profile at hand, or all that is left of the input. */
+static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
+    if (!r->in.read) {
+        r->p = r->in.data + r->base;
+        r->size = r->in.size - r->base < want ? r->in.size - r->base : want;
+        return HD_OK;
+    }
+    while (r->size < want) {
+        size_t most;
+        int64_t n;
+        if (r->size == r->capacity) {
+            size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+            uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
+            if (!grown) return hd__no_memory(&r->mem, &r->error);
+            r->buffer = grown;
+            r->capacity = capacity;
+        }
+        most = want < r->capacity ? (size_t)(want - r->size) : r->capacity - (size_t)r->size;
+        n = r->in.read(r->in.user, r->buffer + r->size, most);
+        if (n < 0 || (uint64_t)n > most)
+            return hd__fail_at(&r->error, HD_IO, r->base + r->size, 0, "reading the input failed");
+        if (!n) break;
+        r->size += (uint64_t)n;
+    }
+    r->p = r->buffer;
+    return HD_OK;
+}
+
+/* Says what is wrong at an offset into the profile. HD_OK: lenient reading goes on. */
+HD__NOINLINE static hd_status hd__memprof_bad(hd_memprof_reader *r, uint64_t at, const char *format, ...) {
+    hd_error *e = &r->error;
+    size_t n = 0;
+    va_list args;
+    hd__fail_at(e, HD_MALFORMED, r->base + at, 0, r->number > 1 ? "profile %u: " : "", r->number);
+    n = strlen(e->message);
+    va_start(args, format);
+    hd__format(e->message + n, sizeof e->message - n, format, args);
+    va_end(args);
+    if (!r->options.lenient) return HD_MALFORMED;
+    r->warnings++;
+    if (r->options.warning) r->options.warning(r->options.user, e);
+    return HD_OK;
+}
+
+static bool hd__memprof_tick(const hd_memprof_reader *r, uint64_t at) {
+    return hd__go_on(&r->options, r->base + at, r->in.read ? HD_UNKNOWN : r->in.size);
+}
+
+static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->error); }
+
+HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
+    return hd__memprof_get(r->p + at, 8, r->raw.big_endian);
+}
+
+/* Where records of a section are, [at, end), and how many. */
+typedef struct hd__memprof_section {
+    uint64_t offset, at, end, count;
+} hd__memprof_section;
+
+static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t offset[3], int k,
+                                          uint64_t least, hd__memprof_section *s) {
+    const char *name = hd__memprof_section_name[k];
+    s->offset = offset[k];
+    s->end = r->size;
+    s->count = 0;
+    if (s->offset < HD__MEMPROF_HEADER || r->size < 8 || s->offset > r->size - 8) {
+        s->at = s->end;
+        return hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
+                               "the %s section expected within the profile's bytes 48 to %u, found at %u",
+                               name, r->size, s->offset);
+    }
+    s->at = s->offset + 8;
+    for (int j = 0; j < 3; j++)
+        if (offset[j] > s->offset && offset[j] < s->end) s->end = offset[j];
+    if (s->end < s->at) s->end = s->at;
+    s->count = hd__memprof_u64(r, s->offset);
+    if (s->count > (s->end - s->at) / least) {
+        HD__TRY(hd__memprof_bad(r, s->offset, "%u %ss announced where %u bytes are left", s->count, name,
+                                s->end - s->at));
+        s->count = (s->end - s->at) / least;
+    }
+    if (s->count > r->max_records)
+        return hd__fail_at(&r->error, HD_LIMIT, r->base + s->offset, 0, "more than the allowed %u %ss",
+                           r->max_records, name);
+    return HD_OK;
+}
+
+/* The section has been read up to s->at: what comes next, at `next`, begins at the next multiple of 8. */
+static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__memprof_section *s, int k,
+                                           uint64_t next, const char *what) {
+    uint64_t end = (s->at + 7) & ~(uint64_t)7;
+    r->raw.padding[k] = 0;
+    if (next != end)
+        return hd__memprof_bad(r, s->at, "%s expected at %u, behind the %s section, found at %u", what, end,
+                               hd__memprof_section_name[k], next);
+    for (uint64_t i = 0; s->at + i < end && s->at + i < r->size; i++)
+        r->raw.padding[k] |= (uint64_t)r->p[s->at + i] << 8 * i;
+    return HD_OK;
+}
+
+static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section *s) {
+    bool old = r->raw.version < 3;
+    uint64_t width = old ? 56 : 64;
+    if (!hd__room(&r->mem, r->columns.segments, (size_t)s->count)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < s->count; i++, s->at += width) {
+        const uint8_t *id = r->p + s->at + width - 32;
+        hd_memprof_segment segment;
+        uint64_t size = 0;
+        segment.start = hd__memprof_u64(r, s->at);
+        segment.end = hd__memprof_u64(r, s->at + 8);
+        segment.offset = hd__memprof_u64(r, s->at + 16);
+        memcpy(segment.build_id, id, 32);
+        if (old)
+            for (int k = 0; k < 32; k++) size = id[k] ? 32 : size;
+        else size = hd__memprof_u64(r, s->at + 24);
+        if (size > 32) {
+            HD__TRY(hd__memprof_bad(r, s->at + 24,
+                                    "segment %u: a build id of at most 32 bytes expected, %u found", i,
+                                    size));
+            continue;
+        }
+        segment.build_id_size = (uint32_t)size;
+        if (segment.start > segment.end) {
+            HD__TRY(hd__memprof_bad(r, s->at, "segment %u: it starts at 0x%x and ends before, at 0x%x", i,
+                                    segment.start, segment.end));
+            continue;
+        }
+        stbds_arrput(r->columns.segments, segment);
+    }
+    return HD_OK;
+}
+
+/* Numbers of segments by where they start, in `order`. False: out of memory. */
+static bool hd__memprof_order(hd__mem *m, const hd_memprof_segment *segments, size_t n, hd__keyed **order,
+                              hd__keyed **spare) {
+    hd__set_len(*order, 0);
+    if (!hd__room(m, *order, n) || !hd__room(m, *spare, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        hd__keyed key;
+        key.key = segments[i].start;
+        key.number = (uint32_t)i;
+        stbds_arrput(*order, key);
+    }
+    hd__sort_keys(*order, *spare, n);
+    return true;
+}
+
+/* Lenient: of two that overlap, the one that starts later goes. */
+static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
+    hd_memprof_segment *segments = r->columns.segments;
+    size_t n = hd__len(segments), kept = 0;
+    uint64_t end = 0, width = r->raw.version < 3 ? 56 : 64;
+    bool gone = false;
+    if (!hd__memprof_order(&r->mem, segments, n, &r->order, &r->spare)) return hd__memprof_full(r);
+    for (size_t i = 0; i < n; i++) {
+        hd_memprof_segment *s = &segments[r->order[i].number];
+        if (s->start < end) {
+            HD__TRY(hd__memprof_bad(r, at + r->order[i].number * width,
+                                    "segment %u: it starts at 0x%x, in another one that ends at 0x%x",
+                                    (uint64_t)r->order[i].number, s->start, end));
+            s->start = 1;        /* its mark: it ends before it starts */
+            s->end = 0;
+            gone = true;
+        } else {
+            end = s->end;
+        }
+    }
+    for (size_t i = 0; i < n && gone; i++)
+        if (segments[i].start <= segments[i].end) segments[kept++] = segments[i];
+    if (gone) hd__set_len(segments, kept);
+    return HD_OK;
+}
+
+static uint64_t hd__memprof_id_rehash(const void *owner, uint32_t stack) {
+    const hd_memprof_reader *r = (const hd_memprof_reader *)owner;
+    return hd__hash_u64(r->seed, r->columns.stack_id[stack]);
+}
+
+static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) {
+    size_t probe = 0;
+    uint32_t s;
+    while ((s = hd__index_next(&r->ids, hd__hash_u64(r->seed, id), &probe)) != HD_NONE)
+        if (r->columns.stack_id[s] == id) break;
+    return s;
+}
+
+/* A stack whose id is there already, the addresses it has now being the last in the column. */
+static hd_status hd__memprof_same_stack(hd_memprof_reader *r, uint64_t at, uint32_t other) {
+    hd__memprof_columns *c = &r->columns;
+    uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
+    uint32_t then = c->first[other], count = c->first[other + 1] - then;
+    if (n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc))) return HD_OK;
+    hd__set_len(c->pc, first);
+    return hd__memprof_bad(r, at, "stack id %u: told before, with other addresses",
+                           c->stack_id[other]);
+}
+
+static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
+    hd__memprof_columns *c = &r->columns;
+    size_t count = (size_t)s->count;
+    if (!hd__room(&r->mem, c->stack_id, count) || !hd__room(&r->mem, c->first, count + 1))
+        return hd__memprof_full(r);
+    stbds_arrput(c->first, 0u);
+    for (uint64_t i = 0; i < s->count; i++) {
+        uint64_t id, n, at = s->at;
+        uint32_t known;
+        if (s->end - at < 16)
+            return hd__memprof_bad(r, at, "%u stacks announced, the section ends in number %u", s->count, i);
+        id = hd__memprof_u64(r, at);
+        n = hd__memprof_u64(r, at + 8);
+        if (n > (s->end - at - 16) / 8)
+            return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced where %u bytes are left",
+                                   id, n, s->end - at - 16);
+        if (n > r->max_records - hd__len(c->pc))
+            return hd__fail_at(&r->error, HD_LIMIT, r->base + at, 0, "more than the allowed %u addresses",
+                               r->max_records);
+        s->at += 16 + 8 * n;
+        if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
+        for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
+        known = hd__memprof_find_stack(r, id);
+        if (known != HD_NONE) {
+            size_t before = hd__len(c->pc);
+            HD__TRY(hd__memprof_same_stack(r, at, known));
+            if (hd__len(c->pc) < before) continue; /* lenient: left out */
+        } else if (!hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
+                                  hd__memprof_id_rehash, r)) {
+            return hd__memprof_full(r);
+        }
+        stbds_arrput(c->stack_id, id);
+        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__mib_size(uint32_t last) {
+    uint64_t size = 0;
+    for (uint32_t f = 1; f <= last; f++) size += hd__mib[f].width;
+    return size;
+}
+
+/* The fields of a block from 1 to `last`. */
+HD__INLINE void hd__mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
+    for (uint32_t f = 1; f <= last; f++) {
+        value[f] = hd__mib[f].width == 4 ? hd__memprof_get(p, 4, big) : hd__memprof_get(p, 8, big);
+        p += hd__mib[f].width;
+    }
+}
+
+/* The counters of a block, which is complete up to here. */
+static hd_status hd__memprof_histogram(hd_memprof_reader *r, hd__memprof_section *s, uint64_t n) {
+    unsigned width = r->raw.version < 5 ? 8 : 2;
+    if (!hd__room(&r->mem, r->columns.counters, (size_t)n)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < n; i++, s->at += width)
+        stbds_arrput(r->columns.counters, hd__memprof_get(r->p + s->at, width, r->raw.big_endian));
+    return HD_OK;
+}
+
+static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
+    hd__memprof_columns *c = &r->columns;
+    uint32_t last = hd__memprof_last_field(r->raw.version);
+    uint64_t size = 8 + hd__mib_size(last), width = r->raw.version < 5 ? 8 : 2;
+    if (!hd__room(&r->mem, c->blocks, (size_t)s->count)) return hd__memprof_full(r);
+    for (uint64_t i = 0; i < s->count; i++) {
+        hd_memprof_block *b;
+        uint64_t at = s->at, id, counters;
+        if (s->end - at < size)
+            return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
+        if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->error);
+        b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
+        memset(b, 0, sizeof *b);
+        id = hd__memprof_u64(r, at);
+        if (r->raw.big_endian) hd__mib_get(r->p + at + 8, last, true, b->value);
+        else hd__mib_get(r->p + at + 8, last, false, b->value);
+        s->at += size;
+        counters = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+        if (counters > (s->end - s->at) / width)
+            return hd__memprof_bad(r, at,
+                                   "block %u: a histogram of %u counters announced where %u bytes are left",
+                                   i, counters, s->end - s->at);
+        /* mostly the stacks are in the same order */
+        b->stack = (uint32_t)i;
+        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id) b->stack = hd__memprof_find_stack(r, id);
+        if (b->stack == HD_NONE) {
+            s->at += counters * width;
+            HD__TRY(hd__memprof_bad(r, at, "block %u: no stack has the id %u", i, id));
+            continue;
+        }
+        b->histogram = hd__len(c->counters);
+        if (counters) HD__TRY(hd__memprof_histogram(r, s, counters));
+        hd__set_len(c->blocks, hd__len(c->blocks) + 1);
+    }
+    return HD_OK;
+}
+
+/* A profile whose header is there and whose bytes are shown. */
+static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
+    static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
+    hd__memprof_section s[3];
+    uint64_t offset[4];
+    uint64_t block = 8 + hd__mib_size(hd__memprof_last_field(r->raw.version));
+    uint64_t least[] = { r->raw.version < 3 ? 56u : 64u, block, 16 };
+    for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
+    offset[3] = total;
+    if (offset[HD__MEMPROF_SEGMENTS] != HD__MEMPROF_HEADER)
+        HD__TRY(hd__memprof_bad(r, 24, "the segment section expected at 48, found at %u", offset[0]));
+    for (int k = 1; k < 3; k++)
+        if (offset[k] <= offset[k - 1])
+            HD__TRY(hd__memprof_bad(r, 24 + 8 * (uint64_t)k,
+                                    "the %s section expected behind the %s section, at %u, found at %u",
+                                    hd__memprof_section_name[k], hd__memprof_section_name[k - 1],
+                                    offset[k - 1], offset[k]));
+    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_open(r, offset, k, least[k], &s[k]));
+    HD__TRY(hd__memprof_segments(r, &s[HD__MEMPROF_SEGMENTS]));
+    HD__TRY(hd__memprof_overlaps(r, offset[HD__MEMPROF_SEGMENTS] + 8));
+    HD__TRY(hd__memprof_stacks(r, &s[HD__MEMPROF_STACKS]));
+    HD__TRY(hd__memprof_blocks(r, &s[HD__MEMPROF_BLOCKS]));
+    for (int k = 0; k < 3; k++) HD__TRY(hd__memprof_section_close(r, &s[k], k, offset[k + 1], next[k]));
+    return HD_OK;
+}
+
+/* The header of the next profile; *total is 0 at the end of the input. */
+static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
+    int order;
+    uint64_t version;
+    *total = 0;
+    HD__TRY(hd__memprof_fetch(r, HD__MEMPROF_HEADER));
+    if (!r->size && r->number) return HD_OK;
+    order = hd__memprof_detect(r->p, (size_t)r->size);
+    if (!order && !r->number)
+        return hd__fail_at(&r->error, HD_UNKNOWN_FORMAT, 0, 0,
+                           "a file expected that begins with the magic of a raw memprof profile");
+    r->number++;
+    if (!order) {
+        r->cut = true;
+        return hd__memprof_bad(r, 0, "another raw profile or the input's end expected");
+    }
+    if (r->size < HD__MEMPROF_HEADER) {
+        r->cut = true;
+        return hd__memprof_bad(r, r->size, "the input ends in the header");
+    }
+    memset(&r->raw, 0, sizeof r->raw);
+    r->raw.big_endian = order == 2;
+    version = hd__memprof_u64(r, 8);
+    if (version < 1 || version > 5)
+        return hd__fail_at(&r->error, HD_UNSUPPORTED, r->base + 8, 0,
+                           "a raw profile of version 1 to 5 expected, version %u found", version);
+    r->raw.version = (uint32_t)version;
+    r->raw.fields = hd_memprof_version_fields(r->raw.version);
+    *total = hd__memprof_u64(r, 16);
+    if (*total >= HD__MEMPROF_HEADER) return HD_OK;
+    HD__TRY(hd__memprof_bad(r, 16, "a total size of 48 bytes or more expected, %u found", *total));
+    *total = UINT64_MAX;         /* lenient: what there is */
+    return HD_OK;
+}
+
+static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **raw) {
+    hd__memprof_columns *c = &r->columns;
+    uint64_t total;
+    r->base += r->number ? r->size : 0;
+    r->size = 0;
+    hd__index_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
+    hd__set_len(c->segments, 0);
+    hd__set_len(c->blocks, 0);
+    hd__set_len(c->stack_id, 0);
+    hd__set_len(c->first, 0);
+    hd__set_len(c->pc, 0);
+    hd__set_len(c->counters, 0);
+    *raw = NULL;
+    if (r->cut) return HD_OK;
+    HD__TRY(hd__memprof_header(r, &total));
+    if (!total) return HD_OK;
+    HD__TRY(hd__memprof_fetch(r, total));
+    if (r->size < total) {
+        r->cut = true;
+        HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced where %u are left", total,
+                                r->size));
+    }
+    if (!hd__memprof_tick(r, 0)) return hd__cancelled(&r->error);
+    HD__TRY(hd__memprof_parse(r, total));
+    hd__memprof_columns_show(c, &r->raw);
+    *raw = &r->raw;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_raw **raw, hd_error *err) {
+    const hd_memprof_raw *found;
+    hd_status status = hd__memprof_step(r, &found);
+    if (!status) *raw = found;
+    else if (err) *err = r->error;
+    return status;
+}
+
+/* A whole file. -------------------------------------------------------------------------------- */
+
+typedef struct hd__memprof_part {
+    hd__memprof_columns columns;
+    hd_memprof_raw raw;
+} hd__memprof_part;
+
+struct hd_memprof {
+    hd__mem mem;
+    hd__memprof_part *parts;     /* stb_ds array */
+    uint64_t warnings;
+};
+
+HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
+    hd__mem mem;
+    if (!doc) return;
+    for (size_t i = 0; i < hd__len(doc->parts); i++)
+        hd__memprof_columns_free(&doc->mem, &doc->parts[i].columns);
+    hd__arr_free(&doc->mem, doc->parts);
+    mem = doc->mem;
+    hd__free(&mem, doc, sizeof *doc);
+}
+
+HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err) {
+    hd_memprof_reader *r;
+    hd_memprof *doc;
+    const hd_memprof_raw *raw;
+    hd_status status;
+    hd__mem mem;
+    HD__TRY(hd_memprof_open(in, options, &r, err));
+    doc = (hd_memprof *)hd__calloc(&r->mem, 1, sizeof *doc);
+    status = doc ? HD_OK : hd__no_memory(&r->mem, err);
+    while (!status && !(status = hd_memprof_next(r, &raw, err)) && raw) {
+        hd__memprof_part part;
+        part.columns = r->columns;
+        part.raw = *raw;
+        if (!hd__push(&r->mem, doc->parts, part)) status = hd__no_memory(&r->mem, err);
+        else memset(&r->columns, 0, sizeof r->columns);
+    }
+    if (doc) doc->warnings = r->warnings;
+    mem = hd__memprof_release(r);
+    if (doc) doc->mem = mem;
+    if (status) hd_memprof_free(doc);
+    else *out = doc;
+    return status;
+}
+
+HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *doc) { return hd__len(doc->parts); }
+
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *doc, size_t index) {
+    return index < hd__len(doc->parts) ? &doc->parts[index].raw : NULL;
+}
+
+HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc->warnings; }
+
+/* Whether columns fit each other, which any caller may have filled. */
+static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
+    if (!hd__memprof_last_field(raw->version))
+        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
+    for (uint32_t i = 0; i < raw->segment_count; i++)
+        if (raw->segments[i].build_id_size > 32)
+            return hd__fail(err, HD_INVALID, "segment %u: a build id of at most 32 bytes expected",
+                            (uint64_t)i);
+    for (uint32_t i = 0; i < raw->stack_count; i++)
+        if (raw->first[i] > raw->first[i + 1])
+            return hd__fail(err, HD_INVALID, "stack %u: it ends before it begins", (uint64_t)i);
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint64_t n = hd__memprof_counters(raw, b);
+        if (b->stack >= raw->stack_count)
+            return hd__fail(err, HD_INVALID, "block %u: one of %u stacks expected, number %u found",
+                            (uint64_t)i, (uint64_t)raw->stack_count, (uint64_t)b->stack);
+        if (n && (n > raw->counter_count || b->histogram > raw->counter_count - n))
+            return hd__fail(err, HD_INVALID, "block %u: its histogram is not within the %u counters",
+                            (uint64_t)i, raw->counter_count);
+    }
+    return HD_OK;
+}
+
+/* Writing. ------------------------------------------------------------------------------------- */
+
+typedef struct hd__memprof_out {
+    const hd_memprof_raw *raw;
+    const hd_options *options;
+    uint32_t version, last;      /* last: field */
+    uint64_t at[4];              /* where sections begin, and the profile ends */
+    uint64_t end[3];             /* where their records do */
+    hd_sink sink;
+} hd__memprof_out;
+
+static char *hd__memprof_put(char *p, unsigned width, bool big, uint64_t v) {
+    for (unsigned i = 0; i < width; i++, v >>= 8) p[big ? width - 1 - i : i] = (char)(v & 0xff);
+    return p + width;
+}
+
+/* The counters of a block as they will be written. */
+static uint64_t hd__memprof_out_counters(const hd__memprof_out *o, const hd_memprof_block *b) {
+    return o->version < 4 ? 0 : hd__memprof_counters(o->raw, b);
+}
+
+static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
+    if (o->raw->version == 5 && o->version == 5) return o->raw->counters[i];
+    return o->version < 5 ? hd_memprof_counter(o->raw, i) : hd__memprof_pack(hd_memprof_counter(o->raw, i));
+}
+
+/* Whether fields fit what is written of them; how long the block section is. */
+static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *size, hd_error *err) {
+    const hd_memprof_raw *raw = o->raw;
+    uint64_t each = 8 + hd__mib_size(o->last), width = o->version < 5 ? 8 : 2;
+    *size = 8;
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return hd__cancelled(err);
+        for (uint32_t f = 1; f <= o->last; f++) {
+            hd_error warning;
+            if (hd__mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
+            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)i,
+                     hd__mib[f].name, b->value[f]);
+            if (!o->options || !o->options->lenient || f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) {
+                if (err) *err = warning;
+                return HD_OVERFLOW;
+            }
+            if (o->options->warning) o->options->warning(o->options->user, &warning);
+        }
+        *size += each + width * hd__memprof_out_counters(o, b);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
+    const hd_memprof_raw *raw = o->raw;
+    uint32_t lacking = hd_memprof_version_fields(o->version) & ~raw->fields & ~HD__MIB_HISTOGRAM, f = 1;
+    uint64_t size;
+    for (; f < 32 && !(lacking >> f & 1); f++) {}
+    if (lacking)
+        return hd__fail(err, HD_UNSUPPORTED, "version %u needs %s, which the blocks do not have",
+                        (uint64_t)o->version, hd_memprof_field_name(f));
+    if ((raw->version < 3) != (o->version < 3) && raw->segment_count)
+        return hd__fail(err, HD_UNSUPPORTED,
+                        "segments of version %u cannot be told in version %u: before 3 offsets differ",
+                        (uint64_t)raw->version, (uint64_t)o->version);
+    HD__TRY(hd__memprof_check_blocks(o, &size, err));
+    o->at[0] = HD__MEMPROF_HEADER;
+    o->end[0] = o->at[0] + 8 + (o->version < 3 ? 56 : 64) * (uint64_t)raw->segment_count;
+    o->at[1] = (o->end[0] + 7) & ~(uint64_t)7;
+    o->end[1] = o->at[1] + size;
+    o->at[2] = (o->end[1] + 7) & ~(uint64_t)7;
+    o->end[2] = o->at[2] + 8 + 16 * (uint64_t)raw->stack_count;
+    if (raw->stack_count) o->end[2] += 8 * (uint64_t)(raw->first[raw->stack_count] - raw->first[0]);
+    o->at[3] = (o->end[2] + 7) & ~(uint64_t)7;
+    return HD_OK;
+}
+
+static void hd__memprof_put_u64(hd__memprof_out *o, uint64_t v) {
+    char bytes[8];
+    hd__memprof_put(bytes, 8, o->raw->big_endian, v);
+    hd__sink_put(&o->sink, bytes, 8);
+}
+
+static void hd__memprof_put_padding(hd__memprof_out *o, int k) {
+    char bytes[8];
+    hd__memprof_put(bytes, 8, false, o->raw->padding[k]);
+    hd__sink_put(&o->sink, bytes, (size_t)(o->at[k + 1] - o->end[k]));
+}
+
+static void hd__memprof_put_segments(hd__memprof_out *o) {
+    hd__memprof_put_u64(o, o->raw->segment_count);
+    for (uint32_t i = 0; i < o->raw->segment_count; i++) {
+        const hd_memprof_segment *s = &o->raw->segments[i];
+        hd__memprof_put_u64(o, s->start);
+        hd__memprof_put_u64(o, s->end);
+        hd__memprof_put_u64(o, s->offset);
+        if (o->version > 2) hd__memprof_put_u64(o, s->build_id_size);
+        hd__sink_put(&o->sink, (const char *)s->build_id, 32);
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_SEGMENTS);
+}
+
+static hd_status hd__memprof_put_blocks(hd__memprof_out *o) {
+    const hd_memprof_raw *raw = o->raw;
+    bool big = raw->big_endian;
+    hd__memprof_put_u64(o, raw->block_count);
+    for (uint32_t i = 0; i < raw->block_count && !o->sink.status; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint64_t counters = hd__memprof_out_counters(o, b);
+        char bytes[8 * HD_MEMPROF_FIELDS], *p = hd__memprof_put(bytes, 8, big, raw->stack_id[b->stack]);
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return HD_CANCELLED;
+        for (uint32_t f = 1; f <= o->last; f++) {
+            uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
+            if (hd__mib[f].width == 4 && v >> 32) v = UINT32_MAX;
+            p = hd__memprof_put(p, hd__mib[f].width, big, v);
+        }
+        hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
+        for (uint64_t k = 0; k < counters; k++) {
+            uint64_t counter = hd__memprof_out_counter(o, b->histogram + k);
+            p = hd__memprof_put(bytes, o->version < 5 ? 8 : 2, big, counter);
+            hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
+        }
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_BLOCKS);
+    return HD_OK;
+}
+
+static void hd__memprof_put_stacks(hd__memprof_out *o) {
+    const hd_memprof_raw *raw = o->raw;
+    hd__memprof_put_u64(o, raw->stack_count);
+    for (uint32_t i = 0; i < raw->stack_count && !o->sink.status; i++) {
+        hd__memprof_put_u64(o, raw->stack_id[i]);
+        hd__memprof_put_u64(o, raw->first[i + 1] - raw->first[i]);
+        for (uint32_t k = raw->first[i]; k < raw->first[i + 1]; k++) hd__memprof_put_u64(o, raw->pc[k]);
+    }
+    hd__memprof_put_padding(o, HD__MEMPROF_STACKS);
+}
+
+HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
+                                            const hd_options *options, hd_out out, hd_error *err) {
+    hd__memprof_out o;
+    hd_status status;
+    o.raw = raw;
+    o.options = options;
+    o.version = version ? version : raw->version;
+    o.last = hd__memprof_last_field(o.version);
+    if (!o.last)
+        return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)o.version);
+    HD__TRY(hd__memprof_fits(raw, err));
+    HD__TRY(hd__memprof_check(&o, err));
+    hd__sink_begin(&o.sink, out);
+    for (int i = 0; i < 8; i++)
+        hd__sink_put(&o.sink, (const char *)&hd__memprof_magic[raw->big_endian ? 7 - i : i], 1);
+    hd__memprof_put_u64(&o, o.version);
+    hd__memprof_put_u64(&o, o.at[3]);
+    for (int i = 0; i < 3; i++) hd__memprof_put_u64(&o, o.at[i]);
+    hd__memprof_put_segments(&o);
+    if (hd__memprof_put_blocks(&o)) return hd__cancelled(err);
+    hd__memprof_put_stacks(&o);
+    status = hd__sink_flush(&o.sink);
+    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options *options, hd_out out,
+                                        hd_error *err) {
+    for (size_t i = 0; i < hd__len(doc->parts); i++)
+        HD__TRY(hd_memprof_write_raw(&doc->parts[i].raw, 0, options, out, err));
+    return HD_OK;
+}
+
+/* Merging. Frames of a stack are pairs of a module and an address in it, which is what all processes have in
+   common; a module is what has one build id. What an address was moved by in its process is the bias. -- */
+
+typedef struct hd__memprof_module {
+    uint8_t build_id[32];
+    uint32_t build_id_size;
+    uint64_t size, place;        /* without a build id */
+    uint64_t least, most;        /* bias */
+} hd__memprof_module;
+
+/* Mapped addresses of a module, less the bias; 2^63 more, so that those below the bias come first. */
+#define HD__MEMPROF_MIDDLE (UINT64_C(1) << 63)
+typedef struct hd__memprof_range {
+    uint64_t start, end;
+    uint32_t module;
+} hd__memprof_range;
+
+struct hd_memprof_merger {
+    hd__mem mem;
+    hd_options options;
+    uint64_t seed, max_records;
+    hd_status status;            /* of the calls so far */
+    uint32_t fields;             /* that all had */
+    bool any, old;               /* old: of versions 1 and 2 */
+    hd__memprof_module *modules; /* stb_ds arrays, as are all here */
+    hd__index module_index;
+    hd__memprof_range *ranges;
+    hd__index range_index;
+    uint32_t *first, *module;    /* stacks: frames of s are module[first[s]] .. module[first[s + 1] - 1] */
+    uint64_t *address;
+    hd__index stack_index;
+    hd_memprof_block *blocks;    /* by stack; `stack` and `histogram` are not used */
+    uint64_t **counters;         /* by stack, as many as the block says */
+    uint32_t *map;               /* of the profile at hand: its stacks here, or HD_NONE */
+    uint32_t *segment_module;
+    hd__keyed *order, *spare;
+};
+
+HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_merger *x = (hd_memprof_merger *)hd__calloc(&mem, 1, sizeof *x);
+    if (!x) return hd__no_memory(&mem, err), (hd_memprof_merger *)NULL;
+    x->mem = mem;
+    if (options) x->options = *options;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    x->seed = hd__seed();
+    x->fields = hd_memprof_version_fields(5);
+    return x;
+}
+
+HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
+    hd__mem mem;
+    if (!x) return;
+    for (size_t i = 0; i < hd__len(x->counters); i++)
+        hd__cfree(&x->mem, x->counters[i], (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE],
+                  sizeof **x->counters);
+    hd__arr_free(&x->mem, x->modules);
+    hd__index_free(&x->mem, &x->module_index);
+    hd__arr_free(&x->mem, x->ranges);
+    hd__index_free(&x->mem, &x->range_index);
+    hd__arr_free(&x->mem, x->first);
+    hd__arr_free(&x->mem, x->module);
+    hd__arr_free(&x->mem, x->address);
+    hd__index_free(&x->mem, &x->stack_index);
+    hd__arr_free(&x->mem, x->blocks);
+    hd__arr_free(&x->mem, x->counters);
+    hd__arr_free(&x->mem, x->map);
+    hd__arr_free(&x->mem, x->segment_module);
+    hd__arr_free(&x->mem, x->order);
+    hd__arr_free(&x->mem, x->spare);
+    mem = x->mem;
+    hd__free(&mem, x, sizeof *x);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *x) { return x->mem.used; }
+
+static uint64_t hd__memprof_bias(const hd_memprof_raw *raw, const hd_memprof_segment *s) {
+    return raw->version < 3 ? s->start - s->offset : s->offset;
+}
+
+static uint64_t hd__memprof_module_rehash(const void *owner, uint32_t number) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    const hd__memprof_module *m = &x->modules[number];
+    return hd__hash_bytes(hd__hash_u64(hd__hash_u64(x->seed, m->size), m->place), m->build_id, 32);
+}
+
+static uint64_t hd__memprof_range_rehash(const void *owner, uint32_t number) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    const hd__memprof_range *r = &x->ranges[number];
+    return hd__hash_u64(hd__hash_u64(hd__hash_u64(x->seed, r->start), r->end), r->module);
+}
+
+/* The module of a segment, HD_NONE when out of memory. */
+static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                      const hd_memprof_segment *s) {
+    uint64_t bias = hd__memprof_bias(raw, s), hash;
+    uint32_t n = (uint32_t)hd__len(x->modules), i;
+    size_t probe = 0;
+    hd__memprof_module *m;
+    if (!hd__room(&x->mem, x->modules, 1)) return HD_NONE;
+    m = &x->modules[n];          /* not counted in before it is known to be new */
+    memset(m, 0, sizeof *m);
+    memcpy(m->build_id, s->build_id, s->build_id_size);
+    m->build_id_size = s->build_id_size;
+    if (!s->build_id_size) m->size = s->end - s->start;
+    if (!s->build_id_size && raw->version < 3) m->place = s->offset;
+    m->least = m->most = bias;
+    hash = hd__memprof_module_rehash(x, n);
+    while ((i = hd__index_next(&x->module_index, hash, &probe)) != HD_NONE)
+        if (!memcmp(x->modules[i].build_id, m->build_id, 32) && x->modules[i].size == m->size &&
+            x->modules[i].place == m->place)
+            break;
+    if (i != HD_NONE) {
+        m = &x->modules[i];
+        if (m->least > bias) m->least = bias;
+        if (m->most < bias) m->most = bias;
+        return i;
+    }
+    if (!hd__index_add(&x->mem, &x->module_index, hash, n, hd__memprof_module_rehash, x)) return HD_NONE;
+    hd__set_len(x->modules, n + 1);
+    return n;
+}
+
+static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t size, uint32_t module) {
+    uint32_t n = (uint32_t)hd__len(x->ranges), i;
+    hd__memprof_range *r;
+    uint64_t hash;
+    size_t probe = 0;
+    if (!hd__room(&x->mem, x->ranges, 1)) return false;
+    r = &x->ranges[n];
+    r->start = start + HD__MEMPROF_MIDDLE;
+    r->end = size > UINT64_MAX - r->start ? UINT64_MAX : r->start + size;
+    r->module = module;
+    hash = hd__memprof_range_rehash(x, n);
+    while ((i = hd__index_next(&x->range_index, hash, &probe)) != HD_NONE)
+        if (x->ranges[i].start == r->start && x->ranges[i].end == r->end && x->ranges[i].module == module)
+            return true;
+    if (!hd__index_add(&x->mem, &x->range_index, hash, n, hd__memprof_range_rehash, x)) return false;
+    hd__set_len(x->ranges, n + 1);
+    return true;
+}
+
+/* The segments of a profile: where they are, what modules they are of. */
+static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    uint32_t n = raw->segment_count;
+    hd__set_len(x->segment_module, 0);
+    if (!hd__memprof_order(&x->mem, raw->segments, n, &x->order, &x->spare) ||
+        !hd__room(&x->mem, x->segment_module, n))
+        return hd__no_memory(&x->mem, err);
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_segment *s = &raw->segments[i];
+        uint32_t module = hd__memprof_module_of(x, raw, s);
+        if (module == HD_NONE ||
+            !hd__memprof_add_range(x, s->start - hd__memprof_bias(raw, s), s->end - s->start, module))
+            return hd__no_memory(&x->mem, err);
+        stbds_arrput(x->segment_module, module);
+    }
+    if (hd__len(x->ranges) > x->max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u segments", x->max_records);
+    return HD_OK;
+}
+
+/* The segment that an address is in, or HD_NONE. *last: where it was found the last time, in `order`. */
+static uint32_t hd__memprof_locate(const hd_memprof_raw *raw, const hd__keyed *order, uint64_t pc,
+                                   size_t *last) {
+    size_t low = 0, high = raw->segment_count;
+    const hd_memprof_segment *s = high ? &raw->segments[order[*last].number] : NULL;
+    if (s && pc >= s->start && pc < s->end) return order[*last].number;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order[middle].key <= pc) low = middle + 1;
+        else high = middle;
+    }
+    if (!low || pc >= raw->segments[order[low - 1].number].end) return HD_NONE;
+    *last = low - 1;
+    return order[low - 1].number;
+}
+
+static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, size_t to) {
+    uint64_t hash = x->seed;
+    for (; from < to; from++) hash = hd__hash_u64(hash ^ x->module[from], x->address[from]);
+    return hash;
+}
+
+static uint64_t hd__memprof_stack_rehash(const void *owner, uint32_t stack) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    return hd__memprof_stack_hash(x, x->first[stack], x->first[stack + 1]);
+}
+
+/* The stack whose frames are the last in the columns: an older one that is the same, or a new one. */
+static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
+    size_t to = hd__len(x->module), n = to - from, probe = 0;
+    uint64_t hash = hd__memprof_stack_hash(x, from, to);
+    hd_memprof_block none;
+    uint32_t i;
+    while ((i = hd__index_next(&x->stack_index, hash, &probe)) != HD_NONE)
+        if (x->first[i + 1] - x->first[i] == n &&
+            (!n || (!memcmp(x->module + x->first[i], x->module + from, n * sizeof *x->module) &&
+                    !memcmp(x->address + x->first[i], x->address + from, n * sizeof *x->address))))
+            break;
+    if (i != HD_NONE) {
+        hd__set_len(x->module, from);
+        hd__set_len(x->address, from);
+        *stack = i;
+        return HD_OK;
+    }
+    i = (uint32_t)hd__len(x->blocks);
+    if (i >= x->max_records || to > x->max_records)
+        return hd__fail(err, HD_LIMIT, "more than the allowed %u call stacks or frames", x->max_records);
+    memset(&none, 0, sizeof none);
+    if (!hd__room(&x->mem, x->counters, 1) || !hd__room(&x->mem, x->blocks, 1) ||
+        !hd__push(&x->mem, x->first, (uint32_t)to) ||
+        !hd__index_add(&x->mem, &x->stack_index, hash, i, hd__memprof_stack_rehash, x))
+        return hd__no_memory(&x->mem, err);
+    none.stack = HD_NONE;        /* nothing was added to it */
+    stbds_arrput(x->counters, NULL);
+    stbds_arrput(x->blocks, none);
+    *stack = i;
+    return HD_OK;
+}
+
+static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_raw *raw, uint32_t s,
+                                       size_t *last, uint32_t *stack, hd_error *err) {
+    size_t from = hd__len(x->module), n = raw->first[s + 1] - raw->first[s];
+    if (!hd__room(&x->mem, x->module, n) || !hd__room(&x->mem, x->address, n))
+        return hd__no_memory(&x->mem, err);
+    for (size_t k = 0; k < n; k++) {
+        uint64_t pc = raw->pc[raw->first[s] + k];
+        uint32_t segment = hd__memprof_locate(raw, x->order, pc, last), module = HD_NONE;
+        if (segment != HD_NONE) {
+            module = x->segment_module[segment];
+            pc -= hd__memprof_bias(raw, &raw->segments[segment]);
+        }
+        stbds_arrput(x->module, module);
+        stbds_arrput(x->address, pc);
+    }
+    return hd__memprof_intern(x, from, stack, err);
+}
+
+static uint64_t hd__sum_full(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+/* What a block says and what the one after it does, but for histograms. */
+static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
+    to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
+        from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
+    to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
+    to[HD_MEMPROF_NUM_SAME_DEALLOC_CPU] += from[HD_MEMPROF_DEALLOC_CPU_ID] == to[HD_MEMPROF_DEALLOC_CPU_ID];
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) {
+        switch (hd__mib[f].rule) {
+        case HD__MIB_SUM: to[f] = hd__sum_full(to[f], from[f]); break;
+        case HD__MIB_MIN: to[f] = from[f] < to[f] ? from[f] : to[f]; break;
+        case HD__MIB_MAX: to[f] = from[f] > to[f] ? from[f] : to[f]; break;
+        case HD__MIB_LAST: to[f] = from[f]; break;
+        default: break;
+        }
+    }
+}
+
+static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                       const hd_memprof_block *from, uint32_t stack, hd_error *err) {
+    hd_memprof_block *to = &x->blocks[stack];
+    uint64_t n = hd__memprof_counters(raw, from), have = to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (n > have) {
+        uint64_t *grown = NULL;
+        if (n <= SIZE_MAX / 2 / sizeof *grown)
+            grown = (uint64_t *)hd__realloc(&x->mem, x->counters[stack], (size_t)have * sizeof *grown,
+                                            (size_t)n * sizeof *grown);
+        if (!grown) return hd__no_memory(&x->mem, err);
+        memset(grown + have, 0, (size_t)(n - have) * sizeof *grown);
+        x->counters[stack] = grown;
+        have = n;
+    }
+    if (to->stack == HD_NONE) *to = *from;
+    else hd__mib_merge(to->value, from->value);
+    to->stack = stack;
+    to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = have;
+    to->value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t *sum = &x->counters[stack][i];
+        *sum = hd__sum_full(*sum, hd_memprof_counter(raw, from->histogram + i));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    size_t last = 0;
+    hd__set_len(x->map, 0);
+    if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
+    if (!hd__room(&x->mem, x->map, raw->stack_count)) return hd__no_memory(&x->mem, err);
+    for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->map, HD_NONE);
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        const hd_memprof_block *b = &raw->blocks[i];
+        uint32_t *stack = &x->map[b->stack];
+        if (!(i & HD__TICK) && !hd__go_on(&x->options, i, raw->block_count)) return hd__cancelled(err);
+        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, &last, stack, err));
+        HD__TRY(hd__memprof_add_block(x, raw, b, *stack, err));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
+    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    HD__TRY(hd__memprof_fits(raw, err));
+    if (x->any && x->old != (raw->version < 3))
+        return hd__fail(err, HD_UNSUPPORTED, "a profile of version %u cannot be added to those of %s: before "
+                        "version 3 segments tell offsets of the file", (uint64_t)raw->version,
+                        x->old ? "versions 1 and 2" : "later versions");
+    x->any = true;
+    x->old = raw->version < 3;
+    x->fields &= raw->fields;
+    x->status = hd__memprof_add_segments(x, raw, err);
+    if (!x->status) x->status = hd__memprof_add_blocks(x, raw, err);
+    return x->status;
+}
+
+/* What has been merged as a profile: modules get places, all gets an order that is its own. */
+typedef struct hd__memprof_extent {
+    uint64_t start, end;         /* addresses */
+    uint32_t module, turn;       /* HD_NONE: an address in no module, which stays. turn: who may stay first */
+    bool placed;
+} hd__memprof_extent;
+
+typedef struct hd__memprof_layout {
+    const hd_memprof_merger *from;
+    hd__mem *mem;
+    uint32_t *rank;              /* of modules, in canonical order; stb_ds arrays, as are all here */
+    uint64_t *bias, *low, *high; /* low, high: of all ranges of a module */
+    uint32_t *numbers, *scratch, *stacks;
+    hd__memprof_extent *extents;
+    hd__memprof_range *ranges;   /* with ranks for modules */
+} hd__memprof_layout;
+
+static bool hd__memprof_module_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_module *m = (const hd__memprof_module *)owner;
+    int order = memcmp(m[a].build_id, m[b].build_id, 32);
+    if (order) return order < 0;
+    return m[a].size != m[b].size ? m[a].size < m[b].size : m[a].place < m[b].place;
+}
+
+static bool hd__memprof_stack_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_layout *l = (const hd__memprof_layout *)owner;
+    const hd_memprof_merger *x = l->from;
+    uint32_t i = x->first[a], j = x->first[b], i_end = x->first[a + 1], j_end = x->first[b + 1];
+    for (; i < i_end && j < j_end; i++, j++) {
+        if (x->module[i] != x->module[j])
+            return x->module[j] == HD_NONE ||
+                   (x->module[i] != HD_NONE && l->rank[x->module[i]] < l->rank[x->module[j]]);
+        if (x->address[i] != x->address[j]) return x->address[i] < x->address[j];
+    }
+    return i == i_end && j < j_end;
+}
+
+static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_range *r = (const hd__memprof_range *)owner;
+    if (r[a].module != r[b].module) return r[a].module < r[b].module;
+    return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
+}
+
+static bool hd__memprof_extent_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__memprof_extent *e = (const hd__memprof_extent *)owner;
+    if (e[a].start != e[b].start) return e[a].start < e[b].start;
+    return e[a].turn != e[b].turn ? e[a].turn < e[b].turn : e[a].module < e[b].module;
+}
+
+static bool hd__memprof_segment_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_memprof_segment *s = (const hd_memprof_segment *)owner;
+    return s[a].start != s[b].start ? s[a].start < s[b].start : s[a].end < s[b].end;
+}
+
+/* Those that may stay where they are: addresses, then what was never moved, then the rest. */
+static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        uint64_t end = 0, next = UINT64_MAX;
+        size_t ahead = 0;        /* the next that was placed before this turn; where it starts: `next` */
+        for (size_t i = 0; i < n; i++) {
+            if (ahead <= i) {
+                for (ahead = i; ahead < n && (!e[ahead].placed || e[ahead].turn == turn); ahead++) {}
+                next = ahead < n ? e[ahead].start : UINT64_MAX;
+            }
+            if (e[i].turn == turn && e[i].start <= e[i].end)
+                e[i].placed = !turn || (e[i].start >= end && (ahead == n || e[i].end <= next));
+            if (e[i].placed && e[i].end > end) end = e[i].end;
+        }
+    }
+}
+
+/* The others get what is free between these, from below. */
+static hd_status hd__memprof_move(hd__memprof_layout *l, hd_error *err) {
+    size_t n = hd__len(l->extents), next = 0;
+    uint64_t at = 4096;
+    for (size_t i = 0; i < n; i++) {
+        hd__memprof_extent *e = &l->extents[i];
+        uint64_t low, size, start;
+        if (e->placed) continue;
+        low = l->low[e->module];
+        size = l->high[e->module] - low;
+        for (;; next++) {
+            start = ((at + 4095) & ~(uint64_t)4095) + (low & 4095);
+            while (next < n && (!l->extents[next].placed || l->extents[next].end <= at)) next++;
+            if (start < at || size > UINT64_MAX - start)
+                return hd__fail(err, HD_UNSUPPORTED,
+                                "the modules of all processes need more than the address space");
+            if (next == n || start + size <= l->extents[next].start) break;
+            at = l->extents[next].end;
+        }
+        l->bias[e->module] = start - (low - HD__MEMPROF_MIDDLE);
+        at = start + size;
+    }
+    return HD_OK;
+}
+
+/* A bias for each module. */
+static hd_status hd__memprof_place(hd__memprof_layout *l, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t modules = hd__len(x->modules), n;
+    for (size_t r = 0; r < modules; r++) {
+        const hd__memprof_module *m = &x->modules[l->numbers[r]];
+        hd__memprof_extent e;
+        e.start = m->least + l->low[r] - HD__MEMPROF_MIDDLE;
+        e.end = e.start + (l->high[r] - l->low[r]);
+        e.module = (uint32_t)r;
+        e.turn = m->least == m->most ? 1 : 2;
+        e.placed = false;
+        l->bias[r] = m->least;
+        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
+    }
+    for (size_t i = 0; i < hd__len(x->module); i++) {
+        hd__memprof_extent e;
+        if (x->module[i] != HD_NONE) continue;
+        e.start = x->address[i];
+        e.end = e.start + (e.start != UINT64_MAX);
+        e.module = HD_NONE;
+        e.turn = 0;
+        e.placed = false;
+        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
+    }
+    n = hd__len(l->extents);
+    if (!hd__sort_array(l->mem, l->extents, n, sizeof *l->extents, hd__memprof_extent_before))
+        return hd__no_memory(l->mem, err);
+    hd__memprof_settle(l->extents, n);
+    return hd__memprof_move(l, err);
+}
+
+/* Modules in order, and what of each was mapped. */
+static hd_status hd__memprof_rank(hd__memprof_layout *l, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t modules = hd__len(x->modules), ranges = hd__len(x->ranges), stacks = hd__len(x->blocks);
+    size_t most = modules > stacks ? modules : stacks;
+    if (!hd__room(l->mem, l->rank, modules) || !hd__room(l->mem, l->bias, modules) ||
+        !hd__room(l->mem, l->low, modules) || !hd__room(l->mem, l->high, modules) ||
+        !hd__room(l->mem, l->numbers, most) || !hd__room(l->mem, l->scratch, most) ||
+        !hd__room(l->mem, l->ranges, ranges))
+        return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < modules; i++) l->numbers[i] = (uint32_t)i;
+    hd__sort(l->numbers, l->scratch, modules, hd__memprof_module_before, x->modules);
+    for (size_t r = 0; r < modules; r++) {
+        l->rank[l->numbers[r]] = (uint32_t)r;
+        l->low[r] = UINT64_MAX;
+        l->high[r] = 0;
+    }
+    for (size_t i = 0; i < ranges; i++) {
+        hd__memprof_range range = x->ranges[i];
+        uint32_t r = range.module = l->rank[range.module];
+        if (range.start < l->low[r]) l->low[r] = range.start;
+        if (range.end > l->high[r]) l->high[r] = range.end;
+        stbds_arrput(l->ranges, range);
+    }
+    if (!hd__sort_array(l->mem, l->ranges, ranges, sizeof *l->ranges, hd__memprof_range_before))
+        return hd__no_memory(l->mem, err);
+    return hd__memprof_place(l, err);
+}
+
+/* Ranges that overlap are one segment. */
+static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(l->ranges);
+    if (!hd__room(l->mem, c->segments, n)) return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < n;) {
+        hd__memprof_range r = l->ranges[i];
+        const hd__memprof_module *m = &x->modules[l->numbers[r.module]];
+        hd_memprof_segment s;
+        for (i++; i < n && l->ranges[i].module == r.module && l->ranges[i].start < r.end; i++)
+            if (l->ranges[i].end > r.end) r.end = l->ranges[i].end;
+        memset(&s, 0, sizeof s);
+        s.start = l->bias[r.module] + (r.start - HD__MEMPROF_MIDDLE);
+        s.end = s.start + (r.end - r.start);
+        s.offset = x->old ? r.start - HD__MEMPROF_MIDDLE : l->bias[r.module];
+        s.build_id_size = m->build_id_size;
+        memcpy(s.build_id, m->build_id, 32);
+        stbds_arrput(c->segments, s);
+    }
+    if (!hd__sort_array(l->mem, c->segments, hd__len(c->segments), sizeof *c->segments,
+                        hd__memprof_segment_before))
+        return hd__no_memory(l->mem, err);
+    return HD_OK;
+}
+
+static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+    const hd_memprof_merger *x = l->from;
+    size_t n = hd__len(x->blocks), counters = 0;
+    for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
+    if (!hd__room(l->mem, c->blocks, n) || !hd__room(l->mem, c->stack_id, n) ||
+        !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->module)) ||
+        !hd__room(l->mem, c->counters, counters))
+        return hd__no_memory(l->mem, err);
+    for (size_t i = 0; i < n; i++) l->scratch[i] = (uint32_t)i;
+    if (!hd__room(l->mem, l->stacks, n)) return hd__no_memory(l->mem, err);
+    hd__sort(l->scratch, l->stacks, n, hd__memprof_stack_before, l);
+    stbds_arrput(c->first, 0u);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t s = l->scratch[i];
+        hd_memprof_block b = x->blocks[s];
+        b.stack = (uint32_t)i;
+        b.histogram = hd__len(c->counters);
+        for (uint64_t k = 0; k < b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; k++)
+            stbds_arrput(c->counters, x->counters[s][k]);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (!(x->fields >> f & 1)) b.value[f] = 0;
+        for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) {
+            uint32_t module = x->module[k];
+            stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : l->bias[l->rank[module]]));
+        }
+        stbds_arrput(c->blocks, b);
+        stbds_arrput(c->stack_id, (uint64_t)i + 1);
+        stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
+    hd__mem mem = hd__mem_rest(&x->mem);
+    hd_memprof *doc;
+    hd__memprof_layout l;
+    hd__memprof_part part;
+    hd_status status;
+    if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    memset(&l, 0, sizeof l);
+    memset(&part, 0, sizeof part);
+    l.from = x;
+    l.mem = &mem;
+    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
+    status = doc && hd__room(&mem, doc->parts, 1) ? HD_OK : hd__no_memory(&mem, err);
+    if (!status) status = hd__memprof_rank(&l, err);
+    if (!status) status = hd__memprof_merged_segments(&l, &part.columns, err);
+    if (!status) status = hd__memprof_merged_stacks(&l, &part.columns, err);
+    hd__arr_free(&mem, l.rank);
+    hd__arr_free(&mem, l.bias);
+    hd__arr_free(&mem, l.low);
+    hd__arr_free(&mem, l.high);
+    hd__arr_free(&mem, l.numbers);
+    hd__arr_free(&mem, l.scratch);
+    hd__arr_free(&mem, l.stacks);
+    hd__arr_free(&mem, l.extents);
+    hd__arr_free(&mem, l.ranges);
+    if (doc) doc->mem = mem;
+    if (status) {
+        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
+        hd_memprof_free(doc);
+        return status;
+    }
+    part.raw.fields = x->fields;
+    part.raw.version = x->fields >> HD_MEMPROF_ACCESS_HISTOGRAM & 1           ? 4
+                       : !x->old                                              ? 3
+                       : x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2
+                                                                              : 1;
+    hd__memprof_columns_show(&part.columns, &part.raw);
+    stbds_arrput(doc->parts, part);
+    *out = doc;
+    return HD_OK;
+}
+
+/* Call stacks as frames, and as a profile. ------------------------------------------------------ */
+
+/* What is behind the last slash. */
+static hd_str hd__basename(hd_str path) {
+    size_t at = path.len;
+    while (at && path.data[at - 1] != '/') at--;
+    path.data += at;
+    path.len -= at;
+    return path;
+}
+
+static bool hd__memprof_is_runtime(hd_str file) {
+    static const char *const names[] = { "memprof_malloc_linux.cpp", "memprof_interceptors.cpp",
+                                         "memprof_new_delete.cpp" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hd_str_equal(hd__basename(file), hd_cstr(names[i]))) return true;
+    return false;
+}
+
+/* A segment's name: its build id's first 8 bytes, or else where it lies in its file, and its size. */
+static char *hd__memprof_segment_name(char *p, const hd_memprof_raw *raw, const hd_memprof_segment *s) {
+    static const char hex[] = "0123456789abcdef";
+    char digits[20], *from;
+    if (s->build_id_size) {
+        for (uint32_t i = 0; i < s->build_id_size && i < 8; i++) {
+            *p++ = hex[s->build_id[i] >> 4];
+            *p++ = hex[s->build_id[i] & 15];
+        }
+        return p;
+    }
+    memcpy(p, "map@", 4);
+    p += 4;
+    from = hd__digits(digits, raw->version < 3 ? s->offset : s->start - s->offset, 16);
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    p += digits + 20 - from;
+    *p++ = ':';
+    from = hd__digits(digits, s->end - s->start, 16);
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    return p + (digits + 20 - from);
+}
+
+#define HD__MEMPROF_NAME 80u     /* the longest of those, and an offset */
+
+static hd_str hd__memprof_address_name(char *buffer, const hd_memprof_raw *raw, const hd_memprof_address *a) {
+    char digits[20], *p = buffer, *from = hd__digits(digits, a->offset, 16);
+    hd_str name;
+    if (a->segment) {
+        p = hd__memprof_segment_name(p, raw, a->segment);
+        *p++ = '+';
+    }
+    *p++ = '0';
+    *p++ = 'x';
+    memcpy(p, from, (size_t)(digits + 20 - from));
+    name.data = buffer;
+    name.len = (size_t)(p + (digits + 20 - from) - buffer);
+    return name;
+}
+
+/* While frames are looked up; memory is the result's. */
+typedef struct hd__memprof_lookup {
+    const hd_memprof_raw *raw;
+    const hd_memprof_symbolizer *by;
+    hd__mem *mem;
+    hd__arena *arena;
+    uint64_t seed, most;         /* most: frames of all stacks */
+    hd__keyed *order, *spare;    /* stb_ds arrays, as are all here: segments */
+    size_t last;
+    uint64_t *pc;                /* distinct addresses */
+    hd__index index;
+    uint32_t *first;             /* their frames */
+    hd_memprof_frame *frames;
+    hd__strings strings;
+    uint32_t *numbers;           /* of the addresses of all stacks */
+    uint32_t unresolved, runtime;
+    hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
+} hd__memprof_lookup;
+
+static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
+    const hd__memprof_lookup *l = (const hd__memprof_lookup *)owner;
+    return hd__hash_u64(l->seed, l->pc[number]);
+}
+
+static bool hd__memprof_keep(hd__memprof_lookup *l, hd_str *text) {
+    uint32_t number = hd__strings_add(l->mem, l->arena, &l->strings, *text);
+    if (number == HD_NONE) return false;
+    *text = l->strings.strings[number];
+    return true;
+}
+
+/* The frames of an address that is new. False: out of memory. */
+static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
+    uint32_t segment = hd__memprof_locate(l->raw, l->order, pc, &l->last), n = 0;
+    hd_memprof_address a;
+    hd_memprof_frame *f = l->found;
+    char name[HD__MEMPROF_NAME];
+    a.pc = pc;
+    a.segment = segment == HD_NONE ? NULL : &l->raw->segments[segment];
+    a.offset = a.segment ? pc - hd__memprof_bias(l->raw, a.segment) : pc;
+    a.file_offset = l->raw->version < 3;
+    if (l->by->symbolize) {
+        memset(f, 0, sizeof l->found);
+        n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
+        if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
+    }
+    if (n && hd__memprof_is_runtime(f->file)) {
+        l->runtime++;
+        if (!l->by->keep_runtime) return true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        f[i].inlined = i + 1 < n;
+        f[i].resolved = true;
+    }
+    if (!n) {
+        l->unresolved++;
+        if (l->by->symbolize && !l->by->keep_unresolved) return true;
+        memset(f, 0, sizeof *f);
+        f->function = hd__memprof_address_name(name, l->raw, &a);
+        n = 1;
+    }
+    if (!hd__room(l->mem, l->frames, n)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        f[i].segment = segment;
+        f[i].pc = pc;
+        if (!hd__memprof_keep(l, &f[i].function) || !hd__memprof_keep(l, &f[i].file)) return false;
+        stbds_arrput(l->frames, f[i]);
+    }
+    return true;
+}
+
+/* The number of an address; HD_NONE: out of memory. */
+static uint32_t hd__memprof_number(hd__memprof_lookup *l, uint64_t pc) {
+    uint64_t hash = hd__hash_u64(l->seed, pc);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(&l->index, hash, &probe)) != HD_NONE)
+        if (l->pc[i] == pc) return i;
+    i = (uint32_t)hd__len(l->pc);
+    if (!hd__push(l->mem, l->pc, pc) || !hd__room(l->mem, l->first, 2) || !hd__memprof_look_up(l, pc) ||
+        !hd__index_add(l->mem, &l->index, hash, i, hd__memprof_pc_rehash, l))
+        return HD_NONE;
+    if (!i) stbds_arrput(l->first, 0u);
+    stbds_arrput(l->first, (uint32_t)hd__len(l->frames));
+    return i;
+}
+
+static hd_status hd__memprof_symbolize_all(hd__memprof_lookup *l, hd_memprof_symbols *out,
+                                           const hd_options *options, hd_error *err) {
+    const hd_memprof_raw *raw = l->raw;
+    uint64_t total = 0, at = 0;
+    uint32_t *first, *frame;
+    hd_memprof_frame *frames;
+    if (!hd__memprof_order(l->mem, raw->segments, raw->segment_count, &l->order, &l->spare))
+        return hd__no_memory(l->mem, err);
+    for (uint32_t s = 0; s < raw->stack_count; s++) {
+        size_t n = raw->first[s + 1] - raw->first[s];
+        if (!(s & HD__TICK) && !hd__go_on(options, s, raw->stack_count)) return hd__cancelled(err);
+        if (!hd__room(l->mem, l->numbers, n)) return hd__no_memory(l->mem, err);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t number = hd__memprof_number(l, raw->pc[raw->first[s] + k]);
+            if (number == HD_NONE) return hd__no_memory(l->mem, err);
+            stbds_arrput(l->numbers, number);
+            total += l->first[number + 1] - l->first[number];
+        }
+        if (total > l->most) return hd__fail(err, HD_LIMIT, "more than the allowed %u frames", l->most);
+    }
+    first = (uint32_t *)hd__owned_take(out, (size_t)raw->stack_count + 1, sizeof *first);
+    frame = (uint32_t *)hd__owned_take(out, (size_t)total, sizeof *frame);
+    frames = (hd_memprof_frame *)hd__owned_take(out, hd__len(l->frames), sizeof *frames);
+    if (!first || !frame || !frames) return hd__no_memory(l->mem, err);
+    total = 0;
+    for (uint32_t s = 0; s < raw->stack_count; s++) {
+        first[s] = (uint32_t)total;
+        for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
+            uint32_t number = l->numbers[at++];
+            for (uint32_t i = l->first[number]; i < l->first[number + 1]; i++) frame[total++] = i;
+        }
+    }
+    first[raw->stack_count] = (uint32_t)total;
+    if (l->frames) memcpy(frames, l->frames, hd__len(l->frames) * sizeof *frames);
+    out->frame_count = (uint32_t)hd__len(l->frames);
+    out->frames = frames;
+    out->stack_count = raw->stack_count;
+    out->first = first;
+    out->frame = frame;
+    out->addresses = (uint32_t)hd__len(l->pc);
+    out->unresolved = l->unresolved;
+    out->runtime = l->runtime;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
+                                            const hd_memprof_symbolizer *symbolizer,
+                                            const hd_options *options, hd_memprof_symbols **out,
+                                            hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_symbolizer none;
+    hd__memprof_lookup l;
+    hd_memprof_symbols *result;
+    hd_status status;
+    HD__TRY(hd__memprof_fits(raw, err));
+    result = hd__table_create(hd_memprof_symbols, options);
+    if (!result) return hd__no_memory(&mem, err);
+    memset(&none, 0, sizeof none);
+    memset(&l, 0, sizeof l);
+    l.raw = raw;
+    l.by = symbolizer ? symbolizer : &none;
+    l.mem = &((hd__owned *)(void *)result - 1)->mem;
+    l.arena = &((hd__owned *)(void *)result - 1)->arena;
+    l.seed = l.strings.seed = hd__seed();
+    l.most = hd__records(options ? &options->limits : NULL);
+    status = hd__memprof_symbolize_all(&l, result, options, err);
+    hd__arr_free(l.mem, l.order);
+    hd__arr_free(l.mem, l.spare);
+    hd__arr_free(l.mem, l.pc);
+    hd__index_free(l.mem, &l.index);
+    hd__arr_free(l.mem, l.first);
+    hd__arr_free(l.mem, l.frames);
+    hd__strings_free(l.mem, &l.strings);
+    hd__arr_free(l.mem, l.numbers);
+    if (status) hd__owned_free(result);
+    else *out = result;
+    return status;
+}
+
+HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols) { hd__owned_free(symbols); }
+
+HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
+    static const char *const names[] = { "not cold", "cold", "hot" };
+    return (unsigned)heat < sizeof names / sizeof *names ? names[heat] : "unknown";
+}
+
+/* In single precision, as LLVM counts. */
+HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds) {
+    const uint32_t needed = 1u << HD_MEMPROF_ALLOC_COUNT | 1u << HD_MEMPROF_TOTAL_LIFETIME |
+                            1u << HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY;
+    const uint64_t *v = raw->blocks[block].value;
+    hd_memprof_thresholds t;
+    float count = (float)v[HD_MEMPROF_ALLOC_COUNT], density, lifetime;
+    if ((raw->fields & needed) != needed || !v[HD_MEMPROF_ALLOC_COUNT]) return HD_MEMPROF_HEAT_UNKNOWN;
+    memset(&t, 0, sizeof t);
+    if (thresholds) t = *thresholds;
+    density = (float)v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] / count / 100;
+    lifetime = (float)v[HD_MEMPROF_TOTAL_LIFETIME] / count;
+    if (density < (float)(t.cold_density > 0 ? t.cold_density : 0.05) &&
+        lifetime >= (float)(t.cold_lifetime_ms > 0 ? t.cold_lifetime_ms : 200000))
+        return HD_MEMPROF_COLD;
+    return density > (float)(t.hot_density > 0 ? t.hot_density : 1000) ? HD_MEMPROF_HOT : HD_MEMPROF_NOT_COLD;
+}
+
+/* While a profile is filled. */
+typedef struct hd__memprof_filling {
+    const hd_memprof_raw *raw;
+    const hd_memprof_view *view;
+    const hd_memprof_symbols *symbols;
+    hd_profile *profile;
+    uint32_t field;
+    uint64_t *sums;              /* stb_ds array: the field, by cell */
+    char *text;                  /* stb_ds array */
+    char label[HD__MEMPROF_NAME];
+} hd__memprof_filling;
+
+static hd_str hd__memprof_lifetime_name(double ms) {
+    static const char *const names[] = { "< 1 ms", "< 10 ms", "< 100 ms", "< 1 s", "< 10 s", "< 100 s" };
+    size_t i = 0;
+    for (double bound = 1; i < 6 && ms >= bound; bound *= 10) i++;
+    return hd_cstr(i < 6 ? names[i] : ">= 100 s");
+}
+
+static hd_str hd__memprof_size_name(char *buffer, double size) {
+    char digits[20], *from;
+    uint64_t bound = 16;
+    hd_str name;
+    while (bound < HD__MEMPROF_MIDDLE && size > (double)bound) bound *= 2;
+    from = hd__digits(digits, bound, 10);
+    memcpy(buffer, "<= ", 3);
+    memcpy(buffer + 3, from, (size_t)(digits + 20 - from));
+    name.data = buffer;
+    name.len = 3 + (size_t)(digits + 20 - from);
+    return name;
+}
+
+static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
+    const hd_memprof_block *b = &x->raw->blocks[block];
+    double count = b->value[HD_MEMPROF_ALLOC_COUNT] ? (double)b->value[HD_MEMPROF_ALLOC_COUNT] : 1;
+    const uint32_t *first = x->symbols->first + b->stack;
+    hd_str name = hd_cstr("unknown");
+    uint32_t segment;
+    if (x->view->label) return x->view->label(x->view->user, x->raw, block);
+    switch (x->view->split) {
+    case HD_MEMPROF_SPLIT_LIFETIME:
+        return hd__memprof_lifetime_name((double)b->value[HD_MEMPROF_TOTAL_LIFETIME] / count);
+    case HD_MEMPROF_SPLIT_SIZE:
+        return hd__memprof_size_name(x->label, (double)b->value[HD_MEMPROF_TOTAL_SIZE] / count);
+    case HD_MEMPROF_SPLIT_HEAT:
+        return hd_cstr(hd_memprof_heat_name(hd_memprof_block_heat(x->raw, block, &x->view->thresholds)));
+    default: break;
+    }
+    segment = first[0] < first[1] ? x->symbols->frames[x->symbols->frame[first[0]]].segment : HD_NONE;
+    if (segment == HD_NONE) return name;
+    name.len = (size_t)(hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]) - x->label);
+    name.data = x->label;
+    return name;
+}
+
+/* What a frame is called. */
+static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_frame *f, hd_str *name) {
+    char digits[20], *from = hd__digits(digits, f->line, 10);
+    hd__mem *m = &x->profile->mem;
+    hd_str line;
+    *name = f->function;
+    if (!x->view->lines || !f->file.len) return true;
+    line.data = from;
+    line.len = (size_t)(digits + 20 - from);
+    hd__set_len(x->text, 0);
+    if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
+        !hd__append(m, &x->text, hd__basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
+        !hd__append(m, &x->text, line))
+        return false;
+    name->data = x->text;
+    name->len = hd__len(x->text);
+    return true;
+}
+
+static void hd__memprof_combine(uint64_t *sum, uint64_t value, uint32_t rule) {
+    if (rule == HD__MIB_SUM) *sum = hd__sum_full(*sum, value);
+    else if (rule == HD__MIB_MIN ? value < *sum : value > *sum) *sum = value;
+}
+
+static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) {
+    const hd_memprof_block *b = &x->raw->blocks[block];
+    const hd_memprof_symbols *s = x->symbols;
+    hd_profile *p = x->profile;
+    uint32_t nodes[HD_MAX_AXES], from = s->first[b->stack], to = s->first[b->stack + 1], row;
+    uint64_t blocks = HD_UNKNOWN;
+    if (x->raw->fields >> HD_MEMPROF_ALLOC_COUNT & 1) blocks = b->value[HD_MEMPROF_ALLOC_COUNT];
+    if (from == to && x->view->symbolizer.symbolize) return HD_OK;
+    memset(nodes, 0, sizeof nodes);
+    while (to > from) {
+        hd_str name;
+        if (!hd__memprof_frame_name(x, &s->frames[s->frame[--to]], &name)) return HD_OUT_OF_MEMORY;
+        HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0]));
+    }
+    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1]));
+    row = hd__table_find(&p->cells, nodes);
+    HD__TRY(hd_profile_add(p, nodes, 0, blocks));
+    if (row != HD_NONE) {
+        hd__memprof_combine(&x->sums[row], b->value[x->field], hd__mib[x->field].rule);
+        return HD_OK;
+    }
+    return hd__push(&p->mem, x->sums, b->value[x->field]) ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *options, hd_error *err) {
+    hd_profile *p = x->profile;
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < x->raw->block_count && !status; i++) {
+        if (!(i & HD__TICK) && !hd__go_on(options, i, x->raw->block_count)) return hd__cancelled(err);
+        status = hd__memprof_fill_block(x, i);
+    }
+    for (uint32_t row = 0; row < hd__len(x->sums) && !status; row++) {
+        uint64_t value = x->sums[row], count = p->cells.blocks[row];
+        if (x->view->average) {
+            if (count == HD_UNKNOWN || !count) value = 0;
+            else value = value / count + (value % count >= count - count / 2);
+        }
+        p->cells.bytes[row] = value;
+        if (!hd__sum(&p->total_bytes, value)) status = HD_OVERFLOW;
+    }
+    if (status == HD_OUT_OF_MEMORY) return hd__no_memory(&p->mem, err);
+    return status ? hd__fail(err, status, "%s while making a profile of %s", hd_status_text(status),
+                             hd_memprof_field_name(x->field))
+                  : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                          const hd_options *options, hd_profile **out, hd_error *err) {
+    static const char *const axes[] = { NULL, "lifetime", "size", "heat", "binary" };
+    hd_memprof_view none;
+    hd_profile_desc desc;
+    hd_memprof_symbols *symbols;
+    hd__memprof_filling x;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    memset(&none, 0, sizeof none);
+    memset(&desc, 0, sizeof desc);
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.view = view ? view : &none;
+    x.field = x.view->field;
+    if (!x.field) x.field = HD_MEMPROF_TOTAL_SIZE;
+    if (x.field >= HD_MEMPROF_FIELDS || hd__mib[x.field].rule > HD__MIB_MAX ||
+        (x.view->average && hd__mib[x.field].rule != HD__MIB_SUM))
+        return hd__fail(err, HD_INVALID, "a count or total%s expected, %s found",
+                        x.view->average ? "" : ", minimum or maximum", hd_memprof_field_name(x.field));
+    if ((unsigned)x.view->split > HD_MEMPROF_SPLIT_BINARY)
+        return hd__fail(err, HD_INVALID, "no split %u", (uint64_t)x.view->split);
+    if (!(raw->fields >> x.field & 1))
+        return hd__fail(err, HD_UNSUPPORTED, "the blocks of version %u do not have %s",
+                        (uint64_t)raw->version, hd_memprof_field_name(x.field));
+    desc.axis_count = x.view->split || x.view->label ? 2 : 1;
+    if (!x.view->label) desc.axis_name[1] = axes[x.view->split];
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    HD__TRY(hd_memprof_symbolize(raw, &x.view->symbolizer, options, &symbols, err));
+    x.symbols = symbols;
+    x.profile = hd_profile_create(&desc, err);
+    status = x.profile ? hd__memprof_fill(&x, options, err) : err->status;
+    if (x.profile) {
+        hd__arr_free(&x.profile->mem, x.sums);
+        hd__arr_free(&x.profile->mem, x.text);
+    }
+    hd_memprof_symbols_free(symbols);
+    if (status) hd_profile_free(x.profile);
+    else *out = x.profile;
+    return status;
+}
+
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
 
@@ -16982,6 +19041,7 @@ HEAPDUMP_API const char *hd_format_name(hd_format format) {
     return format == HD_FORMAT_CHROME  ? "chrome"
            : format == HD_FORMAT_NETCF ? "netcf"
            : format == HD_FORMAT_DART  ? "dart"
+           : format == HD_FORMAT_MEMPROF ? "memprof"
                                        : "unknown";
 }
 
@@ -17035,6 +19095,7 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
     *skip = 0;
     if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
+    if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
     *skip = i;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
@@ -17048,6 +19109,28 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
 
 static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+}
+
+/* A heap for each profile of a memprof file. */
+static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_error *err) {
+    for (size_t i = 0; i < hd_memprof_count(d->memprof); i++) {
+        char text[24], *digits = hd__digits(text + 4, i + 1, 16);
+        hd_str id;
+        hd_heap heap;
+        hd_profile *profile;
+        *--digits = 'x';
+        *--digits = '0';
+        id.data = digits;
+        id.len = (size_t)(text + 24 - digits);
+        memset(&heap, 0, sizeof heap);
+        heap.allocator = "malloc";
+        heap.dump = hd__arena_str(&d->mem, &d->arena, id);
+        if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
+        HD__TRY(hd_memprof_profile(hd_memprof_get(d->memprof, i), NULL, options, &profile, err));
+        heap.profile = profile;
+        stbds_arrput(d->heaps, heap);
+    }
+    return HD_OK;
 }
 
 /* An input that is plain, of which `peeked` has the beginning. */
@@ -17064,8 +19147,8 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     format = hd__detect(peeked->bytes, peeked->size, &skip);
     if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump or "
-                           "a Dart snapshot expected");
+                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump, a "
+                           "Dart snapshot or a memprof profile expected");
     if (in.read) {
         peeked->at = skip;
         in = hd_in_callback(hd__peeked_read, peeked);
@@ -17085,6 +19168,10 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     } else if (format == HD_FORMAT_DART) {
         status = hd_dart_read(in, options, &d->dart, err);
         if (!status) d->warnings = hd_dart_warning_count(d->dart);
+    } else if (format == HD_FORMAT_MEMPROF) {
+        status = hd_memprof_read(in, options, &d->memprof, err);
+        if (!status) d->warnings = hd_memprof_warning_count(d->memprof);
+        if (!status) status = hd__dump_profiles(d, options, err);
     } else {
         status = hd__chrome_read(d, in, skip, packed, options, err);
     }
@@ -17140,6 +19227,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
         hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
     hd_netcf_free(d->netcf);
     hd_dart_free(d->dart);
+    hd_memprof_free(d->memprof);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->strings);
@@ -17167,6 +19255,7 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

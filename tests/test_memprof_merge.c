@@ -1,0 +1,454 @@
+/* Merging memprof profiles: equal to a plain model block by block, in any order and grouping where that is promised,
+   and written as a profile again. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "memprof.h"
+
+/* The plain model: call stacks as text, blocks in a list. */
+typedef struct plain_block {
+    char key[6 * 100];
+    uint64_t value[28], counters[64];
+} plain_block;
+
+typedef struct plain {
+    plain_block *blocks;
+    size_t n;
+    uint32_t fields;
+} plain;
+
+static void plain_key(const hd_memprof_raw *r, uint32_t stack, char *key, size_t size) {
+    size_t at = 0;
+    *key = 0;
+    for (uint32_t k = r->first[stack]; k < r->first[stack + 1]; k++) {
+        const hd_memprof_segment *s = NULL;
+        uint64_t pc = r->pc[k];
+        for (uint32_t i = 0; i < r->segment_count; i++)
+            if (pc >= r->segments[i].start && pc < r->segments[i].end) s = &r->segments[i];
+        if (!s) {
+            at += (size_t)snprintf(key + at, size - at, "?+%" PRIx64 " ", pc);
+            continue;
+        }
+        for (uint32_t i = 0; i < s->build_id_size && s->build_id[i]; i++) /* ids in these tests have no 0 before their end */
+            at += (size_t)snprintf(key + at, size - at, "%02x", s->build_id[i]);
+        if (!s->build_id_size) at += (size_t)snprintf(key + at, size - at, "[%" PRIx64 "]", s->end - s->start);
+        if (!s->build_id_size && r->version < 3) at += (size_t)snprintf(key + at, size - at, "@%" PRIx64, s->offset);
+        at += (size_t)snprintf(key + at, size - at, "+%" PRIx64 " ", r->version < 3 ? pc - s->start + s->offset : pc - s->offset);
+    }
+    assert_true(at < size - 1);
+}
+
+static void plain_add(plain *p, const hd_memprof_raw *r) {
+    static const uint8_t sums[] = { 1, 2, 5, 10, 20, 23 }, least[] = { 3, 6, 11, 21, 24 }, most[] = { 4, 7, 12, 22, 25 };
+    p->fields &= r->fields;
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        const hd_memprof_block *b = &r->blocks[i];
+        plain_block *to = NULL;
+        char key[sizeof to->key];
+        uint64_t n = r->version > 3 ? b->value[26] : 0;
+        plain_key(r, b->stack, key, sizeof key);
+        for (size_t k = 0; k < p->n; k++)
+            if (!strcmp(p->blocks[k].key, key)) to = &p->blocks[k];
+        if (!to) {
+            p->blocks = (plain_block *)realloc(p->blocks, (p->n + 1) * sizeof *p->blocks);
+            to = &p->blocks[p->n++];
+            memset(to, 0, sizeof *to);
+            strcpy(to->key, key);
+            memcpy(to->value, b->value, sizeof to->value);
+            to->value[26] = 0;
+        } else {
+            to->value[16] += b->value[8] < to->value[9];
+            to->value[17] += b->value[13] == to->value[13];
+            to->value[18] += b->value[14] == to->value[14];
+            to->value[8] = b->value[8];
+            to->value[9] = b->value[9];
+            to->value[13] = b->value[13];
+            to->value[14] = b->value[14];
+            for (size_t f = 0; f < sizeof sums; f++) {
+                uint64_t *v = &to->value[sums[f]], more = b->value[sums[f]];
+                *v = more > UINT64_MAX - *v ? UINT64_MAX : *v + more;
+            }
+            for (size_t f = 0; f < sizeof least; f++)
+                if (b->value[least[f]] < to->value[least[f]]) to->value[least[f]] = b->value[least[f]];
+            for (size_t f = 0; f < sizeof most; f++)
+                if (b->value[most[f]] > to->value[most[f]]) to->value[most[f]] = b->value[most[f]];
+        }
+        if (n > to->value[26]) to->value[26] = n;
+        to->value[27] = 0;
+        for (uint64_t k = 0; k < n; k++) to->counters[k] += hd_memprof_counter(r, b->histogram + k);
+    }
+}
+
+static void plain_compare(const plain *p, const hd_memprof_raw *r, bool ordered) {
+    assert_int_equal(r->fields, p->fields);
+    assert_int_equal(r->block_count, p->n);
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        const hd_memprof_block *b = &r->blocks[i];
+        const plain_block *want = NULL;
+        char key[sizeof want->key];
+        plain_key(r, b->stack, key, sizeof key);
+        for (size_t k = 0; k < p->n; k++)
+            if (!strcmp(p->blocks[k].key, key)) want = &p->blocks[k];
+        if (!want) fail_msg("no stack %s", key);
+        for (uint32_t f = 1; f < 28; f++) {
+            uint64_t v = p->fields >> f & 1 ? want->value[f] : 0;
+            if (!ordered && (f == 8 || f == 9 || (f >= 13 && f <= 19))) continue;
+            if (b->value[f] != v) fail_msg("%s of %s: %" PRIu64 ", not %" PRIu64, hd_memprof_field_name(f), key, b->value[f], v);
+        }
+        for (uint64_t k = 0; k < b->value[26]; k++) assert_int_equal(r->counters[b->histogram + k], want->counters[k]);
+    }
+}
+
+/* What merging makes of these; written and read again it is a profile like any other. */
+static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof *doc, *again;
+    hd_error err;
+    hd_buffer out = { 0 };
+    for (size_t i = 0; i < n; i++)
+        if (hd_memprof_merger_add(x, raws[i], &err)) fail_msg("%s", err.message);
+    if (hd_memprof_merger_finish(x, &doc, &err)) fail_msg("%s", err.message);
+    hd_memprof_merger_free(x);
+    assert_int_equal(hd_memprof_count(doc), 1);
+    if (hd_memprof_write(doc, &(hd_options){ .lenient = true }, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
+    if (hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
+    hd_memprof_free(again);
+    hd_buffer_free(&out);
+    return doc;
+}
+
+static void equals_the_plain_model(void **state) {
+    (void)state;
+    uint64_t seed = 2;
+    for (int round = 0; round < 400; round++) {
+        enum { MOST = 6 };
+        uint32_t n = 1 + mp_below(&seed, MOST), old = mp_below(&seed, 2);
+        mp_model m[MOST];
+        const hd_memprof_raw *raw[MOST], *shuffled[MOST];
+        plain p = { NULL, 0, 0xffffffe };
+        for (uint32_t i = 0; i < n; i++) {
+            mp_random(&m[i], &seed, old ? 1 + mp_below(&seed, 2) : 3 + mp_below(&seed, 3), mp_below(&seed, 40) << 12);
+            raw[i] = shuffled[i] = &m[i].raw;
+            plain_add(&p, raw[i]);
+        }
+        hd_memprof *all = merge(raw, n);
+        plain_compare(&p, hd_memprof_get(all, 0), true);
+        assert_int_equal(hd_memprof_get(all, 0)->version < 3, old);
+
+        for (uint32_t i = n; i-- > 1;) { /* another order: the same stacks at the same addresses */
+            uint32_t k = mp_below(&seed, i + 1);
+            const hd_memprof_raw *swap = shuffled[i];
+            shuffled[i] = shuffled[k];
+            shuffled[k] = swap;
+        }
+        hd_memprof *other = merge(shuffled, n);
+        const hd_memprof_raw *a = hd_memprof_get(all, 0), *b = hd_memprof_get(other, 0);
+        plain_compare(&p, b, false);
+        assert_int_equal(a->segment_count, b->segment_count);
+        if (a->segment_count) assert_memory_equal(a->segments, b->segments, a->segment_count * sizeof *a->segments);
+        assert_memory_equal(a->first, b->first, (a->stack_count + 1) * sizeof *a->first);
+        if (a->first[a->stack_count]) assert_memory_equal(a->pc, b->pc, a->first[a->stack_count] * sizeof *a->pc);
+        hd_memprof_free(other);
+
+        uint32_t cut = mp_below(&seed, n + 1); /* in two groups */
+        hd_memprof *left = merge(raw, cut), *right = merge(raw + cut, n - cut);
+        const hd_memprof_raw *both[2] = { hd_memprof_get(left, 0), hd_memprof_get(right, 0) };
+        if (cut && cut < n) {
+            other = merge(both, 2);
+            plain_compare(&p, hd_memprof_get(other, 0), false);
+            hd_memprof_free(other);
+        }
+        hd_memprof_free(left);
+        hd_memprof_free(right);
+        hd_memprof_free(all);
+        for (uint32_t i = 0; i < n; i++) mp_close(&m[i]);
+        free(p.blocks);
+    }
+}
+
+/* A block for each address of one binary, which is where the linker put it. */
+static void simple(mp_model *m, uint32_t blocks) {
+    mp_open(m, 4, 1, blocks, blocks, 4 * blocks, 100);
+    m->segments[0].start = 0x401000;
+    m->segments[0].end = 0x500000;
+    m->segments[0].build_id_size = 2;
+    m->segments[0].build_id[0] = m->segments[0].build_id[1] = 7;
+    for (uint32_t i = 0; i < blocks; i++) {
+        m->stack_id[i] = 100 + i;
+        m->pc[i] = 0x402000 + 16 * i;
+        m->first[i + 1] = i + 1;
+        m->blocks[i].stack = i;
+    }
+}
+
+static hd_memprof *merge_two(const mp_model *a, const mp_model *b) {
+    const hd_memprof_raw *both[2] = { &a->raw, &b->raw };
+    return merge(both, 2);
+}
+
+/* Contexts A -> B and C -> B stay two; A -> B of two processes is one. */
+static void contexts_are_told_apart_by_their_callers(void **state) {
+    (void)state;
+    enum { A = 0x401100, B = 0x402200, C = 0x403300 };
+    mp_model m, n;
+    simple(&m, 2);
+    simple(&n, 1);
+    m.first[1] = 2;
+    m.first[2] = 4;
+    m.pc[0] = m.pc[2] = n.pc[0] = B;
+    m.pc[1] = n.pc[1] = A;
+    m.pc[3] = C;
+    n.first[1] = 2;
+    n.stack_id[0] = 5;
+    m.blocks[0].value[HD_MEMPROF_ALLOC_COUNT] = 1;
+    m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = 10;
+    n.blocks[0].value[HD_MEMPROF_ALLOC_COUNT] = 100;
+    hd_memprof *doc = merge_two(&m, &n);
+    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    assert_int_equal(r->version, 4);
+    assert_int_equal(r->block_count, 2);
+    assert_int_equal(r->stack_count, 2);
+    assert_int_equal(r->stack_id[0], 1);
+    assert_int_equal(r->stack_id[1], 2);
+    assert_int_equal(r->pc[0], B);
+    assert_int_equal(r->pc[1], A);
+    assert_int_equal(r->pc[2], B);
+    assert_int_equal(r->pc[3], C);
+    assert_int_equal(r->blocks[0].value[HD_MEMPROF_ALLOC_COUNT], 101);
+    assert_int_equal(r->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], 10);
+    assert_int_equal(r->segment_count, 1);
+    assert_int_equal(r->segments[0].start, 0x401000);
+    assert_int_equal(r->segments[0].end, 0x500000);
+    assert_int_equal(r->segments[0].build_id_size, 2);
+    hd_memprof_free(doc);
+    mp_close(&m);
+    mp_close(&n);
+}
+
+/* Later allocated before the earlier was freed; on the same CPU; histograms of 3 and 2 counters. */
+static void fields_merge_by_their_rules(void **state) {
+    (void)state;
+    static const uint64_t first[28] = { 0, 2, 50, 5, 45, 300, 100, 200, 10, 20, 30, 5, 25, 1, 2, 1, 3, 1, 1, 9,
+                                        70, 10, 60, 700, 100, 600, 3, 0xdead };
+    static const uint64_t later[28] = { 0, 1, 7, 7, 7, 50, 50, 50, 19, 40, 21, 21, 21, 1, 3, 1, 4, 5, 6, 8,
+                                        14, 14, 14, 800, 800, 800, 2, 0xbeef };
+    static const uint64_t merged[28] = { 0, 3, 57, 5, 45, 350, 50, 200, 19, 40, 51, 5, 25, 1, 3, 1, 4, 2, 1, 9,
+                                         84, 10, 60, 1500, 100, 800, 3, 0 };
+    mp_model m, n;
+    simple(&m, 1);
+    simple(&n, 1);
+    memcpy(m.blocks[0].value, first, sizeof first);
+    memcpy(n.blocks[0].value, later, sizeof later);
+    m.counters[0] = 1;
+    m.counters[1] = 2;
+    m.counters[2] = UINT64_MAX - 1;
+    n.counters[0] = 10;
+    n.counters[1] = 20;
+    hd_memprof *doc = merge_two(&m, &n);
+    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    for (uint32_t f = 1; f < 28; f++)
+        if (r->blocks[0].value[f] != merged[f]) fail_msg("%s: %" PRIu64, hd_memprof_field_name(f), r->blocks[0].value[f]);
+    assert_int_equal(r->counters[0], 11);
+    assert_int_equal(r->counters[1], 22);
+    assert_int_equal(r->counters[2], UINT64_MAX - 1);
+    hd_memprof_free(doc);
+    n.blocks[0].value[8] = 20;   /* at the same time is not before */
+    doc = merge_two(&m, &n);
+    assert_int_equal(hd_memprof_get(doc, 0)->blocks[0].value[HD_MEMPROF_NUM_LIFETIME_OVERLAPS], 3);
+    hd_memprof_free(doc);
+    n.blocks[0].value[HD_MEMPROF_TOTAL_SIZE] = UINT64_MAX - 299; /* sums end */
+    n.blocks[0].value[26] = 4;
+    n.counters[2] = 2;
+    doc = merge_two(&m, &n);
+    r = hd_memprof_get(doc, 0);
+    assert_true(r->blocks[0].value[HD_MEMPROF_TOTAL_SIZE] == UINT64_MAX);
+    assert_int_equal(r->blocks[0].value[26], 4);
+    assert_true(r->counters[2] == UINT64_MAX);
+    assert_int_equal(r->counters[3], 0);
+    hd_memprof_free(doc);
+    mp_close(&m);
+    mp_close(&n);
+}
+
+/* One library where another was in another process, and a binary that cannot move. */
+static void modules_get_out_of_each_others_way(void **state) {
+    (void)state;
+    mp_model m, n;
+    mp_open(&m, 4, 2, 2, 2, 2, 0);
+    mp_open(&n, 4, 2, 3, 3, 3, 0);
+    for (int k = 0; k < 2; k++) {
+        mp_model *x = k ? &n : &m;
+        x->segments[0].start = 0x401000;
+        x->segments[0].end = 0x402000;
+        x->segments[0].build_id_size = x->segments[1].build_id_size = 1;
+        x->segments[0].build_id[0] = 9;
+        x->segments[1].start = 0x7f0000001000;
+        x->segments[1].end = 0x7f0000009000;
+        x->segments[1].offset = 0x7f0000000000;
+        x->segments[1].build_id[0] = (uint8_t)(k + 1); /* another library at the same place */
+        for (uint32_t i = 0; i < x->raw.stack_count; i++) {
+            x->stack_id[i] = i;
+            x->first[i + 1] = i + 1;
+            x->blocks[i].stack = i;
+            x->blocks[i].value[1] = 1;
+        }
+        x->pc[0] = 0x401888;
+        x->pc[1] = 0x7f0000001234;
+    }
+    n.pc[2] = 0x1800;            /* in no segment: where the library would be moved to */
+    hd_memprof *doc = merge_two(&m, &n);
+    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    assert_int_equal(r->block_count, 4);
+    assert_int_equal(r->segment_count, 3);
+    assert_int_equal(r->segments[0].start, 0x2000);
+    assert_int_equal(r->segments[0].end, 0xa000);
+    assert_int_equal(r->segments[0].offset, 0x1000);
+    assert_int_equal(r->segments[0].build_id[0], 2);
+    assert_int_equal(r->segments[1].start, 0x401000);
+    assert_int_equal(r->segments[1].offset, 0);
+    assert_int_equal(r->segments[2].start, 0x7f0000001000);
+    assert_int_equal(r->segments[2].build_id[0], 1);
+    assert_int_equal(r->pc[0], 0x7f0000001234);
+    assert_int_equal(r->pc[1], 0x2234);
+    assert_int_equal(r->pc[2], 0x401888);
+    assert_int_equal(r->pc[3], 0x1800);
+    hd_memprof_free(doc);
+    m.segments[1].start = UINT64_MAX - 100; /* the top of the address space is no trouble, but too much of it is */
+    m.segments[1].end = UINT64_MAX;
+    m.segments[1].offset = 0;
+    hd_memprof_free(merge_two(&m, &n));
+    m.segments[1].start = 0x500000;
+    n.segments[1].start = 0x500000;
+    n.segments[1].end = UINT64_MAX;
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    hd_error err;
+    assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_add(x, &n.raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, &err), HD_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "address space"));
+    hd_memprof_merger_free(x);
+    mp_close(&m);
+    mp_close(&n);
+}
+
+static void what_does_not_go_together_is_told(void **state) {
+    (void)state;
+    mp_model m, old;
+    hd_memprof *doc;
+    hd_error err;
+    mp_sample(&m, 3);
+    mp_sample(&old, 2);
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* nothing at all */
+    assert_int_equal(hd_memprof_get(doc, 0)->version, 4);
+    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 0);
+    hd_memprof_free(doc);
+    assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "a profile of version 2 cannot be added to those of later versions"));
+    old.blocks[0].stack = 2;
+    old.raw.version = 3;
+    assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_INVALID);
+    old.raw.version = 0;
+    assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_INVALID);
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* neither was added */
+    assert_int_equal(hd_memprof_get(doc, 0)->version, 3);
+    assert_int_equal(hd_memprof_get(doc, 0)->blocks[1].value[1] + hd_memprof_get(doc, 0)->blocks[0].value[1], 1 + 1001 + 2001);
+    hd_memprof_free(doc);
+    hd_memprof_merger_free(x);
+    hd_memprof_merger_free(NULL);
+    mp_close(&m);
+    mp_close(&old);
+}
+
+static bool never(void *user, uint64_t done, uint64_t total) {
+    (void)user, (void)done, (void)total;
+    return false;
+}
+
+static void faults_are_passed_up(void **state) {
+    (void)state;
+    uint64_t seed = 3;
+    mp_model m[3];
+    hd__faults f = { 0 };
+    for (int i = 0; i < 3; i++) mp_random(&m[i], &seed, 4, (uint64_t)i << 12);
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_error err = { 0 };
+        hd_memprof *doc;
+        hd_memprof_merger *x = hd_memprof_merger_create(&options, &err);
+        hd_status status = x ? HD_OK : err.status;
+        for (int i = 0; i < 3 && !status; i++) status = hd_memprof_merger_add(x, &m[i].raw, &err);
+        if (x && status) assert_int_equal(hd_memprof_merger_add(x, &m[0].raw, NULL), HD_OUT_OF_MEMORY); /* it sticks */
+        if (x && status) assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OUT_OF_MEMORY);
+        if (!status) status = hd_memprof_merger_finish(x, &doc, &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        if (!status) hd_memprof_free(doc);
+        hd_memprof_merger_free(x);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    f.fail_at = 0;
+    for (uint64_t memory = 100; memory < 20000; memory += 300) {
+        hd_options options = { .allocator = hd__faults_allocator(&f), .limits.max_memory = memory };
+        hd_memprof_merger *x = hd_memprof_merger_create(&options, NULL);
+        hd_memprof *doc;
+        hd_status status = x ? hd_memprof_merger_add(x, &m[0].raw, NULL) : HD_LIMIT;
+        if (!status) status = hd_memprof_merger_finish(x, &doc, NULL);
+        assert_true(status == HD_LIMIT || !status);
+        if (!status) hd_memprof_free(doc);
+        hd_memprof_merger_free(x);
+        assert_int_equal(f.live, 0);
+    }
+    hd_memprof_merger *x = hd_memprof_merger_create(&(hd_options){ .limits.max_records = 1 }, NULL);
+    mp_model sample;
+    mp_sample(&sample, 4);
+    assert_int_equal(hd_memprof_merger_add(x, &sample.raw, NULL), HD_LIMIT);
+    hd_memprof_merger_free(x);
+    x = hd_memprof_merger_create(&(hd_options){ .progress = never }, NULL);
+    assert_int_equal(hd_memprof_merger_add(x, &sample.raw, NULL), HD_CANCELLED);
+    hd_memprof_merger_free(x);
+    mp_close(&sample);
+    for (int i = 0; i < 3; i++) mp_close(&m[i]);
+}
+
+static void memory_follows_distinct_stacks(void **state) {
+    (void)state;
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
+    uint64_t memory = 0;
+    for (uint32_t process = 0; process < 50; process++) {
+        mp_model m;
+        mp_process(&m, process, 1000, 1000, 4); /* libraries elsewhere each time */
+        assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
+        mp_close(&m);
+        if (!process) memory = hd_memprof_merger_memory(x);
+        assert_int_equal(hd_memprof_merger_memory(x), memory);
+    }
+    hd_memprof *doc;
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
+    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 1000);
+    assert_int_equal(hd_memprof_get(doc, 0)->segment_count, 12);
+    hd_memprof_free(doc);
+    hd_memprof_merger_free(x);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_the_plain_model),
+        cmocka_unit_test(contexts_are_told_apart_by_their_callers),
+        cmocka_unit_test(fields_merge_by_their_rules),
+        cmocka_unit_test(modules_get_out_of_each_others_way),
+        cmocka_unit_test(what_does_not_go_together_is_told),
+        cmocka_unit_test(faults_are_passed_up),
+        cmocka_unit_test(memory_follows_distinct_stacks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
