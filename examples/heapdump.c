@@ -50,6 +50,10 @@ static const char help[] =
     "  object    all about one: values, sizes, what it refers to, who refers to it\n"
     "  strings   strings that are there more than once, and what that wastes (Dart)\n"
     "\n"
+    "of LLVM MemProf profiles, beside all of the first list:\n"
+    "\n"
+    "  memprof   the records: allocation and call sites, and every field, as llvm-profdata lists them\n"
+    "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
     "examples:\n"
@@ -342,6 +346,19 @@ static const command commands[] = {
       "  heapdump strings app.dartheap\n"
       "  heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'\n",
       NULL, false, false, false },
+    { "memprof", memprof, "o json strict", "memprof --binary PROGRAM [OPTIONS] FILE...",
+      "Prints the records of MemProf profiles as `llvm-profdata show --memory` does: by function, its\n"
+      "allocation sites with call stacks and all fields of their blocks, and its call sites. Lines count\n"
+      "from that where the function begins. All profiles of all files are added up. Without --binary,\n"
+      "frames are BUILDID+0xOFFSET; with it, frames that it does not name are left out, and stacks of no\n"
+      "others.\n\n"
+      "  --json                 one JSON value, with files, lines and discriminators as well\n"
+      "  --strict               stop at the first malformed piece instead of leaving it out\n"
+      "  -o, --output FILE      write here instead of standard output\n"
+      "\nexamples:\n"
+      "  heapdump memprof --binary app app.memprofraw\n"
+      "  heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n",
+      NULL, false, false, true },
     { "convert", convert, "o to add-to memprof-version", "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"

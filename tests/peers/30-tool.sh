@@ -11,7 +11,7 @@ cd $work
 
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
-for c in record tree top diff merge info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
+for c in record tree top diff merge info memprof convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
@@ -82,6 +82,9 @@ check "by lifetime of a trace" "1 heapdump: engine.json is no MemProf profile: l
   "$(status "$tool" tree --by lifetime engine.json) $(cat err)"
 check "growth between raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
   "$("$tool" diff --json $raw twice.raw | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
+check "records, and the frames of a profile" "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.blocks) \(.totals.TotalSize)"')" \
+  "$("$tool" memprof --json $raw | jq -r '[.Records[].AllocSites[].MemInfoBlock.TotalSize] | "\(length) \(add)"')"
+check "records of a trace" 1 "$(status "$tool" memprof engine.json)"
 check "a binary that is none" 1 "$(status "$tool" tree --binary engine.json $raw)"
 check "raw profiles go into a trace" "$("$tool" tree --exact --min-bytes 1 $raw | cut -d, -f1)" \
   "$("$tool" convert --to chrome $raw | "$tool" tree --exact --min-bytes 1 - | cut -d, -f1)"
