@@ -32,6 +32,13 @@ typedef struct arguments {
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     const char *id, *class_name; /* an object, a class */
+    uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
+    bool average;
+    uint32_t memprof_version;    /* to write; 0: as it is */
+    char **binaries;             /* to name its functions with */
+    int binary_count;
+    struct symbols *names;       /* these, opened; NULL: none given */
+    bool keep_unresolved, keep_runtime;
     uint32_t paths;
     const char *at;              /* record */
     bool stats;

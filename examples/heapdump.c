@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <regex.h>
@@ -49,6 +50,10 @@ static const char help[] =
     "  object    all about one: values, sizes, what it refers to, who refers to it\n"
     "  strings   strings that are there more than once, and what that wastes (Dart)\n"
     "\n"
+    "of LLVM MemProf profiles, beside all of the first list:\n"
+    "\n"
+    "  memprof   the records: allocation and call sites, and every field, as llvm-profdata lists them\n"
+    "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
     "examples:\n"
@@ -64,6 +69,8 @@ static const char help[] =
     "  heapdump object app.dartheap 1                 # then one of the ids that it lists\n"
     "  heapdump strings --top 50 app.dartheap\n"
     "  heapdump diff before.dartheap after.dartheap   # classes, and objects new and gone\n"
+    "  heapdump tree --binary app --by lifetime app.memprofraw\n"
+    "  heapdump merge -o all.memprofraw run*.memprofraw\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
 
@@ -80,6 +87,12 @@ static const char select_help[] =
     "  --decimal              sizes of a .NET dump are decimal numbers [hexadecimal]\n"
     "  --strict               stop at the first malformed piece instead of leaving it out\n"
     "  -o, --output FILE      write here instead of standard output\n";
+
+static const char names_help[] =
+    "  --binary FILE          of MemProf profiles: the program, or a library of it, to name functions with\n"
+    "                         (matched by build id; may be given again) [frames are BUILDID+0xOFFSET]\n"
+    "  --keep-unresolved      with --binary: keep frames that no binary names\n"
+    "  --keep-runtime         with --binary: keep frames of the runtime that recorded\n";
 
 static const char work_help[] =
     "  --keep REGEX           only what has a frame (type=REGEX: a type) that matches\n"
@@ -149,7 +162,12 @@ enum {
     OPT_ID,
     OPT_CLASS,
     OPT_PATHS,
-    OPT_GARBAGE
+    OPT_GARBAGE,
+    OPT_METRIC,
+    OPT_BINARY,
+    OPT_KEEP_UNRESOLVED,
+    OPT_KEEP_RUNTIME,
+    OPT_MEMPROF_VERSION
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -185,6 +203,12 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "paths", required_argument, NULL, OPT_PATHS },
                                               { "garbage", no_argument, NULL, OPT_GARBAGE },
                                               { "every-route", no_argument, NULL, OPT_EVERY_ROUTE },
+                                              { "metric", required_argument, NULL, OPT_METRIC },
+                                              { "binary", required_argument, NULL, OPT_BINARY },
+                                              { "keep-unresolved", no_argument, NULL, OPT_KEEP_UNRESOLVED },
+                                              { "keep-runtime", no_argument, NULL, OPT_KEEP_RUNTIME },
+                                              { "memprof-version", required_argument, NULL,
+                                                OPT_MEMPROF_VERSION },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
                                               { "help", no_argument, NULL, 'h' },
@@ -197,6 +221,7 @@ typedef struct command {
     const char *usage, *help;
     const char *cutoff;          /* takes cut-offs; what holds when none is given */
     bool select, work;           /* takes --pid and the like; --keep and the like */
+    bool names;                  /* takes --binary and the like */
 } command;
 
 #define GRAPH_HELP \
@@ -216,24 +241,31 @@ static const command commands[] = {
       "  --depth N              frames kept per stack, up to 128 [48]\n"
       "  --sample BYTES         record one block per BYTES allocated, on average, and estimate from\n"
       "                         these: costs next to nothing (512k is usual) [every block, exactly]\n"
-      "  --stats                tell what the recording itself cost\n", "--min-share 0.0001", false, false },
-    { "tree", tree, "o json by every-route exact", "tree [OPTIONS] FILE...",
+      "  --stats                tell what the recording itself cost\n",
+      "--min-share 0.0001", false, false, false },
+    { "tree", tree, "o json by every-route exact metric", "tree [OPTIONS] FILE...",
       "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
       "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
       "retains what, class by class, and how many objects that is.\n\n"
-      "  --by backtrace|type    what to break down by first [backtrace]\n"
+      "  --by backtrace|type    what to break down by first [backtrace]; of MemProf profiles also\n"
+      "                         size, lifetime, heat, binary\n"
       "  --every-route          break every entry down both ways\n"
+      "  --metric FIELD         of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
+      "                         TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n", "--min-share 0.01", true, true },
-    { "top", top, "o json by self exact top", "top [OPTIONS] FILE...",
+      "  --json                 one JSON value\n", "--min-share 0.01", true, true, true },
+    { "top", top, "o json by self exact top metric", "top [OPTIONS] FILE...",
       "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
       "on a stack twice counts once.\n\n"
       "  --top K                so many names [20]\n"
-      "  --by backtrace|type    functions or types [backtrace]\n"
+      "  --by backtrace|type    functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
+      "                         heat, binary\n"
       "  --self                 by what they hold themselves\n"
+      "  --metric FIELD         of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
+      "                         TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n", NULL, true, true },
-    { "diff", diff, "o json by every-route exact before after all", "diff [OPTIONS] BEFORE [AFTER]",
+      "  --json                 one JSON value\n", NULL, true, true, true },
+    { "diff", diff, "o json by every-route exact before after all metric", "diff [OPTIONS] BEFORE [AFTER]",
       "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
       "allocator in common. '?' marks sizes that are bounds, since a dump does not list the entry, '~' a\n"
@@ -243,33 +275,40 @@ static const command commands[] = {
       "size. Objects without a code are in the classes alone.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
       "  --all                  every object that is new, gone, or changed [10 of each]\n"
-      "  --by backtrace|type    what to break down by first [backtrace]\n"
+      "  --by backtrace|type    what to break down by first [backtrace]; of MemProf profiles also\n"
+      "                         size, lifetime, heat, binary\n"
       "  --every-route          break every entry down both ways\n"
+      "  --metric FIELD         of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
+      "                         TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n", "--min-share 0.01 of all change", true, true },
-    { "merge", merge, "o to all add-to", "merge [OPTIONS] FILE...",
+      "  --json                 one JSON value\n", "--min-share 0.01 of all change", true, true, true },
+    { "merge", merge, "o to all add-to memprof-version", "merge [OPTIONS] FILE...",
       "Adds heaps of the same allocator up, over files and processes, and writes a trace. Of a process that\n"
-      "dumped several times its last dump counts.\n\n"
+      "dumped several times its last dump counts. When the first FILE is a raw MemProf profile, or with\n"
+      "--to memprof-raw, all profiles of all files are added up call stack by call stack, held one at a\n"
+      "time, and written as one raw profile.\n\n"
       "  --all                  every dump counts\n"
-      "  --to FORMAT            chrome, or heaps_v2 with all of it [chrome]\n"
-      "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true },
+      "  --to FORMAT            chrome, heaps_v2 with all of it, or memprof-raw [chrome]\n"
+      "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]\n"
+      "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
       "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
       "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
-      "isolate, objects by kind of data, libraries, and lists, maps and sets by length.\n\n"
+      "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
+      "their versions, totals of their fields, and segments with build ids.\n\n"
       "  --all                  every attribute of every allocator; every library and length\n"
-      "  --json                 one JSON value, with everything\n", NULL, true, false },
+      "  --json                 one JSON value, with everything\n", NULL, true, false, false },
     { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
       "Lists classes: what their objects retain, that is what would go with them, what is live, and all.\n\n"
       "  --top K                so many classes [all]\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false, false },
     { "retained", retained, "o json exact top class strict decimal", "retained [OPTIONS] FILE...",
       "Lists the objects that retain the most: that would take the most memory with them if they went.\n\n"
       "  --top K                so many objects [20]\n"
       "  --class NAME           instead, what all objects of a class retain together\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false, false },
     { "path", path, "o json exact id class paths strict decimal",
       "path (--id ID | --class NAME) [OPTIONS] FILE",
       "Tells why an object is alive: a shortest way to it from a root that is not weak.\n\n"
@@ -277,7 +316,7 @@ static const command commands[] = {
       "  --class NAME           the object of that class that retains the most\n"
       "  --paths N              more ways, each without what those before went through [1]\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
-      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false },
+      "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false, false },
     { "object", object, "o json exact id top all strict decimal", "object [OPTIONS] FILE ID",
       "Tells all about one object: class, value, sizes, what it refers to by which field, who refers to it,\n"
       "what dominates it, that is without which it would go, and what it dominates. Each of these has its\n"
@@ -291,7 +330,7 @@ static const command commands[] = {
       "  heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
       "  heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
       "  heapdump object game.log 7cb42          # ids as retained and path list them\n",
-      NULL, false, false },
+      NULL, false, false, false },
     { "strings", strings, "o json exact top all garbage strict", "strings [OPTIONS] FILE...",
       "Lists strings that a Dart snapshot has more than once, those that waste most first: of equal ones\n"
       "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
@@ -306,21 +345,37 @@ static const command commands[] = {
       "\nexamples:\n"
       "  heapdump strings app.dartheap\n"
       "  heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'\n",
-      NULL, false, false },
-    { "convert", convert, "o to add-to", "convert --to FORMAT [OPTIONS] FILE",
+      NULL, false, false, false },
+    { "memprof", memprof, "o json strict", "memprof --binary PROGRAM [OPTIONS] FILE...",
+      "Prints the records of MemProf profiles as `llvm-profdata show --memory` does: by function, its\n"
+      "allocation sites with call stacks and all fields of their blocks, and its call sites. Lines count\n"
+      "from that where the function begins. All profiles of all files are added up. Without --binary,\n"
+      "frames are BUILDID+0xOFFSET; with it, frames that it does not name are left out, and stacks of no\n"
+      "others.\n\n"
+      "  --json                 one JSON value, with files, lines and discriminators as well\n"
+      "  --strict               stop at the first malformed piece instead of leaving it out\n"
+      "  -o, --output FILE      write here instead of standard output\n"
+      "\nexamples:\n"
+      "  heapdump memprof --binary app app.memprofraw\n"
+      "  heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n",
+      NULL, false, false, true },
+    { "convert", convert, "o to add-to memprof-version", "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
       "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
-      "has is written as it was, without what was left out when it was read.\n\n"
-      "  --to FORMAT            chrome, heaps_v2, netcf, dart\n"
+      "has is written as it was, without what was left out when it was read; so is a raw MemProf profile as\n"
+      "memprof-raw.\n\n"
+      "  --to FORMAT            chrome, heaps_v2, netcf, dart, memprof-raw\n"
+      "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
-      "all is listed", true, true },
+      "all is listed", true, true, true },
 };
 
 static int command_help(const command *c) {
     printf("usage: heapdump %s\n\n%s", c->usage, c->help);
     if (c->cutoff) printf("%s                         [%s]\n", cutoff_help, c->cutoff);
     if (c->work) printf("%s", work_help);
+    if (c->names) printf("%s", names_help);
     if (c->select) printf("%s", select_help);
     return fflush(stdout) ? BAD_INPUT : DONE;
 }
@@ -329,12 +384,14 @@ static bool takes(const command *c, const char *option) {
     static const char *const cutoffs = " min-bytes min-share min-parent-share top entries output-bytes ";
     static const char *const works = " keep drop root invert ";
     static const char *const selects = " pid dump allocator strict decimal ";
+    static const char *const names = " binary keep-unresolved keep-runtime ";
     char spaced[64], listed[128];
     snprintf(spaced, sizeof spaced, " %s ", option);
     snprintf(listed, sizeof listed, " %s ", c->options);
     if (!strcmp(option, "output")) return strstr(listed, " o ") != NULL;
     return strstr(listed, spaced) || (c->cutoff && strstr(cutoffs, spaced)) ||
-           (c->select && strstr(selects, spaced)) || (c->work && strstr(works, spaced));
+           (c->select && strstr(selects, spaced)) || (c->work && strstr(works, spaced)) ||
+           (c->names && strstr(names, spaced));
 }
 
 static const char *option_name(int option) {
@@ -390,7 +447,20 @@ static bool take_option(arguments *a, int option) {
     case OPT_EVERY_ROUTE: a->every_route = true; return true;
     case OPT_EXACT: a->exact = true; return true;
     case OPT_TO: a->to = optarg; return true;
-    case OPT_BY: a->by = optarg; return !strcmp(optarg, "backtrace") || !strcmp(optarg, "type");
+    case OPT_BY:
+        a->by = optarg;
+        return !strcmp(optarg, "backtrace") || !strcmp(optarg, "type") || memprof_split(a);
+    case OPT_METRIC: return memprof_take_metric(a, optarg);
+    case OPT_BINARY:
+        a->binaries = needed(realloc(a->binaries, ((size_t)a->binary_count + 1) * sizeof *a->binaries));
+        a->binaries[a->binary_count++] = optarg;
+        return true;
+    case OPT_KEEP_UNRESOLVED: a->keep_unresolved = true; return true;
+    case OPT_KEEP_RUNTIME: a->keep_runtime = true; return true;
+    case OPT_MEMPROF_VERSION:
+        if (!parse_bytes(optarg, &n) || n > 99 || !hd_memprof_version_fields((uint32_t)n)) return false;
+        a->memprof_version = (uint32_t)n;
+        return true;
     case OPT_AT: a->at = optarg; return true;
     case OPT_DUMP: a->dump = optarg; return true;
     case OPT_ALLOCATOR: a->allocator = optarg; return true;
@@ -402,7 +472,7 @@ static bool take_option(arguments *a, int option) {
 int main(int argc, char **argv) {
     const command *c = NULL;
     arguments a;
-    int option;
+    int option, status;
     memset(&a, 0, sizeof a);
     a.depth = 48;
     if (argc < 2) {
@@ -431,5 +501,8 @@ int main(int argc, char **argv) {
     a.files = argv + 1 + optind;
     a.file_count = argc - 1 - optind;
     if (c->run != record && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);
-    return c->run(&a);
+    status = memprof_open_binaries(&a);
+    if (!status) status = c->run(&a);
+    memprof_close_binaries(&a, !status);
+    return status;
 }

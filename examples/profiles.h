@@ -3,7 +3,7 @@
 #define HEAPDUMP_PROFILES_H
 
 #include "graphs.h"
-#include "symbols.h"
+#include "memprof.h"
 
 /* Choosing heaps, and working on them. ---------------------------------------------------------- */
 
@@ -22,7 +22,9 @@ static bool selected(const arguments *a, const hd_heap *heap) {
     return !a->allocator || (heap->allocator && !strcmp(heap->allocator, a->allocator));
 }
 
-static uint32_t axis_of(const arguments *a) { return a->by && !strcmp(a->by, "type") ? HD_AXIS_TYPE : 0; }
+static uint32_t axis_of(const arguments *a) {
+    return a->by && strcmp(a->by, "backtrace") ? HD_AXIS_TYPE : 0;
+}
 
 /* In place of `heap`, what an operation made of it. */
 static void worked(hd_heap *heap, bool *made, hd_heap result) {
@@ -79,6 +81,12 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
     size_t all = hd_dump_heap_count(dump);
     hd_error err;
     int status = DONE;
+    if (!hd_dump_memprof(dump) && (memprof_split(a) || a->field)) {
+        fprintf(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
+                memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
+        hd_dump_free(dump);
+        return BAD_INPUT;
+    }
     c->file = file;
     c->dump = dump;
     c->count = 0;
@@ -93,7 +101,9 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
-        if (work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
+        if ((hd_dump_memprof(dump) && memprof_heap(a, hd_memprof_get(hd_dump_memprof(dump), i),
+                                                   &c->heaps[c->count], &c->made[c->count], &err)) ||
+            work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
             fprintf(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;
         }
@@ -129,7 +139,8 @@ static uint32_t axis_in(const arguments *a, const hd_heap *heap) {
 
 static hd_tree_options tree_options(const arguments *a) {
     hd_tree_options options = {
-        .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route, .units = !a->exact
+        .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route,
+        .units = !a->exact && !memprof_counted(a)
     };
     if (!a->has_cutoff) options.cutoff.min_share = 0.01;
     return options;
@@ -173,7 +184,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
     hd_top_options options = {
         .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
-        .units = !a->exact
+        .units = !a->exact && !memprof_counted(a)
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
 }
@@ -497,8 +508,10 @@ static int check_to(const arguments *a) {
 static int convert(const arguments *a) {
     chosen c;
     int status;
-    if (!a->to && !a->add_to) return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf, dart)");
+    if (!a->to && !a->add_to)
+        return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf, dart, memprof-raw)");
     if (a->file_count != 1) return usage("convert takes one file");
+    if (memprof_is_raw(a->to)) return memprof_convert(a);
     if (a->to && (!strcmp(a->to, "netcf") || !strcmp(a->to, "dart"))) return convert_graph(a);
     status = check_to(a);
     if (!status) status = choose(a, a->files[0], &c);
@@ -598,7 +611,9 @@ static int merge(const arguments *a) {
     hd_heap *heaps;
     hd_error err;
     size_t n = 0;
-    int status = check_to(a);
+    int status;
+    if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(*a->files))) return memprof_merge(a);
+    status = check_to(a);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;
         status = choose(a, a->files[i], &c);
@@ -718,6 +733,7 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
         return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump)) : DONE;
     }
     fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
+    if (hd_dump_memprof(dump)) memprof_info_text(out, hd_dump_memprof(dump));
     for (size_t i = 0; i < n; i++) {
         if (!selected(a, hd_dump_heap(dump, i))) continue;
         if (!any)
@@ -740,6 +756,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
     if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
+    if (hd_dump_memprof(dump)) memprof_info_json(j, hd_dump_memprof(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);

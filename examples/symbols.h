@@ -1,13 +1,19 @@
-/* symbols.h - names for OBJECT+0xOFFSET, by elfutils' libdw; a part of the heapdump tool.
+/* symbols.h - names for OBJECT+0xOFFSET and for addresses of MemProf profiles, by elfutils' libdw; a part of
+   the heapdump tool.
 
    Objects are opened where they lie, their debug information is looked for beside them, under
-   /usr/lib/debug, by build id, and by debuginfod where DEBUGINFOD_URLS is set. */
+   /usr/lib/debug, by build id, and by debuginfod where DEBUGINFOD_URLS is set. Which functions are at an
+   address is told by tables of their ranges, made of what a unit says when one of its addresses is asked for
+   first: compilers leave .debug_aranges out, and libdw would search a unit's tree for every address. */
 
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <search.h>
+
+enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
@@ -15,8 +21,49 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *sta
 typedef struct symbols_function {
     Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
     const char *name;
-    unsigned char rank;          /* of names for one address the highest counts */
+    unsigned char rank;          /* of names for one address the highest counts, then the last */
+    int index;
 } symbols_function;
+
+/* From here on to the next: the innermost function, or the unit, of this number. */
+typedef struct symbols_range {
+    Dwarf_Addr start, end;       /* end is for making the table */
+    uint32_t number;             /* HD_NONE: nothing */
+} symbols_range;
+
+typedef struct symbols_ranges {
+    symbols_range *range;
+    size_t count, capacity;
+} symbols_ranges;
+
+/* A DIE that has code: a function, or an inlined one. */
+typedef struct symbols_scope {
+    Dwarf_Die die;
+    uint32_t around;             /* the scope that it is in; HD_NONE: none */
+} symbols_scope;
+
+typedef struct symbols_unit {
+    Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
+    bool read;
+    symbols_scope *scopes;
+    size_t count, capacity;
+    symbols_ranges ranges;
+} symbols_unit;
+
+/* A function at an address; strings are libdw's. */
+typedef struct symbols_frame {
+    const char *name, *file;     /* as linked; may be NULL */
+    int line, column;            /* where it is, or calls the next inner one */
+    unsigned discriminator, start_line;
+} symbols_frame;
+
+/* An address that was asked for. */
+typedef struct symbols_place {
+    Dwarf_Addr offset;
+    uint32_t count;
+    symbols_frame *frames;       /* innermost first */
+    char **shown;                /* as people read them */
+} symbols_place;
 
 typedef struct symbols_object {
     char *path;
@@ -25,6 +72,14 @@ typedef struct symbols_object {
     Dwarf_Addr bias;             /* address here = offset + bias */
     symbols_function *functions; /* by start; libdw itself would search its table from end to end */
     size_t function_count;
+    Dwarf_Addr dwarf_bias;
+    symbols_unit *units;
+    size_t unit_count, unit_capacity;
+    symbols_ranges ranges;       /* of units */
+    void *places;                /* a tree of <search.h> */
+    unsigned char build_id[32];
+    uint32_t build_id_size;
+    bool used;
 } symbols_object;
 
 typedef struct symbols {
@@ -33,12 +88,13 @@ typedef struct symbols {
     char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
     uint32_t name_count;
     uint64_t resolved, unresolved;
+    bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
 } symbols;
 
 static int symbols_order(const void *a, const void *b) {
     const symbols_function *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return (int)x->rank - (int)y->rank;
+    return x->rank != y->rank ? (int)x->rank - (int)y->rank : x->index - y->index;
 }
 
 static void symbols_read_functions(symbols_object *o) {
@@ -58,22 +114,147 @@ static void symbols_read_functions(symbols_object *o) {
         f->end = symbol.st_size ? address + symbol.st_size : 0;
         f->rank = (unsigned char)((type != STT_NOTYPE) * 4 + (symbol.st_size != 0) * 2 +
                                   (GELF_ST_BIND(symbol.st_info) == STB_GLOBAL));
+        f->index = i;
         o->function_count++;
     }
     if (o->function_count) qsort(o->functions, o->function_count, sizeof *o->functions, symbols_order);
 }
 
-/* The function an address lies in, NULL when no symbol says. */
-static const char *symbols_function_at(const symbols_object *o, Dwarf_Addr address) {
+/* The function an address lies in; 0 when no symbol says. */
+static uint32_t symbols_function_at(const symbols_object *o, Dwarf_Addr address, symbols_frame *frame) {
     size_t low = 0, high = o->function_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (o->functions[middle].start <= address) low = middle + 1;
         else high = middle;
     }
-    if (!low) return NULL;
-    return !o->functions[low - 1].end || address < o->functions[low - 1].end ? o->functions[low - 1].name
-                                                                             : NULL;
+    if (!low || (o->functions[low - 1].end && address >= o->functions[low - 1].end)) return 0;
+    *frame = (symbols_frame){ .name = o->functions[low - 1].name };
+    return 1;
+}
+
+/* The items, which may have moved, with room for one more. */
+static void *symbols_room(void *items, size_t count, size_t *capacity, size_t size) {
+    if (count < *capacity) return items;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    return needed(realloc(items, *capacity * size));
+}
+
+static void symbols_add_range(symbols_ranges *r, Dwarf_Addr start, Dwarf_Addr end, uint32_t number) {
+    r->range = symbols_room(r->range, r->count, &r->capacity, sizeof *r->range);
+    r->range[r->count++] = (symbols_range){ start, end, number };
+}
+
+static void symbols_add_ranges(symbols_ranges *r, Dwarf_Die *die, uint32_t number) {
+    Dwarf_Addr base, start, end;
+    ptrdiff_t next = 0;
+    while ((next = dwarf_ranges(die, next, &base, &start, &end)) > 0)
+        if (start < end) symbols_add_range(r, start, end, number);
+}
+
+/* What is around others first; scopes that are inside of others have higher numbers. */
+static int symbols_range_order(const void *a, const void *b) {
+    const symbols_range *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if (x->end != y->end) return x->end > y->end ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Where what is inside of others begins and ends, the ranges from there on to the next. */
+static void symbols_flatten(symbols_ranges *r) {
+    symbols_ranges flat = { 0 };
+    size_t *open = needed(malloc((r->count + 1) * sizeof *open)), depth = 0;
+    if (r->count) qsort(r->range, r->count, sizeof *r->range, symbols_range_order);
+    for (size_t i = 0; i <= r->count; i++) {
+        while (depth && (i == r->count || r->range[open[depth - 1]].end <= r->range[i].start)) {
+            Dwarf_Addr end = r->range[open[--depth]].end;
+            symbols_add_range(&flat, end, 0, depth ? r->range[open[depth - 1]].number : HD_NONE);
+        }
+        if (i == r->count) break;
+        if (depth && r->range[i].end > r->range[open[depth - 1]].end)
+            r->range[i].end = r->range[open[depth - 1]].end;
+        symbols_add_range(&flat, r->range[i].start, 0, r->range[i].number);
+        open[depth++] = i;
+    }
+    free(open);
+    free(r->range);
+    *r = flat;
+}
+
+/* What is at an address; HD_NONE: nothing. */
+static uint32_t symbols_at(const symbols_ranges *r, Dwarf_Addr address) {
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->range[middle].start <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low ? r->range[low - 1].number : HD_NONE;
+}
+
+static void symbols_read_units(symbols_object *o) {
+    Dwarf *dwarf = dwfl_module_getdwarf(o->module, &o->dwarf_bias);
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die, tree;
+    while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &tree) == 0) {
+        int tag = dwarf_tag(&die);
+        if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) continue;
+        o->units = symbols_room(o->units, o->unit_count, &o->unit_capacity, sizeof *o->units);
+        o->units[o->unit_count] = (symbols_unit){ .die = die };
+        o->units[o->unit_count].tree = tag == DW_TAG_skeleton_unit ? tree : die;
+        symbols_add_ranges(&o->ranges, &die, (uint32_t)o->unit_count++);
+    }
+    symbols_flatten(&o->ranges);
+}
+
+static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around) {
+    if (dwarf_tag(die) == DW_TAG_subprogram) around = HD_NONE;
+    unit->scopes = symbols_room(unit->scopes, unit->count, &unit->capacity, sizeof *unit->scopes);
+    unit->scopes[unit->count] = (symbols_scope){ *die, around };
+    symbols_add_ranges(&unit->ranges, die, (uint32_t)unit->count);
+    return (uint32_t)unit->count++;
+}
+
+static bool symbols_holds_code(int tag) {
+    switch (tag) {
+    case DW_TAG_variable: case DW_TAG_formal_parameter: case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type: case DW_TAG_array_type: case DW_TAG_call_site: case DW_TAG_GNU_call_site:
+        return false;
+    default: return true;
+    }
+}
+
+/* All functions of a unit that have code. */
+static void symbols_read_unit(symbols_unit *unit) {
+    size_t depth = 0, capacity = 0;
+    symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs from the unit down */
+    symbols_scope next = { .around = HD_NONE };
+    unit->read = true;
+    if (dwarf_child(&unit->tree, &next.die) == 0) path[depth++] = next;
+    while (depth) {
+        Dwarf_Die *die = &path[depth - 1].die;
+        int tag = dwarf_tag(die);
+        next.around = path[depth - 1].around;
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
+            next.around = symbols_add_scope(unit, die, next.around);
+        if (symbols_holds_code(tag) && dwarf_child(die, &next.die) == 0) {
+            path = symbols_room(path, depth, &capacity, sizeof *path);
+            path[depth++] = next;
+            continue;
+        }
+        while (depth && dwarf_siblingof(&path[depth - 1].die, &path[depth - 1].die)) depth--;
+    }
+    free(path);
+    symbols_flatten(&unit->ranges);
+}
+
+static void symbols_read_build_id(symbols_object *o) {
+    const unsigned char *bits;
+    GElf_Addr address;
+    int n = dwfl_module_build_id(o->module, &bits, &address);
+    if (n <= 0 || (size_t)n > sizeof o->build_id) return;
+    memcpy(o->build_id, bits, (size_t)n);
+    o->build_id_size = (uint32_t)n;
 }
 
 static symbols_object *symbols_object_of(symbols *s, hd_str path) {
@@ -103,7 +284,11 @@ static symbols_object *symbols_object_of(symbols *s, hd_str path) {
     dwfl_report_end(o->dwfl, NULL, NULL);
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
-    if (o->module) symbols_read_functions(o);
+    if (o->module) {
+        symbols_read_functions(o);
+        symbols_read_units(o);
+        symbols_read_build_id(o);
+    }
     return o;
 }
 
@@ -120,68 +305,67 @@ static const char *symbols_die_name(Dwarf_Die *die) {
     return name ? name : dwarf_diename(die);
 }
 
-/* "function (file.c:12)", demangled */
-static void symbols_add(symbols *s, const char *name, const char *file, int line) {
+/* "function (file.c:12)", demangled; NULL: out of memory */
+static char *symbols_text(const char *name, const char *file, int line) {
     int status = -1;
     char *demangled = name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    char *text = NULL;
     const char *shown = demangled && !status ? demangled : name;
-    if (s->name_count == HD_RENAME_MAX) {
-        free(demangled);
-        return;
-    }
-    if (file && line > 0) {
-        if (asprintf(&text, "%s (%s:%d)", shown, symbols_basename(file), line) < 0) text = NULL;
-    } else {
-        text = strdup(shown);
-    }
+    char *text = NULL;
+    if (!file || line <= 0) text = strdup(shown);
+    else if (asprintf(&text, "%s (%s:%d)", shown, symbols_basename(file), line) < 0) text = NULL;
     free(demangled);
-    if (text) s->names[s->name_count++] = text;
+    return text;
 }
 
-/* The innermost scope at an address, then those around it: dwarf_getscopes leaves the concrete ones
-   for the abstract at the first inlined function, dwarf_getscopes_die does not. */
-static int symbols_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes) {
-    Dwarf_Die *found = NULL, innermost;
-    if (!unit || dwarf_getscopes(unit, address, &found) <= 0) return 0;
-    innermost = found[0];
-    free(found);
-    return dwarf_getscopes_die(&innermost, scopes);
+static unsigned symbols_number(Dwarf_Die *die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &value);
+    return (unsigned)value;
 }
 
-/* The functions that are inlined where the address is, outermost first; false without DWARF. A
-   function's line is where it calls the next inner one. */
-static bool symbols_inlined(symbols *s, Dwfl_Module *module, Dwarf_Addr address) {
-    struct { const char *name, *file; int line; } found[HD_RENAME_MAX];
-    Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
-    Dwfl_Line *at = dwfl_module_getsrc(module, address);
-    int n = symbols_scopes(unit, address - bias, &scopes), line = 0;
-    const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;
+/* What the line table says of an address. */
+static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
+    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
+    symbols_frame frame = { 0 };
+    if (!line) return frame;
+    frame.file = dwarf_linesrc(line, NULL, NULL);
+    dwarf_lineno(line, &frame.line);
+    dwarf_linecol(line, &frame.column);
+    dwarf_linediscriminator(line, &frame.discriminator);
+    return frame;
+}
+
+/* The functions at an address, the one that it is in first, then those that this is inlined into; 0 without
+   DWARF. */
+static uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
+                               uint32_t capacity) {
+    uint32_t number, count = 0;
+    symbols_frame at;
+    symbols_unit *unit;
     Dwarf_Files *files = NULL;
-    uint32_t count = 0;
-    if (unit) dwarf_getsrcfiles(unit, &files, NULL);
-    for (int i = 0; i < n && count < HD_RENAME_MAX; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        const char *name;
-        Dwarf_Attribute attribute;
-        Dwarf_Word call_file = 0, call_line = 0;
-        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-        name = symbols_die_name(&scopes[i]);
+    address -= o->dwarf_bias;
+    number = symbols_at(&o->ranges, address);
+    if (number == HD_NONE) return 0;
+    unit = &o->units[number];
+    if (!unit->read) symbols_read_unit(unit);
+    at = symbols_line(unit, address);
+    dwarf_getsrcfiles(&unit->die, &files, NULL);
+    number = symbols_at(&unit->ranges, address);
+    for (; number != HD_NONE && count < capacity; number = unit->scopes[number].around) {
+        Dwarf_Die *die = &unit->scopes[number].die;
+        const char *name = symbols_die_name(die);
         if (name) {
-            found[count].name = name;
-            found[count].file = file;
-            found[count++].line = line;
+            frames[count] = at;
+            frames[count].name = name;
+            frames[count++].start_line = symbols_number(die, DW_AT_decl_line);
         }
-        if (tag == DW_TAG_subprogram) break;
-        dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &call_file);
-        dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &call_line);
-        file = files ? dwarf_filesrc(files, call_file, NULL, NULL) : NULL;
-        line = (int)call_line;
+        at.file = files ? dwarf_filesrc(files, symbols_number(die, DW_AT_call_file), NULL, NULL) : NULL;
+        at.line = (int)symbols_number(die, DW_AT_call_line);
+        at.column = (int)symbols_number(die, DW_AT_call_column);
+        at.discriminator = symbols_number(die, SYMBOLS_DISCRIMINATOR);
     }
-    for (uint32_t i = count; i--;) symbols_add(s, found[i].name, found[i].file, found[i].line);
-    free(scopes);
-    return count > 0;
+    return count;
 }
 
 static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
@@ -210,15 +394,20 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
 static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     symbols *s = user;
     symbols_object *o;
+    symbols_frame frames[HD_RENAME_MAX];
     hd_str object;
     uint64_t offset;
     while (s->name_count) free(s->names[--s->name_count]);
     path[0] = name;
     if (!symbols_split(name, &object, &offset)) return 1;
     o = symbols_object_of(s, object);
-    if (o && o->module && !symbols_inlined(s, o->module, offset + o->bias)) {
-        const char *symbol = symbols_function_at(o, offset + o->bias);
-        if (symbol) symbols_add(s, symbol, NULL, 0);
+    if (o && o->module) {
+        uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);
+        if (!n) n = symbols_function_at(o, offset + o->bias, frames);
+        while (n--) {
+            char *text = symbols_text(frames[n].name, frames[n].file, frames[n].line);
+            if (text) s->names[s->name_count++] = text;
+        }
     }
     if (!s->name_count) {
         const char *slash = memrchr(name.data, '/', name.len);
@@ -234,12 +423,134 @@ static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     return s->name_count;
 }
 
+/* For MemProf profiles. ------------------------------------------------------------------------ */
+
+static int symbols_place_order(const void *a, const void *b) {
+    const symbols_place *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* What is at an offset. As LLVM has it, what debug information leaves out is not resolved. */
+static symbols_place *symbols_place_at(symbols_object *o, Dwarf_Addr offset, bool by_table) {
+    symbols_place key = { .offset = offset }, *place;
+    symbols_frame frames[HD_MEMPROF_INLINE_MAX];
+    void *found = tfind(&key, &o->places, symbols_place_order);
+    if (found) return *(symbols_place **)found;
+    place = needed(calloc(1, sizeof *place));
+    place->offset = offset;
+    place->count = symbols_frames(o, offset + o->bias, frames, HD_MEMPROF_INLINE_MAX);
+    if (!place->count && (by_table || !o->unit_count))
+        place->count = symbols_function_at(o, offset + o->bias, frames);
+    place->frames = needed(calloc((size_t)place->count + 1, sizeof *frames));
+    memcpy(place->frames, frames, place->count * sizeof *frames);
+    needed(tsearch(place, &o->places, symbols_place_order));
+    return place;
+}
+
+static void symbols_place_free(void *p) {
+    symbols_place *place = p;
+    for (uint32_t i = 0; place->shown && i < place->count; i++) free(place->shown[i]);
+    free(place->shown);
+    free(place->frames);
+    free(place);
+}
+
+/* The k-th piece of an object that is mapped as code. */
+static bool symbols_code(const symbols_object *o, size_t *k, GElf_Phdr *header) {
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(o->module, &bias);
+    size_t n = 0;
+    if (!elf || elf_getphdrnum(elf, &n)) return false;
+    for (; *k < n; ++*k)
+        if (gelf_getphdr(elf, (int)*k, header) && header->p_type == PT_LOAD && header->p_flags & PF_X) {
+            ++*k;
+            return true;
+        }
+    return false;
+}
+
+/* By build id; a segment without one by its place and size. */
+static bool symbols_is_of(const symbols_object *o, const hd_memprof_address *a) {
+    const hd_memprof_segment *s = a->segment;
+    GElf_Phdr h;
+    if (s->build_id_size)
+        return s->build_id_size == o->build_id_size && !memcmp(s->build_id, o->build_id, o->build_id_size);
+    for (size_t k = 0; symbols_code(o, &k, &h);) {
+        GElf_Addr from = h.p_vaddr, size = h.p_memsz, page = 4095;
+        if (a->file_offset) {
+            from = h.p_offset & ~page;
+            size = ((h.p_vaddr + size + page) & ~page) - (h.p_vaddr & ~page);
+        }
+        if (s->end - s->start == size && (a->file_offset ? s->offset : s->start - s->offset) == from)
+            return true;
+    }
+    return false;
+}
+
+/* An address in a file as the file counts addresses. */
+static Dwarf_Addr symbols_address(const symbols_object *o, const hd_memprof_address *a) {
+    GElf_Phdr h;
+    if (!a->file_offset) return a->offset;
+    for (size_t k = 0; symbols_code(o, &k, &h);)
+        if (a->offset - h.p_offset < h.p_filesz) return a->offset - h.p_offset + h.p_vaddr;
+    return a->offset;
+}
+
+static symbols_place *symbols_of(symbols *s, const hd_memprof_address *a) {
+    for (size_t i = 0; a->segment && i < s->count; i++) {
+        symbols_object *o = &s->objects[i];
+        if (!symbols_is_of(o, a)) continue;
+        o->used = true;
+        return symbols_place_at(o, symbols_address(o, a), s->by_table);
+    }
+    return NULL;
+}
+
+/* An hd_memprof_symbolize_fn: functions as they are linked. */
+static uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                               uint32_t capacity) {
+    const symbols_place *place = symbols_of(user, a);
+    uint32_t n = place ? place->count : 0;
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        const symbols_frame *f = &place->frames[i];
+        frames[i].function = hd_cstr(f->name);
+        if (f->file) frames[i].file = hd_cstr(f->file);
+        frames[i].line = (uint32_t)f->line;
+        frames[i].column = (uint32_t)f->column;
+        frames[i].discriminator = f->discriminator;
+        frames[i].start_line = f->start_line;
+    }
+    return n;
+}
+
+/* The same as people read them: "function (file.c:12)". */
+static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                              uint32_t capacity) {
+    uint32_t n = symbols_linked(user, a, frames, capacity);
+    symbols_place *place = n ? symbols_of(user, a) : NULL;
+    if (n && !place->shown) place->shown = needed(calloc(n, sizeof *place->shown));
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        const symbols_frame *f = &place->frames[i];
+        if (!place->shown[i]) place->shown[i] = needed(symbols_text(f->name, f->file, f->line));
+        frames[i].function = hd_cstr(place->shown[i]);
+    }
+    return n;
+}
+
 static void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {
-        if (s->objects[i].dwfl) dwfl_end(s->objects[i].dwfl);
-        free(s->objects[i].functions);
-        free(s->objects[i].path);
+        symbols_object *o = &s->objects[i];
+        tdestroy(o->places, symbols_place_free);
+        if (o->dwfl) dwfl_end(o->dwfl);
+        for (size_t u = 0; u < o->unit_count; u++) {
+            free(o->units[u].scopes);
+            free(o->units[u].ranges.range);
+        }
+        free(o->units);
+        free(o->ranges.range);
+        free(o->functions);
+        free(o->path);
     }
     free(s->objects);
     memset(s, 0, sizeof *s);

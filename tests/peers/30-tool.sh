@@ -11,7 +11,7 @@ cd $work
 
 check "no arguments: usage on stderr" "2 0" "$(status "$tool") $(wc -c < out)"
 check "--help: status 0, on stdout" "0 0" "$(status "$tool" --help) $(wc -c < err)"
-for c in record tree top diff merge info convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
+for c in record tree top diff merge info memprof convert; do check "$c --help" 0 "$(status "$tool" $c --help)"; done
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
@@ -56,5 +56,38 @@ check "convert gives back what it reads" "$(cat engine.json)" "$(cat again.json)
 check "convert condenses" "$("$tool" tree --exact --top 1 engine.json)" "$("$tool" tree --exact --min-bytes 0 top.json)"
 check "convert to nothing known" 2 "$(status "$tool" convert --to elf engine.json)"
 check "a convert that fails leaves no file" "1 no" "$(status "$tool" convert --to chrome -o fail.json bad.json) $([ -e fail.json ] && echo yes || echo no)"
+
+raw=../../../tests/data/memprof-19.raw old=../../../tests/data/memprof-14.raw
+check "info tells of a raw profile" "4 false $("$tool" top --exact --json $raw | jq '[.heaps[0].rows[].self_bytes] | add')" \
+  "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.version) \(.big_endian) \(.totals.TotalSize)"')"
+"$tool" convert --to memprof-raw -o same.raw $raw
+check "a raw profile is written as it was" 0 "$(status cmp same.raw $raw)"
+"$tool" convert --to memprof-raw --memprof-version 3 -o 3.raw $raw
+check "... or as another version" "3 25" \
+  "$("$tool" info --json 3.raw | jq -r '.files[0].profiles[0] | "\(.version) \(.fields | length)"')"
+check "fields that are not there are not made up" 1 "$(status "$tool" convert --to memprof-raw --memprof-version 4 -o 4.raw $old)"
+check "no such version" 2 "$(status "$tool" convert --to memprof-raw --memprof-version 9 $raw)"
+check "merging raw profiles adds counts up" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals | [.AllocCount, .TotalSize, .MaxSize, .MinLifetime] | [.[0] * 2, .[1] * 2, .[2], .[3]]' -c)" \
+  "$("$tool" merge -o twice.raw $raw $raw && "$tool" info --json twice.raw | jq -c '.files[0].profiles[0].totals | [.AllocCount, .TotalSize, .MaxSize, .MinLifetime]')"
+gzip -c $raw > packed.gz
+"$tool" merge --to memprof-raw -o packed.raw packed.gz - < $raw 2> err
+check "... packed ones and standard input too" 0 "$(status cmp packed.raw twice.raw)"
+check "a metric" "AllocCount $("$tool" info --json $raw | jq '.files[0].profiles[0].totals.AllocCount')" \
+  "$("$tool" tree --metric alloccount --json $raw | jq -r '.heaps[0] | "\(.allocator) \(.rows[0].bytes)"')"
+check "... on average" "average TotalSize" "$("$tool" top --metric average --json $raw | jq -r '.heaps[0].allocator')"
+check "no such metric" 2 "$(status "$tool" tree --metric Bytes $raw)"
+check "a metric that can have no average" 1 "$(status "$tool" tree --metric average:MaxSize $raw)"
+check "by size" size "$("$tool" tree --by size --json $raw | jq -r '.heaps[0].rows[1].axis')"
+check "by lifetime of a trace" "1 heapdump: engine.json is no MemProf profile: lifetime is not to be had" \
+  "$(status "$tool" tree --by lifetime engine.json) $(cat err)"
+check "growth between raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
+  "$("$tool" diff --json $raw twice.raw | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
+check "records, and the frames of a profile" "$("$tool" info --json $raw | jq -r '.files[0].profiles[0] | "\(.blocks) \(.totals.TotalSize)"')" \
+  "$("$tool" memprof --json $raw | jq -r '[.Records[].AllocSites[].MemInfoBlock.TotalSize] | "\(length) \(add)"')"
+check "records of a trace" 1 "$(status "$tool" memprof engine.json)"
+check "a binary that is none" 1 "$(status "$tool" tree --binary engine.json $raw)"
+check "raw profiles go into a trace" "$("$tool" tree --exact --min-bytes 1 $raw | cut -d, -f1)" \
+  "$("$tool" convert --to chrome $raw | "$tool" tree --exact --min-bytes 1 - | cut -d, -f1)"
+check "nothing else is made raw" 1 "$(status "$tool" convert --to memprof-raw engine.json)"
 check "nothing temporary is left" "" "$(ls | grep tmp || true)"
 exit $failed

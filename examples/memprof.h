@@ -1,0 +1,566 @@
+/* What the tool does with LLVM MemProf profiles beside what it does with every heap: views, binaries, info,
+   merging and writing raw files, and the records as LLVM lists them. */
+#ifndef HEAPDUMP_MEMPROF_H
+#define HEAPDUMP_MEMPROF_H
+
+#include "symbols.h"
+
+/* Options. -------------------------------------------------------------------------------------- */
+
+static const char *const memprof_splits[] = { "none", "lifetime", "size", "heat", "binary" };
+enum { MEMPROF_SPLITS = sizeof memprof_splits / sizeof *memprof_splits };
+
+static hd_memprof_split memprof_split(const arguments *a) {
+    for (int i = 1; i < MEMPROF_SPLITS; i++)
+        if (a->by && !strcmp(a->by, memprof_splits[i])) return (hd_memprof_split)i;
+    return HD_MEMPROF_SPLIT_NONE;
+}
+
+/* FIELD, average (of TotalSize), or average:FIELD. */
+static bool memprof_take_metric(arguments *a, const char *text) {
+    a->average = !strncmp(text, "average", 7) && (!text[7] || text[7] == ':');
+    if (a->average) text = text[7] ? text + 8 : "TotalSize";
+    for (a->field = 1; a->field < HD_MEMPROF_FIELDS; a->field++)
+        if (!strcasecmp(text, hd_memprof_field_name(a->field))) return true;
+    return false;
+}
+
+/* Whether what is shown for bytes is something else. */
+static bool memprof_counted(const arguments *a) {
+    return a->field && a->field != HD_MEMPROF_TOTAL_SIZE && a->field != HD_MEMPROF_MIN_SIZE &&
+           a->field != HD_MEMPROF_MAX_SIZE;
+}
+
+/* Opens what --binary named. */
+static int memprof_open_binaries(arguments *a) {
+    if (!a->binary_count) return DONE;
+    a->names = needed(calloc(1, sizeof *a->names));
+    a->names->by_table = a->keep_unresolved;
+    for (int i = 0; i < a->binary_count; i++) {
+        char *path = realpath(a->binaries[i], NULL);
+        symbols_object *o = path ? symbols_object_of(a->names, hd_cstr(path)) : NULL;
+        if (!o || !o->module) {
+            fprintf(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
+            free(path);
+            return BAD_INPUT;
+        }
+        free(path);
+    }
+    return DONE;
+}
+
+/* Says which were of no use: most likely these did not run. */
+static void memprof_close_binaries(arguments *a, bool tell) {
+    for (size_t i = 0; tell && a->names && i < a->names->count; i++)
+        if (!a->names->objects[i].used)
+            fprintf(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
+    if (a->names) symbols_free(a->names);
+    free(a->names);
+    free(a->binaries);
+}
+
+static hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_symbolize_fn names) {
+    hd_memprof_symbolizer by = { .user = a->names, .keep_unresolved = a->keep_unresolved,
+                                 .keep_runtime = a->keep_runtime };
+    if (a->names) by.symbolize = names;
+    return by;
+}
+
+/* As a heap. ------------------------------------------------------------------------------------ */
+
+/* In place of a profile of bytes by call stack alone, what the options ask for. */
+static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
+                              hd_error *err) {
+    static char name[64];
+    hd_memprof_view view = { .field = a->field, .average = a->average, .split = memprof_split(a),
+                             .symbolizer = memprof_symbolizer(a, symbols_shown) };
+    hd_profile *profile;
+    hd_status status;
+    if (!view.field && !view.split && !a->names) return HD_OK;
+    status = hd_memprof_profile(raw, &view, NULL, &profile, err);
+    if (status) return status;
+    heap->profile = profile;
+    *made = true;
+    if (view.field) {
+        snprintf(name, sizeof name, "%s%s", a->average ? "average " : "", hd_memprof_field_name(view.field));
+        heap->allocator = name;
+    }
+    return HD_OK;
+}
+
+/* info ----------------------------------------------------------------------------------------- */
+
+static void memprof_build_id(char text[65], const hd_memprof_segment *s) {
+    *text = 0;
+    for (uint32_t i = 0; i < s->build_id_size && i < 32; i++) sprintf(text + 2 * i, "%02x", s->build_id[i]);
+}
+
+/* What merging all blocks gives for a field that is a count, total, minimum or maximum; others: false. */
+static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
+    const char *name = hd_memprof_field_name(field);
+    bool least = !strncmp(name, "Min", 3), most = !strncmp(name, "Max", 3);
+    if (!(raw->fields >> field & 1)) return false;
+    if (!least && !most && strncmp(name, "Total", 5) && field != HD_MEMPROF_ALLOC_COUNT) return false;
+    *total = least && raw->block_count ? UINT64_MAX : 0;
+    for (uint32_t i = 0; i < raw->block_count; i++) {
+        uint64_t v = raw->blocks[i].value[field];
+        if (least ? v < *total : most && v > *total) *total = v;
+        if (!least && !most) *total = v > UINT64_MAX - *total ? UINT64_MAX : *total + v;
+    }
+    return true;
+}
+
+static void memprof_info_text(FILE *out, const hd_memprof *memprof) {
+    for (size_t i = 0; i < hd_memprof_count(memprof); i++) {
+        const hd_memprof_raw *raw = hd_memprof_get(memprof, i);
+        uint64_t total;
+        int column = 0;
+        fprintf(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
+                raw->big_endian ? "big" : "little", raw->segment_count);
+        fprintf(out, "%u blocks, %u call stacks, %u frames, %llu histogram counters", raw->block_count,
+                raw->stack_count, raw->first[raw->stack_count], (unsigned long long)raw->counter_count);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (memprof_total(raw, f, &total))
+                fprintf(out, "%s%26s %16llu", column++ % 2 ? "  " : "\n", hd_memprof_field_name(f),
+                        (unsigned long long)total);
+        fprintf(out, "\n%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
+        for (uint32_t s = 0; s < raw->segment_count; s++) {
+            const hd_memprof_segment *segment = &raw->segments[s];
+            char id[65];
+            memprof_build_id(id, segment);
+            fprintf(out, "%#18llx %#18llx %#18llx  %s\n", (unsigned long long)segment->start,
+                    (unsigned long long)segment->end, (unsigned long long)segment->offset, *id ? id : "-");
+        }
+    }
+}
+
+static void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
+    hd_json_key(j, "segments"), hd_json_array(j);
+    for (uint32_t s = 0; s < raw->segment_count; s++) {
+        char id[65];
+        memprof_build_id(id, &raw->segments[s]);
+        hd_json_object(j);
+        hd_json_key(j, "start"), hd_json_u64(j, raw->segments[s].start);
+        hd_json_key(j, "end"), hd_json_u64(j, raw->segments[s].end);
+        hd_json_key(j, "offset"), hd_json_u64(j, raw->segments[s].offset);
+        json_text(j, "build_id", *id ? id : NULL);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
+    hd_json_key(j, "profiles"), hd_json_array(j);
+    for (size_t i = 0; i < hd_memprof_count(memprof); i++) {
+        const hd_memprof_raw *raw = hd_memprof_get(memprof, i);
+        uint64_t total;
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "version"), hd_json_u64(j, raw->version);
+        hd_json_key(j, "big_endian"), hd_json_bool(j, raw->big_endian);
+        memprof_segments_json(j, raw);
+        hd_json_key(j, "blocks"), hd_json_u64(j, raw->block_count);
+        hd_json_key(j, "call_stacks"), hd_json_u64(j, raw->stack_count);
+        hd_json_key(j, "frames"), hd_json_u64(j, raw->first[raw->stack_count]);
+        hd_json_key(j, "histogram_counters"), hd_json_u64(j, raw->counter_count);
+        hd_json_key(j, "fields"), hd_json_array(j);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (raw->fields >> f & 1) hd_json_cstr(j, hd_memprof_field_name(f));
+        hd_json_end(j);
+        hd_json_key(j, "totals"), hd_json_object(j);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (memprof_total(raw, f, &total))
+                hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, total);
+        hd_json_end(j), hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+/* merge, convert -------------------------------------------------------------------------------- */
+
+static hd_options memprof_options(const arguments *a, reading *r, const char *file) {
+    hd_options options = { .lenient = !a->strict, .warning = on_warning, .user = r };
+    memset(r, 0, sizeof *r);
+    r->file = file;
+    return options;
+}
+
+/* Whether a file begins as a raw profile does; standard input is left alone. */
+static bool memprof_begins(const char *file) {
+    static const unsigned char magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff };
+    unsigned char found[8];
+    struct stat st;
+    int little = 0, big = 0, fd = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, found, 8) == 8;
+    if (fd >= 0) close(fd);
+    for (int i = 0; is_file && i < 8; i++) {
+        little += found[i] == magic[i];
+        big += found[i] == magic[7 - i];
+    }
+    return little == 8 || big == 8;
+}
+
+/* The profiles of a file one by one, holding one at a time. */
+static int memprof_stream(const arguments *a, const char *file, hd_memprof_merger *merger) {
+    reading r;
+    hd_options options = memprof_options(a, &r, file);
+    const hd_memprof_raw *raw = NULL;
+    hd_memprof_reader *reader = NULL;
+    hd_error err;
+    hd_in in;
+    hd_status status = hd_in_open(file, &in, &err);
+    if (status) return complain(file, &err, ""), BAD_INPUT;
+    status = hd_memprof_open(in, &options, &reader, &err);
+    while (!status) {
+        status = hd_memprof_next(reader, &raw, &err);
+        if (status || !raw) break;
+        status = hd_memprof_merger_add(merger, raw, &err);
+    }
+    hd_memprof_close(reader);
+    hd_in_close(&in);
+    if (status) complain(file, &err, "");
+    return status ? BAD_INPUT : DONE;
+}
+
+/* Of what is packed, or comes by a pipe, the whole. */
+static int memprof_whole(const arguments *a, const char *file, hd_memprof_merger *merger) {
+    hd_dump *dump;
+    hd_status status = HD_OK;
+    hd_error err;
+    if (read_dump(file, a, &dump)) return BAD_INPUT;
+    if (!hd_dump_memprof(dump)) {
+        fprintf(stderr, "heapdump: %s is no MemProf profile\n", file);
+        hd_dump_free(dump);
+        return BAD_INPUT;
+    }
+    for (size_t i = 0; i < hd_memprof_count(hd_dump_memprof(dump)) && !status; i++)
+        status = hd_memprof_merger_add(merger, hd_memprof_get(hd_dump_memprof(dump), i), &err);
+    hd_dump_free(dump);
+    if (status) complain(file, &err, "");
+    return status ? BAD_INPUT : DONE;
+}
+
+/* All files added up. */
+static int memprof_add_up(const arguments *a, hd_memprof **sum) {
+    hd_error err;
+    hd_memprof_merger *merger = hd_memprof_merger_create(NULL, &err);
+    int status = DONE;
+    if (!merger) return complain("merging", &err, ""), BAD_INPUT;
+    for (int i = 0; i < a->file_count && !status; i++)
+        status = (memprof_begins(a->files[i]) ? memprof_stream : memprof_whole)(a, a->files[i], merger);
+    if (!status && hd_memprof_merger_finish(merger, sum, &err)) {
+        complain("merging", &err, "");
+        status = BAD_INPUT;
+    }
+    hd_memprof_merger_free(merger);
+    return status;
+}
+
+static int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof) {
+    reading r;
+    hd_options options = memprof_options(a, &r, file);
+    hd_error err;
+    hd_status failed = HD_OK;
+    output o;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    if (!a->memprof_version) failed = hd_memprof_write(memprof, &options, o.out, &err);
+    for (size_t i = 0; a->memprof_version && i < hd_memprof_count(memprof) && !failed; i++)
+        failed = hd_memprof_write_raw(hd_memprof_get(memprof, i), a->memprof_version, &options, o.out, &err);
+    if (failed) {
+        const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
+        fprintf(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
+        status = BAD_INPUT;
+    }
+    return output_close(&o, a->output, status);
+}
+
+/* What raw files do not go with. */
+static int memprof_check_whole(const arguments *a) {
+    if (a->has_cutoff) return usage("raw profiles hold self sizes, which cannot be cut off");
+    if (a->add_to) return usage("raw profiles cannot be added to a trace as memprof-raw");
+    if (a->keep.text || a->drop.text || a->root.text || a->invert || a->dump || a->allocator || a->has_pid)
+        return usage("raw profiles are written whole");
+    return DONE;
+}
+
+static bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-raw"); }
+
+static int memprof_merge(const arguments *a) {
+    hd_memprof *sum = NULL;
+    int status = memprof_check_whole(a);
+    if (!status) status = memprof_add_up(a, &sum);
+    if (status) return status;
+    status = memprof_write(a, "merging", sum);
+    if (!status)
+        fprintf(stderr, "heapdump: %d file%s merged: %u blocks\n", a->file_count,
+                a->file_count == 1 ? "" : "s", hd_memprof_get(sum, 0)->block_count);
+    hd_memprof_free(sum);
+    return status;
+}
+
+static int memprof_convert(const arguments *a) {
+    hd_dump *dump;
+    int status = memprof_check_whole(a);
+    if (!status) status = read_dump(a->files[0], a, &dump);
+    if (status) return status;
+    if (hd_dump_memprof(dump)) {
+        status = memprof_write(a, a->files[0], hd_dump_memprof(dump));
+    } else {
+        fprintf(stderr, "heapdump: %s is no MemProf profile, of which alone memprof-raw is made\n",
+                a->files[0]);
+        status = BAD_INPUT;
+    }
+    hd_dump_free(dump);
+    return status;
+}
+
+/* memprof: the records as LLVM lists them. ------------------------------------------------------ */
+
+/* That a function allocated by a block, or calls by the frames of an address. */
+typedef struct memprof_site {
+    hd_str function;
+    uint32_t number;             /* the block; the first of the address's frames */
+    bool is_call;
+} memprof_site;
+
+typedef struct memprof_records {
+    const hd_memprof_raw *raw;
+    hd_memprof_symbols *symbols;
+    memprof_site *sites;         /* by function, allocations first */
+    size_t count, capacity;
+    uint32_t blocks, functions, stacks; /* that allocate; stacks that have frames */
+} memprof_records;
+
+static int memprof_text_order(hd_str x, hd_str y) {
+    size_t n = x.len < y.len ? x.len : y.len;
+    int order = n ? memcmp(x.data, y.data, n) : 0;
+    return order ? order : x.len < y.len ? -1 : x.len > y.len;
+}
+
+static int memprof_site_order(const void *a, const void *b) {
+    const memprof_site *x = a, *y = b;
+    int order = memprof_text_order(x->function, y->function);
+    if (order) return order;
+    if (x->is_call != y->is_call) return x->is_call - y->is_call;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void memprof_add_site(memprof_records *r, hd_str function, uint32_t number, bool is_call) {
+    if (r->count == r->capacity) {
+        r->capacity = r->capacity ? 2 * r->capacity : 256;
+        r->sites = needed(realloc(r->sites, r->capacity * sizeof *r->sites));
+    }
+    r->sites[r->count++] = (memprof_site){ function, number, is_call };
+}
+
+/* Frames of one address stand side by side, the last of them not inlined. */
+static uint32_t memprof_address_end(const hd_memprof_symbols *s, uint32_t frame) {
+    while (s->frames[frame].inlined) frame++;
+    return frame + 1;
+}
+
+/* A record has the allocations of a function, when it or what is inlined into it asked, and the addresses
+   that it calls by. */
+static void memprof_collect(memprof_records *r) {
+    const hd_memprof_symbols *s = r->symbols;
+    bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
+    bool *seen = needed(calloc((size_t)s->stack_count + 1, 1));
+    size_t n = 0;
+    for (uint32_t b = 0; b < r->raw->block_count; b++) {
+        uint32_t stack = r->raw->blocks[b].stack, i = s->first[stack], end = s->first[stack + 1];
+        if (i == end) continue;
+        r->stacks += !seen[stack];
+        if (!seen[stack])
+            for (uint32_t k = i + 1; k < end; k++) calls[s->frame[k]] = true;
+        seen[stack] = true;
+        do memprof_add_site(r, s->frames[s->frame[i]].function, b, false);
+        while (s->frames[s->frame[i++]].inlined);
+    }
+    for (uint32_t f = 0, end; f < s->frame_count; f = end) {
+        end = memprof_address_end(s, f);
+        for (uint32_t k = f; k < end; k++)
+            if (calls[k]) memprof_add_site(r, s->frames[k].function, f, true);
+    }
+    if (r->count) qsort(r->sites, r->count, sizeof *r->sites, memprof_site_order);
+    for (size_t i = 0; i < r->count; i++) { /* a function that is inlined into itself calls once */
+        const memprof_site *last = n ? &r->sites[n - 1] : NULL, *site = &r->sites[i];
+        if (last && last->is_call && !memprof_site_order(last, site)) continue;
+        if (!site->is_call) {
+            r->blocks++;
+            r->functions += !last || memprof_text_order(last->function, site->function);
+        }
+        r->sites[n++] = *site;
+    }
+    r->count = n;
+    free(calls);
+    free(seen);
+}
+
+static void memprof_frames_text(FILE *out, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
+                                uint32_t first) {
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
+        fputs("      -\n        SymbolName: ", out);
+        put_name(out, f->function);
+        fprintf(out, "\n        LineOffset: %u\n        Column: %u\n        Inline: %d\n",
+                f->line - f->start_line, f->column, f->inlined);
+    }
+}
+
+static void memprof_block_text(FILE *out, const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    fputs("      MemInfoBlock:\n", out);
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (raw->fields >> f & 1)
+            fprintf(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
+    if (!b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
+    fputs("        AccessHistogramValues:", out);
+    for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
+        fprintf(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
+    fputc('\n', out);
+}
+
+static void memprof_records_text(FILE *out, const memprof_records *r) {
+    const hd_memprof_raw *raw = r->raw;
+    const hd_memprof_symbols *s = r->symbols;
+    fprintf(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
+            "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", raw->version,
+            raw->segment_count, r->blocks, r->functions, r->stacks);
+    for (uint32_t i = 0; i < raw->segment_count; i++) {
+        char id[65];
+        memprof_build_id(id, &raw->segments[i]);
+        fprintf(out, "  -\n    BuildId: %s\n    Start: 0x%llX\n    End: 0x%llX\n    Offset: 0x%llX\n",
+                *id ? id : "<None>", (unsigned long long)raw->segments[i].start,
+                (unsigned long long)raw->segments[i].end, (unsigned long long)raw->segments[i].offset);
+    }
+    fputs("  Records:\n", out);
+    for (size_t i = 0; i < r->count; i++) {
+        const memprof_site *site = &r->sites[i], *last = i ? site - 1 : NULL;
+        bool is_new = !last || memprof_text_order(last->function, site->function);
+        if (is_new) fputs("  -\n    Function: ", out), put_name(out, site->function), fputc('\n', out);
+        if (is_new || last->is_call != site->is_call)
+            fprintf(out, "    %s:\n", site->is_call ? "CallSites" : "AllocSites");
+        fputs(site->is_call ? "    -\n" : "    -\n      Callstack:\n", out);
+        if (site->is_call) {
+            memprof_frames_text(out, s, NULL, memprof_address_end(s, site->number) - site->number,
+                                site->number);
+        } else {
+            const hd_memprof_block *b = &raw->blocks[site->number];
+            uint32_t from = s->first[b->stack];
+            memprof_frames_text(out, s, s->frame + from, s->first[b->stack + 1] - from, 0);
+            memprof_block_text(out, raw, b);
+        }
+    }
+}
+
+static void memprof_frames_json(hd_json *j, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
+                                uint32_t first) {
+    hd_json_array(j);
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
+        hd_json_object(j);
+        hd_json_key(j, "SymbolName"), hd_json_str(j, f->function);
+        hd_json_key(j, "LineOffset"), hd_json_u64(j, f->line - f->start_line);
+        hd_json_key(j, "Column"), hd_json_u64(j, f->column);
+        hd_json_key(j, "Inline"), hd_json_bool(j, f->inlined);
+        hd_json_key(j, "File"), hd_json_str(j, f->file);
+        hd_json_key(j, "Line"), hd_json_u64(j, f->line);
+        hd_json_key(j, "Discriminator"), hd_json_u64(j, f->discriminator);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void memprof_block_json(hd_json *j, const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    hd_json_object(j);
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (raw->fields >> f & 1) hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, b->value[f]);
+    if (b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
+        hd_json_key(j, "AccessHistogramValues"), hd_json_array(j);
+        for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
+            hd_json_u64(j, hd_memprof_counter(raw, b->histogram + i));
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void memprof_site_json(hd_json *j, const memprof_records *r, const memprof_site *site) {
+    const hd_memprof_symbols *s = r->symbols;
+    const hd_memprof_block *b = &r->raw->blocks[site->number];
+    if (site->is_call) {
+        memprof_frames_json(j, s, NULL, memprof_address_end(s, site->number) - site->number, site->number);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "Callstack");
+    memprof_frames_json(j, s, s->frame + s->first[b->stack], s->first[b->stack + 1] - s->first[b->stack], 0);
+    hd_json_key(j, "MemInfoBlock"), memprof_block_json(j, r->raw, b);
+    hd_json_end(j);
+}
+
+static void memprof_records_json(hd_json *j, const memprof_records *r) {
+    hd_json_object(j);
+    hd_json_key(j, "Version"), hd_json_u64(j, r->raw->version);
+    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, r->blocks);
+    hd_json_key(j, "NumAllocFunctions"), hd_json_u64(j, r->functions);
+    hd_json_key(j, "NumStackOffsets"), hd_json_u64(j, r->stacks);
+    memprof_segments_json(j, r->raw);
+    hd_json_key(j, "Records"), hd_json_array(j);
+    for (size_t i = 0, from; i < r->count; hd_json_end(j)) {
+        hd_str function = r->sites[i].function;
+        hd_json_newline(j), hd_json_object(j);
+        hd_json_key(j, "Function"), hd_json_str(j, function);
+        for (int is_call = 0; is_call < 2; is_call++) {
+            hd_json_key(j, is_call ? "CallSites" : "AllocSites"), hd_json_array(j);
+            for (from = i; i < r->count && r->sites[i].is_call == is_call &&
+                           !memprof_text_order(function, r->sites[i].function); i++) {
+                if (i > from) hd_json_newline(j);
+                memprof_site_json(j, r, &r->sites[i]);
+            }
+            hd_json_end(j);
+        }
+    }
+    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+}
+
+static int memprof_show(const arguments *a, const memprof_records *r) {
+    output o;
+    FILE *text;
+    hd_json j;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    text = output_text(&o);
+    hd_json_begin(&j, o.out);
+    if (a->json) memprof_records_json(&j, r);
+    else memprof_records_text(text, r);
+    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
+    if (fclose(text)) status = BAD_INPUT;
+    return output_close(&o, a->output, status);
+}
+
+/* Blocks of one call stack are one record, in whatever profile or file they are. */
+static int memprof(const arguments *a) {
+    hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_linked);
+    memprof_records r = { 0 };
+    hd_memprof *sum = NULL;
+    hd_error err;
+    int status = memprof_add_up(a, &sum);
+    if (status) return status;
+    r.raw = hd_memprof_get(sum, 0);
+    if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
+        complain(a->files[0], &err, "");
+        status = BAD_INPUT;
+    } else {
+        memprof_collect(&r);
+        status = memprof_show(a, &r);
+        if (a->names)
+            fprintf(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
+                    "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
+    }
+    free(r.sites);
+    hd_memprof_symbols_free(r.symbols);
+    hd_memprof_free(sum);
+    return status;
+}
+
+#endif
