@@ -19529,8 +19529,8 @@ static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_err
     return HD_OK;
 }
 
-/* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so that
-   leniently they keep what came before. */
+/* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so
+   that leniently they keep what came before. */
 typedef struct hd__cut {
     hd__peeked *peeked;
     const hd__packed *packed;
