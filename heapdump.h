@@ -41,7 +41,7 @@
        >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
        >>register  address -> (size, context), straight on the OS's memory
        >>recorder  what a malloc hook calls; snapshots
-       >>chrome    heap dumps in Chromium traces
+       >>chrome    heap dumps in Chromium traces; deduplicators
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
@@ -402,7 +402,8 @@ typedef struct hd_cutoff {
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
-   more, and the cells below each entry a few times; of a breakdown, entries times those below each. */
+   more, and the cells below each entry a few times; of a breakdown, entries times those below each: both
+   are quadratic for a chain of calls, memory is not. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -414,8 +415,10 @@ typedef struct hd_breakdown {
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
-   Cost: about (listed entries) x (cells below each). Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
+   Cost: about (listed entries) x (cells below each), for n frames that call each other in turn, a cell
+   each, n squared; memory is linear in cells and entries. Untrusted heaps want a cut-off, and progress that
+   can cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
+   and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 /* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
@@ -538,9 +541,13 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
-   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth).
+   Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
+   more than a million names and 32 for each node of the axis: of chains for which that is too few, less
+   than HD_INVERT_MAX names are kept, of each path equally many.
    Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
+#define HD__INVERT_NAMES 1048576u
+#define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
@@ -798,9 +805,9 @@ typedef struct hd_dominator_options {
 } hd_dominator_options;
 
 /* The dominator tree for printing: objects of one class that hang below the same entry are one entry,
-   bytes what they retain, blocks how many objects that is. "<self>" is what the objects of an entry have
-   themselves. The one axis is called "dominator". Cut off before anything is named, so that it costs
-   what is listed: each object below a listed entry is looked at twice.
+   bytes what they retain, blocks how many objects that is, those without records not counted. "<self>" is
+   what the objects of an entry have themselves. The one axis is called "dominator". Cut off before
+   anything is named, so that it costs what is listed: each object below a listed entry is looked at twice.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0 and 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out,
@@ -1194,8 +1201,38 @@ typedef struct hd_scalar {
 
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT                     /* scalars: cheap, for often */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
 } hd_detail;
+
+/* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
+   HD_AXIS_BACKTRACE; a frame is its name and what called it) or names of types (of HD_AXIS_TYPE). Ids count
+   from 0 in the order in which they were first inserted and never change; type 0 is "[unknown]", there from
+   the start. One thread at a time. Source: chromium-heap-profiler, "StackFrameDeduplicator". */
+typedef struct hd_deduplicator hd_deduplicator;
+
+/* Of options the allocator and limits count; max_records: ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (another
+   axis). */
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err);
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
+/* The id of a backtrace's innermost frame, the outermost coming first in `path`, or that of a type, whose
+   path is one name. An empty path has the id HD_NONE, as a type 0. Names are copied, each once. O(their
+   bytes). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type of several names); outer frames may be in
+   then. */
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
+                                              size_t count, uint32_t *id, hd_error *err);
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
+/* What an id stands for, which is empty past the last. Borrowed. *caller (may be NULL): the frame above, with
+   a smaller id; HD_NONE: none. */
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
+/* The dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
+   "1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}. Source: chromium-heap-dump-format, "Exact
+   trace log format". */
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first,
+                                        hd_json *json);
+/* Bytes that it holds; of a writer's, those of the whole writer. */
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
 /* Heaps and scalars of any processes and dumps. Those of one pid and dump id are written as one event,
    so have one time, and belong into one of these. All of it is borrowed. */
@@ -1204,7 +1241,7 @@ typedef struct hd_chrome_dumps {
     size_t heap_count;
     const hd_scalar *scalars;
     size_t scalar_count;
-    hd_detail detail;            /* of all of them; a light dump has no heaps */
+    hd_detail detail;            /* of all of them; only detailed dumps have heaps */
     const char *trigger;         /* the events' name ["explicitly_triggered"] */
 } hd_chrome_dumps;
 
@@ -1235,6 +1272,11 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
                                             hd_error *err);
 /* Ends the trace. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
+/* What the dumps of a process have referred to so far; NULL when it has none, and for other axes. Its ids are
+   those of the new format, unless the process also has heaps_v2, which share the ids of frames in a trace.
+   Valid until dumps are added. */
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
+                                                                  uint64_t pid, uint32_t axis);
 /* Bytes that the writer holds. */
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
@@ -1887,6 +1929,9 @@ HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
    last. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -3132,7 +3177,9 @@ typedef struct hd__packed {
     const hd_inflate *hook;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
+    uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
+    bool damaged;                /* they ended early, or were wrong */
 } hd__packed;
 
 static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
@@ -3153,7 +3200,10 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
 
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    return p->hook->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    if (n > 0) p->unpacked += (uint64_t)n;
+    p->damaged |= n < 0 && !p->failed;
+    return n;
 }
 
 /* The unpacked input, or false when there is no memory for it. */
@@ -5716,17 +5766,38 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
 
 static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
+/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
+                                  hd_error *err) {
+    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
+    hd__mem *m = &x->into->mem;
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
+    if (!depth) return hd__no_memory(m, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        depth[i] = depth[axis->parent[i]] + 1;
+        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
+        at_least[depth[i]] += rows_at[i];
+    }
+    hd__cfree(m, depth, axis->node_count, sizeof *depth);
+    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
+    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
+        room -= at_least[*most + 1];
+    return HD_OK;
+}
+
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
-    uint32_t *map = x->map[a];
+    uint32_t *map = x->map[a], most;
     for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    HD__TRY(hd__invert_depth(x, axis, map, &most, err));
     for (uint32_t i = 0; i < axis->node_count; i++) {
         uint32_t node = 0, depth = 0, at = i;
         HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
         if (!map[i]) continue;
         if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
-        for (; at && depth < HD_INVERT_MAX; at = axis->parent[at], depth++)
+        for (; at && depth < most; at = axis->parent[at], depth++)
             HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
         map[i] = node;
     }
@@ -6922,10 +6993,26 @@ static size_t hd__blocks_width(uint64_t blocks) {
     return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
 }
 
+/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
+   lone surrogates, breaks of lines, directions to write in. */
+static bool hd__is_shown(const unsigned char *p, unsigned n) {
+    if (n == 1) return *p >= 32 && *p != 127;
+    if (n == 2) return p[0] != 0xc2 || p[1] >= 0xa0;
+    if (n != 3) return n != 0;
+    if (p[0] == 0xe2 && p[1] == 0x80) return p[2] < 0xa8 || p[2] > 0xae;
+    if (p[0] == 0xe2 && p[1] == 0x81) return p[2] < 0xa6 || p[2] > 0xa9;
+    return p[0] != 0xed || p[1] < 0xa0;
+}
+
 /* A name is within one line, whatever is in it. */
 static void hd__print_name(hd_sink *s, hd_str name) {
-    for (size_t i = 0; i < name.len; i++)
-        hd__sink_put(s, (uint8_t)name.data[i] < 32 || name.data[i] == 127 ? "?" : name.data + i, 1);
+    const unsigned char *p = (const unsigned char *)name.data, *end = p + name.len;
+    while (p < end) {
+        unsigned n = hd__utf8(p, (size_t)(end - p));
+        if (hd__is_shown(p, n)) hd__sink_put(s, (const char *)p, n);
+        else hd__sink_put(s, "?", 1);
+        p += n ? n : 1;
+    }
 }
 
 /* Behind a sign of `sign` bytes that takes one column. */
@@ -8508,6 +8595,7 @@ typedef struct hd__dom_tree {
     uint32_t *slot;              /* by label: its candidate, HD_NONE between calls */
     uint32_t *member;
     uint32_t members;
+    uint32_t *missing;           /* by position: objects before it that no record describes; NULL: none */
     hd__candidate *candidates;   /* stb_ds arrays, as are all below */
     uint32_t *sorted, *chain;    /* chain: objects of the group's own class right below it */
     hd__dom_group *groups;
@@ -8526,6 +8614,23 @@ static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, ui
     return HD_OK;
 }
 
+/* How many objects from a position on have records. */
+static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint32_t count) {
+    return t->missing ? count - (t->missing[position + count] - t->missing[position]) : count;
+}
+
+static bool hd__dom_find_missing(hd__dom_tree *t) {
+    uint32_t n = 0;
+    if (t->g->described == t->g->count) return true;
+    t->missing = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1,
+                                            sizeof *t->missing);
+    if (!t->missing) return false;
+    t->missing[0] = 0;
+    for (uint32_t p = 0; p < t->d->reached; p++)
+        t->missing[p + 1] = n += t->d->order[p] >= t->g->described;
+    return true;
+}
+
 /* One object below a group: into its candidate, or into the chain. */
 static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t child) {
     uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
@@ -8540,7 +8645,7 @@ static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t 
         t->slot[label] = k;
     }
     t->candidates[k].bytes += t->d->retained[child];
-    t->candidates[k].blocks += t->d->below[child];
+    t->candidates[k].blocks += hd__dom_described(t, t->d->position[child], t->d->below[child]);
     t->candidates[k].cells++;
     return true;
 }
@@ -8566,7 +8671,7 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
     for (uint32_t i = 0; hd__dom_member(t, group, i, &object); i++) {
         if (object != HD_NONE) {
             self.bytes += hd__graph_size(t->g, object);
-            self.blocks++;
+            self.blocks += object < t->g->described;
         }
         for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
             if (!(++t->done & HD__TICK) && !hd__go_on(&t->options->options, t->done, t->d->reached))
@@ -8620,14 +8725,14 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     hd__dom_group all;
     t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
     t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
-    if (!t->label || !t->member) return hd__no_memory(&t->mem, err);
+    if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__no_memory(&t->mem, err);
     t->slot = t->label + classes;
     for (size_t i = 0; i < classes; i++) {
         t->label[i] = hd__strings_add(&t->mem, &t->arena, &t->names, t->g->classes[i].name);
         t->slot[i] = HD_NONE;
         if (t->label[i] == HD_NONE) return hd__no_memory(&t->mem, err);
     }
-    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, t->d->reached, err));
+    HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, hd__dom_described(t, 0, t->d->reached), err));
     all.row = all.low = 0;
     all.high = t->members = 1;
     all.label = HD_NONE;
@@ -11040,7 +11145,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 }
 
 /* ================================================================================= >>chrome
-   Writing: a tree per axis serves as dictionary of a process, its nodes numbered as the trace tells of
+   Writing: a deduplicator per axis of a process, whose ids are numbered as the trace tells of
    them. Reading: one pass over the events keeps
    what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
    heaps share one tree of frames and one of types, so that memory follows the bytes of the input
@@ -11051,10 +11156,129 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
 static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
+/* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
+struct hd_deduplicator {
+    hd__mem *mem;
+    hd__arena *arena;
+    hd__tree tree;
+    uint64_t max_nodes;
+    bool types, copy;
+};
+
+typedef struct hd__deduplicator {
+    hd_deduplicator public_part;
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings names;
+} hd__deduplicator;
+
+static hd_status hd__deduplicate(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
+                                 hd_error *err) {
+    return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
+}
+
+/* Names are copied into `names`, or, where that is NULL, borrowed. */
+static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+                                       uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
+    uint32_t node;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->arena = arena;
+    d->tree.seed = seed;
+    d->tree.copies = names;
+    d->types = types;
+    d->max_nodes = max_records + 1;
+    HD__TRY(hd__deduplicate(d, HD_NONE, hd_cstr(""), &node, err));
+    if (types) HD__TRY(hd__deduplicate(d, 0, hd_cstr("[unknown]"), &node, err));
+    d->copy = names != NULL;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
+                                                     hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__deduplicator *d;
+    if (axis > HD_AXIS_TYPE) {
+        hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
+        return NULL;
+    }
+    d = (hd__deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    if (!d) {
+        hd__no_memory(&mem, err);
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->names.seed = hd__seed();
+    if (!hd__deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+                               axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
+        return &d->public_part;
+    hd_deduplicator_free(&d->public_part);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
+    hd__deduplicator *d = (hd__deduplicator *)deduplicator; /* its first member */
+    hd__mem mem;
+    if (!d) return;
+    hd__tree_free(&d->mem, &d->public_part.tree);
+    hd__strings_free(&d->mem, &d->names);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
+                                              uint32_t *id, hd_error *err) {
+    uint32_t node = d->types && !count ? 1 : 0;
+    if (d->types && count > 1)
+        return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__deduplicate(d, node, path[i], &node, err));
+    *id = node - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *d) {
+    return (uint32_t)hd__len(d->tree.parent) - 1;
+}
+
+HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, uint32_t *caller) {
+    bool there = id < hd_deduplicator_count(d);
+    if (caller) *caller = there ? d->tree.parent[id + 1] - 1 : HD_NONE;
+    return there ? d->tree.names[id + 1] : hd_cstr("");
+}
+
+HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
+
+/* Types are flat: a node below another is written under its own name. */
+static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
+                           uint64_t caller) {
+    char digits[20], *at = hd__digits(digits, id, 10);
+    hd_str key;
+    key.data = at;
+    key.len = (size_t)(digits + 20 - at);
+    hd_json_key_str(j, key);
+    if (d->types) {
+        hd_json_str(j, d->tree.names[node]);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "name"), hd_json_str(j, d->tree.names[node]);
+    if (d->tree.parent[node]) hd_json_key(j, "parent"), hd_json_decimal(j, caller);
+    hd_json_end(j);
+}
+
+HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
+    hd_json_object(json);
+    for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
+        hd__write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
+    hd_json_end(json);
+}
+
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
 typedef struct hd__told {
-    hd__tree tree;
+    hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
 } hd__told;
 
@@ -11163,12 +11387,14 @@ static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
     return hd__compare_labels(&x, &y) < 0;
 }
 
+static const char *const hd__detail_names[] = { "detailed", "light", "background" };
+
 static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
-    if (d->detail == HD_LIGHT && d->heap_count)
-        return hd__fail(err, HD_INVALID, "a light dump without heaps expected, it has %u",
-                        (uint64_t)d->heap_count);
+    if (d->detail != HD_DETAILED && d->heap_count)
+        return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
+                        hd__detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
@@ -11213,22 +11439,20 @@ static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
 static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
-    uint32_t node;
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        d->tree.seed = p->strings.seed;
-        d->tree.copies = &w->names;
-        HD__TRY(hd__tree_child(&w->mem, NULL, &d->tree, 1, HD_NONE, hd_cstr(""), false, &node, err));
+        HD__TRY(hd__deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+                                      p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
     }
-    return hd__tree_child(&w->mem, NULL, &p->axis[1].tree, 2, 0, hd_cstr("[unknown]"), false, &node, err);
+    return HD_OK;
 }
 
 static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
     for (int a = 0; a < 2; a++) {
-        hd__tree_free(&w->mem, &p->axis[a].tree);
+        hd__tree_free(&w->mem, &p->axis[a].names.tree);
         hd__arr_free(&w->mem, p->axis[a].id);
         hd__arr_free(&w->mem, p->axis[a].v2_id);
     }
@@ -11268,7 +11492,6 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
     hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__heap_axis(heap, a);
-        hd__tree *tree = &p->axis[a].tree;
         uint32_t *ids;
         if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
@@ -11278,8 +11501,8 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__tree_child(&w->mem, &w->arena, tree, HD_NONE - 1, ids[axis.parent[i]],
-                                       axis.node_name[i], w->copy, &ids[i], err));
+                HD__TRY(hd__deduplicate(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
+                                        err));
         hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
@@ -11308,36 +11531,22 @@ static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const cha
     hd_json_end(j), hd_json_end(j);
 }
 
-/* {"0":{"name":"main"},"1":{"name":"f","parent":"0"}} or {"0":"[unknown]","1":"T"}: what has not been told
-   of yet. Types are flat in this format: a node below another is written under its own name. */
-static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types,
-                                           hd_error *err) {
+/* What has not been told of yet. */
+static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types, hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
     hd__told *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
-    size_t told = hd__len(d->id), n = hd__len(d->tree.parent);
+    const hd__tree *tree = &d->names.tree;
+    uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
     hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
-        uint32_t parent = d->tree.parent[told];
-        char digits[20], *at = hd__digits(digits, w->first + *next, 10);
-        hd_str id;
-        id.data = at;
-        id.len = (size_t)(digits + 20 - at);
         stbds_arrput(d->id, (*next)++);
-        hd_json_key_str(j, id);
-        if (types) {
-            hd_json_str(j, d->tree.names[told]);
-            continue;
-        }
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, d->tree.names[told]);
-        if (parent) hd_json_key(j, "parent"), hd_json_decimal(j, w->first + d->id[parent]);
-        hd_json_end(j);
+        hd__write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
@@ -11376,7 +11585,7 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
         hd__told *d = &p->axis[a];
-        size_t n = hd__len(d->tree.parent);
+        size_t n = hd__len(d->names.tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
     }
@@ -11411,15 +11620,16 @@ static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const cha
                            size_t told) {
     hd_json *j = &w->json;
     const hd__told *d = &p->axis[axis];
+    const hd__tree *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
-        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, d->tree.names[i]);
+        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
         hd_json_object(j);
         hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
         hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
-        if (d->tree.parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, d->tree.parent[i]));
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, tree->parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -11553,7 +11763,7 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, d->detail == HD_LIGHT ? "light" : "detailed");
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__detail_names[d->detail]);
     if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
     if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
@@ -11683,6 +11893,12 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
     hd__free(&mem, w, sizeof *w);
 }
 
+HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
+                                                                  uint32_t axis) {
+    const hd__writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__writer_find(w, pid);
+    return p ? &p->axis[axis].names : NULL;
+}
+
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *w) { return w->mem.used; }
 
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome_dumps *dumps,
@@ -11746,6 +11962,13 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 
 /* Reading. ------------------------------------------------------------------------------------ */
 
+/* What a trace says of a dump as a whole. */
+typedef struct hd__dump_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__dump_detail;
+
 struct hd_dump {
     hd__mem mem;
     hd__arena arena;
@@ -11753,6 +11976,7 @@ struct hd_dump {
     uint64_t warnings;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
+    hd__dump_detail *details;    /* by pid and id */
     hd__strings strings;
     hd_netcf *netcf;
     hd_dart *dart;
@@ -11828,6 +12052,7 @@ typedef struct hd__chrome_process {
 
 typedef struct hd__chrome_dump {
     uint32_t process, id;
+    uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
 } hd__chrome_dump_info;
 
@@ -11835,7 +12060,7 @@ typedef struct hd__chrome_dump {
    taken back when the event turns out to be another. */
 typedef struct hd__event {
     uint64_t pid, time_us;
-    uint32_t id, process_name;
+    uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
@@ -12262,20 +12487,103 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
 }
 
+/* Takes the last heap back. Its line was told while it was in sight. */
+static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
+    hd__chrome_heap heap = stbds_arrpop(x->heaps);
+    hd__where where = hd__where_now(x, heap.place.offset);
+    where.line = heap.place.line;
+    return hd__complain_at(x, HD_MALFORMED, where, why, hd__chrome_text(x, heap.allocator));
+}
+
 static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
-/* {"size":"1f","bt":"3","type":"1","count":"2"}. Of the old format when the first has no bt. */
+/* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
+static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
+    const uint8_t *first = at;
+    uint64_t v = 0;
+    for (; at - first <= most; at++) {
+        uint8_t c = *at;
+        if (c >= '0' && c <= '9') v = v * (hexadecimal ? 16 : 10) + (uint64_t)(c - '0');
+        else if (hexadecimal && c >= 'a' && c <= 'f') v = v * 16 + (uint64_t)(c - 'a' + 10);
+        else break;
+    }
+    if (*at != '"' || at == first || at - first > most || (*first == '0' && at - first > 1)) return NULL;
+    *value = v;
+    return at + 1;
+}
+
+/* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
+   quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
+static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
+    enum { SIZE, BT, TYPE, COUNT, ERRORS, KEYS, LONGEST = 9 + 18 };
+    uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
+    unsigned seen = 0;
+    for (;; at++) {
+        int key;
+        if (end - at <= LONGEST) return NULL;
+#define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
+        if (HD__KEY("\"size\":\"")) key = SIZE;
+        else if (HD__KEY("\"bt\":\"")) key = BT;
+        else if (HD__KEY("\"type\":\"")) key = TYPE;
+        else if (HD__KEY("\"count\":\"")) key = COUNT;
+        else if (HD__KEY("\"error\":\"")) key = ERRORS;
+        else return NULL;
+#undef HD__KEY
+        if (seen & 1u << key) return NULL;
+        seen |= 1u << key;
+        at = key == BT || key == TYPE ? hd__plain_digits(at, false, 9, &values[key])
+                                      : hd__plain_digits(at, true, 16, &values[key]);
+        if (!at) return NULL;
+        if (*at == '}') break;
+        if (*at != ',') return NULL;
+    }
+    if (!(seen & 1u << SIZE) || !(seen & 1u << BT)) return NULL;
+    entry->size = values[SIZE];
+    entry->bt = HD__ID_NUMBER + (uint32_t)values[BT];
+    entry->type = seen & 1u << TYPE ? HD__ID_NUMBER + (uint32_t)values[TYPE] : HD_NONE;
+    entry->count = values[COUNT];
+    entry->error = values[ERRORS];
+    return at;
+}
+
+/* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
+   that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
+   little else than entries. */
+static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
+    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at;
+    *open = true;
+    while ((at = hd__plain_entry(r->at, r->end, &entry)) != NULL) {
+        HD__TRY(hd__chrome_new_entry(x, entry));
+        r->at = at;
+        *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
+        if (!*open) break;
+        r->at = at + 3 + (at[2] == '\n');
+        x->pull.token_offset = hd__reader_offset(r) - 1;
+    }
+    if (!*open) hd__pull_close_bracket(&x->pull);
+    return HD_OK;
+}
+
+/* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
+   bt. */
 static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
     hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    uint64_t offset = x->pull.token_offset;
+    uint64_t offset;
+    size_t entries = hd__len(x->entries);
     bool has_size = false, has_bt = false, good = true, ok;
     unsigned seen = 0;
     HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
+    HD__TRY(hd__chrome_plain_entries(x, &ok));
+    if (!ok) return HD_OK;
+    first &= hd__len(x->entries) == entries;
+    offset = x->pull.token_offset;
     HD__MEMBERS(x, key, value) {
         unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
                      : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
@@ -12341,10 +12649,42 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (told) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the heap of %S has no entries",
-                        hd__chrome_text(x, allocator));
+    if (told) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the heap of %S has no entries");
+}
+
+/* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
+   between, all in sight. *done are known. */
+static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char column, size_t *done) {
+    hd__reader *r = &x->pull.r;
+    const uint8_t *at = r->at;
+    bool id = column == 'n' || column == 't';
+    int most = id ? 9 : 18;
+    while (r->end - at > 24 && *at == ',') {
+        const uint8_t *digit = ++at;
+        uint64_t value = 0;
+        hd__entry *e;
+        for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
+            value = value * 10 + (uint64_t)(*at - '0');
+        if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
+        if (first + *done >= hd__len(x->entries)) {
+            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__chrome_new_entry(x, none));
+        }
+        e = &x->entries[first + (*done)++];
+        switch (column) {
+        case 'n': e->bt = HD__ID_NUMBER + (uint32_t)value; break;
+        case 't': e->type = HD__ID_NUMBER + (uint32_t)value; break;
+        case 's': e->size = value; break;
+        case 'e': e->error = value; break;
+        default: e->count = value;
+        }
+        r->at = at;
+    }
+    return HD_OK;
 }
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
@@ -12382,6 +12722,7 @@ static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t 
         x->entries[i].bad |= !ok;
         if (column == 'n') x->entries[i].bt = id;
         if (column == 't') x->entries[i].type = id;
+        HD__TRY(hd__chrome_plain_column(x, first, column, length));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
@@ -12409,10 +12750,11 @@ static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t 
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
-    hd__set_len(x->heaps, hd__len(x->heaps) - 1);
-    if (!whole) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "the columns of %S are missing, or differ in length",
-                        hd__chrome_text(x, allocator));
+    if (!whole) {
+        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        return HD_OK;
+    }
+    return hd__chrome_no_heap(x, "the columns of %S are missing, or differ in length");
 }
 
 /* An object of heaps by allocator. */
@@ -12610,6 +12952,17 @@ static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
+static hd_status hd__chrome_detail(hd__chrome_in *x, hd__token token, uint32_t *detail) {
+    bool ok;
+    hd_str s;
+    HD__TRY(hd__chrome_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
+    if (!ok) return HD_OK;
+    if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
+    for (uint32_t i = 0; i < sizeof hd__detail_names / sizeof *hd__detail_names; i++)
+        if (hd_str_equal(s, hd_cstr(hd__detail_names[i]))) *detail = i + 1;
+    return HD_OK;
+}
+
 static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
     bool ok;
     HD__MEMBERS(x, key, token) {
@@ -12627,6 +12980,8 @@ static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
                 else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
                 else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
                 else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
+                else if (hd__is(part, "level_of_detail"))
+                    HD__TRY(hd__chrome_detail(x, value, &event->detail));
                 else HD__TRY(hd__chrome_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
@@ -12668,16 +13023,20 @@ static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
     return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
-/* The dump of that id in a process; its time is that of its first event. */
+/* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
                                         uint32_t *number) {
     uint64_t hash = hd__dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__chrome_dump_info dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
-        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) return HD_OK;
+        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
+            if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
+            return HD_OK;
+        }
     dump.process = process;
     dump.id = event->id;
+    dump.detail = event->detail;
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
     if (!hd__push(&x->dump->mem, x->dumps, dump) ||
@@ -13430,6 +13789,34 @@ static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
     return status;
 }
 
+static bool hd__chrome_dump_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__chrome_in *x = (const hd__chrome_in *)owner;
+    const hd__chrome_dump_info *a = &x->dumps[i], *b = &x->dumps[k];
+    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
+    return hd__compare_texts(hd__chrome_label_text(x, a->id), hd__chrome_label_text(x, b->id)) < 0;
+}
+
+static hd_status hd__chrome_build_details(hd__chrome_in *x) {
+    hd__mem *m = &x->dump->mem;
+    size_t n = hd__len(x->dumps);
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    hd_status status = order ? HD_OK : hd__in_no_memory(x);
+    HD__TRY(status);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    hd__sort(order, order + n, n, hd__chrome_dump_before, x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__chrome_dump_info *from = &x->dumps[order[i]];
+        hd__dump_detail detail;
+        if (!from->detail) continue;
+        detail.pid = x->processes[from->process].pid;
+        detail.id = hd__chrome_label_text(x, from->id);
+        detail.detail = (hd_detail)(from->detail - 1);
+        if (!hd__push(m, x->dump->details, detail)) status = hd__in_no_memory(x);
+    }
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
 static hd_status hd__chrome_build_all(hd__chrome_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
@@ -13494,6 +13881,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     if (!status) status = hd__chrome_parse(&x);
     if (!status) status = hd__chrome_build_all(&x);
     if (!status) status = hd__chrome_build_scalars(&x);
+    if (!status) status = hd__chrome_build_details(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
@@ -14144,7 +14532,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
-    if (d->detail == HD_LIGHT)
+    if (d->detail != HD_DETAILED)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s is not for a light dump", own.allocator);
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
@@ -15592,6 +15980,7 @@ struct hd_dart_reader {
     uint32_t stage;
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
+    uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
     uint64_t references, counts_at; /* so far; offset of the announcement */
     uint64_t ticked, warnings;
     uint32_t *block;
@@ -15839,7 +16228,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
         r->crowded = true;
     }
     r->references += count;
-    r->left = count;
+    r->left = r->bulk = count;
     return HD_OK;
 }
 
@@ -15865,7 +16254,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     r->w.why = HD__DART_FINE;
     r->w.odd = false;
 #if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(r->w.end - r->at >= 4)) {
+    if (HD__LIKELY(r->w.end - r->at >= 4 && r->left <= r->bulk)) {
         const uint8_t *p = r->at;
         size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
@@ -15885,6 +16274,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             r->at = p;
             r->w.odd = odd < 0;
         } else {
+            r->bulk = r->left - i;
             i = 0;
         }
     }
@@ -17236,8 +17626,8 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
    the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
 
-/* Name, bytes in a raw profile, what merging does. */
-enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_LAST, HD__MIB_OWN };
+/* Name, bytes in a raw profile, what several of them come to: only some come to anything. */
+enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_OWN };
 typedef struct hd__mib_field {
     const char *name;
     uint8_t width, rule;
@@ -17252,13 +17642,13 @@ static const hd__mib_field hd__mib[HD_MEMPROF_FIELDS] = {
     { "TotalSize", 8, HD__MIB_SUM },
     { "MinSize", 4, HD__MIB_MIN },
     { "MaxSize", 4, HD__MIB_MAX },
-    { "AllocTimestamp", 4, HD__MIB_LAST },
-    { "DeallocTimestamp", 4, HD__MIB_LAST },
+    { "AllocTimestamp", 4, HD__MIB_OWN },
+    { "DeallocTimestamp", 4, HD__MIB_OWN },
     { "TotalLifetime", 8, HD__MIB_SUM },
     { "MinLifetime", 4, HD__MIB_MIN },
     { "MaxLifetime", 4, HD__MIB_MAX },
-    { "AllocCpuId", 4, HD__MIB_LAST },
-    { "DeallocCpuId", 4, HD__MIB_LAST },
+    { "AllocCpuId", 4, HD__MIB_OWN },
+    { "DeallocCpuId", 4, HD__MIB_OWN },
     { "NumMigratedCpu", 4, HD__MIB_OWN },
     { "NumLifetimeOverlaps", 4, HD__MIB_OWN },
     { "NumSameAllocCpu", 4, HD__MIB_OWN },
@@ -17608,15 +17998,11 @@ static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) 
     return s;
 }
 
-/* A stack whose id is there already, the addresses it has now being the last in the column. */
-static hd_status hd__memprof_same_stack(hd_memprof_reader *r, uint64_t at, uint32_t other) {
-    hd__memprof_columns *c = &r->columns;
+/* Whether the last addresses in the column, which are no stack's yet, are those of this one. */
+static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other) {
     uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
     uint32_t then = c->first[other], count = c->first[other + 1] - then;
-    if (n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc))) return HD_OK;
-    hd__set_len(c->pc, first);
-    return hd__memprof_bad(r, at, "stack id %u: told before, with other addresses",
-                           c->stack_id[other]);
+    return n == count && (!n || !memcmp(c->pc + first, c->pc + then, n * sizeof *c->pc));
 }
 
 static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s) {
@@ -17642,14 +18028,15 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
         known = hd__memprof_find_stack(r, id);
-        if (known != HD_NONE) {
-            size_t before = hd__len(c->pc);
-            HD__TRY(hd__memprof_same_stack(r, at, known));
-            if (hd__len(c->pc) < before) continue; /* lenient: left out */
-        } else if (!hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
-                                  hd__memprof_id_rehash, r)) {
-            return hd__memprof_full(r);
+        if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
+            HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));
+            hd__set_len(c->pc, hd__len(c->pc) - (size_t)n);
+            continue;
         }
+        if (known == HD_NONE &&
+            !hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
+                           hd__memprof_id_rehash, r))
+            return hd__memprof_full(r);
         stbds_arrput(c->stack_id, id);
         stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
     }
@@ -17691,7 +18078,8 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
         if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->error);
         b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
-        memset(b, 0, sizeof *b);
+        b->value[0] = 0;
+        for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
         id = hd__memprof_u64(r, at);
         if (r->raw.big_endian) hd__mib_get(r->p + at + 8, last, true, b->value);
         else hd__mib_get(r->p + at + 8, last, false, b->value);
@@ -18301,21 +18689,29 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 
 static uint64_t hd__sum_full(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
+/* A total, and the minimum and maximum behind it. */
+HD__INLINE void hd__mib_merge_three(uint64_t *to, const uint64_t *from, uint32_t total) {
+    to[total] = hd__sum_full(to[total], from[total]);
+    to[total + 1] = from[total + 1] < to[total + 1] ? from[total + 1] : to[total + 1];
+    to[total + 2] = from[total + 2] > to[total + 2] ? from[total + 2] : to[total + 2];
+}
+
 /* What a block says and what the one after it does, but for histograms. */
 static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
         from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
     to[HD_MEMPROF_NUM_SAME_DEALLOC_CPU] += from[HD_MEMPROF_DEALLOC_CPU_ID] == to[HD_MEMPROF_DEALLOC_CPU_ID];
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) {
-        switch (hd__mib[f].rule) {
-        case HD__MIB_SUM: to[f] = hd__sum_full(to[f], from[f]); break;
-        case HD__MIB_MIN: to[f] = from[f] < to[f] ? from[f] : to[f]; break;
-        case HD__MIB_MAX: to[f] = from[f] > to[f] ? from[f] : to[f]; break;
-        case HD__MIB_LAST: to[f] = from[f]; break;
-        default: break;
-        }
-    }
+    to[HD_MEMPROF_ALLOC_TIMESTAMP] = from[HD_MEMPROF_ALLOC_TIMESTAMP];
+    to[HD_MEMPROF_DEALLOC_TIMESTAMP] = from[HD_MEMPROF_DEALLOC_TIMESTAMP];
+    to[HD_MEMPROF_ALLOC_CPU_ID] = from[HD_MEMPROF_ALLOC_CPU_ID];
+    to[HD_MEMPROF_DEALLOC_CPU_ID] = from[HD_MEMPROF_DEALLOC_CPU_ID];
+    to[HD_MEMPROF_ALLOC_COUNT] = hd__sum_full(to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT]);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_SIZE);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
+    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
 }
 
 static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
@@ -18706,6 +19102,7 @@ typedef struct hd__memprof_lookup {
     uint32_t *numbers;           /* of the addresses of all stacks */
     uint32_t unresolved, runtime;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
+    uint32_t used;               /* of these, not zero */
 } hd__memprof_lookup;
 
 static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
@@ -18730,11 +19127,10 @@ static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
     a.segment = segment == HD_NONE ? NULL : &l->raw->segments[segment];
     a.offset = a.segment ? pc - hd__memprof_bias(l->raw, a.segment) : pc;
     a.file_offset = l->raw->version < 3;
-    if (l->by->symbolize) {
-        memset(f, 0, sizeof l->found);
-        n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
-        if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
-    }
+    memset(f, 0, (l->used ? l->used : 1) * sizeof *f);
+    if (l->by->symbolize) n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
+    if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
+    l->used = n;
     if (n && hd__memprof_is_runtime(f->file)) {
         l->runtime++;
         if (!l->by->keep_runtime) return true;
@@ -18748,7 +19144,7 @@ static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
         if (l->by->symbolize && !l->by->keep_unresolved) return true;
         memset(f, 0, sizeof *f);
         f->function = hd__memprof_address_name(name, l->raw, &a);
-        n = 1;
+        l->used = n = 1;
     }
     if (!hd__room(l->mem, l->frames, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -19151,6 +19547,58 @@ static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_err
     return HD_OK;
 }
 
+/* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so that
+   leniently they keep what came before. */
+typedef struct hd__cut {
+    hd__peeked *peeked;
+    const hd__packed *packed;
+    const hd_options *options;
+    uint64_t warnings;
+} hd__cut;
+
+static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
+    hd__cut *c = (hd__cut *)user;
+    int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
+    hd_error warning;
+    if (n >= 0 || !c->packed->damaged) return n;
+    if (c->options->lenient && !c->warnings++ && c->options->warning) {
+        hd__fail_input(c->packed, &warning, c->packed->unpacked, 0);
+        c->options->warning(c->options->user, &warning);
+    }
+    return 0;
+}
+
+static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    if (d->format == HD_FORMAT_NETCF) {
+        HD__TRY(hd_netcf_read(in, options, &d->netcf, err));
+        d->warnings = hd_netcf_warning_count(d->netcf);
+    } else if (d->format == HD_FORMAT_DART) {
+        HD__TRY(hd_dart_read(in, options, &d->dart, err));
+        d->warnings = hd_dart_warning_count(d->dart);
+    } else {
+        HD__TRY(hd_memprof_read(in, options, &d->memprof, err));
+        d->warnings = hd_memprof_warning_count(d->memprof);
+        HD__TRY(hd__dump_profiles(d, options, err));
+    }
+    return HD_OK;
+}
+
+/* The same of what is packed. */
+static hd_status hd__read_packed_document(hd_dump *d, hd__peeked *peeked, const hd__packed *packed,
+                                         const hd_options *options, hd_error *err) {
+    hd__cut cut;
+    hd_status status;
+    cut.peeked = peeked;
+    cut.packed = packed;
+    cut.options = options;
+    cut.warnings = 0;
+    status = hd__read_document(d, hd_in_callback(hd__cut_read, &cut), options, err);
+    d->warnings += cut.warnings;
+    if (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED))
+        return hd__fail_input(packed, err, packed->unpacked, 0);
+    return status;
+}
+
 /* An input that is plain, of which `peeked` has the beginning. */
 static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
@@ -19180,19 +19628,9 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     d->mem = mem;
     d->format = format;
     d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_NETCF) {
-        status = hd_netcf_read(in, options, &d->netcf, err);
-        if (!status) d->warnings = hd_netcf_warning_count(d->netcf);
-    } else if (format == HD_FORMAT_DART) {
-        status = hd_dart_read(in, options, &d->dart, err);
-        if (!status) d->warnings = hd_dart_warning_count(d->dart);
-    } else if (format == HD_FORMAT_MEMPROF) {
-        status = hd_memprof_read(in, options, &d->memprof, err);
-        if (!status) d->warnings = hd_memprof_warning_count(d->memprof);
-        if (!status) status = hd__dump_profiles(d, options, err);
-    } else {
-        status = hd__chrome_read(d, in, skip, packed, options, err);
-    }
+    if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
+    else if (packed) status = hd__read_packed_document(d, peeked, packed, options, err);
+    else status = hd__read_document(d, in, options, err);
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
@@ -19248,6 +19686,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_memprof_free(d->memprof);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
+    hd__arr_free(&d->mem, d->details);
     hd__strings_free(&d->mem, &d->strings);
     hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
@@ -19274,6 +19713,22 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    size_t low = 0, high = hd__len(d->details);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__dump_detail *at = &d->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 

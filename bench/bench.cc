@@ -12,6 +12,7 @@
 #include "../heapdump.h"
 #include "../tests/dart.h"
 #include "../tests/graphs.h"
+#include "../tests/memprof.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
@@ -936,8 +937,8 @@ void add_export(const char *what, const hd_cutoff &cutoff) {
 
 // ----------------------------------------------------------------------------- merging, comparing
 // Many profiles of 10,000 contexts added up: most of each is in all of them, the rest its own. Peer: a map from
-// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: std::map
-// from paths to both sums.
+// backtraces, written out, to sizes. Then the diff of two profiles, with what is above each context; peer: a map
+// from paths to both sums. Both with std::map and with std::unordered_map.
 
 struct Context {
     std::vector<uint32_t> frames;  // outermost first
@@ -1044,8 +1045,8 @@ void add_merge() {
             hd_profile_free(sum);
         }
     })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3);
-    compare(what, "unordered_map of paths", merge_by_path<std::unordered_map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
-    compare(what, "map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::unordered_map of paths", merge_by_path<std::unordered_map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::map of paths", merge_by_path<std::map<std::string, Amount>>)->Iterations(1)->Repetitions(2);
 }
 
 // The bench's heap, and the same with every tenth cell gone and every seventh grown.
@@ -1078,8 +1079,8 @@ struct Change {
 };
 
 // By path and type: what each cell had before and after; then added up to all prefixes, with gross change.
-size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
-    std::map<std::string, Change> cells, sums;
+template <class Map> size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t least) {
+    Map cells, sums;
     for (int side = 0; side < 2; side++) {
         const hd_profile *p = side ? after : before;
         const hd_axis axis = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
@@ -1109,6 +1110,10 @@ size_t diff_by_path(const hd_profile *before, const hd_profile *after, uint64_t 
     return listed;
 }
 
+template <class Map> void diff_peer(benchmark::State &state) {
+    for (auto _ : state) benchmark::DoNotOptimize(diff_by_path<Map>(profile(), changed_profile(), 65536));
+}
+
 void add_diff() {
     const char *what = "diff of two profiles of 35,355 contexts";
     compare(what, "ours", [](benchmark::State &state) {
@@ -1124,9 +1129,8 @@ void add_diff() {
             hd_diff_free(diff);
         }
     })->Unit(benchmark::kMillisecond)->MinTime(0.3)->Repetitions(kRepetitions);
-    compare(what, "map of paths", [](benchmark::State &state) {
-        for (auto _ : state) benchmark::DoNotOptimize(diff_by_path(profile(), changed_profile(), 65536));
-    })->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+    compare(what, "std::map of paths", diff_peer<std::map<std::string, Change>>)->Iterations(1)->Repetitions(2);
+    compare(what, "std::unordered_map of paths", diff_peer<std::unordered_map<std::string, Change>>)->Iterations(1)->Repetitions(2);
 }
 
 // -------------------------------------------------------------------------------------- reading
@@ -1262,6 +1266,116 @@ void add_dart() {
              }, &bytes), nullptr) == HD_OK && bytes == snapshot().size(), "hd_dart_write failed");
     });
     add("Dart snapshot, written", "the reader", read);
+}
+
+// Raw memprof profiles as the document's 500 runs of clang had them: 940, mostly 10661, 35355 call stacks a run, libraries
+// elsewhere each time. 20 are made and taken 25 times; version 4.
+const std::vector<std::string> &raw_profiles() {
+    static const std::vector<std::string> profiles = [] {
+        std::vector<std::string> made;
+        for (uint32_t i = 0; i < 20; i++) {
+            mp_model model;
+            mp_bytes bytes;
+            std::memset(&bytes, 0, sizeof bytes);
+            mp_process(&model, i, i == 0 ? 940 : i == 1 ? 35355 : 10661, 2 * 35355, 4);
+            mp_write(&bytes, &model.raw);
+            made.emplace_back(reinterpret_cast<const char *>(bytes.data), bytes.size);
+            mp_close(&model);
+            std::free(bytes.data);
+        }
+        return made;
+    }();
+    return profiles;
+}
+
+// Each of the 500 in its turn.
+template <class Take> void each_raw_profile(Take take) {
+    for (int round = 0; round < 25; round++)
+        for (const std::string &bytes : raw_profiles()) {
+            hd_memprof_reader *reader;
+            const hd_memprof_raw *raw;
+            must(hd_memprof_open(hd_in_memory(bytes.data(), bytes.size()), nullptr, &reader, nullptr) == HD_OK &&
+                 hd_memprof_next(reader, &raw, nullptr) == HD_OK, "hd_memprof_next failed");
+            take(*raw);
+            hd_memprof_close(reader);
+        }
+}
+
+uint64_t merge_raw_profiles() {
+    hd_memprof_merger *merger = hd_memprof_merger_create(nullptr, nullptr);
+    hd_memprof *merged;
+    each_raw_profile([&](const hd_memprof_raw &raw) {
+        must(hd_memprof_merger_add(merger, &raw, nullptr) == HD_OK, "hd_memprof_merger_add failed");
+    });
+    must(hd_memprof_merger_finish(merger, &merged, nullptr) == HD_OK, "hd_memprof_merger_finish failed");
+    uint64_t blocks = hd_memprof_get(merged, 0)->block_count;
+    hd_memprof_free(merged);
+    hd_memprof_merger_free(merger);
+    return blocks;
+}
+
+// The same as one writes it with a map: call stacks as vectors of build id and place.
+struct StackHash {
+    size_t operator()(const std::vector<std::pair<std::string_view, uint64_t>> &stack) const {
+        size_t hash = 0;
+        for (const auto &frame : stack)
+            hash = hash * 31 + std::hash<std::string_view>()(frame.first) + std::hash<uint64_t>()(frame.second);
+        return hash;
+    }
+};
+uint64_t merge_raw_profiles_plainly() {
+    std::unordered_map<std::vector<std::pair<std::string_view, uint64_t>>, hd_memprof_block, StackHash> blocks;
+    std::unordered_map<std::string, int> ids;
+    std::vector<std::pair<std::string_view, uint64_t>> stack;
+    each_raw_profile([&](const hd_memprof_raw &raw) {
+        std::map<uint64_t, std::pair<const hd_memprof_segment *, std::string_view>> segments;
+        for (uint32_t i = 0; i < raw.segment_count; i++) {
+            const hd_memprof_segment &s = raw.segments[i];
+            segments[s.start] = {&s, ids.emplace(std::string(reinterpret_cast<const char *>(s.build_id), 20), 0).first->first};
+        }
+        for (uint32_t i = 0; i < raw.block_count; i++) {
+            const hd_memprof_block &block = raw.blocks[i];
+            stack.clear();
+            for (uint32_t k = raw.first[block.stack]; k < raw.first[block.stack + 1]; k++) {
+                auto at = std::prev(segments.upper_bound(raw.pc[k]));
+                stack.emplace_back(at->second.second, raw.pc[k] - at->second.first->offset);
+            }
+            auto found = blocks.emplace(stack, block);
+            if (!found.second) hd__mib_merge(found.first->second.value, block.value);
+        }
+    });
+    return blocks.size();
+}
+
+void add_memprof() {
+    const auto add = [](const char *what, const char *who, const std::function<uint64_t()> &run) {
+        compare(what, who, [=](benchmark::State &state) {
+            uint64_t size = 0;
+            for (const std::string &bytes : raw_profiles()) size += 25 * bytes.size();
+            for (auto _ : state) benchmark::DoNotOptimize(run());
+            state.counters["MB"] = static_cast<double>(size) / 1e6;
+        })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
+    };
+    add("memprof, 500 profiles read", "ours", [] {
+        uint64_t blocks = 0;
+        each_raw_profile([&](const hd_memprof_raw &raw) { blocks += raw.block_count; });
+        return blocks;
+    });
+    add("memprof, 500 profiles read", "copied, nothing understood", [] {
+        std::string copy;
+        for (int round = 0; round < 25; round++)
+            for (const std::string &bytes : raw_profiles()) {
+                copy.assign(bytes);
+                benchmark::DoNotOptimize(copy.data());
+            }
+        return uint64_t{copy.size()};
+    });
+    add("memprof, 500 profiles read and merged", "ours", merge_raw_profiles);
+    add("memprof, 500 profiles read and merged", "read by ours, std::unordered_map of vectors", [] {
+        static const uint64_t ours = merge_raw_profiles();
+        must(merge_raw_profiles_plainly() == ours, "the two merges differ");
+        return ours;
+    });
 }
 
 // Adding a heap to a trace of 64 MB of events, beside copying it and no more.
@@ -1509,6 +1623,7 @@ int main(int argc, char **argv) {
     add_reading("heaps_v2 trace", false);
     add_reading("heaps trace", true);
     add_dart();
+    add_memprof();
     add_adding();
     add_netcf("ids ascending", false);
     add_netcf("ids scattered", true);

@@ -85,6 +85,7 @@ static bool pattern_matches(void *user, hd_str name) {
 
 typedef struct reading {
     const char *file;
+    const char *doing;           /* what takes long, instead of reading it */
     unsigned long long warnings;
     struct timespec began;
     bool shown;
@@ -101,9 +102,10 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
     if (!isatty(STDERR_FILENO)) return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec - r->began.tv_sec < 1) return true;
-    if (total != HD_UNKNOWN && total)
-        fprintf(stderr, "\rreading %s: %3.0f%%", r->file, 100.0 * (double)done / (double)total);
-    else fprintf(stderr, "\rreading %s: %llu MiB", r->file, (unsigned long long)(done >> 20));
+    if (r->doing) fprintf(stderr, "\r%s", r->doing);
+    else fprintf(stderr, "\rreading %s", r->file);
+    if (total != HD_UNKNOWN && total) fprintf(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
+    else if (!r->doing) fprintf(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
     r->shown = true;
     return true;
 }
@@ -166,6 +168,7 @@ static int output_open(output *o, const char *path) {
 
 static int output_close(output *o, const char *path, int status) {
     hd_error err;
+    errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
         if (status) hd_file_discard(&o->file);
         else if (hd_file_commit(&o->file, &err)) {
@@ -173,7 +176,8 @@ static int output_close(output *o, const char *path, int status) {
             status = BAD_INPUT;
         }
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
-        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output", strerror(errno));
+        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
+                errno ? strerror(errno) : "writing failed");
         status = BAD_INPUT;
     }
     return status;

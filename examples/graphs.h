@@ -260,6 +260,15 @@ static int retains_more(const void *a, const void *b, void *of) {
     return x < y ? -1 : x > y;
 }
 
+/* Of the objects that an object retains, those that records describe. */
+static uint32_t described_below(const objects *o, uint32_t object) {
+    const hd_dominators *d = o->dominators;
+    uint32_t n = d->below[object], missing = (uint32_t)hd_graph_summarize(o->graph).missing_objects;
+    for (uint32_t i = d->count - missing; i < d->count && n; i++)
+        if (d->position[i] != HD_NONE && d->position[i] - d->position[object] < d->below[object]) n--;
+    return n;
+}
+
 static void subject_free(subject *s) {
     hd_links_free(s->referrers);
     free(s->dominated);
@@ -340,6 +349,7 @@ static void put_size(FILE *out, const arguments *a, const char *name, uint64_t b
 static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, const subject *s) {
     hd_dart_data data = hd_dart_get_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
+    uint64_t externals = 0;
     if (data.tag) {
         fprintf(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->all ? SIZE_MAX : 1024);
         if (is_string(data.tag)) {
@@ -351,11 +361,12 @@ static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, 
     }
     if (identity) fprintf(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
     if (s->o.size != shallow) put_size(out, a, "own bytes", shallow), fputc('\n', out);
-    for (size_t i = 0; i < hd_dart_external_count(dart) && s->o.size != shallow; i++) {
+    for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
         hd_dart_external x = hd_dart_get_external(dart, i);
-        if (x.object != s->object) continue;
+        if (x.object != s->object || externals++ >= shown_of(a, NEIGHBOURS)) continue;
         put_size(out, a, "external", x.size), fputs("  ", out), put_name(out, x.name), fputc('\n', out);
     }
+    put_more(out, externals, shown_of(a, NEIGHBOURS));
 }
 
 static void put_object(FILE *out, const arguments *a, const objects *o, const subject *s) {
@@ -371,7 +382,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
     put_size(out, a, "shallow", s->o.size), fputc('\n', out);
     if (is_live(o, s->object)) {
         put_size(out, a, "retained", retained_by(o, s->object));
-        fprintf(out, " in %u objects\n", o->dominators->below[s->object]);
+        fprintf(out, " in %u objects\n", described_below(o, s->object));
     } else {
         fprintf(out, "%12s %12s: no root holds it\n", "retained", "garbage");
     }
@@ -440,7 +451,8 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
     hd_json_end(j);
 }
 
-static void json_dart_object(hd_json *j, const hd_dart *dart, const subject *s) {
+static void json_dart_object(const arguments *a, hd_json *j, const hd_dart *dart, const subject *s) {
+    uint64_t externals = 0;
     hd_dart_data data = hd_dart_get_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
     hd_dart_class c = hd_dart_get_class(dart, s->o.class_index);
@@ -451,10 +463,13 @@ static void json_dart_object(hd_json *j, const hd_dart *dart, const subject *s) 
     hd_json_end(j);
     json_known(j, "identity", identity ? identity : HD_UNKNOWN);
     hd_json_key(j, "own_bytes"), hd_json_u64(j, shallow);
+    for (size_t i = 0; i < hd_dart_external_count(dart); i++)
+        externals += hd_dart_get_external(dart, i).object == s->object;
+    hd_json_key(j, "external_count"), hd_json_u64(j, externals);
     hd_json_key(j, "external"), hd_json_array(j);
-    for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
+    for (size_t i = 0, n = 0; i < hd_dart_external_count(dart); i++) {
         hd_dart_external x = hd_dart_get_external(dart, i);
-        if (x.object != s->object) continue;
+        if (x.object != s->object || n++ >= shown_of(a, NEIGHBOURS)) continue;
         hd_json_object(j);
         hd_json_key(j, "name"), hd_json_str(j, x.name);
         hd_json_key(j, "bytes"), hd_json_u64(j, x.size);
@@ -468,11 +483,11 @@ static void json_list(hd_json *j, const char *count_name, uint32_t count, const 
     hd_json_key(j, name), hd_json_array(j);
 }
 
-static void json_object(hd_json *j, const objects *o, const subject *s) {
+static void json_object(const arguments *a, hd_json *j, const objects *o, const subject *s) {
     json_members(j, o, s->object);
     hd_json_key(j, "bytes"), hd_json_u64(j, s->o.size);
-    hd_json_key(j, "retained_objects"), hd_json_u64(j, o->dominators->below[s->object]);
-    if (hd_dump_dart(o->dump)) json_dart_object(j, hd_dump_dart(o->dump), s);
+    hd_json_key(j, "retained_objects"), hd_json_u64(j, described_below(o, s->object));
+    if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
     hd_json_key(j, "roots"), hd_json_array(j);
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);
@@ -493,7 +508,7 @@ static int object_json(const arguments *a, const objects *o, hd_json *j) {
         subject_free(&s);
         return BAD_INPUT;
     }
-    json_object(j, o, &s);
+    json_object(a, j, o, &s);
     json_list(j, "reference_count", s.o.reference_count, "references");
     for (uint32_t i = 0; i < s.o.reference_count && i < most; i++)
         json_neighbour(j, o, s.o.references[i], s.object, i);

@@ -14,7 +14,7 @@ typedef struct objects {
 static hd_options long_call(reading *r, const char *doing) {
     hd_options options = { .progress = on_progress, .user = r };
     memset(r, 0, sizeof *r);
-    r->file = doing;
+    r->doing = doing;
     clock_gettime(CLOCK_MONOTONIC, &r->began);
     return options;
 }

@@ -75,61 +75,79 @@ static void one_heap(const hd_heap *h, const char *name, uint32_t axis) {
     hd_heap_release(&rooted);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 3 || size > 200) return 0;   /* entries multiply with depth */
-    const uint8_t choice = data[0], least = data[1], budget = data[2];
-    size_t half = (size - 3) / 2;
-    hd_profile *p[2] = { profile_of(data + 3, half), profile_of(data + 3 + half, half) };
-    hd_heap h[2] = { { .profile = p[0] }, { .profile = p[1] } }, turned[2] = { h[1], h[0] }, sum[2], once, twice;
-    const char *name = choice & 1 ? "a" : "c";
-    uint64_t printed = 0;
+static void check_merging(hd_heap *h, const char *name, uint32_t axis) {
+    hd_heap turned[2] = { h[1], h[0] }, sum[2];
     for (int k = 0; k < 2; k++) {
         CHECK(!hd_merge(k ? turned : h, 2, NULL, &sum[k], NULL));
-        one_heap(&h[k], name, choice >> 1 & 1);
+        one_heap(&h[k], name, axis);
     }
     same(&sum[0], &sum[1]);
     CHECK(total(&sum[0]) == total(&h[0]) + total(&h[1]));
-    CHECK(!hd_invert(&h[0], 0, NULL, &once, NULL) && !hd_invert(&once, 0, NULL, &twice, NULL));
-    CHECK(total(&twice) == total(&h[0]));
-    hd_heap thrice;
+    for (int k = 0; k < 2; k++) hd_heap_release(&sum[k]);
+}
+
+static void check_inverting(const hd_heap *h) {
+    hd_heap once, twice, thrice;
+    CHECK(!hd_invert(h, 0, NULL, &once, NULL) && !hd_invert(&once, 0, NULL, &twice, NULL));
+    CHECK(total(&twice) == total(h));
     CHECK(!hd_invert(&twice, 0, NULL, &thrice, NULL));
     same(&once, &thrice);        /* of the heap itself, "<self>" was moved */
-    hd_heap cut[2] = { { 0 }, { 0 } };
-    for (int k = 0; k < 2; k++) {
-        hd_breakdown *b, *c;
-        hd_cutoff few = { .min_bytes = least & 15, .max_entries = budget >> 4, .max_output_bytes = 16 * (budget & 15u) };
-        CHECK(!hd_export(p[k], &(hd_cutoff){ .min_bytes = least }, NULL, &b, NULL));
-        cut[k].breakdown = b;
-        one_heap(&cut[k], name, choice >> 1 & 1);
-        CHECK(!hd_export(p[k], &few, NULL, &b, NULL));
-        CHECK(!few.max_entries || b->entries.count <= few.max_entries);
-        CHECK(!hd_breakdown_cut(cut[k].breakdown, &few, NULL, &c, NULL));
-        CHECK(!few.max_entries || c->entries.count <= few.max_entries);
-        hd_heap listed = { .breakdown = b };
-        CHECK(!hd_print_tree(&listed, &(hd_tree_options){ .every_route = choice >> 2 & 1 }, hd_out_callback(ignore, &printed)));
-        hd_breakdown_free(b);
-        hd_breakdown_free(c);
-    }
-    for (int kind = 0; kind < 4; kind++) {
-        const hd_heap *x = kind & 1 ? &cut[0] : &h[0], *y = kind & 2 ? &cut[1] : &h[1];
-        hd_diff *d, *e;
-        hd_cutoff cutoff = { .min_bytes = least >> 2, .max_entries = choice & 8 ? budget : 0 };
-        CHECK(!hd_compare(x, y, &cutoff, NULL, &d, NULL) && !hd_compare(y, x, &cutoff, NULL, &e, NULL));
-        CHECK(rows_equal(&d->before, &e->after) && rows_equal(&d->after, &e->before));
-        CHECK(d->before.bytes[0] == total(x) && d->after.bytes[0] == total(y));
-        for (uint32_t i = 0; i < d->before.count; i++)
-            CHECK(d->gross[i] >= hd__distance(d->before.bytes[i], d->after.bytes[i]) && d->gross[i] == e->gross[i]);
-        hd_diff_free(d);
-        hd_diff_free(e);
-        CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = choice >> 4 & 1 }, hd_out_callback(ignore, &printed)));
-    }
-    for (int k = 0; k < 2; k++) {
-        hd_heap_release(&cut[k]);
-        hd_heap_release(&sum[k]);
-        hd_profile_free(p[k]);
-    }
     hd_heap_release(&once);
     hd_heap_release(&twice);
     hd_heap_release(&thrice);
+}
+
+static void check_cutting(const hd_heap *h, const hd_heap *cut, const hd_cutoff *few, bool every_route) {
+    hd_breakdown *b, *c;
+    uint64_t printed = 0;
+    CHECK(!hd_export(h->profile, few, NULL, &b, NULL));
+    CHECK(!few->max_entries || b->entries.count <= few->max_entries);
+    CHECK(!hd_breakdown_cut(cut->breakdown, few, NULL, &c, NULL));
+    CHECK(!few->max_entries || c->entries.count <= few->max_entries);
+    hd_heap listed = { .breakdown = b };
+    CHECK(!hd_print_tree(&listed, &(hd_tree_options){ .every_route = every_route }, hd_out_callback(ignore, &printed)));
+    hd_breakdown_free(b);
+    hd_breakdown_free(c);
+}
+
+static void check_comparing(const hd_heap *x, const hd_heap *y, const hd_cutoff *cutoff, uint32_t first_axis) {
+    hd_diff *d, *e;
+    uint64_t printed = 0;
+    CHECK(!hd_compare(x, y, cutoff, NULL, &d, NULL) && !hd_compare(y, x, cutoff, NULL, &e, NULL));
+    CHECK(rows_equal(&d->before, &e->after) && rows_equal(&d->after, &e->before));
+    CHECK(d->before.bytes[0] == total(x) && d->after.bytes[0] == total(y));
+    for (uint32_t i = 0; i < d->before.count; i++)
+        CHECK(d->gross[i] >= hd__distance(d->before.bytes[i], d->after.bytes[i]) && d->gross[i] == e->gross[i]);
+    hd_diff_free(d);
+    hd_diff_free(e);
+    CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed)));
+}
+
+/* The first byte also says which of the operations are tried: all of them at once would be few inputs a second. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3 || size > 131) return 0;   /* entries multiply with depth */
+    const uint8_t choice = data[0], least = data[1], budget = data[2];
+    size_t half = (size - 3) / 2;
+    hd_profile *p[2] = { profile_of(data + 3, half), profile_of(data + 3 + half, half) };
+    hd_heap h[2] = { { .profile = p[0] }, { .profile = p[1] } }, cut[2] = { { 0 }, { 0 } };
+    const char *name = choice & 1 ? "a" : "c";
+    uint32_t axis = choice >> 1 & 1;
+    hd_cutoff few = { .min_bytes = least & 15, .max_entries = budget >> 4, .max_output_bytes = 16 * (budget & 15u) };
+    hd_cutoff changes = { .min_bytes = least >> 2, .max_entries = choice & 8 ? budget : 0 };
+    int kind = choice >> 5 & 7;
+    for (int k = 0; k < 2 && kind > 1; k++) {
+        hd_breakdown *b;
+        CHECK(!hd_export(p[k], &(hd_cutoff){ .min_bytes = least }, NULL, &b, NULL));
+        cut[k].breakdown = b;
+    }
+    if (kind == 0) check_merging(h, name, axis);
+    if (kind == 1) check_inverting(&h[0]);
+    if (kind == 2 || kind == 3) check_cutting(&h[kind - 2], &cut[kind - 2], &few, choice >> 2 & 1);
+    if (kind == 3) one_heap(&cut[0], name, axis);
+    if (kind >= 4) check_comparing(kind & 1 ? &cut[0] : &h[0], kind & 2 ? &cut[1] : &h[1], &changes, choice >> 4 & 1);
+    for (int k = 0; k < 2; k++) {
+        hd_heap_release(&cut[k]);
+        hd_profile_free(p[k]);
+    }
     return 0;
 }

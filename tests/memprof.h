@@ -192,7 +192,7 @@ HD_UNUSED static void mp_random(mp_model *m, uint64_t *seed, uint32_t version, u
     for (uint32_t i = 0; i < segments; i++) {
         hd_memprof_segment *s = &m->segments[i];
         s->start = 0x10000 * (i + 1) + slide;
-        s->end = s->start + 0x1000 * (1 + i % 3);
+        s->end = s->start + 0x1000 * (1 + i / 2 % 2);
         s->offset = version < 3 ? 0x1000 * i : slide;
         s->build_id_size = i % 2 ? 20 : 0;
         for (uint32_t k = 0; k < s->build_id_size; k++) s->build_id[k] = (uint8_t)(i + 1 + k);

@@ -439,6 +439,106 @@ static void what_is_no_trace_is_an_unknown_format(void **state) {
     assert_int_equal(err.status, HD_IO);
 }
 
+/* Entries and columns that are written as programs write them are not read as tokens, others are, and nobody
+   can tell which: random ones, sound and not, are the same from memory and byte by byte. -------------- */
+
+static const char *pick(uint64_t *r, const char *const *from, size_t n) { return from[hd__test_below(r, n)]; }
+#define PICK(r, from) pick(r, from, sizeof from / sizeof *from)
+
+static void put_random_entry(FILE *f, uint64_t *r) {
+    static const char *const plain[] = { "\"size\":\"1f\"", "\"bt\":\"0\"", "\"type\":\"1\"", "\"count\":\"2\"", "\"bt\":\"1\"",
+                                         "\"size\":\"ffffffffffffffff\"", "\"error\":\"a\"", "\"bt\":\"2\"", "\"type\":\"2\"" };
+    static const char *const odd[] = {
+        "\"size\":\"01f\"", "\"size\":\"0x1f\"", "\"size\":\"1F\"", "\"size\":\"\"", "\"size\":\"10000000000000000\"", "\"size\":\"00000000000000001\"",
+        "\"size\": \"1\"", "\"size\":1", "\"size\":\"1g\"", "\"size\":\"\\u0031\"", "\"s\\u0069ze\":\"3\"", "\"sizes\":\"3\"", "\"siz\":\"3\"", "\"bt\":\"\"",
+        "\"bt\":\"00\"", "\"bt\":\"01\"", "\"bt\":\"1000000000\"", "\"bt\":\"999999999\"", "\"bt\":1", "\"bt\":\"x\"", "\"bt\":null", "\"b\":\"1\"",
+        "\"type\":\"\"", "\"type\":\"9\"", "\"count\":\"0\"", "\"count\":\"-1\"", "\"error\":\"\"", "\"e\":[{\"size\":\"1\"}]", "", "\"\":1", "\"size\":\"1\"x",
+    };
+    bool sound = hd__test_below(r, 3) != 0;
+    fputc('{', f);
+    if (sound) fprintf(f, "\"size\":\"%x\",\"bt\":\"%d\"", (unsigned)hd__test_below(r, 5000), (int)hd__test_below(r, 4));
+    for (uint64_t n = hd__test_below(r, sound ? 2 : 5), i = sound; n; n--, i++)
+        fprintf(f, "%s%s", i ? "," : "", hd__test_below(r, 12) ? PICK(r, plain) : PICK(r, odd));
+    fputc('}', f);
+}
+
+static void put_random_column(FILE *f, uint64_t *r, const char *name, size_t n) {
+    static const char *const odd[] = { "01", "-1", "1.5", "1e2", "\"2\"", " 1", "1 ", "null", "1000000000", "999999999999999999",
+                                       "9999999999999999999", "18446744073709551616", "[1]", "" };
+    fprintf(f, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        if (i) fputc(',', f);
+        if (hd__test_below(r, 40)) fprintf(f, "%d", (int)hd__test_below(r, hd__test_below(r, 2) ? 4 : 100));
+        else fputs(PICK(r, odd), f);
+    }
+    fputc(']', f);
+}
+
+static char *random_trace(uint64_t *r, size_t *size) {
+    static const char *const gaps[] = { ",", ",\n", ",\n", ",\n", " ,", ",\r\n", ", ", ",,", "" };
+    char *text, *frames = trace_of("[" FRAMES "," TYPES ",", NULL);
+    FILE *f = open_memstream(&text, size);
+    fprintf(f, "%s{\"pid\":1,\"ph\":\"v\",\"id\":\"a\",\"args\":{\"dumps\":{\"heaps\":{\"m\":{\"entries\":[\n", frames);
+    for (uint64_t n = hd__test_below(r, 9); n; n--) {
+        put_random_entry(f, r);
+        if (n > 1) fputs(hd__test_below(r, 4) ? ",\n" : PICK(r, gaps), f);
+    }
+    size_t n = hd__test_below(r, 20);
+    fputs("]}},\"heaps_v2\":{\"maps\":{\"nodes\":[{\"id\":1,\"name_sid\":1},{\"id\":2,\"name_sid\":1,\"parent\":1}],\"types\":[{\"id\":3,\"name_sid\":1}],"
+          "\"strings\":[{\"id\":1,\"string\":\"f\"}]},\"allocators\":{\"m\":{\"x\":0", f);
+    put_random_column(f, r, "nodes", n);
+    put_random_column(f, r, "sizes", n);
+    if (hd__test_below(r, 2)) put_random_column(f, r, "counts", n);
+    if (hd__test_below(r, 2)) put_random_column(f, r, "types", n);
+    fputs("}}}}}}]                               ", f); /* so that the last is in sight, too */
+    fclose(f);
+    free(frames);
+    return text;
+}
+
+static void keep_messages(void *user, const hd_error *warning) {
+    fprintf((FILE *)user, "%d %" PRIu64 " %" PRIu64 " %s\n", (int)warning->status, warning->offset, warning->line, warning->message);
+}
+
+/* All that reading comes to. */
+static char *outcome(const char *text, size_t size, bool lenient, bool bytewise) {
+    char *told;
+    size_t length;
+    FILE *f = open_memstream(&told, &length);
+    hd__reads pieces = { .data = (const uint8_t *)text, .size = size, .chunk = 1 };
+    hd_options options = { .lenient = lenient, .warning = keep_messages, .user = f };
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    if (hd_read(bytewise ? hd__faults_in(&pieces) : hd_in_memory(text, size), &options, &d, &err)) keep_messages(f, &err);
+    if (d) {
+        char *heaps = dump_text(d);
+        fputs(heaps, f);
+        free(heaps);
+    }
+    hd_dump_free(d);
+    fclose(f);
+    return told;
+}
+
+static void what_is_written_plainly_is_read_as_tokens_are(void **state) {
+    (void)state;
+    uint64_t r = 41, sound = 0;
+    for (int round = 0; round < 6000; round++) {
+        size_t size;
+        char *text = random_trace(&r, &size);
+        for (int lenient = 0; lenient < 2; lenient++) {
+            char *a = outcome(text, size, lenient, false), *b = outcome(text, size, lenient, true);
+            if (strcmp(a, b)) print_error("%s\n", text);
+            assert_string_equal(a, b);
+            if (!lenient) sound += strstr(a, "expected") == NULL && strstr(a, "twice") == NULL;
+            free(a);
+            free(b);
+        }
+        free(text);
+    }
+    assert_in_range(sound, 500, 5500);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_that_are_malformed),
@@ -454,6 +554,7 @@ int main(void) {
         cmocka_unit_test(events_passed_over_are_the_same_in_all_inputs),
         cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
         cmocka_unit_test(gzip_is_named),
+        cmocka_unit_test(what_is_written_plainly_is_read_as_tokens_are),
         cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

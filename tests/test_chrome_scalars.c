@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "heaps.h"
 #include "traces.h"
+#include "labels.h"
 
 /* A line per scalar: pid process time dump allocator name value units text. */
 static char *scalars_text(const hd_dump *d) {
@@ -123,6 +124,205 @@ static void other_events_have_none(void **state) {
     assert_scalars("[{'pid':1,'args':{'dumps':{'allocators':{'b':" SIZE("2") "}}},'ph':'X'}]", "");
 }
 
+/* The level of detail: -1 when none is told. */
+static int detail_of(const hd_dump *d, uint64_t pid, const char *id) {
+    hd_detail detail = (hd_detail)77;
+    bool told = hd_dump_detail(d, pid, id, &detail);
+    if (!told) assert_int_equal(detail, 77);
+    return told ? (int)detail : -1;
+}
+
+static void levels_of_detail_are_kept(void **state) {
+    (void)state;
+    static const char quoted[] = "[" DUMP("1", "1", "a", "'level_of_detail':'light','allocators':{'m':" SIZE("1") "}") ","
+        DUMP("1", "1", "b", "'allocators':{'m':" SIZE("1") "},'level_of_detail':'detailed'") ","
+        DUMP("2", "1", "a", "'level_of_detail':'background','process_totals':{'r':'1'}") ","
+        DUMP("2", "2", "b", "'process_totals':{'r':'1'}") ","
+        DUMP("2", "3", "c", "'level_of_detail':'thorough','process_totals':{'r':'1'}") ","
+        DUMP("2", "4", "d", "'level_of_detail':'light'") ","
+        /* the first event that tells one counts */
+        DUMP("3", "1", "e", "'process_totals':{'r':'1'}") "," DUMP("3", "1", "e", "'level_of_detail':'light','process_totals':{'s':'1'}") ","
+        DUMP("3", "1", "e", "'level_of_detail':'detailed','process_totals':{'t':'1'}") ","
+        "{'pid':4,'ph':'v','args':{'dumps':{'level_of_detail':'light','heaps':{'m':{'entries':[{'size':'1','bt':''}]}}}}},"
+        "{'pid':5,'ph':'X','id':'a','args':{'dumps':{'level_of_detail':'light','process_totals':{'r':'1'}}}}]";
+    char *text = trace_of(quoted, NULL);
+    hd_dump *d = NULL;
+    assert_int_equal(hd_read_memory(text, strlen(text), NULL, &d, NULL), HD_OK);
+    assert_int_equal(detail_of(d, 1, "a"), HD_LIGHT);
+    assert_int_equal(detail_of(d, 1, "b"), HD_DETAILED);
+    assert_int_equal(detail_of(d, 2, "a"), HD_BACKGROUND);
+    assert_int_equal(detail_of(d, 2, "b"), -1);
+    assert_int_equal(detail_of(d, 2, "c"), -1);
+    assert_int_equal(detail_of(d, 2, "d"), -1);
+    assert_int_equal(detail_of(d, 3, "e"), HD_LIGHT);
+    assert_int_equal(detail_of(d, 4, NULL), HD_LIGHT);
+    assert_int_equal(detail_of(d, 4, "a"), -1);
+    assert_int_equal(detail_of(d, 5, "a"), -1);
+    hd_dump_free(d);
+    free(text);
+    assert_int_equal(read_scalars("[" DUMP("1", "5", "x", "'level_of_detail':{},'process_totals':{'r':'1'}") "]", true,
+                                  "1 - 5 x - r 1 - -\n", NULL), 1);
+}
+
+/* Random scalars. ----------------------------------------------------------------------------------- */
+
+enum { SCALARS = 40, HEAPS_MAX = 4, LABELS = 200 };
+
+/* One dump, as it is written. */
+typedef struct one_dump {
+    hd_detail detail;
+    size_t scalar_count, heap_count;
+    hd_scalar scalars[SCALARS + HEAPS_MAX];
+    hd_heap heaps[HEAPS_MAX];
+    hd_profile *profiles[HEAPS_MAX];
+    hd_breakdown *breakdowns[HEAPS_MAX];
+    char *labels[LABELS];
+    size_t label_count;
+} one_dump;
+
+static char *new_label(one_dump *d, uint64_t *r, const char *prefix) {
+    char *label = random_label(r, (int)d->label_count), *text = (char *)malloc(strlen(prefix) + strlen(label) + 1);
+    sprintf(text, "%s%s", prefix, label);
+    free(label);
+    assert_true(d->label_count < LABELS);
+    return d->labels[d->label_count++] = text;
+}
+
+static hd_scalar random_scalar(one_dump *d, uint64_t *r, const hd_scalar *label) {
+    hd_scalar s = *label;
+    bool total = !hd__test_below(r, 3);
+    s.name = new_label(d, r, "");
+    if (!total) s.allocator = d->scalar_count && hd__test_below(r, 2) ? d->scalars[hd__test_below(r, d->scalar_count)].allocator : NULL;
+    if (!total && !s.allocator) s.allocator = new_label(d, r, hd__test_below(r, 2) ? "" : "malloc/");
+    if (!total && hd__test_below(r, 2)) s.units = hd__test_below(r, 3) ? new_label(d, r, "") : "bytes";
+    if (hd__test_below(r, 3)) s.value = hd__test_random(r) >> hd__test_below(r, 64);
+    else s.text = total ? new_label(d, r, "not hexadecimal ") : hd__test_below(r, 4) ? new_label(d, r, "") : "beef";
+    return s;
+}
+
+static void random_dump(one_dump *d, uint64_t *r, const hd_scalar *label) {
+    memset(d, 0, sizeof *d);
+    d->detail = (hd_detail)hd__test_below(r, 3);
+    for (size_t n = hd__test_below(r, 20); n; n--) d->scalars[d->scalar_count++] = random_scalar(d, r, label);
+    for (size_t n = d->detail == HD_DETAILED ? hd__test_below(r, HEAPS_MAX) : 0; n; n--) {
+        hd_heap *heap = &d->heaps[d->heap_count];
+        heap->pid = label->pid;
+        heap->process = label->process;
+        heap->dump = label->dump;
+        heap->time_us = label->time_us;
+        heap->allocator = new_label(d, r, "heap ");
+        d->profiles[d->heap_count] = profile_new(2);
+        add_cell(d->profiles[d->heap_count], "/a/b", "/T", 1 + hd__test_below(r, 1000), 1);
+        add_cell(d->profiles[d->heap_count], "/a", NULL, hd__test_below(r, 10), 2);
+        heap->breakdown = d->breakdowns[d->heap_count] = exported(d->profiles[d->heap_count], (hd_cutoff){ 0 });
+        d->heap_count++;
+    }
+}
+
+static void free_dump(one_dump *d) {
+    for (size_t i = 0; i < d->heap_count; i++) hd_profile_free(d->profiles[i]);
+    for (size_t i = 0; i < d->heap_count; i++) hd_breakdown_free(d->breakdowns[i]);
+    while (d->label_count) free(d->labels[--d->label_count]);
+}
+
+static void add_dump(hd_chrome_writer *w, const hd_heap *heaps, size_t heap_count, const hd_scalar *scalars, size_t scalar_count,
+                     hd_detail detail) {
+    hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = heap_count, .scalars = scalars, .scalar_count = scalar_count,
+                              .detail = detail };
+    assert_int_equal(hd_chrome_writer_add(w, &dumps, NULL), HD_OK);
+}
+
+static int text_order(const char *a, const char *b) { return a && b ? strcmp(a, b) : !!a - !!b; }
+
+static int scalar_order(const void *x, const void *y) {
+    const hd_scalar *a = (const hd_scalar *)x, *b = (const hd_scalar *)y;
+    int order = text_order(a->allocator, b->allocator);
+    return order ? order : text_order(a->name, b->name);
+}
+
+static void assert_same_text(const char *a, const char *b) {
+    assert_int_equal(!a, !b);
+    if (a) assert_string_equal(a, b);
+}
+
+/* The dump's scalars, and the sizes that allocators with heaps have, from `at` on among those read. */
+static size_t assert_scalars_of(one_dump *from, const hd_dump *d, size_t at) {
+    for (size_t i = 0; i < from->heap_count; i++) {
+        const hd_heap *h = &from->heaps[i];
+        hd_scalar size = { .pid = h->pid, .process = h->process, .dump = h->dump, .time_us = h->time_us,
+                           .allocator = h->allocator, .name = "size", .units = "bytes", .value = h->breakdown->entries.bytes[0] };
+        from->scalars[from->scalar_count++] = size;
+    }
+    qsort(from->scalars, from->scalar_count, sizeof *from->scalars, scalar_order);
+    for (size_t i = 0; i < from->scalar_count; i++, at++) {
+        const hd_scalar *a = &from->scalars[i], *b = hd_dump_scalar(d, at);
+        assert_non_null(b);
+        assert_true(a->pid == b->pid && a->time_us == b->time_us && a->value == b->value);
+        assert_same_text(b->process, a->process);
+        assert_same_text(b->dump, a->dump);
+        assert_same_text(b->allocator, a->allocator);
+        assert_same_text(b->name, a->name);
+        assert_same_text(b->units, a->units);
+        assert_same_text(b->text, a->text);
+    }
+    return at;
+}
+
+/* The trace again, from what was read, dump by dump. */
+static void write_back(const hd_dump *d, hd_out out) {
+    size_t heaps = hd_dump_heap_count(d), scalars = hd_dump_scalar_count(d), h = 0;
+    hd_chrome_writer *w = hd_chrome_writer_create(NULL, out, NULL);
+    for (size_t i = 0, k; i < scalars; i = k) { /* where there is a heap, there is a scalar */
+        const hd_scalar *s = hd_dump_scalar(d, i);
+        hd_detail detail = HD_DETAILED;
+        size_t first = h;
+        for (k = i; k < scalars && hd_dump_scalar(d, k)->pid == s->pid && !strcmp(hd_dump_scalar(d, k)->dump, s->dump); k++) {}
+        for (; h < heaps && hd_dump_heap(d, h)->pid == s->pid && !strcmp(hd_dump_heap(d, h)->dump, s->dump); h++) {}
+        assert_true(hd_dump_detail(d, s->pid, s->dump, &detail));
+        add_dump(w, hd_dump_heap(d, first), h - first, s, k - i, detail);
+    }
+    assert_int_equal(h, heaps);
+    assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_OK);
+    hd_chrome_writer_free(w);
+}
+
+static void random_scalars_come_back_and_are_written_back(void **state) {
+    (void)state;
+    uint64_t r = 31;
+    static one_dump dumps[9];
+    for (int round = 0; round < 400; round++) {
+        hd_buffer bytes = { 0 }, again = { 0 };
+        hd_chrome_writer *w = hd_chrome_writer_create(NULL, hd_out_memory(&bytes), NULL);
+        size_t n = 0, at = 0;
+        hd_dump *d = NULL;
+        for (uint64_t pid = 1 + hd__test_below(&r, 3), most = pid + hd__test_below(&r, 3); pid <= most; pid++)
+            for (uint64_t time = hd__test_below(&r, 9), k = hd__test_below(&r, 4); k; k--, n++, time++) {
+                static const char *const ids[] = { "0x1", "b", "0a", "" };
+                static const char *const processes[] = { NULL, "Browser", "a \"renderer\"" };
+                hd_scalar label = { .pid = pid, .process = processes[pid % 3], .dump = ids[k], .time_us = time };
+                random_dump(&dumps[n], &r, &label);
+                add_dump(w, dumps[n].heaps, dumps[n].heap_count, dumps[n].scalars, dumps[n].scalar_count, dumps[n].detail);
+            }
+        assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_OK);
+        hd_chrome_writer_free(w);
+        assert_int_equal(hd_read_memory(bytes.data, bytes.size, NULL, &d, NULL), HD_OK);
+        for (size_t i = 0; i < n; i++) {
+            size_t first = at;
+            at = assert_scalars_of(&dumps[i], d, at);
+            if (at > first)
+                assert_int_equal(detail_of(d, hd_dump_scalar(d, first)->pid, hd_dump_scalar(d, first)->dump), dumps[i].detail);
+        }
+        assert_int_equal(hd_dump_scalar_count(d), at);
+        write_back(d, hd_out_memory(&again));
+        assert_int_equal(again.size, bytes.size);
+        assert_memory_equal(again.data, bytes.data, bytes.size);
+        while (n) free_dump(&dumps[--n]);
+        hd_dump_free(d);
+        hd_buffer_free(&bytes);
+        hd_buffer_free(&again);
+    }
+}
+
 static void memory_is_in_proportion_to_the_input(void **state) {
     (void)state;
     char *text;
@@ -149,7 +349,7 @@ static void memory_is_in_proportion_to_the_input(void **state) {
 
 static void each_failing_allocation_comes_back(void **state) {
     (void)state;
-    char *text = trace_of("[" DUMP("1", "1", "a", "'process_totals':{'g':{'x':'1','y':true}},'allocators':{'m':{'attrs':{'a':{'value':'q',"
+    char *text = trace_of("[" DUMP("1", "1", "a", "'level_of_detail':'light','process_totals':{'g':{'x':'1','y':true}},'allocators':{'m':{'attrs':{'a':{'value':'q',"
                                "'units':'u'},'b':{'type':'string','value':'1'}}}}") "]", NULL);
     hd__faults faults = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&faults) };
@@ -173,6 +373,8 @@ int main(void) {
         cmocka_unit_test(events_of_one_dump_are_merged),
         cmocka_unit_test(malformed_scalars_cost_themselves),
         cmocka_unit_test(other_events_have_none),
+        cmocka_unit_test(levels_of_detail_are_kept),
+        cmocka_unit_test(random_scalars_come_back_and_are_written_back),
         cmocka_unit_test(memory_is_in_proportion_to_the_input),
         cmocka_unit_test(each_failing_allocation_comes_back),
     };

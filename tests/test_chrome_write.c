@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "heaps.h"
 #include "traces.h"
+#include "labels.h"
 
 /* Writes; the bytes end in a NUL that is not counted. */
 static hd_buffer written(const hd_heap *heaps, size_t count) {
@@ -72,29 +73,6 @@ static void assert_among(const hd_dump *d, const hd_heap *heap) {
         return;
     }
     fail_msg("the heap of %s of pid %d is not among those read", heap->allocator, (int)heap->pid);
-}
-
-/* Names with all that JSON escapes, several kinds of UTF-8, lone surrogates; no bytes that are no
-   UTF-8 at all, which come out as U+FFFD. */
-static hd_str random_name(uint64_t *r, char buffer[64], bool zero) {
-    static const char *const pieces[] = { "a", "f(int)", "\"", "\\", "\n", "\x01", "\x1f", "\x7f", "/", " ", "{}[],:",
-                                          "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "<self>", "\xc2\x80" };
-    hd_str name = { buffer, 0 };
-    for (uint64_t n = hd__test_below(r, 4); n; n--) {
-        uint64_t k = hd__test_below(r, sizeof pieces / sizeof *pieces + zero);
-        size_t length = k < sizeof pieces / sizeof *pieces ? strlen(pieces[k]) : 1;
-        memcpy(buffer + name.len, k < sizeof pieces / sizeof *pieces ? pieces[k] : "", length);
-        name.len += length;
-    }
-    return name;
-}
-
-static char *random_label(uint64_t *r, int number) {
-    char buffer[64], *label;
-    hd_str name = random_name(r, buffer, false);
-    label = (char *)malloc(name.len + 16);
-    snprintf(label, name.len + 16, "%.*s%d", (int)name.len, name.data, number);
-    return label;
 }
 
 static hd_profile *random_profile(uint64_t *r, bool flat_types) {

@@ -9,6 +9,7 @@
 #include "../heapdump.h"
 #include "faults.h"
 #include "dart.h"
+#include "load.h"
 
 static hd_dart *read_bytes(const void *data, size_t size, const hd_options *options) {
     hd_dart *doc = NULL;
@@ -50,23 +51,6 @@ static void keeps(const void *data, size_t size) {
 
 static void is(hd_str s, const char *text) {
     if (!hd_str_equal(s, hd_cstr(text))) fail_msg("'%.*s', not '%s'", (int)s.len, s.data, text);
-}
-
-static void load(const char *name, uint8_t **data, size_t *size) {
-    char path[256];
-    hd_in in;
-    static const char *const from[] = { "tests/data/", "../../../tests/data/", "../tests/data/" };
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s%s", from[i], name);
-        if (hd_in_open(path, &in, NULL)) continue;
-        *size = (size_t)in.size;
-        *data = malloc(*size + 1);
-        assert_non_null(*data);
-        memcpy(*data, in.data, *size);
-        hd_in_close(&in);
-        return;
-    }
-    fail_msg("no %s", name);
 }
 
 static void the_sample_has_these_values(void **state) {
@@ -452,6 +436,22 @@ typedef struct bad {
 } bad;
 #define BAD(text, message, objects, warnings) { text, sizeof(text) - 1, message, objects, warnings }
 
+/* Record by record the same is told, at the same place. */
+static void streams_to(hd_in in, hd__reads *reads, const hd_error *expected) {
+    hd_dart_reader *r;
+    hd_dart_record record;
+    hd_error err = { 0 };
+    hd_status status;
+    reads->at = 0;
+    assert_int_equal(hd_dart_open(in, NULL, &r, NULL), HD_OK);
+    do status = hd_dart_next(r, &record, &err);
+    while (!status && record.kind);
+    hd_dart_close(r);
+    assert_int_equal(status, expected->status);
+    assert_int_equal(err.offset, expected->offset);
+    assert_string_equal(err.message, expected->message);
+}
+
 static void bad_input_is_told(void **state) {
     (void)state;
     /* flags, name, shallow, capacity, external size; class count 1: flags, name C, "", "", "", no fields;
@@ -510,6 +510,8 @@ static void bad_input_is_told(void **state) {
                 fail_msg("case %u: offset %u, not %u: %s", (unsigned)i, (unsigned)err.offset, (unsigned)(8 + at), err.message);
             assert_true(err.offset <= size);
             reads.at = 0;
+            streams_to(in, &reads, &err);
+            reads.at = 0;
             if (hd_dart_read(in, &lenient, &doc, &err)) fail_msg("case %u: lenient: %s", (unsigned)i, err.message);
             assert_int_equal(hd_graph_validate(hd_dart_graph(doc), NULL), HD_OK);
             if (hd_graph_summarize(hd_dart_graph(doc)).objects != cases[i].objects)
@@ -547,6 +549,29 @@ static void lenient_reading_repairs(void **state) {
     assert_int_equal(hd_graph_object(g, o.references[3]).id, 1);
     assert_false(hd_graph_class(g, hd_graph_object(g, 1).class_index).described);
     hd_dart_free(doc);
+}
+
+/* One object, and every one of its references out of range: each costs its own bytes, not those of all that
+   are left; that would take hours here. */
+static void many_repairs_are_linear(void **state) {
+    (void)state;
+    enum { N = 2000000 };
+    hd_options lenient = { .lenient = true };
+    snap s = { 0 };
+    snap_bytes(&s, "dartheap\0\0\0\0\0\0", 14);
+    snap_uleb(&s, N);
+    snap_uleb(&s, 1);
+    snap_object(&s, 0, 0, "\0", 1, 0, NULL);
+    s.size--;                    /* its number of references */
+    snap_uleb(&s, N);
+    for (uint32_t i = 0; i < N; i++) snap_uleb(&s, i % 5 == 4 ? 1 : 2);
+    snap_uleb(&s, 0);
+    hd_dart *doc = read_bytes(s.data, s.size, &lenient);
+    assert_int_equal(hd_dart_warning_count(doc), N - N / 5);
+    assert_int_equal(hd_graph_object(hd_dart_graph(doc), 0).references[3], 1); /* what id 0 leads to */
+    assert_int_equal(hd_graph_object(hd_dart_graph(doc), 0).references[4], 0);
+    hd_dart_free(doc);
+    free(s.data);
 }
 
 static void sizes_that_overflow_are_told(void **state) {
@@ -621,6 +646,74 @@ static void try_bytes(const uint8_t *data, size_t size, bool pieces) {
     assert_true((status[0] == HD_OK) == (loose[0] == HD_OK && warnings[0] == 0));
 }
 
+/* Where the records of a file begin, and what an error within them is said of. */
+typedef struct place {
+    uint64_t offset;
+    char kind;
+    uint64_t id;
+} place;
+
+static size_t places_of(const uint8_t *data, size_t size, place *places) {
+    hd_dart_reader *r;
+    hd_dart_record record;
+    size_t n = 0;
+    assert_int_equal(hd_dart_open(hd_in_memory(data, size), NULL, &r, NULL), HD_OK);
+    do {
+        assert_int_equal(hd_dart_next(r, &record, NULL), HD_OK);
+        if (!record.kind || record.kind == 'r') continue;
+        assert_true(n < 1000);
+        places[n++] = (place){ record.offset, record.kind, record.id };
+    } while (record.kind);
+    hd_dart_close(r);
+    return n;
+}
+
+/* The last that begins before an offset. */
+static const place *place_at(const place *places, size_t n, uint64_t offset) {
+    const place *found = NULL;
+    for (size_t i = 0; i < n && places[i].offset < offset; i++) found = &places[i];
+    return found;
+}
+
+/* A prefix is found to end too early where it ends, or at the last count that promised more, and what is at
+   hand there is named: in pieces, since of memory the counts of classes and objects are doubted before. */
+static void every_prefix_ends_in_the_record_that_was_cut(void **state) {
+    (void)state;
+    static place places[1000];
+    uint8_t *data;
+    size_t size, n, named = 0;
+    load("small.dartheap", &data, &size);
+    n = places_of(data, size, places);
+    for (size_t cut = 8; cut < size; cut++) {
+        hd__reads reads = { .data = data, .size = cut, .chunk = 500 };
+        const place *in = place_at(places, n, cut);
+        hd_dart *doc = NULL;
+        hd_error err = { 0 };
+        char expected[64];
+        if (!hd_dart_read(hd__faults_in(&reads), NULL, &doc, &err)) {
+            hd_dart_free(doc);
+            continue;
+        }
+        assert_int_equal(err.status, HD_MALFORMED);
+        if (err.offset != cut && (err.offset < (in ? in->offset : 8) || !strstr(err.message, "announced")))
+            fail_msg("%u: offset %u: %s", (unsigned)cut, (unsigned)err.offset, err.message);
+        if (!in || err.message[0] == 'c' || (in->kind != 'o' && in->kind != 'i')) continue;
+        snprintf(expected, sizeof expected, in->kind == 'o' ? "object %u: " : "identity hash code of object %u: ",
+                 (unsigned)in->id);
+        if (strncmp(err.message, expected, strlen(expected))) {
+            /* cut between two: what comes next */
+            snprintf(expected, sizeof expected, in->kind == 'o' ? "object %u: " : "identity hash code of object %u: ",
+                     (unsigned)in->id + 1);
+            if (strncmp(err.message, "external propert", 16) && strncmp(err.message, expected, strlen(expected)))
+                fail_msg("%u: %s, not %s", (unsigned)cut, err.message, expected);
+            assert_int_equal(err.offset, cut);
+        }
+        named++;
+    }
+    assert_true(named > size / 2);
+    free(data);
+}
+
 static void every_prefix_is_survived(void **state) {
     (void)state;
     uint8_t *data;
@@ -646,11 +739,21 @@ static void every_byte_flipped_is_survived(void **state) {
     uint8_t *data;
     size_t size;
     uint64_t seed = 1;
+    static place places[1000];
+    size_t n;
     load("small.dartheap", &data, &size);
+    n = places_of(data, size, places);
     for (size_t i = 0; i < size; i++) {
         uint8_t was = data[i];
+        const place *in = place_at(places, n, i + 1);
+        hd_dart *doc = NULL;
+        hd_error err = { 0 };
         data[i] = (uint8_t)(was ^ (i % 3 ? 1u << hd__test_below(&seed, 8) : 255u));
         try_bytes(data, size, i % 5 == 0);
+        /* what was before it is as good as it was */
+        if (hd_dart_read(hd_in_memory(data, size), NULL, &doc, &err) && in && err.offset < in->offset)
+            fail_msg("%u: offset %u: %s", (unsigned)i, (unsigned)err.offset, err.message);
+        hd_dart_free(doc);
         data[i] = was;
     }
     free(data);
@@ -1027,8 +1130,10 @@ int main(void) {
         cmocka_unit_test(records_stream),
         cmocka_unit_test(bad_input_is_told),
         cmocka_unit_test(lenient_reading_repairs),
+        cmocka_unit_test(many_repairs_are_linear),
         cmocka_unit_test(sizes_that_overflow_are_told),
         cmocka_unit_test(every_prefix_is_survived),
+        cmocka_unit_test(every_prefix_ends_in_the_record_that_was_cut),
         cmocka_unit_test(every_byte_flipped_is_survived),
         cmocka_unit_test(counts_are_not_believed),
         cmocka_unit_test(faults_are_survived),

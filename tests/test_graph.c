@@ -381,11 +381,12 @@ static void components_agree(const hd_graph *g, uint32_t n) {
     assert_int_equal(most, count);
 }
 
-/* The tree is that of a profile whose cells stand at the names on the way down. */
+/* The tree is that of a profile whose cells stand at the names on the way down, blocks being the objects that
+   have records. */
 static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_link, hd_cutoff cutoff) {
     hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 1, .axis_name = { "dominator" } }, NULL);
     hd_breakdown *ours = NULL, *theirs = NULL;
-    uint32_t node[MOST];
+    uint32_t node[MOST], described = (uint32_t)hd_graph_summarize(g).objects;
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], up = d->parent[o], c = hd_graph_object(g, o).class_index;
         hd_str name = hd_graph_class(g, c).name;
@@ -393,7 +394,7 @@ static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_li
             node[o] = node[up];
         else
             assert_int_equal(hd_profile_node(p, 0, up == HD_NONE ? 0 : node[up], name, &node[o]), HD_OK);
-        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, 1), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, o < described), HD_OK);
     }
     hd_dominator_options options = { .cutoff = cutoff, .every_link = every_link };
     assert_int_equal(hd_dominator_tree(g, d, &options, &ours, NULL), HD_OK);

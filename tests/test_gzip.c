@@ -109,7 +109,7 @@ static void assert_good(hd_in in, const hd_options *options) {
     assert_int_equal(streams_open, 0);
 }
 
-static void gzip_is_read_from_memory_callbacks_and_files(void **state) {
+static void traces_may_be_gzip_compressed_in_memory_callbacks_and_files(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL), path[] = "/tmp/heapdump-test-XXXXXX";
     uint8_t bytes[8192];
@@ -194,6 +194,53 @@ static void streams_cut_anywhere_keep_what_came_before(void **state) {
     free(text);
 }
 
+static uint64_t objects_of(const hd_dump *d) {
+    return d ? hd_graph_summarize(hd_dump_graph(d)).objects : 0;
+}
+
+/* The same of files that hold objects. */
+static void objects_before_the_cut_are_kept(void **state) {
+    (void)state;
+    static char file[2][512] = { "a 2 x 0\n", "dartheap\0\0\0\0\0\0\0\36" }; /* 30 objects of 4 bytes */
+    size_t sizes[2] = { 8, 8 + 8 + 30 * 4 + 1 + 30 };
+    for (int i = 0; i < 30; i++) sizes[0] += (size_t)sprintf(file[0] + sizes[0], "o %x 1 8\n", i + 16);
+    sizes[0] += (size_t)sprintf(file[0] + sizes[0], "c x 0\n");
+    memset(file[1] + sizes[1] - 30, 7, 30); /* hash codes */
+    for (int i = 0; i < 2; i++) {
+        uint8_t bytes[1024];
+        size_t size = pack(bytes, file[i], sizes[i], 50);
+        uint64_t most = 0;
+        for (size_t cut = 2; cut <= size; cut++) {
+            warnings seen = { 0 };
+            hd_options strict = { .inflate = &inflate_stored };
+            hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .user = &seen };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            hd_status status = hd_read_memory(bytes, cut, &strict, &d, &err);
+            if (cut == size) {
+                assert_int_equal(status, HD_OK);
+                assert_int_equal(objects_of(d), 30);
+                hd_dump_free(d);
+                break;
+            }
+            assert_int_equal(status, HD_MALFORMED);
+            assert_true(err.offset <= sizes[i]);
+            assert_non_null(strstr(err.message, "gzip"));
+            status = hd_read_memory(bytes, cut, &lenient, &d, &err);
+            if (status) {        /* not even the beginning: nothing to tell what it is */
+                assert_true(cut < 100);
+                continue;
+            }
+            assert_int_equal(seen.count, hd_dump_warning_count(d));
+            assert_true(seen.count >= 1 && objects_of(d) >= most);
+            most = objects_of(d);
+            hd_dump_free(d);
+            assert_int_equal(streams_open, 0);
+        }
+        assert_int_equal(most, 30);
+    }
+}
+
 static void packed_bytes_that_cannot_be_read_are_an_input_error(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL);
@@ -273,10 +320,11 @@ static void what_is_inside_may_be_no_trace(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_is_read_from_memory_callbacks_and_files),
+        cmocka_unit_test(traces_may_be_gzip_compressed_in_memory_callbacks_and_files),
         cmocka_unit_test(members_end_to_end_are_one_text),
         cmocka_unit_test(without_the_hook_gzip_is_unsupported),
         cmocka_unit_test(streams_cut_anywhere_keep_what_came_before),
+        cmocka_unit_test(objects_before_the_cut_are_kept),
         cmocka_unit_test(packed_bytes_that_cannot_be_read_are_an_input_error),
         cmocka_unit_test(every_byte_changed_is_survived),
         cmocka_unit_test(a_stream_that_cannot_be_opened_is_out_of_memory),

@@ -324,6 +324,17 @@ static void lenient_reading_keeps_the_rest(void **state) {
     assert_int_equal(r->segments[0].start, 0x401000);
     hd_memprof_free(doc);
     mp_close(&m);
+    b.size = 0;
+    mp_sample(&m, 3);            /* the second stack has the first's id and no addresses at all */
+    m.stack_id[1] = m.stack_id[0];
+    m.first[2] = m.first[1];
+    mp_write(&b, &m.raw);
+    is_bad(b.data, b.size, HD_MALFORMED, b.size - 16, "stack id 11: told before, with other addresses");
+    doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
+    assert_int_equal(hd_memprof_get(doc, 0)->stack_count, 1);
+    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 3);
+    hd_memprof_free(doc);
+    mp_close(&m);
     free(b.data);
 }
 

@@ -338,6 +338,30 @@ static void modules_get_out_of_each_others_way(void **state) {
     mp_close(&n);
 }
 
+/* Without build ids, in version 2: two files of one size, of which other parts are mapped. */
+static void segments_without_build_ids_are_told_apart(void **state) {
+    (void)state;
+    mp_model m, n;
+    for (int same = 0; same < 2; same++) {
+        simple(&m, 1);
+        simple(&n, 1);
+        m.raw.version = n.raw.version = 2;
+        m.raw.fields = n.raw.fields = hd_memprof_version_fields(2);
+        m.segments[0].build_id_size = n.segments[0].build_id_size = 0;
+        m.segments[0].build_id[0] = m.segments[0].build_id[1] = n.segments[0].build_id[0] = n.segments[0].build_id[1] = 0;
+        m.segments[0].offset = 0x2000;
+        n.segments[0].offset = same ? 0x2000 : 0x1000;
+        n.pc[0] = m.pc[0] + m.segments[0].offset - n.segments[0].offset; /* the same place in the file */
+        hd_memprof *doc = merge_two(&m, &n);
+        assert_int_equal(hd_memprof_get(doc, 0)->version, 2);
+        assert_int_equal(hd_memprof_get(doc, 0)->block_count, same ? 1 : 2);
+        assert_int_equal(hd_memprof_get(doc, 0)->segment_count, same ? 1 : 2);
+        hd_memprof_free(doc);
+        mp_close(&m);
+        mp_close(&n);
+    }
+}
+
 static void what_does_not_go_together_is_told(void **state) {
     (void)state;
     mp_model m, old;
@@ -446,6 +470,7 @@ int main(void) {
         cmocka_unit_test(contexts_are_told_apart_by_their_callers),
         cmocka_unit_test(fields_merge_by_their_rules),
         cmocka_unit_test(modules_get_out_of_each_others_way),
+        cmocka_unit_test(segments_without_build_ids_are_told_apart),
         cmocka_unit_test(what_does_not_go_together_is_told),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_distinct_stacks),

@@ -347,6 +347,33 @@ static void invert_puts_the_innermost_first(void **state) {
     hd_profile_free(p);
 }
 
+/* A cell in each of 20,000 frames that call each other in turn: all of it would be ten million names. */
+static void inverted_chains_stay_in_proportion(void **state) {
+    (void)state;
+    enum { DEEP = 20000, ROOM = 1048576 + 32 * (DEEP + 1) };
+    hd_profile *p = profile_new(1);
+    uint32_t node = 0, kept = 0, names = 0;
+    for (int i = 0; i < DEEP; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node, 3, 1), HD_OK);
+    }
+    for (; names + (DEEP - kept) <= ROOM; kept++) names += DEEP - kept; /* a name more of each path that has it */
+    assert_int_equal(kept, 84);
+    hd_heap made = inverted(heap_of(p), 0);
+    hd_axis axis = hd_profile_axis(made.profile, 0);
+    assert_int_equal(axis.node_count, names + 1);
+    assert_int_equal(hd_profile_bytes(made.profile), 3 * DEEP);
+    assert_int_equal(hd_profile_cells(made.profile).count, DEEP);
+    assert_in_range(made.profile->mem.used, 1, 60 * names);
+    uint32_t depth = 0;
+    for (uint32_t at = axis.node_count - 1; at; at = axis.parent[at]) depth++;
+    assert_int_equal(depth, kept);
+    hd_heap_release(&made);
+    hd_profile_free(p);
+}
+
 static void inverted_paths_end_at_their_limit(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
@@ -885,6 +912,7 @@ int main(void) {
         cmocka_unit_test(reroot_starts_paths_at_the_outermost_match),
         cmocka_unit_test(invert_puts_the_innermost_first),
         cmocka_unit_test(inverted_paths_end_at_their_limit),
+        cmocka_unit_test(inverted_chains_stay_in_proportion),
         cmocka_unit_test(breakdown_over_one_axis_can_be_inverted),
         cmocka_unit_test(name_counts_once_per_path),
         cmocka_unit_test(ties_go_by_name_and_what_is_at_the_root_is_self),

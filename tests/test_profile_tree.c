@@ -265,6 +265,12 @@ static void tree_keeps_every_name_on_its_line(void **state) {
     add_cell(p, "/a\nb\tc\x7f\x1b[0m \xc3\xa4", NULL, 1, HD_UNKNOWN);
     assert_printed(&heap, NULL, "1  100.0%  total\n1  100.0%    a?b?c??[0m \xc3\xa4\n");
     hd_profile_free(p);
+    /* orders of eight bits, to write from right to left, to break a line; half a pair; no UTF-8 */
+    p = profile_new(1);
+    heap.profile = p;
+    add_cell(p, "/a\xc2\x9b \xe2\x80\xae\xe2\x81\xa9\xe2\x80\xa8 \xed\xa0\xbd \xff\xc3 \xe2\x80\x94\xed\x9f\xbf\xf0\x9f\x8e\x89", NULL, 1, HD_UNKNOWN);
+    assert_printed(&heap, NULL, "1  100.0%  total\n1  100.0%    a? ??? ? ?? \xe2\x80\x94\xed\x9f\xbf\xf0\x9f\x8e\x89\n");
+    hd_profile_free(p);
 }
 
 static void tree_of_nothing_is_its_total(void **state) {

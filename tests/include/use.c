@@ -34,6 +34,80 @@ static hd_status provide(void) {
     return status;
 }
 
+/* Frames and types numbered for a trace. */
+static int deduplicate(void) {
+    static const char text[] = "{\"0\":{\"name\":\"main\"},\"1\":{\"name\":\"init\",\"parent\":\"0\"}}";
+    hd_deduplicator *frames = hd_deduplicator_create(HD_AXIS_BACKTRACE, NULL, NULL);
+    hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    hd_json json;
+    hd_str path[2];
+    uint32_t id = 0;
+    int failed = frames == NULL;
+    path[0] = hd_cstr("main");
+    path[1] = hd_cstr("init");
+    if (!failed) failed = hd_deduplicator_insert(frames, path, 2, &id, NULL) != HD_OK || id != 1;
+    if (!failed) {
+        hd_json_begin(&json, hd_out_memory(&buffer));
+        hd_deduplicator_write(frames, 0, &json);
+        failed = hd_json_finish(&json) != HD_OK || buffer.size != sizeof text - 1 || memcmp(buffer.data, text, buffer.size);
+    }
+    hd_buffer_free(&buffer);
+    hd_deduplicator_free(frames);
+    return failed;
+}
+
+static uint32_t symbolize(void *user, const hd_memprof_address *address, hd_memprof_frame *frames, uint32_t capacity) {
+    frames->function = hd_cstr(address->segment ? "inside" : "elsewhere");
+    return capacity && !user ? 1 : 0;
+}
+
+/* A raw memprof profile: written, read, merged with itself, shown. */
+static int memprof(void) {
+    hd_memprof_segment segment;
+    hd_memprof_block block;
+    hd_memprof_raw raw;
+    hd_memprof_view view;
+    hd_memprof_merger *merger = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof *merged = NULL;
+    hd_profile *profile = NULL;
+    hd_dump *dump = NULL;
+    hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    const uint64_t id = 7, pc = 0x401010;
+    const uint32_t first[2] = { 0, 1 };
+    int failed = merger == NULL;
+    memset(&segment, 0, sizeof segment);
+    memset(&block, 0, sizeof block);
+    memset(&raw, 0, sizeof raw);
+    memset(&view, 0, sizeof view);
+    segment.start = 0x401000;
+    segment.end = 0x402000;
+    block.value[HD_MEMPROF_ALLOC_COUNT] = 2;
+    block.value[HD_MEMPROF_TOTAL_SIZE] = 100;
+    raw.version = 4;
+    raw.fields = hd_memprof_version_fields(4);
+    raw.segment_count = raw.block_count = raw.stack_count = 1;
+    raw.segments = &segment;
+    raw.blocks = &block;
+    raw.stack_id = &id;
+    raw.first = first;
+    raw.pc = &pc;
+    view.symbolizer.symbolize = symbolize;
+    if (!failed) failed = hd_memprof_write_raw(&raw, 0, NULL, hd_out_memory(&buffer), NULL) != HD_OK;
+    if (!failed) failed = hd_read_memory(buffer.data, buffer.size, NULL, &dump, NULL) != HD_OK;
+    if (!failed) failed = hd_dump_format(dump) != HD_FORMAT_MEMPROF || hd_profile_bytes(hd_dump_heap(dump, 0)->profile) != 100;
+    for (int i = 0; i < 2 && !failed; i++)
+        failed = hd_memprof_merger_add(merger, hd_memprof_get(hd_dump_memprof(dump), 0), NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_merger_finish(merger, &merged, NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_profile(hd_memprof_get(merged, 0), &view, NULL, &profile, NULL) != HD_OK;
+    if (!failed) failed = hd_profile_bytes(profile) != 200 || hd_profile_blocks(profile) != 4;
+    hd_profile_free(profile);
+    hd_memprof_free(merged);
+    hd_memprof_merger_free(merger);
+    hd_dump_free(dump);
+    hd_buffer_free(&buffer);
+    return failed;
+}
+
 /* A profile, its breakdown, a trace of it and back: most rooms, and stb_ds inside. */
 static int use(void) {
     static const char *const names[] = { "main", "init", "load", "draw" };
@@ -65,8 +139,9 @@ static int use(void) {
         failed = hd_chrome_add(hd_in_memory(buffer.data, buffer.size), &dumps, NULL, hd_out_memory(&more), NULL) != HD_OK;
     if (!failed) failed = hd_read_memory(more.data, more.size, NULL, &dump, NULL) != HD_OK;
     if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_scalar_count(dump) != 2;
+    if (!failed) failed = !hd_dump_detail(dump, 1, "0x2", &dumps.detail) || dumps.detail != HD_LIGHT;
     hd_dump_free(dump);
-    if (!failed) failed = provide() != HD_OK;
+    if (!failed) failed = provide() != HD_OK || deduplicate() || memprof();
     hd_buffer_free(&more);
     hd_buffer_free(&buffer);
     hd_breakdown_free(breakdown);

@@ -70,6 +70,8 @@ check "object: the root, all of it" '[4138,4138,0,47411,47411,["internal"]]' \
 check "object: the root, cut" "... 4128 more (--all lists them)|... 47401 more (--all lists them)" \
   "$("$tool" object sass.dartheap 1 | grep '^\.\.\.' | squeezed)"
 # Each reference to an object is one of what holds it, and the other way round; dominators have a way back too.
+check "objects of the root: as many as it holds, in info, object and tree" '[144808,144808]' \
+  "$(ask 'd["retained_objects"]' object sass.dartheap 1 | sed 's/^/[/'),$(ask 'all["heaps"][0]["rows"][0]["blocks"]' tree sass.dartheap)]"
 check "object: every id leads on and back" 107 "$(
   for id in $(seq 107); do "$tool" object --all --json small.dartheap "$id"; done | python3 -c 'import json, sys
 text, objects, decode = sys.stdin.read(), {}, json.JSONDecoder().raw_decode
@@ -152,6 +154,8 @@ check "external sizes are told apart" '[1124,100,[["buffer",1000],["more",24]],1
 check "object, text" 'id 2 Node (app) package:app/a.dart|hash code 11|own bytes 100|external 1000 buffer|external 24 more|shallow 1124|retained 1148 in 2 objects|refers to 2|id retained class|3 82 next: Node (app)|4 24 label: String (dart.core) "a\n\"\u009b"|referred to by 1|id retained class|1 1230 [0]: Root|dominated by 1|id retained class|1 1230 Root|dominates 1|id retained class|4 24 String (dart.core) "a\n\"\u009b"' \
   "$("$tool" object --exact before.dartheap 2 | squeezed)"
 check "a name gives the terminal no orders" "id 7 Bad?[31m?|double 0.1" "$("$tool" object before.dartheap 7 | head -2 | squeezed)"
+check "external sizes are cut like all lists" '[2,[["buffer",1000]]] ... 1 more (--all lists them)' \
+  "$(ask '[d["external_count"], [[x["name"], x["bytes"]] for x in d["external"]]]' object --top 1 before.dartheap 2) $("$tool" object --top 1 before.dartheap 2 | sed -n '/external/{n;p}' | squeezed)"
 check "values" '[-5,"0.1","x\ud800"]' \
   "$(for id in 6 7 8; do ask 'd["data"].get("value", d["data"].get("text"))' object before.dartheap $id; done | paste -sd, | sed 's/.*/[&]/')"
 check "garbage" '[null,0,null]' "$(ask '[d["retained"], d["retained_objects"], d["dominator"]]' object before.dartheap 6)"
@@ -178,5 +182,9 @@ check "cut off, strict: where" "1 1" "$(status "$tool" info --strict cut.darthea
 check "cut off, lenient: what was there, and a warning" "0 1" "$(status "$tool" object cut.dartheap 1) $(grep -c 'warning: ' err)"
 "$tool" convert --to dart -o mended.dartheap cut.dartheap 2> /dev/null
 check "cut off: written, it is well-formed" 0 "$(status "$tool" info --strict mended.dartheap)"
+gzip -c sass.dartheap | head -c 100000 > cut.gz
+check "packed and cut off: what came before" "0 1 1" "$(status "$tool" info cut.gz) $(grep -c 'warning: the gzip stream' err) $(grep -c 'warning: object' err)"
+check "packed and cut off, strict" "1 1" "$(status "$tool" info --strict cut.gz) $(grep -c 'the gzip stream' err)"
+check "a closed pipe" "1 1" "$( (trap '' PIPE; "$tool" object --all --json sass.dartheap 1 2> err; echo $? > rc) | head -c 10 > out; cat rc) $(grep -c 'standard output: writing failed' err)"
 check "standard input" '107' "$("$tool" info --json - < small.dartheap | python3 -c 'import json, sys; print(json.load(sys.stdin)["files"][0]["graph"]["objects"])')"
 exit $failed

@@ -1,0 +1,101 @@
+/* Raw memprof profiles, read strictly and leniently, from memory and in pieces: a file that is read is written back as
+   it was; what lenient reading leaves is one that strict reading takes; merged, and shown, nothing is lost. */
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "pieces.h"
+
+static uint64_t sum(const hd_memprof_raw *r, uint32_t field) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < r->block_count; i++) total = hd__sum_full(total, r->blocks[i].value[field]);
+    return total;
+}
+
+static uint32_t symbolize(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
+    (void)user;
+    for (uint32_t i = 0; i < 3 && i < capacity; i++) {
+        f[i].function = hd_cstr(a->segment ? "inside" : "outside");
+        f[i].file = hd_cstr(a->pc % 7 ? "a.c" : "memprof_new_delete.cpp");
+        f[i].line = (uint32_t)a->offset;
+    }
+    return a->pc % 4 < 3 ? a->pc % 4 : 0;
+}
+
+/* As a profile: what was allocated is all there, unless a sum is too large. */
+static void show(const hd_memprof_raw *r) {
+    hd_memprof_view view = { .split = (hd_memprof_split)(r->block_count % 5) };
+    hd_profile *p;
+    hd_status status = hd_memprof_profile(r, &view, NULL, &p, NULL);
+    CHECK(status == HD_OK || status == HD_OVERFLOW);
+    if (!status) {
+        CHECK(hd_profile_bytes(p) == sum(r, HD_MEMPROF_TOTAL_SIZE) && hd_profile_blocks(p) == sum(r, HD_MEMPROF_ALLOC_COUNT));
+        hd_profile_free(p);
+    }
+    view.symbolizer.symbolize = symbolize;
+    view.lines = view.average = true;
+    status = hd_memprof_profile(r, &view, NULL, &p, NULL);
+    CHECK(status == HD_OK || status == HD_OVERFLOW);
+    if (!status) hd_profile_free(p);
+}
+
+/* Merged, and what that makes merged again: sums and stacks stay. */
+static void merge(const hd_memprof *doc) {
+    hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL), *y = hd_memprof_merger_create(NULL, NULL);
+    hd_memprof *merged, *again;
+    hd_buffer out = { 0 };
+    uint64_t size = 0;
+    CHECK(x && y);
+    for (size_t i = 0; i < hd_memprof_count(doc); i++) {
+        hd_status status = hd_memprof_merger_add(x, hd_memprof_get(doc, i), NULL);
+        CHECK(status == HD_OK || status == HD_UNSUPPORTED);
+        if (!status) size = hd__sum_full(size, sum(hd_memprof_get(doc, i), HD_MEMPROF_TOTAL_SIZE));
+    }
+    if (!hd_memprof_merger_finish(x, &merged, NULL)) {
+        const hd_memprof_raw *r = hd_memprof_get(merged, 0), *s;
+        hd_options lenient = { .lenient = true };
+        CHECK(sum(r, HD_MEMPROF_TOTAL_SIZE) == size);
+        CHECK(!hd_memprof_write(merged, &lenient, hd_out_memory(&out), NULL));
+        CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL)); /* segments fit, ids are unique */
+        hd_memprof_free(again);
+        CHECK(!hd_memprof_merger_add(y, r, NULL) && !hd_memprof_merger_finish(y, &again, NULL));
+        s = hd_memprof_get(again, 0);
+        CHECK(s->block_count == r->block_count && s->stack_count == r->stack_count);
+        CHECK(sum(s, HD_MEMPROF_TOTAL_SIZE) == size && s->fields == r->fields);
+        hd_memprof_free(again);
+        hd_buffer_free(&out);
+        hd_memprof_free(merged);
+    }
+    hd_memprof_merger_free(x);
+    hd_memprof_merger_free(y);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    hd_status status[4];
+    uint64_t warnings[4] = { 0 };
+    for (int run = 0; run < 4; run++) {
+        hd_in in = hd_in_memory(data, size), left = in;
+        hd_options options = { .lenient = run / 2, .limits.max_memory = 32 * size + 262144 };
+        hd_memprof *doc = NULL, *again = NULL;
+        hd_buffer out = { 0 };
+        hd_error err = { 0 };
+        if (run % 2) in = hd_in_callback(read_piece, &left);
+        status[run] = hd_memprof_read(in, &options, &doc, &err);
+        CHECK(err.status == status[run] || options.lenient);
+        CHECK(!doc == !!status[run] && status[run] != HD_LIMIT);
+        CHECK(!status[run] || err.offset <= size);
+        if (!doc) continue;
+        warnings[run] = hd_memprof_warning_count(doc);
+        CHECK(!hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL));
+        if (!warnings[run]) CHECK(out.size == size && !memcmp(out.data, data, size));
+        if (out.size) CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL));
+        if (run == 2) {
+            for (size_t i = 0; i < hd_memprof_count(doc); i++) show(hd_memprof_get(doc, i));
+            merge(doc);
+        }
+        hd_memprof_free(again);
+        hd_buffer_free(&out);
+        hd_memprof_free(doc);
+    }
+    CHECK(status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
+    CHECK(status[0] || !warnings[2]);
+    return 0;
+}
