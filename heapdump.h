@@ -12519,34 +12519,34 @@ static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int 
 /* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
    quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
 static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
-    enum { SIZE, BT, TYPE, COUNT, ERRORS, KEYS, LONGEST = 9 + 18 };
+    enum { OF_SIZE, OF_BT, OF_TYPE, OF_COUNT, OF_ERRORS, KEYS, LONGEST = 9 + 18 };
     uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
     unsigned seen = 0;
     for (;; at++) {
         int key;
         if (end - at <= LONGEST) return NULL;
 #define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
-        if (HD__KEY("\"size\":\"")) key = SIZE;
-        else if (HD__KEY("\"bt\":\"")) key = BT;
-        else if (HD__KEY("\"type\":\"")) key = TYPE;
-        else if (HD__KEY("\"count\":\"")) key = COUNT;
-        else if (HD__KEY("\"error\":\"")) key = ERRORS;
+        if (HD__KEY("\"size\":\"")) key = OF_SIZE;
+        else if (HD__KEY("\"bt\":\"")) key = OF_BT;
+        else if (HD__KEY("\"type\":\"")) key = OF_TYPE;
+        else if (HD__KEY("\"count\":\"")) key = OF_COUNT;
+        else if (HD__KEY("\"error\":\"")) key = OF_ERRORS;
         else return NULL;
 #undef HD__KEY
         if (seen & 1u << key) return NULL;
         seen |= 1u << key;
-        at = key == BT || key == TYPE ? hd__plain_digits(at, false, 9, &values[key])
-                                      : hd__plain_digits(at, true, 16, &values[key]);
+        at = key == OF_BT || key == OF_TYPE ? hd__plain_digits(at, false, 9, &values[key])
+                                            : hd__plain_digits(at, true, 16, &values[key]);
         if (!at) return NULL;
         if (*at == '}') break;
         if (*at != ',') return NULL;
     }
-    if (!(seen & 1u << SIZE) || !(seen & 1u << BT)) return NULL;
-    entry->size = values[SIZE];
-    entry->bt = HD__ID_NUMBER + (uint32_t)values[BT];
-    entry->type = seen & 1u << TYPE ? HD__ID_NUMBER + (uint32_t)values[TYPE] : HD_NONE;
-    entry->count = values[COUNT];
-    entry->error = values[ERRORS];
+    if (!(seen & 1u << OF_SIZE) || !(seen & 1u << OF_BT)) return NULL;
+    entry->size = values[OF_SIZE];
+    entry->bt = HD__ID_NUMBER + (uint32_t)values[OF_BT];
+    entry->type = seen & 1u << OF_TYPE ? HD__ID_NUMBER + (uint32_t)values[OF_TYPE] : HD_NONE;
+    entry->count = values[OF_COUNT];
+    entry->error = values[OF_ERRORS];
     return at;
 }
 

@@ -29,8 +29,8 @@ int main(int argc, char **argv) {
         size_t n = hd_dart_utf8(&row->data, text, sizeof text);
         for (size_t k = 0; k < n && k < sizeof text; k++)
             if ((unsigned char)text[k] < ' ') text[k] = ' ';
-        printf("%10" PRIu64 " %8" PRIu64 "  %.*s%s\n", row->wasted, row->objects, (int)(n < sizeof text ? n : sizeof text),
-               text, n > sizeof text || row->cut ? "..." : "");
+        printf("%10" PRIu64 " %8" PRIu64 "  %.*s%s\n", row->wasted, row->objects,
+               (int)(n < sizeof text ? n : sizeof text), text, n > sizeof text || row->cut ? "..." : "");
     }
     hd_string_table_free(strings);
     hd_dart_free(dart);

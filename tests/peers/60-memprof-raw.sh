@@ -17,9 +17,11 @@ ${CC:-cc} -std=gnu11 -O2 -w $(pkg-config --cflags stb 2>/dev/null || echo -I/usr
 
 for f in tests/data/memprof-*.raw; do check "$f: written back" identical "$("$tool" same "$f")"; done
 
-# A big-endian machine reads, swaps and merges them to the same bytes.
-if need gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user; then
-  s390x-linux-gnu-gcc -std=gnu11 -O1 -w -static $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/memprof_tool.c -o "$tool-s390x" -lpthread
+# A big-endian machine reads, swaps and merges them to the same bytes. By clang, because gcc for s390x and
+# gcc-multilib exclude each other.
+if need clang binutils-s390x-linux-gnu libc6-dev-s390x-cross libgcc-12-dev-s390x-cross qemu-user; then
+  clang --target=s390x-linux-gnu -isystem /usr/s390x-linux-gnu/include -std=gnu11 -O1 -w -static \
+    $(pkg-config --cflags stb 2>/dev/null || echo -I/usr/include/stb) tests/peers/memprof_tool.c -o "$tool-s390x" -lpthread
   for f in tests/data/memprof-*.raw; do
     "$tool" swap "$work/swapped" "$f"
     qemu-s390x "$tool-s390x" swap "$work/swapped-s390x" "$f"
