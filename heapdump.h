@@ -1148,6 +1148,11 @@ HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *sta
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
+/* Every live allocation, in no order. A shard is locked while `each` is called for what is in it: it must not
+   call the recorder, nor wait for who does. Async-signal-safe when the thread was not inside the recorder and
+   `each` is. */
+HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
+                                    void *user);
 
 typedef struct hd_snapshot_options {
     hd_options options;
@@ -11084,6 +11089,19 @@ static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile 
     if (status) hd_profile_free(s->profile);
     else *out = s->profile;
     return status;
+}
+
+HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
+                                    void *user) {
+    hd_record_suspend();
+    for (uint32_t i = 0; i < rec->shards; i++) {
+        hd_cursor cursor = { 0, 0 };
+        hd_allocation a;
+        hd__lock(&rec->shard[i].lock);
+        while (hd_register_next(rec->shard[i].reg, &cursor, &a)) each(user, &a);
+        hd__unlock(&rec->shard[i].lock);
+    }
+    hd_record_resume();
 }
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,

@@ -62,6 +62,7 @@ static const char help[] =
     "  heapdump tree --by type --json trace.json | jq .\n"
     "  heapdump tree --invert --root 'malloc|realloc' --entries 40 trace.json.gz\n"
     "  heapdump record --at every=10 --sample 512k -o server.json -- ./server\n"
+    "  heapdump record --format memprof-raw -o app.memprofraw -- ./app\n"
     "  heapdump diff server.json                      # its last dump against its first\n"
     "  heapdump convert --to chrome --top 20 -o small.json big.json\n"
     "  heapdump merge -o fleet.json host*.json\n"
@@ -167,7 +168,8 @@ enum {
     OPT_BINARY,
     OPT_KEEP_UNRESOLVED,
     OPT_KEEP_RUNTIME,
-    OPT_MEMPROF_VERSION
+    OPT_MEMPROF_VERSION,
+    OPT_FORMAT
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -209,6 +211,7 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "keep-runtime", no_argument, NULL, OPT_KEEP_RUNTIME },
                                               { "memprof-version", required_argument, NULL,
                                                 OPT_MEMPROF_VERSION },
+                                              { "format", required_argument, NULL, OPT_FORMAT },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
                                               { "help", no_argument, NULL, 'h' },
@@ -230,7 +233,7 @@ typedef struct command {
     "  -o, --output FILE      write here instead of standard output\n"
 
 static const command commands[] = {
-    { "record", record, "o at depth sample stats", "record [OPTIONS] -- PROGRAM ARGS...",
+    { "record", record, "o at depth sample stats format", "record [OPTIONS] -- PROGRAM ARGS...",
       "Runs the program and writes what is live on its heap, by call stack and by object that asked,\n"
       "as a trace for the trace viewer. Its children are recorded too, each into its own file.\n\n"
       "  -o, --output FILE      [heapdump.PROGRAM.PID.json]\n"
@@ -238,6 +241,9 @@ static const command commands[] = {
       "  --at peak              when the most bytes were live, to within 2 percent and 4 KiB\n"
       "  --at every=SECONDS     again and again, and at exit\n"
       "  --at signal[=NAME]     when it gets USR2, or USR1, INT, TERM, HUP\n"
+      "  --format memprof-raw   instead of what is live, all that was allocated, freed or not, by call\n"
+      "                         stack, with sizes and lifetimes, as llvm-profdata takes it; of several dumps\n"
+      "                         the last. Accesses and processors are not known, and zero [chrome]\n"
       "  --depth N              frames kept per stack, up to 128 [48]\n"
       "  --sample BYTES         record one block per BYTES allocated, on average, and estimate from\n"
       "                         these: costs next to nothing (512k is usual) [every block, exactly]\n"
@@ -462,6 +468,9 @@ static bool take_option(arguments *a, int option) {
         a->memprof_version = (uint32_t)n;
         return true;
     case OPT_AT: a->at = optarg; return true;
+    case OPT_FORMAT:
+        a->format = memprof_is_raw(optarg) ? optarg : NULL;
+        return a->format || !strcmp(optarg, "chrome");
     case OPT_DUMP: a->dump = optarg; return true;
     case OPT_ALLOCATOR: a->allocator = optarg; return true;
     case 'o': a->output = optarg; return true;

@@ -9,6 +9,8 @@
      HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
      HEAPDUMP_DEPTH  frames kept per stack [48]
      HEAPDUMP_SAMPLE bytes allocated per block that is sampled, on average; 0: every block [0]
+     HEAPDUMP_FORMAT memprof-raw: instead of traces, write raw MemProf profiles, .memprofraw, of all that
+                     was allocated, freed or not; of several dumps the last stays
      HEAPDUMP_STATS  1: leave PID.STARTED.stats in the spool, or heapdump.PROGRAM.PID.stats: a text
                      that says what the recording cost
 
@@ -114,6 +116,7 @@ static uint32_t calls;
 static uint64_t sample_bytes;
 static volatile sig_atomic_t pending;
 static char spool[2048], directory[2048], program[256];
+static bool is_raw;              /* MemProf profiles are written */
 static bool ended;               /* the last dump is written */
 static bool forked;              /* this process did not start with exec */
 static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -151,6 +154,8 @@ static void *pages(void *block, size_t old_size, size_t size) {
 typedef struct module {
     uintptr_t start, end, bias;
     const char *name, *path;     /* as the loader has it; from the root */
+    unsigned char build_id[32];
+    uint32_t build_id_size;
     bool loaded, kept;           /* kept: closed, and its addresses are nobody else's */
 } module;
 
@@ -208,12 +213,35 @@ static void add_module(uintptr_t start, uintptr_t end, uintptr_t bias, const cha
     modules[module_count].bias = bias;
     modules[module_count].loaded = true;
     modules[module_count].kept = false;
+    modules[module_count].build_id_size = 0;
     module_count++;
+}
+
+/* The build id among an object's notes, which are mapped with its code or before it. */
+static void find_build_id(const struct dl_phdr_info *info, module *m) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        const char *p = (const char *)info->dlpi_addr + ph->p_vaddr, *end = p + ph->p_memsz;
+        while (ph->p_type == PT_NOTE && end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)p;
+            size_t name = (note->n_namesz + 3u) & ~3u, bits = (note->n_descsz + 3u) & ~3u;
+            p += sizeof *note;
+            if (name + bits > (size_t)(end - p)) break;
+            if (note->n_type == NT_GNU_BUILD_ID && name == 4 && !memcmp(p, "GNU", 4) &&
+                note->n_descsz <= sizeof m->build_id) {
+                memcpy(m->build_id, p + name, note->n_descsz);
+                m->build_id_size = note->n_descsz;
+                return;
+            }
+            p += name + bits;
+        }
+    }
 }
 
 static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
     static char exe[1024];       /* asked for once: it is not to be had when the main thread has ended */
     const char *path = info->dlpi_name;
+    size_t before;
     (void)size, (void)user;
     if (!*exe && readlink("/proc/self/exe", exe, sizeof exe - 1) <= 0) exe[0] = '?';
     if (!path || !*path) path = exe;
@@ -221,7 +249,9 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + ph->p_vaddr;
         if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) continue;
+        before = module_count;
         add_module(start, start + ph->p_memsz, info->dlpi_addr, path);
+        if (is_raw && module_count > before) find_build_id(info, &modules[before]);
         if ((uintptr_t)&each_module - start < ph->p_memsz) {
             own_start = start;
             own_end = start + ph->p_memsz;
@@ -539,13 +569,13 @@ static void dump_path(char path[4096], bool spooled) {
         p = text(text(p, end, spool), end, "/");
         p = text(number(p, end, (uint64_t)own_pid, 10), end, ".");
         p = text(number(p, end, started_us, 10), end, ".");
-        p = text(number(p, end, at == AT_PEAK ? 1 : dumps, 10), end, ".");
-        text(text(p, end, program), end, ".json");
+        p = text(number(p, end, at == AT_PEAK || is_raw ? 1 : dumps, 10), end, ".");
+        text(text(p, end, program), end, is_raw ? ".memprofraw" : ".json");
     } else {
         p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
         p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
-        if (dumps > 1 && at != AT_PEAK) p = number(text(p, end, "."), end, dumps, 10);
-        text(p, end, ".json");
+        if (dumps > 1 && at != AT_PEAK && !is_raw) p = number(text(p, end, "."), end, dumps, 10);
+        text(p, end, is_raw ? ".memprofraw" : ".json");
     }
 }
 
@@ -583,16 +613,19 @@ static bool open_aside(hd_file *file, const char *path) {
     return is_open;
 }
 
-static bool write_heap(const hd_heap *heap, bool spooled) {
+/* A heap, or a raw profile. */
+static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spooled) {
     hd_options options;
     hd_file file;
     char path[4096];
     int error;
     memset(&options, 0, sizeof options);
     options.allocator = hd_page_allocator();
+    options.lenient = true;      /* what is too large for its field is the largest */
     dump_path(path, spooled);
     if (!open_aside(&file, path)) return false;
-    if (hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL) == HD_OK)
+    if ((heap ? hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL)
+              : hd_memprof_write_raw(raw, 0, &options, hd_file_out(&file), NULL)) == HD_OK)
         return hd_file_commit(&file, NULL) == HD_OK;
     error = errno;
     hd_file_discard(&file);
@@ -600,12 +633,18 @@ static bool write_heap(const hd_heap *heap, bool spooled) {
     return false;
 }
 
+/* Into the spool, which may go while it is being written to. */
+static void write_out(const hd_heap *heap, const hd_memprof_raw *raw) {
+    bool written = *spool && write_to(heap, raw, true);
+    if (!written && (!*spool || errno == ENOENT)) written = write_to(heap, raw, false);
+    if (!written) note_missing(errno);
+}
+
 static void write_dump(void) {
     hd_snapshot_options options;
     hd_profile *profile;
     hd_heap heap;
     char id[24] = "0x";
-    bool written;
     memset(&options, 0, sizeof options);
     options.options.allocator = hd_page_allocator();
     options.pc_name = pc_name;
@@ -625,11 +664,201 @@ static void write_dump(void) {
     heap.allocator = "malloc";
     heap.sample_bytes = sample_bytes;
     heap.profile = profile;
-    /* the spool may go while it is being written to */
-    written = *spool && write_heap(&heap, true);
-    if (!written && (!*spool || errno == ENOENT)) written = write_heap(&heap, false);
-    if (!written) note_missing(errno);
+    write_out(&heap, NULL);
     hd_profile_free(profile);
+}
+
+/* What one context allocated; times are milliseconds since the start. */
+typedef struct usage {
+    uint64_t count, size, min_size, max_size;
+    uint64_t lifetime, min_lifetime, max_lifetime;
+    uint64_t overlaps;           /* allocated before the one before was freed */
+    uint32_t allocated, freed;   /* the last's */
+} usage;
+
+/* Usage by context, in chunks that come when they are needed. */
+enum { USAGE_CHUNK = 4096, USAGE_CHUNKS = 1 << 20, USAGE_LOCKS = 64 };
+typedef struct usages {
+    usage *chunk[USAGE_CHUNKS];
+} usages;
+
+static usages freed_usage, live_usage;
+/* Of freed_usage, by chunk. No handler interrupts who holds one and waits for it: its frees are ignored. */
+static pthread_mutex_t usage_locks[USAGE_LOCKS];
+
+static uint32_t clock_ms(void *user) {
+    (void)user;
+    return (uint32_t)((now_us() - started_us) / 1000);
+}
+
+static usage *usage_of(usages *u, uint32_t context, bool make) {
+    usage **chunk = &u->chunk[context / USAGE_CHUNK];
+    if (!*chunk && make) *chunk = pages(NULL, 0, USAGE_CHUNK * sizeof **chunk);
+    return *chunk ? *chunk + context % USAGE_CHUNK : NULL;
+}
+
+/* Adds what comes after it. */
+static void usage_add(usage *u, const usage *more) {
+    if (!more->count) return;
+    if (!u->count || more->min_size < u->min_size) u->min_size = more->min_size;
+    if (!u->count || more->min_lifetime < u->min_lifetime) u->min_lifetime = more->min_lifetime;
+    if (more->max_size > u->max_size) u->max_size = more->max_size;
+    if (more->max_lifetime > u->max_lifetime) u->max_lifetime = more->max_lifetime;
+    u->overlaps += more->overlaps + (u->count && more->allocated < u->freed);
+    u->count += more->count;
+    u->size += more->size;
+    u->lifetime += more->lifetime;
+    u->allocated = more->allocated;
+    u->freed = more->freed;
+}
+
+static void usage_add_block(usage *u, const hd_allocation *a, uint32_t lifetime) {
+    usage one = { .count = 1, .size = a->size, .min_size = a->size, .max_size = a->size,
+                  .lifetime = lifetime, .min_lifetime = lifetime, .max_lifetime = lifetime,
+                  .allocated = a->time, .freed = a->time + lifetime };
+    usage_add(u, &one);
+}
+
+static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
+    pthread_mutex_t *lock = &usage_locks[freed->context / USAGE_CHUNK % USAGE_LOCKS];
+    usage *u;
+    (void)user;
+    pthread_mutex_lock(lock);
+    u = usage_of(&freed_usage, freed->context, true);
+    if (u) usage_add_block(u, freed, lifetime);
+    pthread_mutex_unlock(lock);
+}
+
+static void on_live(void *now, const hd_allocation *live) {
+    usage *u = usage_of(&live_usage, live->context, true);
+    if (u) usage_add_block(u, live, *(uint32_t *)now - live->time);
+}
+
+/* What raw profiles are made of, in pages. */
+typedef struct raw_columns {
+    hd_memprof_segment *segments;
+    hd_memprof_block *blocks;
+    uint64_t *ids, *pcs;
+    uint32_t *first;
+    uint32_t segment_count, count, depth; /* contexts that allocated; frames of them */
+} raw_columns;
+
+static void raw_block(hd_memprof_block *b, const usage *u) {
+    uint64_t *v = b->value;
+    v[HD_MEMPROF_ALLOC_COUNT] = u->count;
+    v[HD_MEMPROF_TOTAL_SIZE] = u->size;
+    v[HD_MEMPROF_MIN_SIZE] = u->min_size;
+    v[HD_MEMPROF_MAX_SIZE] = u->max_size;
+    v[HD_MEMPROF_ALLOC_TIMESTAMP] = u->allocated;
+    v[HD_MEMPROF_DEALLOC_TIMESTAMP] = u->freed;
+    v[HD_MEMPROF_TOTAL_LIFETIME] = u->lifetime;
+    v[HD_MEMPROF_MIN_LIFETIME] = u->min_lifetime;
+    v[HD_MEMPROF_MAX_LIFETIME] = u->max_lifetime;
+    v[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] = u->overlaps;
+}
+
+/* What was closed stands back where something else was loaded in its place. */
+static void raw_segments(raw_columns *c) {
+    for (int loaded = 1; loaded >= 0; loaded--)
+        for (size_t i = module_count; i--;) {
+            const module *m = &modules[i];
+            hd_memprof_segment *s = &c->segments[c->segment_count];
+            bool is_free = m->loaded == loaded;
+            for (uint32_t k = 0; k < c->segment_count; k++)
+                is_free &= m->end <= c->segments[k].start || m->start >= c->segments[k].end;
+            if (!is_free) continue;
+            s->start = m->start;
+            s->end = m->end;
+            s->offset = m->bias;
+            s->build_id_size = m->build_id_size;
+            memcpy(s->build_id, m->build_id, m->build_id_size);
+            c->segment_count++;
+        }
+}
+
+/* Counts, when there are no columns yet, or fills; a context's call stack has its number. */
+static void raw_contexts(raw_columns *c, uint32_t contexts) {
+    const hd_contexts *all = hd_recorder_contexts(recorder);
+    c->count = c->depth = 0;
+    for (uint32_t context = 0; context < contexts; context++) {
+        const usage *freed = usage_of(&freed_usage, context, false);
+        const usage *live = usage_of(&live_usage, context, false);
+        usage sum = { 0 };
+        if (freed) usage_add(&sum, freed);
+        if (live) usage_add(&sum, live);
+        if (!sum.count) continue;
+        if (c->blocks) {
+            c->blocks[c->count].stack = c->count;
+            raw_block(&c->blocks[c->count], &sum);
+            c->ids[c->count] = context;
+            c->first[c->count] = c->depth;
+        }
+        for (uint32_t at_context = context; at_context;) {
+            hd_frame frame = hd_contexts_frame(all, at_context);
+            if (frame.kind == HD_FRAME_PC) {
+                if (c->pcs) c->pcs[c->depth] = (uintptr_t)frame.value - 1;
+                c->depth++;
+            }
+            at_context = frame.parent;
+        }
+        c->count++;
+    }
+    if (c->first) c->first[c->count] = c->depth;
+}
+
+/* One page more than is needed, for none is not to be had. */
+static void *column(size_t n, size_t size) { return pages(NULL, 0, n * size + 4096); }
+static void column_free(void *p, size_t n, size_t size) {
+    if (p) pages(p, n * size + 4096, 0);
+}
+
+/* Everything that was allocated so far. What is freed meanwhile is counted once, or not yet. */
+static void write_raw(void) {
+    raw_columns c;
+    hd_memprof_raw raw;
+    uint32_t now = clock_ms(NULL), contexts, count, depth;
+    size_t segments;
+    memset(&c, 0, sizeof c);
+    memset(&raw, 0, sizeof raw);
+    if (!forked) refresh_modules();
+    for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_lock(&usage_locks[i]);
+    hd_recorder_visit(recorder, on_live, &now);
+    contexts = hd_contexts_count(hd_recorder_contexts(recorder));
+    segments = module_count;
+    raw_contexts(&c, contexts);
+    count = c.count, depth = c.depth;
+    c.segments = column(segments, sizeof *c.segments);
+    c.blocks = column(count, sizeof *c.blocks);
+    c.ids = column(count, sizeof *c.ids);
+    c.first = column((size_t)count + 1, sizeof *c.first);
+    c.pcs = column(depth, sizeof *c.pcs);
+    if (c.segments && c.blocks && c.ids && c.first && c.pcs) {
+        dumps++;
+        raw_contexts(&c, contexts);
+        raw_segments(&c);
+        raw.version = 4;
+        raw.fields = hd_memprof_version_fields(4);
+        raw.segment_count = c.segment_count;
+        raw.block_count = raw.stack_count = count;
+        raw.segments = c.segments;
+        raw.blocks = c.blocks;
+        raw.stack_id = c.ids;
+        raw.first = c.first;
+        raw.pc = c.pcs;
+        write_out(NULL, &raw);
+    } else {
+        note_missing(ENOMEM);
+    }
+    for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_unlock(&usage_locks[i]);
+    column_free(c.segments, segments, sizeof *c.segments);
+    column_free(c.blocks, count, sizeof *c.blocks);
+    column_free(c.ids, count, sizeof *c.ids);
+    column_free(c.first, (size_t)count + 1, sizeof *c.first);
+    column_free(c.pcs, depth, sizeof *c.pcs);
+    for (uint32_t i = 0; i <= contexts / USAGE_CHUNK; i++) {
+        if (live_usage.chunk[i]) pages(live_usage.chunk[i], USAGE_CHUNK * sizeof(usage), 0);
+        live_usage.chunk[i] = NULL;
+    }
 }
 
 static bool write_cost(bool spooled) {
@@ -657,7 +886,8 @@ static int wanted;
 static void write_wanted(void) {
     uint64_t began = now_ns(CLOCK_MONOTONIC);
     if (wanted & WRITE_DUMP) {
-        write_dump();
+        if (is_raw) write_raw();
+        else write_dump();
         cost.dumps++;
         cost.dump_nanoseconds += elapsed(began);
     }
@@ -796,12 +1026,14 @@ static void fork_prepare(void) {
     pthread_mutex_lock(&dump_lock);
     if (!forked) refresh_modules();
     hd_recorder_fork_prepare(recorder);
+    for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_lock(&usage_locks[i]);
     unwind_fork_prepare();
 }
 
 static void fork_parent(void) {
     if (!fork_inside) {
         unwind_fork_done();
+        for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_unlock(&usage_locks[i]);
         hd_recorder_fork_parent(recorder);
         pthread_mutex_unlock(&dump_lock);
         for (int i = 0; i < GATES; i++) pthread_rwlock_unlock(&gates[i].lock);
@@ -815,6 +1047,7 @@ static void fork_child(void) {
     } else {
         unwind_clear_stats();
         unwind_fork_done();
+        for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_unlock(&usage_locks[i]);
         hd_recorder_fork_child(recorder);
         pthread_mutex_unlock(&dump_lock);
         memset(gates, 0, sizeof gates); /* an unlock would ask whether the thread's number is the same */
@@ -870,7 +1103,7 @@ static void find_real(void) {
 static void read_environment(hd_tracker_desc *tracker) {
     const char *sample = getenv("HEAPDUMP_SAMPLE"), *stats = getenv("HEAPDUMP_STATS");
     const char *s = getenv("HEAPDUMP_AT"), *depth = getenv("HEAPDUMP_DEPTH"), *d = getenv("HEAPDUMP_DIR");
-    const char *invoked = program_invocation_short_name;
+    const char *invoked = program_invocation_short_name, *format = getenv("HEAPDUMP_FORMAT");
     long frames = depth ? strtol(depth, NULL, 10) : 0;
     tracker->max_frames = frames > 0 && frames <= HD_MAX_FRAMES ? (uint32_t)frames : 0;
     if (s && !strcmp(s, "peak")) at = AT_PEAK;
@@ -885,6 +1118,8 @@ static void read_environment(hd_tracker_desc *tracker) {
     }
     sample_bytes = sample ? strtoull(sample, NULL, 10) : 0;
     timing = stats && *stats == '1';
+    is_raw = format && !strcmp(format, "memprof-raw");
+    if (is_raw) sample_bytes = 0; /* a sample has no lifetimes to be added up */
     s = getenv("HEAPDUMP_SPOOL");
     text(spool, spool + sizeof spool - 1, s ? s : "");
     if (d) text(directory, directory + sizeof directory - 1, d);
@@ -909,6 +1144,10 @@ static void start(void) {
     find_transparent();
     unwind_start();
     desc.sample_bytes = sample_bytes;
+    if (is_raw) {
+        desc.clock = clock_ms;
+        desc.on_free = on_free;
+    }
     desc.tracker.capture = HD_CAPTURE_NATIVE_STACK;
     desc.tracker.unwind = unwind;
     recorder = hd_recorder_create(&desc, NULL);

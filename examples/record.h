@@ -4,11 +4,14 @@
 
 #include "program.h"
 
+/* What recorded files end with. */
+static const char *record_ending(const arguments *a) { return a->format ? ".memprofraw" : ".json"; }
+
 /* A file of the spool, PID.STARTED.NUMBER.PROGRAM.json: a process that executes another program starts
    again. */
 typedef struct spooled {
     char *name;
-    const char *program;         /* in name, ".json" after it */
+    const char *program;         /* in name, its ending after it */
     unsigned long pid, started, number;
 } spooled;
 
@@ -19,17 +22,17 @@ static int spooled_order(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static size_t spool_list(const char *spool, spooled **files) {
+static size_t spool_list(const char *spool, const char *ending, spooled **files) {
     DIR *d = opendir(spool);
     struct dirent *e;
     size_t n = 0;
     *files = NULL;
     while (d && (e = readdir(d))) {
         spooled f = { 0 }, *grown;
-        size_t length = strlen(e->d_name);
+        size_t length = strlen(e->d_name), end = strlen(ending);
         char *dot;
         f.pid = strtoul(e->d_name, &dot, 10);
-        if (*dot != '.' || length < 5 || strcmp(e->d_name + length - 5, ".json")) continue;
+        if (*dot != '.' || length < end || strcmp(e->d_name + length - end, ending)) continue;
         f.started = strtoul(dot + 1, &dot, 10);
         if (*dot != '.') continue;
         f.number = strtoul(dot + 1, &dot, 10);
@@ -59,11 +62,13 @@ static char *spool_path(const char *spool, const spooled *f) {
    before it executed another program. */
 static char *record_path(const arguments *a, const spooled *f, bool is_main, unsigned image) {
     char *path = NULL, suffix[16] = "";
-    int program = (int)strlen(f->program) - 5, failed;
+    const char *ending = record_ending(a);
+    int program = (int)(strlen(f->program) - strlen(ending)), failed;
     const char *dot = a->output ? strrchr(a->output, '.') : NULL;
     if (dot && strchr(dot, '/')) dot = NULL;
     if (image) snprintf(suffix, sizeof suffix, ".%u", image);
-    if (!a->output) failed = asprintf(&path, "heapdump.%.*s.%lu%s.json", program, f->program, f->pid, suffix);
+    if (!a->output)
+        failed = asprintf(&path, "heapdump.%.*s.%lu%s%s", program, f->program, f->pid, suffix, ending);
     else if (is_main) failed = asprintf(&path, "%s", a->output);
     else
         failed = asprintf(&path, "%.*s.%.*s.%lu%s%s", dot ? (int)(dot - a->output) : (int)strlen(a->output),
@@ -80,6 +85,28 @@ static void tell_written(const char *out, const hd_heap *heaps, size_t count) {
     if (!last.blocks)
         fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
                 out, sampled ? " of what was sampled" : "");
+}
+
+/* The raw profile of a process, checked on its way. */
+static int record_raw(const arguments *a, const char *spool, const spooled *file, bool is_main,
+                      unsigned image) {
+    char *in = spool_path(spool, file), *out = record_path(a, file, is_main, image);
+    arguments to = *a;
+    hd_dump *dump;
+    int status = in && out ? read_dump(in, a, &dump) : BAD_INPUT;
+    to.output = out;
+    if (!status) {
+        status = hd_dump_memprof(dump) ? memprof_write(&to, in, hd_dump_memprof(dump)) : BAD_INPUT;
+        if (!status) {
+            totals t = totals_of(hd_dump_heap(dump, 0));
+            fprintf(stderr, "heapdump: wrote %s: %llu bytes allocated in %llu blocks\n", out,
+                    (unsigned long long)t.bytes, (unsigned long long)t.blocks);
+        }
+        hd_dump_free(dump);
+    }
+    free(in);
+    free(out);
+    return status;
 }
 
 /* The dumps of one process: read, resolved, condensed, written as one trace. */
@@ -186,13 +213,16 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid, 
     bool any = false, told;
     snprintf(taken, sizeof taken, "%s-taken", spool);
     if (!rename(spool, taken)) spool = taken; /* from here on nothing is added */
-    n = spool_list(spool, &files);
+    n = spool_list(spool, record_ending(a), &files);
     for (size_t i = 0, k; i < n; i = k) {
         bool is_last, is_main = files[i].pid == (unsigned long)main_pid;
         for (k = i + 1; k < n && files[k].pid == files[i].pid && files[k].started == files[i].started; k++) {}
         is_last = k == n || files[k].pid != files[i].pid;
         any |= is_main;
-        if (record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : ++image, &names)) {
+        if (!is_last) image++;
+        if (a->format ? record_raw(a, spool, &files[k - 1], is_main && is_last, is_last ? 0 : image)
+                      : record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : image,
+                                       &names)) {
             status = BAD_INPUT;
         } else {
             for (size_t f = i; f < k; f++) {
@@ -275,6 +305,8 @@ static void child_run(const arguments *a, const char *library, const char *spool
     snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
     setenv("HEAPDUMP_DEPTH", depth, 1);
     setenv("HEAPDUMP_SAMPLE", sample, 1);
+    if (a->format) setenv("HEAPDUMP_FORMAT", a->format, 1);
+    else unsetenv("HEAPDUMP_FORMAT");
     if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
     else unsetenv("HEAPDUMP_STATS");
     if (getcwd(cwd, sizeof cwd)) setenv("HEAPDUMP_DIR", cwd, 1);
@@ -362,6 +394,8 @@ static int record(const arguments *a) {
     pid_t pid;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
+    if (a->format && (a->sample_bytes || a->has_cutoff))
+        return usage("a raw profile is neither sampled nor cut off");
     status = check_at(a->at, at);
     if (!status) status = check_output(a->output);
     if (status) return status;

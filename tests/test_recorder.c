@@ -648,6 +648,32 @@ static void a_snapshot_without_memory_fails_whole(void **state) {
     assert_int_equal(hd_recorder_live_bytes(rec), 300 * 299 / 2);
 }
 
+static void add_visited(void *user, const hd_allocation *live) {
+    uint64_t *sum = user;
+    sum[0]++;
+    sum[1] += live->size;
+    sum[2] += live->address;
+}
+
+static void a_visit_sees_each_live_block_once(void **state) {
+    static char blocks[100];
+    uint64_t sum[3] = { 0, 0, 0 }, expected = 0;
+    hd_allocation found;
+    (void)state;
+    create(NULL);
+    hd_recorder_visit(rec, add_visited, sum);
+    assert_int_equal(sum[0], 0);
+    for (size_t i = 0; i < 100; i++) assert_true(hd_record_alloc(rec, blocks + i, 7 * i, NULL));
+    for (size_t i = 0; i < 100; i += 3) assert_true(hd_record_free(rec, blocks + i));
+    for (size_t i = 0; i < 100; i++) expected += i % 3 ? (uint64_t)(uintptr_t)(blocks + i) : 0;
+    hd_recorder_visit(rec, add_visited, sum);
+    assert_int_equal(sum[0], 66);
+    assert_int_equal(sum[1], 7 * (99 * 100 / 2 - 33 * 34 / 2 * 3));
+    assert_int_equal(sum[2], expected);
+    assert_true(hd_record_take(rec, blocks + 1, &found)); /* no shard is left locked */
+    hd_record_drop(rec, &found);
+}
+
 static void a_snapshot_stays_within_its_limits(void **state) {
     hd_snapshot_options options;
     hd__faults f;
@@ -1112,6 +1138,7 @@ int main(void) {
         TEST(frames_and_types_are_named_by_the_callbacks),
         TEST(a_cut_stack_is_named_so),
         TEST(a_snapshot_without_memory_fails_whole),
+        TEST(a_visit_sees_each_live_block_once),
         TEST(a_snapshot_stays_within_its_limits),
         TEST(a_snapshot_stops_when_progress_says_so),
         TEST(contexts_made_during_a_snapshot_do_not_disturb_it),

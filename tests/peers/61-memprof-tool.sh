@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must python3 jq
+must python3 jq gcc g++
 work=build/peers/memprof-tool
 rm -rf $work && mkdir -p $work
 records=$PWD/tests/peers/memprof_records.py source=$PWD/tests/peers
@@ -65,4 +65,61 @@ if [ -x inline-19 ]; then
   check "--json has the same" "$(grep -c SymbolName inline-19.ours)" \
     "$("$tool" memprof --binary inline-19 --json inline-19.raw.* 2> err | jq '[.. | .SymbolName? // empty] | length')"
 fi
+
+# Programs compiled plainly, recorded by us. What MemProf says of the same programs, it says of the same sizes.
+plain() { "$1" -O1 -g -no-pie -fno-omit-frame-pointer -pthread -Wl,--build-id "$source/$2" -o "$3"; }
+plain gcc memprof_small.c small
+plain g++ memprof_inline.cc inline
+for p in small inline; do
+  "$tool" record --format memprof-raw -o $p.memprofraw -- ./$p 2> err || fail "recording $p: $(cat err)"
+  "$tool" memprof --binary $p $p.memprofraw > $p.ours 2> err
+  if command -v llvm-profdata-19 > /dev/null; then
+    check "llvm-profdata takes what is recorded of $p" 0 "$(status llvm-profdata-19 show --memory $p.memprofraw --profiled-binary $p)"
+    cp out $p.llvm
+    if told=$(python3 "$records" $p.ours $p.llvm); then pass "... and shows the same: $told"; else fail "$p: $told"; fi
+  fi
+done
+# between 200 and 999 bytes: what libc allocates for a thread
+check "blocks, freed or not, by size" "[3,168,56,56] [19,1900,10,190] [1,1000,1000,1000]" "$("$tool" memprof --json --binary small small.memprofraw 2> err |
+  jq -rc '[.Records[] | select(.Function == "make" or .Function == "main" or .Function == "work")] |
+    map([.AllocSites[].MemInfoBlock | select(.MaxSize < 200 or .MaxSize > 999) | [.AllocCount, .TotalSize, .MinSize, .MaxSize]] |
+      [(map(.[0]) | add), (map(.[1]) | add), (map(.[2]) | min), (map(.[3]) | max)]) | [.[1], .[0], .[2]] | map(tostring) | join(" ")')"
+if [ -x inline-19 ]; then
+  plain clang++-19 memprof_inline.cc inline
+  "$tool" record --format memprof-raw -o inline.memprofraw -- ./inline 2> err
+  # MemProf follows frame pointers and loses stacks through libraries that keep none: those are ours alone
+  asked() {
+    "$tool" memprof --json --binary "$@" 2> err | jq -r '[.Records[].AllocSites[] |
+      [.Callstack[].SymbolName, (.MemInfoBlock | .AllocCount, .TotalSize, .MinSize, .MaxSize)]] | .[] | tostring' | sort
+  }
+  asked inline-19 inline-19.raw.* > theirs
+  asked inline inline.memprofraw > all
+  check "MemProf's $(wc -l < theirs) allocation sites are among what is recorded" "" "$(comm -13 all theirs | head -n 3)"
+fi
+cat > lives.c <<'EOF'
+#include <stdlib.h>
+#include <unistd.h>
+char *volatile p, *volatile q;
+static __attribute__((noinline)) void *keep(int n) { return malloc(n); }
+int main(void) {
+  p = keep(100);
+  for (int i = 0; i < 2; i++) { q = malloc(10); usleep(60000); free(q); }
+  return 0;
+}
+EOF
+gcc -O0 -g -no-pie lives.c -o lives
+"$tool" record --format memprof-raw -o lives.raw -- ./lives 2> err
+check "lifetimes of what was freed, and of what was not" "true true true" "$("$tool" memprof --json --binary lives lives.raw 2> err | jq -r '
+  [.Records[].AllocSites[].MemInfoBlock] | (map(select(.MaxSize == 10))[0]) as $freed | (map(select(.MaxSize == 100))[0]) as $live |
+  "\($freed.AllocCount == 2 and $freed.MinLifetime >= 59 and $freed.TotalLifetime >= $freed.MinLifetime + $freed.MaxLifetime)" +
+  " \($live.TotalLifetime >= $freed.TotalLifetime)" + " \($live.DeallocTimestamp - $live.AllocTimestamp == $live.TotalLifetime)"')"
+"$tool" record --format memprof-raw -o both.raw -- sh -c './small; ./small; :' 2> err
+check "children have files of their own, that add up" "6" \
+  "$("$tool" merge both.small.*.raw -o sum.raw 2> err && "$tool" memprof --binary small --json sum.raw 2> err | jq '[.Records[] | select(.Function == "make").AllocSites[].MemInfoBlock.AllocCount] | add')"
+"$tool" record --format memprof-raw --at every=0.02 -o every.raw -- ./lives 2> err
+check "of several dumps the last" "1" "$("$tool" info --json every.raw | jq '.files[0].profiles | length')"
+check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
+check "no such format" 2 "$(status "$tool" record --format pprof -- true)"
+gcc -O1 -g -pthread $source/hard_fork.c -o hard_fork 2> err &&
+  check "forks while threads allocate" 0 "$(status timeout 60 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
 exit $failed
