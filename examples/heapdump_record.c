@@ -1057,6 +1057,8 @@ static void fork_child(void) {
     dumps = 0;
     peak_at = 0;
     memset(&cost, 0, sizeof cost);
+    for (size_t i = 0; i < USAGE_CHUNKS; i++) /* what the parent freed is in its own profile */
+        if (freed_usage.chunk[i]) memset(freed_usage.chunk[i], 0, USAGE_CHUNK * sizeof **freed_usage.chunk);
     ended = false;
     forked = true;
 }

@@ -116,6 +116,22 @@ check "lifetimes of what was freed, and of what was not" "true true true" "$("$t
 "$tool" record --format memprof-raw -o both.raw -- sh -c './small; ./small; :' 2> err
 check "children have files of their own, that add up" "6" \
   "$("$tool" merge both.small.*.raw -o sum.raw 2> err && "$tool" memprof --binary small --json sum.raw 2> err | jq '[.Records[] | select(.Function == "make").AllocSites[].MemInfoBlock.AllocCount] | add')"
+cat > forks.c <<'EOF'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+char *volatile p;
+int main(void) {
+  for (int i = 0; i < 5; i++) { p = malloc(3001); free(p); }
+  if (!fork()) { p = malloc(3002); free(p); exit(0); }
+  wait(NULL);
+  return 0;
+}
+EOF
+gcc -O0 -g -no-pie forks.c -o forks
+"$tool" record --format memprof-raw -o forks.raw -- ./forks 2> err
+sizes() { "$tool" memprof --json --binary forks "$1" 2> err | jq -rc '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 3000 and .MaxSize < 3010) | [.AllocCount, .MaxSize]]'; }
+check "what was freed before a fork is in the parent's profile alone" "[[5,3001]] [[1,3002]]" "$(sizes forks.raw) $(sizes forks.forks.*.raw)"
 "$tool" record --format memprof-raw --at every=0.02 -o every.raw -- ./lives 2> err
 check "of several dumps the last" "1" "$("$tool" info --json every.raw | jq '.files[0].profiles | length')"
 check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
