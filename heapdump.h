@@ -3440,7 +3440,7 @@ static uint32_t hd__json_length(hd_str s) {
 }
 
 static void hd__json_quote(hd_json *j, hd_str s) {
-    const unsigned char *p = (const unsigned char *)s.data, *end = p + s.len;
+    const unsigned char *p = (const unsigned char *)(s.len ? s.data : ""), *end = p + s.len;
     hd__sink_put(&j->sink, "\"", 1);
     while (p < end) {
         const unsigned char *plain = p;
@@ -5495,7 +5495,7 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     x.made = !atoms;
     listed[0] = (uint8_t *)hd__arena_take(m, &arena, n, 2);
     if (!order || !listed[0]) status = hd__no_memory(m, err);
-    listed[1] = listed[0] + n;
+    else listed[1] = listed[0] + n;
     if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, err);
     if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
     if (!status) {
@@ -14801,7 +14801,7 @@ static hd_status hd__netcf_fill(hd_netcf_reader *r, hd_error *err) {
             r->capacity = capacity;
         }
         r->start = r->at = r->buffer;
-        r->end = r->buffer + kept;
+        r->end = r->buffer ? r->buffer + kept : NULL;
         if (!grown) return hd__no_memory(&r->mem, err);
     }
     r->start = r->at = r->buffer;
