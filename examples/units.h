@@ -1,5 +1,5 @@
-/* units.h - what of debug information is read in bulk: which DIEs of a unit have code, and its lines; a part of
-   the heapdump tool.
+/* units.h - what of debug information is read in bulk: which DIEs of a unit have code, and its lines; a part
+   of the heapdump tool.
 
    libdw finds files, sections and units, and tells what attributes mean. To pass over a DIE it looks its
    abbreviation up, and of lines it keeps a list: of what names one address in a thousand of a unit, that
@@ -17,11 +17,11 @@ typedef struct unit_bytes {
     bool big;
 } unit_bytes;
 
-static void unit_skip(unit_bytes *b, uint64_t n) {
+HD__INLINE void unit_skip(unit_bytes *b, uint64_t n) {
     b->p = n < (uint64_t)(b->end - b->p) ? b->p + n : b->end;
 }
 
-static uint64_t unit_fixed(unit_bytes *b, unsigned n) {
+HD__INLINE uint64_t unit_fixed(unit_bytes *b, unsigned n) {
     uint64_t v = 0;
     if ((size_t)(b->end - b->p) < n) b->p = b->end;
     else for (unsigned i = 0; i < n; i++) v |= (uint64_t)b->p[i] << 8 * (b->big ? n - 1 - i : i);
@@ -29,9 +29,10 @@ static uint64_t unit_fixed(unit_bytes *b, unsigned n) {
     return v;
 }
 
-static uint64_t unit_leb(unit_bytes *b, bool is_signed) {
+HD__INLINE uint64_t unit_leb(unit_bytes *b, bool is_signed) {
     uint64_t v = 0;
     unsigned shift = 0;
+    if (b->p < b->end && *b->p < (is_signed ? 64 : 128)) return *b->p++;
     while (b->p < b->end) {
         unsigned char byte = *b->p++;
         if (shift < 64) v |= (uint64_t)(byte & 127) << shift;
@@ -59,12 +60,12 @@ typedef struct unit_sections {
 
 typedef struct unit_field {
     uint16_t name, form;
-    int32_t constant;            /* of DW_FORM_implicit_const */
+    int32_t size;                /* bytes, -1 when they differ; the constant of DW_FORM_implicit_const */
 } unit_field;
 
 typedef struct unit_abbreviation {
     uint32_t first, count;       /* fields */
-    uint32_t size;               /* bytes of all of them; HD_NONE: that differs */
+    int32_t size;                /* bytes of all of them; -1: that differs */
     uint16_t tag;                /* 0: no such abbreviation */
     bool has_children;
 } unit_abbreviation;
@@ -86,19 +87,18 @@ typedef struct unit_function {
     Dwarf_Die die;
     size_t depth, lowest;        /* lowest: of it and of what was passed over since the one before */
     bool is_inlined;
-    bool is_one;                 /* its code is [start, end); otherwise it is told by ranges, or there is none */
+    bool is_one;                 /* its code is [start, end); otherwise ranges tell, or there is none */
     Dwarf_Addr start, end;
 } unit_function;
 
 enum { UNIT_CODES = 1 << 20 };   /* compilers number abbreviations from 1 on */
 
-static const uint32_t unit_form_differs = HD_NONE;
-
-/* Bytes of a form. */
-static uint32_t unit_form_size(const unit_reader *u, unsigned form) {
+/* Bytes of a form; -1: that differs. */
+static int32_t unit_form_size(const unit_reader *u, unsigned form) {
     switch (form) {
     case DW_FORM_flag_present: case DW_FORM_implicit_const: return 0;
-    case DW_FORM_data1: case DW_FORM_flag: case DW_FORM_ref1: case DW_FORM_strx1: case DW_FORM_addrx1: return 1;
+    case DW_FORM_data1: case DW_FORM_flag: case DW_FORM_ref1: case DW_FORM_strx1: case DW_FORM_addrx1:
+        return 1;
     case DW_FORM_data2: case DW_FORM_ref2: case DW_FORM_strx2: case DW_FORM_addrx2: return 2;
     case DW_FORM_strx3: case DW_FORM_addrx3: return 3;
     case DW_FORM_data4: case DW_FORM_ref4: case DW_FORM_strx4: case DW_FORM_addrx4: case DW_FORM_ref_sup4:
@@ -109,19 +109,17 @@ static uint32_t unit_form_size(const unit_reader *u, unsigned form) {
     case DW_FORM_ref_addr: return u->version < 3 ? u->address_size : u->offset_size;
     case DW_FORM_strp: case DW_FORM_line_strp: case DW_FORM_sec_offset: case DW_FORM_strp_sup:
     case DW_FORM_GNU_ref_alt: case DW_FORM_GNU_strp_alt: return u->offset_size;
-    default: return unit_form_differs;
+    default: return -1;
     }
 }
 
 /* Passes over a value; false when its form is not known. */
 static bool unit_skip_form(unit_reader *u, unsigned form) {
-    uint32_t size = unit_form_size(u, form);
-    if (form == DW_FORM_indirect) {
-        form = (unsigned)unit_leb(&u->at, false);
-        size = unit_form_size(u, form);
-    }
-    if (size != unit_form_differs) {
-        unit_skip(&u->at, size);
+    int32_t size;
+    if (form == DW_FORM_indirect) form = (unsigned)unit_leb(&u->at, false);
+    size = unit_form_size(u, form);
+    if (size >= 0) {
+        unit_skip(&u->at, (uint64_t)size);
         return true;
     }
     switch (form) {
@@ -154,23 +152,30 @@ static bool unit_is_function(unsigned tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
+HD__INLINE bool unit_skip_field(unit_reader *u, const unit_field *f) {
+    if (f->form == DW_FORM_implicit_const) return true;
+    if (f->size < 0) return unit_skip_form(u, f->form);
+    unit_skip(&u->at, (uint64_t)f->size);
+    return true;
+}
+
 static void unit_add_fields(unit_reader *u, unit_bytes *at, unit_abbreviation *a) {
     a->first = (uint32_t)u->field_count;
     for (;;) {
         unit_field f = { 0 };
         uint64_t name = unit_leb(at, false), form = unit_leb(at, false);
-        uint32_t size;
+        int32_t size;
         if (!name && !form) break;
         if (name <= UINT16_MAX) f.name = (uint16_t)name;
         f.form = form <= UINT16_MAX ? (uint16_t)form : UINT16_MAX;
-        if (form == DW_FORM_implicit_const) f.constant = (int32_t)unit_leb(at, true);
+        f.size = size = unit_form_size(u, f.form);
+        if (form == DW_FORM_implicit_const) f.size = (int32_t)unit_leb(at, true);
         u->fields = unit_room(u->fields, u->field_count, &u->field_capacity, sizeof f);
         u->fields[u->field_count++] = f;
         a->count++;
-        size = unit_form_size(u, f.form);
-        if (size == unit_form_differs || (f.name == DW_AT_sibling && !unit_holds_code(a->tag)))
-            a->size = unit_form_differs;
-        else if (a->size != unit_form_differs) a->size += size;
+        if (size < 0 || (f.name == DW_AT_sibling && !unit_holds_code(a->tag)))
+            a->size = -1;
+        else if (a->size >= 0 && a->size < INT32_MAX / 2) a->size += size;
     }
 }
 
@@ -182,7 +187,8 @@ static void unit_read_abbreviations(unit_reader *u, unit_bytes at) {
         a.has_children = unit_fixed(&at, 1) != 0;
         unit_add_fields(u, &at, &a);
         while (u->abbreviation_count <= code) {
-            u->abbreviations = unit_room(u->abbreviations, u->abbreviation_count, &u->abbreviation_capacity, sizeof a);
+            u->abbreviations = unit_room(u->abbreviations, u->abbreviation_count, &u->abbreviation_capacity,
+                                         sizeof a);
             memset(&u->abbreviations[u->abbreviation_count++], 0, sizeof a);
         }
         u->abbreviations[code] = a;
@@ -252,7 +258,8 @@ static bool unit_read_function(unit_reader *u, const unit_abbreviation *a, unit_
     bool has_start = false, has_end = false;
     f->is_inlined = a->tag == DW_TAG_inlined_subroutine;
     for (uint32_t i = a->first; i < a->first + a->count; i++) {
-        Dwarf_Attribute attribute = { u->fields[i].name, u->fields[i].form, (unsigned char *)(uintptr_t)u->at.p, u->cu };
+        unsigned char *value = (unsigned char *)(uintptr_t)u->at.p;
+        Dwarf_Attribute attribute = { u->fields[i].name, u->fields[i].form, value, u->cu };
         if (attribute.form == DW_FORM_implicit_const || attribute.form == DW_FORM_indirect) {
             /* its value is elsewhere: libdw is asked for the whole */
         } else if (attribute.code == DW_AT_low_pc) {
@@ -261,7 +268,7 @@ static bool unit_read_function(unit_reader *u, const unit_abbreviation *a, unit_
             has_end = true;
             if (dwarf_formaddr(&attribute, &f->end)) has_end = !dwarf_formudata(&attribute, &size);
         }
-        if (!unit_skip_form(u, attribute.form)) return false;
+        if (!unit_skip_field(u, &u->fields[i])) return false;
     }
     if (size) f->end = f->start + size;
     f->is_one = has_start && has_end;
@@ -270,16 +277,16 @@ static bool unit_read_function(unit_reader *u, const unit_abbreviation *a, unit_
 
 static bool unit_pass_over(unit_reader *u, const unit_abbreviation *a) {
     const unsigned char *sibling = NULL;
-    if (a->size != unit_form_differs) {
-        unit_skip(&u->at, a->size);
+    if (a->size >= 0) {
+        unit_skip(&u->at, (uint64_t)a->size);
         return true;
     }
     for (uint32_t i = a->first; i < a->first + a->count; i++) {
-        unsigned form = u->fields[i].form;
-        if (u->fields[i].name == DW_AT_sibling && form == DW_FORM_ref4) {
+        const unit_field *f = &u->fields[i];
+        if (f->name == DW_AT_sibling && f->form == DW_FORM_ref4) {
             uint64_t offset = unit_fixed(&u->at, 4);
             if (offset < (uint64_t)(u->at.end - u->start)) sibling = u->start + offset;
-        } else if (!unit_skip_form(u, form)) {
+        } else if (!unit_skip_field(u, f)) {
             return false;
         }
     }
@@ -328,7 +335,7 @@ static uint64_t unit_number(const unit_reader *u, const unit_field *f, unit_byte
     case DW_FORM_udata: case DW_FORM_ref_udata: return unit_leb(&at, false);
     case DW_FORM_sdata: return unit_leb(&at, true);
     case DW_FORM_sec_offset: return unit_fixed(&at, u->offset_size);
-    case DW_FORM_implicit_const: return (uint64_t)(int64_t)f->constant;
+    case DW_FORM_implicit_const: return (uint64_t)(int64_t)f->size;
     default: return 0;
     }
 }
@@ -346,15 +353,15 @@ enum { UNIT_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h 
 /* By libdw, of a DIE in another unit. */
 static void unit_tell_far(Dwarf_Attribute *to, unit_told *told) {
     Dwarf_Die die;
-    Dwarf_Attribute attribute;
+    Dwarf_Attribute a;
     Dwarf_Word line;
     if (!dwarf_formref_die(to, &die)) return;
     if (!told->linkage_name)
-        told->linkage_name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute));
+        told->linkage_name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &a));
     if (!told->linkage_name)
-        told->linkage_name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &attribute));
+        told->linkage_name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &a));
     if (!told->name) told->name = dwarf_diename(&die);
-    if (!told->has_start_line && !dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_line, &attribute), &line))
+    if (!told->has_start_line && !dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_line, &a), &line))
         told->start_line = (uint32_t)line;
 }
 
@@ -392,7 +399,7 @@ static const unsigned char *unit_tell_one(const unit_reader *u, const unsigned c
             else if (offset < (uint64_t)(u->at.end - u->start)) next = u->start + offset;
         }
         }
-        if (!unit_skip_form(&reader, f->form)) return NULL;
+        if (!unit_skip_field(&reader, f)) return NULL;
     }
     return next;
 }
@@ -445,9 +452,10 @@ typedef struct unit_program {
     unit_bytes at;
     unsigned version, offset_size;
     uint64_t step;               /* bytes of the shortest instruction */
-    int64_t line_base;
-    uint64_t line_range, opcode_base;
+    unsigned opcode_base;
     unsigned char operands[256]; /* of opcodes below the base */
+    unsigned char steps[256];    /* of those from there on, how much address and line grow */
+    int lines[256];
     unit_line now;
     size_t first;                /* line of the sequence at hand */
 } unit_program;
@@ -583,7 +591,7 @@ static void unit_standard(unit_lines *to, unit_program *p, unsigned opcode) {
     case DW_LNS_advance_line: p->now.line += (uint32_t)unit_leb(&p->at, true); break;
     case DW_LNS_set_file: p->now.file = (uint32_t)unit_leb(&p->at, false); break;
     case DW_LNS_set_column: p->now.column = (uint32_t)unit_leb(&p->at, false); break;
-    case DW_LNS_const_add_pc: p->now.address += (255 - p->opcode_base) / p->line_range * p->step; break;
+    case DW_LNS_const_add_pc: p->now.address += p->steps[255] * p->step; break;
     case DW_LNS_fixed_advance_pc: p->now.address += unit_fixed(&p->at, 2); break;
     default:
         for (unsigned n = p->operands[opcode]; n; n--) unit_leb(&p->at, false);
@@ -592,6 +600,8 @@ static void unit_standard(unit_lines *to, unit_program *p, unsigned opcode) {
 
 static bool unit_read_header(unit_program *p, unit_lines *to) {
     uint64_t size = unit_fixed(&p->at, 4);
+    unsigned line_range;
+    int line_base;
     unit_bytes rest;
     p->offset_size = size == 0xffffffff ? 8 : 4;
     if (p->offset_size == 8) size = unit_fixed(&p->at, 8);
@@ -607,13 +617,18 @@ static bool unit_read_header(unit_program *p, unit_lines *to) {
     p->step = unit_fixed(&rest, 1);
     if (p->version > 3) unit_skip(&rest, 1); /* operations an instruction: several on Itanium alone */
     unit_skip(&rest, 1);
-    p->line_base = (int8_t)unit_fixed(&rest, 1);
-    p->line_range = unit_fixed(&rest, 1);
-    p->opcode_base = unit_fixed(&rest, 1);
-    for (uint64_t i = 1; i < p->opcode_base; i++) p->operands[i] = (unsigned char)unit_fixed(&rest, 1);
+    line_base = (int8_t)unit_fixed(&rest, 1);
+    line_range = (unsigned)unit_fixed(&rest, 1);
+    p->opcode_base = (unsigned)unit_fixed(&rest, 1);
+    if (!line_range || !p->opcode_base) return false;
+    for (unsigned i = 1; i < p->opcode_base; i++) p->operands[i] = (unsigned char)unit_fixed(&rest, 1);
+    for (unsigned i = p->opcode_base; i < 256; i++) {
+        p->steps[i] = (unsigned char)((i - p->opcode_base) / line_range);
+        p->lines[i] = line_base + (int)((i - p->opcode_base) % line_range);
+    }
     if (p->version < 5) unit_read_names_4(to, rest);
     else if (unit_read_names_5(p, to, &rest, false)) unit_read_names_5(p, to, &rest, true);
-    return p->line_range && p->opcode_base;
+    return true;
 }
 
 static int unit_sequence_order(const void *a, const void *b) {
@@ -630,9 +645,8 @@ static void unit_read_lines(unit_lines *to, const unit_sections *sections, uint6
     while (p.at.p < p.at.end) {
         unsigned opcode = *p.at.p++;
         if (opcode >= p.opcode_base) {
-            uint64_t by = opcode - p.opcode_base;
-            p.now.address += by / p.line_range * p.step;
-            p.now.line += (uint32_t)(p.line_base + (int64_t)(by % p.line_range));
+            p.now.address += p.steps[opcode] * p.step;
+            p.now.line += (uint32_t)p.lines[opcode];
             unit_put_line(to, &p);
         } else if (opcode) {
             unit_standard(to, &p, opcode);
