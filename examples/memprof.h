@@ -200,8 +200,27 @@ static bool memprof_begins(const char *file) {
     return little == 8 || big == 8;
 }
 
+/* What is added up, and the fields that any of it had. */
+typedef struct memprof_sum {
+    hd_memprof_merger *merger;
+    uint32_t fields;
+} memprof_sum;
+
+static hd_status memprof_add(memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
+    sum->fields |= raw->fields;
+    return hd_memprof_merger_add(sum->merger, raw, err);
+}
+
+/* Says which fields the sum is without, because not all have them. */
+static void memprof_tell_lost(uint32_t had, uint32_t has) {
+    const char *between = "heapdump: not all profiles are of one version: left out is what some lack,";
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if ((had & ~has) >> f & 1) fprintf(stderr, "%s %s", between, hd_memprof_field_name(f)), between = ",";
+    if (had & ~has) fputc('\n', stderr);
+}
+
 /* The profiles of a file one by one, holding one at a time. */
-static int memprof_stream(const arguments *a, const char *file, hd_memprof_merger *merger) {
+static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum) {
     reading r;
     hd_options options = memprof_options(a, &r, file);
     const hd_memprof_raw *raw = NULL;
@@ -214,7 +233,7 @@ static int memprof_stream(const arguments *a, const char *file, hd_memprof_merge
     while (!status) {
         status = hd_memprof_next(reader, &raw, &err);
         if (status || !raw) break;
-        status = hd_memprof_merger_add(merger, raw, &err);
+        status = memprof_add(sum, raw, &err);
     }
     hd_memprof_close(reader);
     hd_in_close(&in);
@@ -223,7 +242,7 @@ static int memprof_stream(const arguments *a, const char *file, hd_memprof_merge
 }
 
 /* Of what is packed, or comes by a pipe, the whole. */
-static int memprof_whole(const arguments *a, const char *file, hd_memprof_merger *merger) {
+static int memprof_whole(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     hd_status status = HD_OK;
     hd_error err;
@@ -234,25 +253,26 @@ static int memprof_whole(const arguments *a, const char *file, hd_memprof_merger
         return BAD_INPUT;
     }
     for (size_t i = 0; i < hd_memprof_count(hd_dump_memprof(dump)) && !status; i++)
-        status = hd_memprof_merger_add(merger, hd_memprof_get(hd_dump_memprof(dump), i), &err);
+        status = memprof_add(sum, hd_memprof_get(hd_dump_memprof(dump), i), &err);
     hd_dump_free(dump);
     if (status) complain(file, &err, "");
     return status ? BAD_INPUT : DONE;
 }
 
 /* All files added up. */
-static int memprof_add_up(const arguments *a, hd_memprof **sum) {
+static int memprof_add_up(const arguments *a, hd_memprof **result) {
     hd_error err;
-    hd_memprof_merger *merger = hd_memprof_merger_create(NULL, &err);
+    memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
-    if (!merger) return complain("merging", &err, ""), BAD_INPUT;
+    if (!sum.merger) return complain("merging", &err, ""), BAD_INPUT;
     for (int i = 0; i < a->file_count && !status; i++)
-        status = (memprof_begins(a->files[i]) ? memprof_stream : memprof_whole)(a, a->files[i], merger);
-    if (!status && hd_memprof_merger_finish(merger, sum, &err)) {
+        status = (memprof_begins(a->files[i]) ? memprof_stream : memprof_whole)(a, a->files[i], &sum);
+    if (!status && hd_memprof_merger_finish(sum.merger, result, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
     }
-    hd_memprof_merger_free(merger);
+    if (!status) memprof_tell_lost(sum.fields, hd_memprof_get(*result, 0)->fields);
+    hd_memprof_merger_free(sum.merger);
     return status;
 }
 
