@@ -1894,6 +1894,155 @@ typedef struct hd_memprof_view {
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
+/* Indexed profiles: what the compiler reads. By function, under the GUID of its name: a block for each call
+   stack of the allocations that it, or what was inlined into it, makes, and its call sites that lead to
+   allocations. Two forms: LLVM's, inside an indexed PGO profile, in four versions; and that of the RFC,
+   with names and files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
+   "Profile Data matching in IR"; AS-SHIPPED. */
+typedef enum hd_memprof_layout {
+    HD_MEMPROF_LLVM_0 = 1,       /* LLVM's version 0: in profiles of clang 16 */
+    HD_MEMPROF_LLVM_1 = 2,
+    HD_MEMPROF_LLVM_2 = 3,
+    HD_MEMPROF_LLVM_3 = 4,       /* call stacks share what they have in common */
+    HD_MEMPROF_RFC = 5
+} hd_memprof_layout;
+/* "LLVM 3", "RFC"; "unknown". */
+HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout);
+
+/* The low 64 bits of the MD5 of a linkage name, without the suffixes .llvm.N and .part.N that the compiler
+   adds: what LLVM calls the function. */
+HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
+
+/* A call in the source: a frame of an indexed profile. */
+typedef struct hd_memprof_location {
+    uint64_t function;           /* GUID of the function it stands in */
+    uint32_t line_offset;        /* lines from that function's first; the compiler looks at the low 16 bits */
+    uint32_t column;             /* 0: not known */
+    bool inlined;                /* the function is, into the next location of the stack */
+    hd_str name, file;           /* of the function; empty: the file does not say, as LLVM's never do */
+    uint32_t line, discriminator; /* 0: the same */
+} hd_memprof_location;
+
+#define HD_MEMPROF_FIELD(field) (1u << (field))
+/* What tells hot from cold: AllocCount, TotalSize, TotalLifetime, TotalLifetimeAccessDensity. */
+#define HD_MEMPROF_HOT_COLD                                                                               \
+    (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |                 \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
+
+/* One indexed profile, in columns, functions in the order of the file. */
+typedef struct hd_memprof_index {
+    hd_memprof_layout layout;
+    uint32_t fields;             /* that blocks have: bit `field` of each. Absent is not zero */
+    uint32_t field_count;
+    uint8_t field[HD_MEMPROF_FIELDS]; /* the schema: in the file's order */
+    uint32_t location_count, stack_count, function_count, block_count, site_count;
+    const hd_memprof_location *locations;
+    const uint64_t *location_id; /* LLVM's versions 0 to 2: what the file calls them; else NULL */
+    const uint32_t *first;       /* of stack s: location[first[s]] .. location[first[s + 1] - 1] */
+    const uint32_t *location;    /* numbers, innermost first */
+    const uint64_t *stack_id;    /* LLVM's version 2: what the file calls them; else NULL */
+    const uint64_t *function;    /* GUIDs */
+    const uint32_t *block_first; /* blocks of function f: block_first[f] .. block_first[f + 1] - 1 */
+    const uint32_t *site_first;  /* its call sites, the same way */
+    const uint32_t *block_stack; /* by block; LLVM has a block in each function that was inlined there */
+    const uint64_t *value;       /* by block: of field[0], field[1], ... */
+    const uint32_t *site;        /* stacks: a call, and what it was inlined into */
+    hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
+} hd_memprof_index;
+
+/* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a memprof
+   section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed), HD_IO,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
+                                             hd_error *err);
+/* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
+   allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
+   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer), HD_UNSUPPORTED
+   (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
+                                              const hd_memprof_symbolizer *symbolizer,
+                                              const hd_options *options, hd_memprof_index **out,
+                                              hd_error *err);
+HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
+HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index);
+
+typedef struct hd_memprof_index_desc {
+    hd_memprof_layout layout;    /* [the index's] */
+    uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
+                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from cold
+                                    for 2 and 3, all that there are for the RFC's] */
+    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof section,
+                                    which this becomes. LLVM's layouts [the rest of the file that was read] */
+    size_t base_size;
+} hd_memprof_index_desc;
+
+/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has the
+   bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that there is
+   not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that there is),
+   HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
+                                              const hd_memprof_index_desc *desc, const hd_options *options,
+                                              hd_out out, hd_error *err);
+
+/* The number of a function, HD_NONE when it has no record. */
+HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid);
+/* 0 for a field that blocks do not have. */
+HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint32_t block, uint32_t field);
+HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds);
+/* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose stack
+   begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset and
+   column count; columns do not when the record has none. Looked for in the record of chain[0].function:
+   in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. */
+HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
+                                             uint32_t length, uint32_t *blocks, uint32_t capacity);
+
+/* An index as a raw profile without segments, so that all that is said of these can be said of it: each block
+   once, in the function that allocates; the addresses are numbers of locations. */
+HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
+                                            hd_memprof **out, hd_error *err);
+/* The symbolizer of that, user being a hd_memprof_namer: a function without a name is its GUID, "0x1f". */
+typedef struct hd_memprof_namer {
+    const hd_memprof_index *index;
+    hd_str (*name)(void *user, uint64_t guid); /* empty: not known; needs to live until the next call [NULL] */
+    void *user;
+} hd_memprof_namer;
+HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
+                                             hd_memprof_frame *frames, uint32_t capacity);
+
+/* Looking functions up in an indexed profile of LLVM's as it lies in memory, a mapped file say: nothing is
+   parsed before, nothing allocated. What the file says is checked where it is followed. */
+typedef struct hd_memprof_lookup {
+    const uint8_t *data;         /* borrowed */
+    uint64_t size;
+    hd_memprof_layout layout;
+    uint32_t field_count;
+    uint8_t field[HD_MEMPROF_FIELDS];
+    uint64_t records, frames, stacks; /* private: offsets of tables, */
+    uint64_t buckets[3], entries[3];  /* their sizes, */
+    uint64_t frames_end, stacks_end;  /* and ends of arrays */
+} hd_memprof_lookup;
+
+typedef struct hd_memprof_record {
+    uint64_t block_count, site_count; /* blocks, and call sites after them */
+    uint64_t at, end;            /* private */
+} hd_memprof_record;
+
+/* Errors: HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                              hd_error *err);
+/* The record of a function; *found false when it has none. Errors: HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
+                                              hd_memprof_record *record, bool *found, hd_error *err);
+/* The next block, or call site when no block is left: values by schema (blocks only), and the stack's
+   locations, at most `capacity`; *length how many there are. False in *more: none is left. Errors:
+   HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
+                                              uint64_t value[HD_MEMPROF_FIELDS],
+                                              hd_memprof_location *locations, uint32_t capacity,
+                                              uint32_t *length, bool *more, hd_error *err);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
@@ -1903,7 +2052,8 @@ typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
     HD_FORMAT_NETCF = 2,         /* "netcf" */
     HD_FORMAT_DART = 3,          /* "dart" */
-    HD_FORMAT_MEMPROF = 4        /* "memprof" */
+    HD_FORMAT_MEMPROF = 4,       /* "memprof": raw */
+    HD_FORMAT_MEMPROF_INDEX = 5  /* "memprof-index": indexed, LLVM's or the RFC's */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1942,6 +2092,8 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
    told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
+/* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of hd_memprof_index_raw. */
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
