@@ -1951,15 +1951,15 @@ typedef struct hd_memprof_index {
     hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
 } hd_memprof_index;
 
-/* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a memprof
-   section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed), HD_IO,
+/* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a
+   memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed), HD_IO,
    HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 /* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
    allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
-   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer), HD_UNSUPPORTED
-   (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer),
+   HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
                                               const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out,
@@ -1970,16 +1970,16 @@ HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index);
 typedef struct hd_memprof_index_desc {
     hd_memprof_layout layout;    /* [the index's] */
     uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
-                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from cold
-                                    for 2 and 3, all that there are for the RFC's] */
-    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof section,
-                                    which this becomes. LLVM's layouts [the rest of the file that was read] */
+                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from
+                                    cold for 2 and 3, all that there are for the RFC's] */
+    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof
+                                    section, which this becomes. LLVM's [what was read around the index] */
     size_t base_size;
 } hd_memprof_index_desc;
 
-/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has the
-   bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that there is
-   not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that there is),
+/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
+   the bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that
+   there is not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that there is),
    HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
@@ -1991,21 +1991,21 @@ HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint6
 HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint32_t block, uint32_t field);
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
-/* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose stack
-   begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset and
+/* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose
+   stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset and
    column count; columns do not when the record has none. Looked for in the record of chain[0].function:
    in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
-/* An index as a raw profile without segments, so that all that is said of these can be said of it: each block
-   once, in the function that allocates; the addresses are numbers of locations. */
+/* An index as a raw profile without segments, so that all that is said of these can be said of it: each
+   block once, in the function that allocates; the addresses are numbers of locations. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
 /* The symbolizer of that, user being a hd_memprof_namer: a function without a name is its GUID, "0x1f". */
 typedef struct hd_memprof_namer {
     const hd_memprof_index *index;
-    hd_str (*name)(void *user, uint64_t guid); /* empty: not known; needs to live until the next call [NULL] */
+    hd_str (*name)(void *user, uint64_t guid); /* empty: not known; lives until the next call [NULL] */
     void *user;
 } hd_memprof_namer;
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
@@ -2092,7 +2092,8 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
    told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of hd_memprof_index_raw. */
+/* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of
+   hd_memprof_index_raw. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
