@@ -34,7 +34,10 @@ typedef struct arguments {
     const char *id, *class_name; /* an object, a class */
     uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
     bool average;
-    uint32_t memprof_version;    /* to write; 0: as it is */
+    const char *memprof_version; /* to write; NULL: as it is, or usual */
+    const char *base;            /* an indexed profile to put it into */
+    bool full_schema, hints;
+    double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
     char **binaries;             /* to name its functions with */
     int binary_count;
     struct symbols *names;       /* these, opened; NULL: none given */
