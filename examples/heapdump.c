@@ -384,8 +384,8 @@ static const command commands[] = {
       "of raw profiles that it does not name are left out, and stacks of no others.\n"
       "With --hints, what clang makes of each allocation, which it reads of calls of operator new: cold,\n"
       "not cold or hot, or ambiguous, when that depends on the callers; then it makes copies of functions,\n"
-      "and the callers that tell contexts apart are shown. Densities and lifetimes are those of an allocation\n"
-      "on average.\n\n"
+      "and the callers that tell contexts apart are shown. Densities and lifetimes are averages of the\n"
+      "allocations.\n\n"
       "  --hints                instead of the records, what the compiler makes of them\n"
       "  --cold-density D       cold: less than D accesses a byte and second [0.05], and\n"
       "  --cold-lifetime S      living for S seconds or longer [200]\n"
@@ -420,7 +420,8 @@ static const command commands[] = {
       "  heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
       "  heapdump index --memprof-version 0 -o old.memprof app.memprof\n",
       NULL, false, false, false },
-    { "convert", convert, "o to add-to memprof-version full-schema base", "convert --to FORMAT [OPTIONS] FILE",
+    { "convert", convert, "o to add-to memprof-version full-schema base",
+      "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
       "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"

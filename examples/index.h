@@ -1,5 +1,5 @@
-/* What the tool does with indexed MemProf profiles: names for their functions, heaps, info, making and writing
-   them, their records, and what the compiler calls each context. */
+/* What the tool does with indexed MemProf profiles: names for their functions, heaps, info, making and
+   writing them, their records, and what the compiler calls each context. */
 #ifndef HEAPDUMP_INDEX_H
 #define HEAPDUMP_INDEX_H
 
@@ -96,14 +96,14 @@ static uint32_t index_shown(void *user, const hd_memprof_address *a, hd_memprof_
 
 static hd_status index_heap(const arguments *a, const hd_memprof_index *index, hd_heap *heap, bool *made,
                             hd_error *err) {
+    hd_memprof_symbolizer by = { .symbolize = index_shown };
     hd_memprof *raw;
     index_names names;
     hd_status status = hd_memprof_index_raw(index, NULL, &raw, err);
     if (status) return status;
     index_names_make(a, index, &names);
-    status = memprof_view_heap(a, hd_memprof_get(raw, 0),
-                               (hd_memprof_symbolizer){ .symbolize = index_shown, .user = &names }, heap, made,
-                               err);
+    by.user = &names;
+    status = memprof_view_heap(a, hd_memprof_get(raw, 0), by, heap, made, err);
     index_names_free(&names);
     hd_memprof_free(raw);
     return status;
@@ -350,7 +350,8 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     int status;
     if (!index_layout(a, s, &desc.layout))
         return usage("--memprof-version takes 0, 1, 2, 3 and rfc, not '%s'", a->memprof_version);
-    if (a->base && desc.layout == HD_MEMPROF_RFC) return usage("the RFC's layout stands alone, without --base");
+    if (a->base && desc.layout == HD_MEMPROF_RFC)
+        return usage("the RFC's layout stands alone, without --base");
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
         fprintf(stderr, "heapdump: %s has not all fields that --full-schema asks for\n", a->files[0]);
         return BAD_INPUT;
@@ -371,8 +372,8 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     }
     if (!status)
         fprintf(stderr, "heapdump: wrote %s: %s, %u functions, %u blocks, %u call sites\n",
-                path ? path : "standard output", hd_memprof_layout_name(desc.layout), s->index->function_count,
-                s->index->block_count, s->index->site_count);
+                path ? path : "standard output", hd_memprof_layout_name(desc.layout),
+                s->index->function_count, s->index->block_count, s->index->site_count);
     if (a->base) hd_in_close(&base);
     return status;
 }
@@ -439,8 +440,8 @@ static void index_records_text(FILE *out, const hd_memprof_index *index, index_n
     const uint32_t *frame;
     uint32_t n;
     fprintf(out, "MemprofProfile:\n  Summary:\n    Layout: %s\n    NumFunctions: %u\n    NumMibInfo: %u\n"
-            "    NumCallSites: %u\n    NumCallStacks: %u\n  Records:\n", hd_memprof_layout_name(index->layout),
-            index->function_count, index->block_count, index->site_count, index->stack_count);
+            "    NumCallSites: %u\n    NumCallStacks: %u\n  Records:\n",
+            hd_memprof_layout_name(index->layout), index->function_count, index->block_count, index->site_count, index->stack_count);
     for (uint32_t f = 0; f < index->function_count; f++) {
         uint32_t b = index->block_first[f], s = index->site_first[f];
         fputs("  -\n    Function: ", out), put_name(out, index_name_of(names, index->function[f]));
@@ -579,7 +580,8 @@ static int index_stack_order(const void *a, const void *b, void *user) {
     const index_context *x = a, *y = b;
     uint32_t n = index_length(h, x->block), m = index_length(h, y->block);
     uint32_t i = index_shared(h, x->block, y->block);
-    if (i < n && i < m) return index_place_order(index_location(h, x->block, i), index_location(h, y->block, i));
+    if (i < n && i < m)
+        return index_place_order(index_location(h, x->block, i), index_location(h, y->block, i));
     if (n != m) return n < m ? -1 : 1;
     return x->block < y->block ? -1 : x->block > y->block;
 }
@@ -710,8 +712,8 @@ static void index_hints_text(FILE *out, const arguments *a, index_hints *h, cons
             "hot: more than %g accesses a byte and second\n", limits[0], limits[1], limits[2]);
     for (int heat = 0; heat <= HD_MEMPROF_HEAT_UNKNOWN; heat++)
         if (h->each[heat])
-            fprintf(out, "%14llu bytes in %u contexts: %s\n", (unsigned long long)h->bytes[heat], h->each[heat],
-                    hd_memprof_heat_name((hd_memprof_heat)heat));
+            fprintf(out, "%14llu bytes in %u contexts: %s\n", (unsigned long long)h->bytes[heat],
+                    h->each[heat], hd_memprof_heat_name((hd_memprof_heat)heat));
     for (size_t i = 0; i < h->site_count; i++) {
         const index_site *site = &h->sites[i];
         if (!i || index_function_order(site - 1, site)) {
@@ -719,8 +721,8 @@ static void index_hints_text(FILE *out, const arguments *a, index_hints *h, cons
             index_put_shown(out, h, site->at.function);
             fprintf(out, ": %llu bytes\n", (unsigned long long)site->function_bytes);
         }
-        fprintf(out, "  line +%u, column %u: %s\n%14s %10s %14s %12s\n", site->at.line_offset, site->at.column,
-                index_verdict(h, site), "bytes", "blocks", "accesses/(B s)", "lifetime (s)");
+        fprintf(out, "  line +%u, column %u: %s\n%14s %10s %14s %12s\n", site->at.line_offset,
+                site->at.column, index_verdict(h, site), "bytes", "blocks", "accesses/(B s)", "lifetime (s)");
         for (size_t k = 0; k < site->count; k++)
             index_put_context(out, h, &h->contexts[site->first + k], a->all);
     }

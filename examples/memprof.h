@@ -260,7 +260,8 @@ static int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof *
     int status = DONE;
     if (!merger) return complain("merging", &err, ""), BAD_INPUT;
     for (int i = 0; i < a->file_count && !status; i++)
-        status = i || !first ? memprof_add(a, a->files[i], merger) : memprof_whole(a->files[0], first, merger);
+        status = i || !first ? memprof_add(a, a->files[i], merger)
+                             : memprof_whole(a->files[0], first, merger);
     if (!status && hd_memprof_merger_finish(merger, sum, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
