@@ -36,7 +36,7 @@ typedef struct arguments {
     bool average;
     const char *memprof_version; /* to write; NULL: as it is, or usual */
     const char *base;            /* an indexed profile to put it into */
-    bool full_schema, hints;
+    bool full_schema, hot_cold_schema, hints;
     double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
     char **binaries;             /* to name its functions with */
     int binary_count;

@@ -181,6 +181,7 @@ enum {
     OPT_MEMPROF_VERSION,
     OPT_FORMAT,
     OPT_FULL_SCHEMA,
+    OPT_HOT_COLD_SCHEMA,
     OPT_BASE,
     OPT_HINTS,
     OPT_COLD_DENSITY,            /* in the order of arguments.limit */
@@ -229,6 +230,8 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                                 OPT_MEMPROF_VERSION },
                                               { "format", required_argument, NULL, OPT_FORMAT },
                                               { "full-schema", no_argument, NULL, OPT_FULL_SCHEMA },
+                                              { "hot-cold-schema", no_argument, NULL,
+                                                OPT_HOT_COLD_SCHEMA },
                                               { "base", required_argument, NULL, OPT_BASE },
                                               { "hints", no_argument, NULL, OPT_HINTS },
                                               { "cold-density", required_argument, NULL, OPT_COLD_DENSITY },
@@ -402,7 +405,7 @@ static const command commands[] = {
       "  heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n"
       "  heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw\n",
       NULL, false, false, true },
-    { "index", memprof_index, "o strict binary memprof-version full-schema base",
+    { "index", memprof_index, "o strict binary memprof-version full-schema hot-cold-schema base",
       "index --binary FILE [--binary FILE...] -o OUT [OPTIONS] RAW...",
       "Makes an indexed profile of raw MemProf profiles, as `llvm-profdata merge` does, for clang's\n"
       "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
@@ -411,7 +414,9 @@ static const command commands[] = {
       "  --binary FILE          the program, and each library of it that was profiled (by build id)\n"
       "  --memprof-version N    0 to 3, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
       "                         read [3, or that of the indexed profile]\n"
-      "  --full-schema          of versions 2 and 3: all fields, not only those that tell hot from cold\n"
+      "  --full-schema          all fields [versions 0, 1 and rfc]\n"
+      "  --hot-cold-schema      those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
+      "                         TotalLifetimeAccessDensity [versions 2 and 3]\n"
       "  --base FILE            put it into this indexed profile, beside its counters of functions\n"
       "  --strict               stop at the first malformed piece instead of leaving it out\n"
       "  -o, --output FILE      write here instead of standard output\n"
@@ -420,7 +425,7 @@ static const command commands[] = {
       "  heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
       "  heapdump index --memprof-version 0 -o old.memprof app.memprof\n",
       NULL, false, false, false },
-    { "convert", convert, "o to add-to memprof-version full-schema base",
+    { "convert", convert, "o to add-to memprof-version full-schema hot-cold-schema base",
       "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
@@ -429,7 +434,7 @@ static const command commands[] = {
       "memprof-raw.\n\n"
       "  --to FORMAT            chrome, heaps_v2, netcf, dart, memprof-raw, memprof-index\n"
       "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]; of memprof-index see\n"
-      "                         heapdump index, whose --full-schema and --base are taken as well\n"
+      "                         heapdump index, whose other options are taken as well\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
       "all is listed", true, true, true },
 };
@@ -522,6 +527,7 @@ static bool take_option(arguments *a, int option) {
     case OPT_KEEP_RUNTIME: a->keep_runtime = true; return true;
     case OPT_MEMPROF_VERSION: a->memprof_version = optarg; return true;
     case OPT_FULL_SCHEMA: a->full_schema = true; return true;
+    case OPT_HOT_COLD_SCHEMA: a->hot_cold_schema = true; return true;
     case OPT_BASE: a->base = optarg; return true;
     case OPT_HINTS: a->hints = true; return true;
     case OPT_COLD_DENSITY: case OPT_COLD_LIFETIME: case OPT_HOT_DENSITY:

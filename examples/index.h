@@ -331,6 +331,10 @@ static bool index_fields(const arguments *a, const index_source *s, hd_memprof_l
     const uint32_t all = (1u << HD_MEMPROF_FIELDS) - 2, rest = HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM) |
         HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM_SIZE), has = s->index->fields;
     *fields = 0;
+    if (a->hot_cold_schema) {
+        *fields = has & HD_MEMPROF_HOT_COLD;
+        return *fields != 0;
+    }
     if (a->full_schema) {
         if (layout != HD_MEMPROF_RFC) *fields = all;
         return s->built || !(all & ~rest & ~has);
@@ -350,10 +354,12 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     int status;
     if (!index_layout(a, s, &desc.layout))
         return usage("--memprof-version takes 0, 1, 2, 3 and rfc, not '%s'", a->memprof_version);
+    if (a->full_schema && a->hot_cold_schema) return usage("--full-schema or --hot-cold-schema");
     if (a->base && desc.layout == HD_MEMPROF_RFC)
         return usage("the RFC's layout stands alone, without --base");
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
-        fprintf(stderr, "heapdump: %s has not all fields that --full-schema asks for\n", a->files[0]);
+        fprintf(stderr, "heapdump: %s has not the fields that --%s-schema asks for\n", a->files[0],
+                a->full_schema ? "full" : "hot-cold");
         return BAD_INPUT;
     }
     if (a->base) {
