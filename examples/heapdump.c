@@ -270,6 +270,8 @@ static const command commands[] = {
       "  --format memprof-raw   instead of what is live, all that was allocated, freed or not, by call\n"
       "                         stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"
       "                         dumps the last. Accesses and processors are not known, and zero [chrome]\n"
+      "  --format memprof-rfc   the same with names, files and lines, as heapdump index\n"
+      "                         --memprof-version rfc writes it\n"
       "  --depth N              frames kept per stack, up to 128 [48]\n"
       "  --sample BYTES         record one block per BYTES allocated, on average, and estimate from\n"
       "                         these: costs next to nothing (512k is usual) [every block, exactly]\n"
@@ -534,7 +536,7 @@ static bool take_option(arguments *a, int option) {
         return parse_limit(optarg, &a->limit[option - OPT_COLD_DENSITY]);
     case OPT_AT: a->at = optarg; return true;
     case OPT_FORMAT:
-        a->format = memprof_is_raw(optarg) ? optarg : NULL;
+        a->format = memprof_is_raw(optarg) || !strcmp(optarg, "memprof-rfc") ? optarg : NULL;
         return a->format || !strcmp(optarg, "chrome");
     case OPT_DUMP: a->dump = optarg; return true;
     case OPT_ALLOCATOR: a->allocator = optarg; return true;

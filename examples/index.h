@@ -222,14 +222,15 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
 }
 
 static void index_tell(const index_symbols *x) {
-    if (x->names)
+    if (x->names && (x->absent || x->unnamed || x->outside))
         fprintf(stderr, "heapdump: of %u addresses %u are in none of the binaries given, %u have no name "
                 "there, %u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
     for (uint32_t s = 0; s < x->raw->segment_count; s++) {
         char id[65];
         if (!x->missing[s]) continue;
         memprof_build_id(id, &x->raw->segments[s]);
-        fprintf(stderr, "heapdump:   %6u in the one with build id %s\n", x->missing[s], *id ? id : "<None>");
+        fprintf(stderr, "heapdump: no binary for %u addresses in what has build id %s\n", x->missing[s],
+                *id ? id : "<None>");
     }
 }
 
@@ -247,21 +248,21 @@ static void index_close(index_source *s) {
     hd_dump_free(s->dump);
 }
 
-static int index_build(const arguments *a, index_source *s) {
+static int index_build(const arguments *a, const hd_memprof_raw *raw, index_source *s) {
     hd_memprof_symbolizer by = { .symbolize = index_linked };
-    index_symbols x = { .names = a->names, .raw = hd_memprof_get(s->raw, 0) };
+    index_symbols x = { .names = a->names, .raw = raw };
     hd_memprof_symbols *found = NULL;
     hd_error err;
     int status = DONE;
     by.user = &x;
-    x.missing = needed(calloc((size_t)x.raw->segment_count + 1, sizeof *x.missing));
+    x.missing = needed(calloc((size_t)raw->segment_count + 1, sizeof *x.missing));
     if (!x.names) {
-        usage("%s needs --binary FILE, of each of the modules", a->files[0]);
+        usage("%s needs --binary FILE, of each module that was profiled", a->files[0]);
         status = WRONG_USAGE;
-        if (!hd_memprof_symbolize(x.raw, &by, NULL, &found, &err)) index_tell(&x);
+        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) index_tell(&x);
         hd_memprof_symbols_free(found);
     } else {
-        hd_status failed = hd_memprof_index_build(x.raw, &by, NULL, &s->built, &err);
+        hd_status failed = hd_memprof_index_build(raw, &by, NULL, &s->built, &err);
         index_tell(&x);
         if (failed) complain(a->files[0], &err, ""), status = BAD_INPUT;
     }
@@ -309,7 +310,7 @@ static int index_open(const arguments *a, index_source *s) {
     }
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
     else status = memprof_add_up(a, s->dump, &s->raw);
-    if (!status) status = index_build(a, s);
+    if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), s);
     if (status) index_close(s);
     return status;
 }

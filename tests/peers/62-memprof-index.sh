@@ -149,7 +149,7 @@ ir pie.memprof memprof_pie.cc lib.ll -fPIC -DLIBRARY && check "... and the libra
 status=0; "$tool" index -o none pie.raw 2> err || status=$?
 check "without a binary, build ids are told" "2 2" "$status $(grep -c "build id \($(readelf -n pie | awk '/Build ID/ { print $3 }')\|$(readelf -n libpie.so | awk '/Build ID/ { print $3 }')\)" err)"
 "$tool" index -o one pie.raw --binary pie 2> err
-check "a library that is not given is told of" 1 "$(grep -c "with build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }')" err)"
+check "a library that is not given is told of" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }')" err)"
 
 need lld-19 || echo "SKIP: lld-19 cannot be had"
 sites --binary hints ours.hints.3 > expected
@@ -181,4 +181,15 @@ check "names by --binary" 1 "$("$tool" top --binary hints ours.hints.3 | grep -c
 check "and GUIDs without" 0 "$("$tool" top --json ours.hints.3 | jq '[.heaps[0].rows[].name | select(startswith("0x") | not)] | length')"
 check "tree by heat" not\ cold "$("$tool" tree --by heat --json --min-bytes 1 ours.hints.3 | jq -r '[.heaps[0].rows[] | select(.axis == "type").name] | unique - ["hot"] | .[]')"
 check "diff with itself" 0 "$("$tool" diff --json ours.hints.3 ours.hints.0 | jq '[.heaps[]?.rows[]? | select(.change != "same")] | length')"
+
+# Recorded by us, named at once ---------------------------------------------------------------------------------------------------
+
+clang++-19 -O1 -g -pthread "$source/memprof_hints.cc" -o plain
+"$tool" record --format memprof-rfc -o plain.memprof -- ./plain 2> err || fail "recording: $(tail -n 1 err)"
+check "recorded as the RFC has it" RFC "$("$tool" info --json plain.memprof | jq -r '.files[0].layout')"
+check "... with names of itself" "20 18000" "$(sites plain.memprof | sed -n 's/^_ZL11always_coldv \(20 18000\): _ZL11always_coldv main.*/\1/p')"
+check "... and files and lines" "memprof_hints.cc:$(grep -n 'new char\[900\]' "$source/memprof_hints.cc" | cut -d : -f 1)" \
+  "$("$tool" memprof --json plain.memprof | jq -r '.Records[] | select(.Function == "_ZL11always_coldv").AllocSites[0].Callstack[0] | "\(.File | sub(".*/"; "")):\(.Line)"')"
+check "... in LLVM's version 3" "20 18000" "$("$tool" convert --to memprof-index --memprof-version 3 -o plain.3 plain.memprof 2> err &&
+  sites --binary plain plain.3 | sed -n 's/^_ZL11always_coldv \(20 18000\): _ZL11always_coldv main.*/\1/p')"
 exit $failed
