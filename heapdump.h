@@ -1979,8 +1979,8 @@ typedef struct hd_memprof_index_desc {
 
 /* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
    the bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that
-   there is not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that there is),
-   HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   there is not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that
+   there is), HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
@@ -1992,8 +1992,8 @@ HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
 /* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose
-   stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset and
-   column count; columns do not when the record has none. Looked for in the record of chain[0].function:
+   stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset
+   and column count; columns do not when the record has none. Looked for in the record of chain[0].function:
    in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
