@@ -20885,7 +20885,8 @@ static bool hd__index_build_records(hd__index_building *x) {
     size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
     uint32_t *rank, count = 0;
     if (!hd__index_build_order(x) || !hd__room(m, d->block_first, n + 1) ||
-        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
+        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) ||
+        !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
         return false;
     rank = x->next;              /* no longer needed as lists */
     for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
