@@ -248,21 +248,30 @@ static void index_close(index_source *s) {
     hd_dump_free(s->dump);
 }
 
-static int index_build(const arguments *a, const hd_memprof_raw *raw, index_source *s) {
+/* Whether fields beyond those that tell hot from cold are asked for. */
+static bool index_is_full(const arguments *a) {
+    const char *v = a->memprof_version;
+    if (a->hints || a->hot_cold_schema) return false;
+    return a->full_schema || (v && strcmp(v, "2") && strcmp(v, "3"));
+}
+
+static int index_build(const arguments *a, const hd_memprof_raw *from, index_source *s) {
     hd_memprof_symbolizer by = { .symbolize = index_linked };
-    index_symbols x = { .names = a->names, .raw = raw };
+    hd_memprof_raw raw = *from;
+    index_symbols x = { .names = a->names, .raw = &raw };
     hd_memprof_symbols *found = NULL;
     hd_error err;
     int status = DONE;
     by.user = &x;
-    x.missing = needed(calloc((size_t)raw->segment_count + 1, sizeof *x.missing));
+    if (!index_is_full(a)) raw.fields &= HD_MEMPROF_HOT_COLD;
+    x.missing = needed(calloc((size_t)raw.segment_count + 1, sizeof *x.missing));
     if (!x.names) {
         usage("%s needs --binary FILE, of each module that was profiled", a->files[0]);
         status = WRONG_USAGE;
-        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) index_tell(&x);
+        if (!hd_memprof_symbolize(&raw, &by, NULL, &found, &err)) index_tell(&x);
         hd_memprof_symbols_free(found);
     } else {
-        hd_status failed = hd_memprof_index_build(raw, &by, NULL, &s->built, &err);
+        hd_status failed = hd_memprof_index_build(&raw, &by, NULL, &s->built, &err);
         index_tell(&x);
         if (failed) complain(a->files[0], &err, ""), status = BAD_INPUT;
     }
@@ -309,7 +318,7 @@ static int index_open(const arguments *a, index_source *s) {
         if (s->index) return DONE;
     }
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
-    else status = memprof_add_up(a, s->dump, &s->raw);
+    else status = memprof_add_up(a, s->dump, true, &s->raw);
     if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), s);
     if (status) index_close(s);
     return status;
@@ -326,23 +335,21 @@ static bool index_layout(const arguments *a, const index_source *s, hd_memprof_l
     return true;
 }
 
-/* The fields to write; 0: what is usual. A file that was read without some does not get them. */
+/* The fields to write; 0: as it is. A file that was read without some does not get them. */
 static bool index_fields(const arguments *a, const index_source *s, hd_memprof_layout layout,
                          uint32_t *fields) {
     const uint32_t all = (1u << HD_MEMPROF_FIELDS) - 2, rest = HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM) |
         HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM_SIZE), has = s->index->fields;
+    bool is_small = layout == HD_MEMPROF_LLVM_2 || layout == HD_MEMPROF_LLVM_3;
+    bool is_rfc = layout == HD_MEMPROF_RFC;
     *fields = 0;
-    if (a->hot_cold_schema) {
-        *fields = has & HD_MEMPROF_HOT_COLD;
-        return *fields != 0;
-    }
     if (a->full_schema) {
-        if (layout != HD_MEMPROF_RFC) *fields = all;
+        *fields = is_rfc ? has : all;
         return s->built || !(all & ~rest & ~has);
     }
-    if (s->built || layout == s->index->layout) return true;
-    *fields = layout == HD_MEMPROF_LLVM_2 || layout == HD_MEMPROF_LLVM_3 ? has & HD_MEMPROF_HOT_COLD : has;
-    return true;
+    if (!a->hot_cold_schema && !s->built && layout == s->index->layout) return true;
+    *fields = a->hot_cold_schema || is_small ? has & HD_MEMPROF_HOT_COLD : is_rfc || !s->built ? has : all;
+    return !a->hot_cold_schema || *fields;
 }
 
 static int index_write_to(const arguments *a, const index_source *s, const char *path) {
@@ -448,7 +455,8 @@ static void index_records_text(FILE *out, const hd_memprof_index *index, index_n
     uint32_t n;
     fprintf(out, "MemprofProfile:\n  Summary:\n    Layout: %s\n    NumFunctions: %u\n    NumMibInfo: %u\n"
             "    NumCallSites: %u\n    NumCallStacks: %u\n  Records:\n",
-            hd_memprof_layout_name(index->layout), index->function_count, index->block_count, index->site_count, index->stack_count);
+            hd_memprof_layout_name(index->layout), index->function_count, index->block_count,
+            index->site_count, index->stack_count);
     for (uint32_t f = 0; f < index->function_count; f++) {
         uint32_t b = index->block_first[f], s = index->site_first[f];
         fputs("  -\n    Function: ", out), put_name(out, index_name_of(names, index->function[f]));

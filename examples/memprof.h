@@ -253,12 +253,13 @@ static int memprof_add(const arguments *a, const char *file, hd_memprof_merger *
     return status;
 }
 
-/* All files added up; `first`: the first of them, when it was read before. */
-static int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **sum) {
+/* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come. */
+static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **sum) {
     hd_error err;
     hd_memprof_merger *merger = hd_memprof_merger_create(NULL, &err);
     int status = DONE;
     if (!merger) return complain("merging", &err, ""), BAD_INPUT;
+    if (in_order) hd_memprof_merger_keep_order(merger);
     for (int i = 0; i < a->file_count && !status; i++)
         status = i || !first ? memprof_add(a, a->files[i], merger)
                              : memprof_whole(a->files[0], first, merger);
@@ -312,7 +313,7 @@ static bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-r
 static int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
     int status = memprof_check_whole(a);
-    if (!status) status = memprof_add_up(a, NULL, &sum);
+    if (!status) status = memprof_add_up(a, NULL, false, &sum);
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status)
@@ -567,7 +568,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     memprof_records r = { 0 };
     hd_memprof *sum = NULL;
     hd_error err;
-    int status = memprof_add_up(a, first, &sum);
+    int status = memprof_add_up(a, first, false, &sum);
     if (status) return status;
     r.raw = hd_memprof_get(sum, 0);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
