@@ -113,13 +113,13 @@ HD_UNUSED static void ix_random(ix_model *m, uint64_t *seed, uint32_t fields) {
         ix_function(m, guid);
         for (uint32_t b = mp_below(seed, 5); b; b--) {
             uint64_t values[HD_MEMPROF_FIELDS];
-            uint32_t stack[6], n = 0, want = mp_below(seed, 6);
-            for (uint32_t l = 0; l < locations && !n && want; l++)
+            uint32_t stack[6], n = 0, want = 1 + mp_below(seed, 5);
+            for (uint32_t l = 0; l < locations && !n; l++)
                 if (m->locations[l].function == guid) stack[n++] = l;
             while (n && n < want) stack[n++] = mp_below(seed, locations);
             for (uint32_t k = 0; k < m->index.field_count; k++)
                 values[k] = mp_below(seed, 4) ? mp_next(seed) >> mp_below(seed, 64) : 0;
-            ix_block(m, ix_stack(m, n, stack), values);
+            if (n) ix_block(m, ix_stack(m, n, stack), values);
         }
     }
 }

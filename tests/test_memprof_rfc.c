@@ -255,52 +255,16 @@ static void tables_survive_faults(void **state) {
 
 /* Indexed profiles. */
 
-/* A file that was read. */
-typedef struct doc {
-    hd__mem mem;
-    hd__arena arena;
-    hd__rfc_columns columns;
-    hd_memprof_index index;
-} doc;
-
-static void doc_free(doc *d) {
-    hd__rfc_columns_free(&d->mem, &d->columns);
-    hd__arena_free(&d->mem, &d->arena);
-}
-
-static hd_status doc_read(const void *data, size_t size, const hd_options *options, doc *d, hd_error *err) {
-    const hd__rfc_columns *c = &d->columns;
-    hd_status status;
-    memset(d, 0, sizeof *d);
-    d->mem = hd__mem_options(options);
-    status = hd__memprof_rfc_read((const uint8_t *)data, size, options, &d->mem, &d->arena, &d->columns, err);
-    if (status) {
-        doc_free(d);
-        return status;
-    }
-    d->index.layout = HD_MEMPROF_RFC;
-    d->index.fields = c->fields;
-    d->index.field_count = c->field_count;
-    memcpy(d->index.field, c->field, sizeof c->field);
-    d->index.location_count = (uint32_t)hd__len(c->locations);
-    d->index.locations = c->locations;
-    d->index.stack_count = (uint32_t)hd__len(c->first) - 1;
-    d->index.first = c->first;
-    d->index.location = c->location;
-    d->index.function_count = (uint32_t)hd__len(c->function);
-    d->index.function = c->function;
-    d->index.block_first = c->block_first;
-    d->index.site_first = c->site_first;
-    d->index.block_count = (uint32_t)hd__len(c->block_stack);
-    d->index.block_stack = c->block_stack;
-    d->index.value = c->value;
-    return HD_OK;
+static hd_status read_index(const void *data, size_t size, const hd_options *options, hd_memprof_index **x, hd_error *err) {
+    return hd_memprof_index_read(hd_in_memory(data, size), options, x, err);
 }
 
 static void write_index(const hd_memprof_index *index, uint32_t fields, hd_buffer *out) {
     hd_error err = { 0 };
     out->size = 0;
-    if (hd__memprof_rfc_write(index, fields, NULL, hd_out_memory(out), &err)) fail_msg("%s", err.message);
+    if (hd_memprof_index_write(index, &(hd_memprof_index_desc){ .layout = HD_MEMPROF_RFC, .fields = fields }, NULL,
+                               hd_out_memory(out), &err))
+        fail_msg("%s", err.message);
 }
 
 static void same_stack(const hd_memprof_index *a, uint32_t s, const hd_memprof_index *b, uint32_t t) {
@@ -340,16 +304,16 @@ static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
 
 /* Read, written, and the same bytes. */
 static void keeps(const hd_buffer *file, uint32_t fields) {
-    doc d;
+    hd_memprof_index *d;
     hd_buffer out = { 0 };
     hd_error err = { 0 };
-    if (doc_read(file->data, file->size, NULL, &d, &err)) fail_msg("%s", err.message);
-    assert_int_equal(d.columns.warnings, 0);
-    write_index(&d.index, fields, &out);
+    if (read_index(file->data, file->size, NULL, &d, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_memprof_index_warnings(d), 0);
+    write_index(d, fields, &out);
     assert_int_equal(out.size, file->size);
     assert_memory_equal(out.data, file->data, file->size);
     hd_buffer_free(&out);
-    doc_free(&d);
+    hd_memprof_index_free(d);
 }
 
 /* Where a section is in a file. */
@@ -393,7 +357,7 @@ static void two_contexts_of_b(void **state) {
     ix_model m;
     hd_buffer out = { 0 };
     mp_bytes e = { 0 };
-    doc d;
+    hd_memprof_index *d;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), COUNT_SIZE, &out);
     assert_memory_equal(out.data, "\x89memrfc\n\1\0\0\0\10\0\0\0", 16);
@@ -424,12 +388,12 @@ static void two_contexts_of_b(void **state) {
     mp_put(&e, 8, GUID_C), mp_raw(&e, "\25\4\11", 3);
     has_section(&out, 32, e.data, e.size);
     free(e.data);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, NULL), HD_OK);
-    same_index(ix_show(&m), &d.index);
-    assert_int_equal(d.index.function_count, 1);
-    assert_int_equal(d.index.function[0], GUID_B);
-    assert_int_equal(d.index.block_count, 2);
-    doc_free(&d);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    assert_int_equal(d->function_count, 1);
+    assert_int_equal(d->function[0], GUID_B);
+    assert_int_equal(d->block_count, 2);
+    hd_memprof_index_free(d);
     keeps(&out, COUNT_SIZE);
     hd_buffer_free(&out);
     ix_close(&m);
@@ -495,16 +459,16 @@ static void totals_are_exact(void **state) {
     static const uint64_t counts[] = { 0, 1, 2, 3, 7, 1000, UINT32_MAX, UINT64_MAX }, totals[] = { 0, 1, 2, 99, 1u << 20, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX };
     ix_model m;
     hd_buffer out = { 0 };
-    doc d;
+    hd_memprof_index *d;
     ix_open(&m, HD_MEMPROF_RFC, COUNT_SIZE);
     uint32_t l = ix_location(&m, 1, "", "", UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, true), s = ix_stack(&m, 1, &l);
     ix_function(&m, 1);
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 8; k++) ix_block(&m, s, (uint64_t[]){ counts[i], totals[k] });
     write_index(ix_show(&m), COUNT_SIZE, &out);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, NULL), HD_OK);
-    same_index(ix_show(&m), &d.index);
-    doc_free(&d);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    hd_memprof_index_free(d);
     keeps(&out, COUNT_SIZE);
     ix_close(&m);
     hd_buffer_free(&out);
@@ -516,14 +480,14 @@ static void random_indexes_are_kept(void **state) {
     for (int round = 0; round < 500; round++) {
         ix_model m;
         hd_buffer out = { 0 };
-        doc d;
+        hd_memprof_index *d;
         hd_error err = { 0 };
         uint32_t fields = (uint32_t)mp_next(&seed) & (HD_MEMPROF_FIELD(HD_MEMPROF_FIELDS) - 2);
         ix_random(&m, &seed, fields);
         write_index(ix_show(&m), fields, &out);
-        if (doc_read(out.data, out.size, NULL, &d, &err)) fail_msg("%s", err.message);
-        same_index(ix_show(&m), &d.index);
-        doc_free(&d);
+        if (read_index(out.data, out.size, NULL, &d, &err)) fail_msg("%s", err.message);
+        same_index(ix_show(&m), d);
+        hd_memprof_index_free(d);
         keeps(&out, fields);
         hd_buffer_free(&out);
         ix_close(&m);
@@ -535,24 +499,37 @@ static void fields_can_be_chosen(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
-    doc d;
+    hd_memprof_index *d;
     uint32_t asked = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) | HD_MEMPROF_FIELD(HD_MEMPROF_MIN_SIZE);
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), asked, &out);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, NULL), HD_OK);
-    assert_int_equal(d.index.fields, asked);
-    assert_int_equal(d.index.field_count, 2);
-    assert_int_equal(d.index.field[0], HD_MEMPROF_TOTAL_SIZE);
-    assert_int_equal(d.index.field[1], HD_MEMPROF_MIN_SIZE);
-    assert_int_equal(d.index.value[0], 128);
-    assert_int_equal(d.index.value[1], 0);
-    assert_int_equal(d.index.value[2], 100);
-    doc_free(&d);
-    write_index(ix_show(&m), 0, &out);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, NULL), HD_OK);
-    assert_int_equal(d.index.fields, 0);
-    assert_int_equal(d.index.block_count, 2);
-    doc_free(&d);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->fields, asked);
+    assert_int_equal(d->field_count, 2);
+    assert_int_equal(d->field[0], HD_MEMPROF_TOTAL_SIZE);
+    assert_int_equal(d->field[1], HD_MEMPROF_MIN_SIZE);
+    assert_int_equal(d->value[0], 128);
+    assert_int_equal(d->value[1], 0);
+    assert_int_equal(d->value[2], 100);
+    hd_memprof_index_free(d);
+    write_index(ix_show(&m), 0, &out);           /* all that blocks have */
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    hd_memprof_index_free(d);
+    hd_error err;
+    assert_int_equal(hd_memprof_index_write(ix_show(&m), &(hd_memprof_index_desc){ .layout = HD_MEMPROF_RFC, .fields = 1 }, NULL,
+                                            hd_out_memory(&out), &err), HD_INVALID);
+    ix_model none;                               /* which may be none */
+    ix_open(&none, HD_MEMPROF_RFC, 0);
+    uint32_t l = ix_location(&none, 5, "", "", 0, 0, 0, 0, false);
+    ix_function(&none, 5);
+    ix_block(&none, ix_stack(&none, 1, &l), NULL);
+    write_index(ix_show(&none), 0, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->fields, 0);
+    assert_int_equal(d->block_count, 1);
+    hd_memprof_index_free(d);
+    ix_close(&none);
     ix_close(&m);
     hd_buffer_free(&out);
 }
@@ -562,7 +539,7 @@ static void copies_are_dropped(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
-    doc d;
+    hd_memprof_index *d;
     ix_open(&m, HD_MEMPROF_LLVM_3, COUNT_SIZE);
     uint32_t b = ix_location(&m, GUID_B, "", "", 0, 0, 2, 7, true), a = ix_location(&m, GUID_A, "", "", 0, 0, 1, 5, false);
     uint32_t f = ix_location(&m, GUID_C, "", "", 0, 0, 3, 1, true), g = ix_location(&m, GUID_C, "", "", 0, 0, 4, 1, false);
@@ -582,26 +559,26 @@ static void copies_are_dropped(void **state) {
     ix_block(&m, ba, (uint64_t[]){ 1, 64 });
     ix_function(&m, GUID_A + 1);                 /* call sites only */
     write_index(ix_show(&m), COUNT_SIZE, &out);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, NULL), HD_OK);
-    assert_int_equal(d.index.function_count, 2);
-    assert_int_equal(d.index.function[0], GUID_B);
-    assert_int_equal(d.index.block_first[1], 1);
-    assert_int_equal(d.index.function[1], GUID_C);
-    assert_int_equal(d.index.block_count, 6);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->function_count, 2);
+    assert_int_equal(d->function[0], GUID_B);
+    assert_int_equal(d->block_first[1], 1);
+    assert_int_equal(d->function[1], GUID_C);
+    assert_int_equal(d->block_count, 6);
     static const uint64_t counts[] = { 1, 7, 7, 4, 5, 5 };
-    for (int i = 0; i < 6; i++) assert_int_equal(d.index.value[2 * i], counts[i]);
-    doc_free(&d);
+    for (int i = 0; i < 6; i++) assert_int_equal(d->value[2 * i], counts[i]);
+    hd_memprof_index_free(d);
     keeps(&out, COUNT_SIZE);
     m.index.layout = HD_MEMPROF_RFC;             /* there, all are what they are, and A cannot own B's block */
     write_index(ix_show(&m), COUNT_SIZE, &out);
     hd_error err = { 0 };
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
     assert_string_equal(err.message, "a stack expected that begins in function 0xa000000000000001");
-    assert_int_equal(doc_read(out.data, out.size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
-    assert_int_equal(d.columns.warnings, 1);
-    assert_int_equal(d.index.function_count, 4);
-    assert_int_equal(d.index.block_count, 9);
-    doc_free(&d);
+    assert_int_equal(read_index(out.data, out.size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
+    assert_int_equal(hd_memprof_index_warnings(d), 1);
+    assert_int_equal(d->function_count, 4);
+    assert_int_equal(d->block_count, 9);
+    hd_memprof_index_free(d);
     ix_close(&m);
     hd_buffer_free(&out);
 }
@@ -644,7 +621,7 @@ static void tomorrow_can_be_read(void **state) {
     ix_model m;
     hd_buffer out = { 0 };
     mp_bytes b = { 0 };
-    doc d;
+    hd_memprof_index *d;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), COUNT_SIZE, &out);
     static const char schema[] = "\1\12" "\x63\1\3New" "\1\4\7StackID" "\x64\2\1?" "\2\2\0" "\x65\3\0" "\5\1\7MaxSize"
@@ -657,16 +634,16 @@ static void tomorrow_can_be_read(void **state) {
                              { 8, "twice", 5 }, { 4000000000u, "", 0 } };
     rebuild(&b, &out, pieces, 5);
     hd_error err = { 0 };
-    if (doc_read(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
-    assert_int_equal(d.index.fields, HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE));
-    assert_int_equal(d.index.field_count, 2);
-    assert_int_equal(d.index.field[0], HD_MEMPROF_ALLOC_COUNT);
-    assert_int_equal(d.index.block_count, 2);
+    if (read_index(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
+    assert_int_equal(d->fields, HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE));
+    assert_int_equal(d->field_count, 2);
+    assert_int_equal(d->field[0], HD_MEMPROF_ALLOC_COUNT);
+    assert_int_equal(d->block_count, 2);
     static const uint64_t want[] = { 0x102, 0xfa, 0xffff, 0 };
-    assert_memory_equal(d.index.value, want, sizeof want);
-    same_stack(&m.index, 0, &d.index, d.index.block_stack[0]);
-    same_stack(&m.index, 1, &d.index, d.index.block_stack[1]);
-    doc_free(&d);
+    assert_memory_equal(d->value, want, sizeof want);
+    same_stack(&m.index, 0, d, d->block_stack[0]);
+    same_stack(&m.index, 1, d, d->block_stack[1]);
+    hd_memprof_index_free(d);
     free(b.data);
     hd_buffer_free(&out);
     ix_close(&m);
@@ -675,14 +652,14 @@ static void tomorrow_can_be_read(void **state) {
 static void read_fields(const hd_buffer *base, const char *schema, size_t schema_size, const char *records, size_t size, uint32_t fields,
                         const uint64_t *values) {
     mp_bytes b = { 0 };
-    doc d;
+    hd_memprof_index *d;
     hd_error err = { 0 };
     const piece pieces[] = { { 1, schema, schema_size }, { 3, records, size } };
     rebuild(&b, base, pieces, 2);
-    if (doc_read(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
-    assert_int_equal(d.index.fields, fields);
-    for (uint32_t i = 0; i < d.index.block_count * d.index.field_count; i++) assert_int_equal(d.index.value[i], values[i]);
-    doc_free(&d);
+    if (read_index(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
+    assert_int_equal(d->fields, fields);
+    for (uint32_t i = 0; i < d->block_count * d->field_count; i++) assert_int_equal(d->value[i], values[i]);
+    hd_memprof_index_free(d);
     free(b.data);
 }
 #define READ_FIELDS(schema, records, fields, ...) \
@@ -695,7 +672,7 @@ static void less_can_be_read(void **state) {
     ix_model m;
     hd_buffer out = { 0 };
     mp_bytes b = { 0 };
-    doc d;
+    hd_memprof_index *d;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), COUNT_SIZE, &out);
     READ_FIELDS("\1\1\1\4\0", "\0\2\2\4", 0, 0);
@@ -710,17 +687,16 @@ static void less_can_be_read(void **state) {
     /* without paths, texts and locations */
     static const char entry[] = "\1\0\0\0\1\0\0\0\0\0\10\0\5\0\7\0\0\0\0\0", stack[] = "\1\0\0\0\2\0\0\0\0\0\1\0\1\0\0\0\0";
     const piece pieces[] = { { 32, NULL, 0 }, { 5, NULL, 0 }, { 6, NULL, 0 }, { 4, entry, sizeof entry - 1 }, { 7, stack, sizeof stack - 1 },
-                             { 1, "\1\1\1\4", 5 }, { 3, "\0\2\1\0", 4 } };
+                             { 1, "\1\1\1\4", 5 }, { 3, "\0\2\1\1", 4 } };
     rebuild(&b, &out, pieces, 7);
-    assert_int_equal(doc_read(b.data, b.size, NULL, &d, NULL), HD_OK);
-    assert_int_equal(d.index.location_count, 1);
-    assert_int_equal(d.index.locations[0].line, 7);
-    assert_int_equal(d.index.locations[0].discriminator, 5);
-    assert_int_equal(d.index.locations[0].function, 0);
-    assert_int_equal(d.index.locations[0].file.len, 0);
-    assert_int_equal(d.index.block_count, 2);
-    assert_int_equal(d.index.first[d.index.block_stack[1] + 1] - d.index.first[d.index.block_stack[1]], 0);
-    doc_free(&d);
+    assert_int_equal(read_index(b.data, b.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->location_count, 1);
+    assert_int_equal(d->locations[0].line, 7);
+    assert_int_equal(d->locations[0].discriminator, 5);
+    assert_int_equal(d->locations[0].function, 0);
+    assert_int_equal(d->locations[0].file.len, 0);
+    assert_int_equal(d->block_count, 2);
+    hd_memprof_index_free(d);
     free(b.data);
     hd_buffer_free(&out);
     ix_close(&m);
@@ -728,19 +704,19 @@ static void less_can_be_read(void **state) {
 
 /* Reading fails like this, and leniently does not; what that leaves can be written and read. */
 static void is_bad(const mp_bytes *b, uint64_t offset, const char *message) {
-    doc d;
+    hd_memprof_index *d;
     hd_error err = { 0 };
     hd_buffer out = { 0 };
-    assert_int_equal(doc_read(b->data, b->size, NULL, &d, &err), HD_MALFORMED);
+    assert_int_equal(read_index(b->data, b->size, NULL, &d, &err), HD_MALFORMED);
     assert_string_equal(err.message, message);
     assert_int_equal(err.offset, offset);
     assert_int_equal(err.status, HD_MALFORMED);
-    assert_int_equal(doc_read(b->data, b->size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
-    assert_true(d.columns.warnings > 0);
-    write_index(&d.index, d.index.fields, &out);
-    doc_free(&d);
-    assert_int_equal(doc_read(out.data, out.size, NULL, &d, &err), HD_OK);
-    doc_free(&d);
+    assert_int_equal(read_index(b->data, b->size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
+    assert_true(hd_memprof_index_warnings(d) > 0);
+    write_index(d, 0, &out);
+    hd_memprof_index_free(d);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_OK);
+    hd_memprof_index_free(d);
     hd_buffer_free(&out);
 }
 
@@ -772,16 +748,16 @@ static void bad_input_is_told(void **state) {
     ix_model m;
     hd_buffer out = { 0 };
     mp_bytes b = { 0 };
-    doc d;
+    hd_memprof_index *d;
     hd_error err;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), COUNT_SIZE, &out);
     mp_raw(&b, out.data, out.size);
     mp_set(&b, 7, 1, 0x0b);
-    assert_int_equal(doc_read(b.data, b.size, NULL, &d, &err), HD_UNKNOWN_FORMAT);
+    assert_int_equal(read_index(b.data, b.size, NULL, &d, &err), HD_UNKNOWN_FORMAT);
     mp_set(&b, 7, 1, 0x0a);
     mp_set(&b, 8, 4, 2);
-    assert_int_equal(doc_read(b.data, b.size, &(hd_options){ .lenient = true }, &d, &err), HD_UNSUPPORTED);
+    assert_int_equal(read_index(b.data, b.size, &(hd_options){ .lenient = true }, &d, &err), HD_UNSUPPORTED);
     assert_string_equal(err.message, "version 1 of the RFC's layout expected, 2 found");
     assert_int_equal(err.offset, 8);
     mp_set(&b, 8, 4, 1);
@@ -808,7 +784,8 @@ static void bad_input_is_told(void **state) {
     BAD_PIECE(3, "\0\2\2\2\x40\0", 6, "block 1: a varint of at most 64 bits expected within the records");
     BAD_PIECE(3, "\0\1\2\2\x40", 2, "block 0: the records end in it");
     BAD_PIECE(3, "\0\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2\0\0\0", 2, "block 0: a varint of at most 64 bits expected within the records");
-    BAD_PIECE(3, "\0\1\5\2\x40\0", 2, "a StackID of at most 4 expected, 5 found");
+    BAD_PIECE(3, "\0\1\5\2\x40\0", 2, "a StackID from 1 to 4 expected, 5 found");
+    BAD_PIECE(3, "\0\1\0\2\x40\0", 2, "a StackID from 1 to 4 expected, 0 found");
     BAD_PIECE(3, "\0\1\1\2\x40\0", 2, "a stack expected that begins in function 0xb000000000000002");
     BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0........\13", 16, "function 0: a record expected at 0 to 10, found at 11");
     BAD_PIECE(2, "\2\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\3\0\0\0\0\0\0\xb0\0", 25,
