@@ -811,6 +811,309 @@ static void bad_input_is_told(void **state) {
     ix_close(&m);
 }
 
+/* Three functions, of which one allocates in four contexts; all that the layout can have is in it. */
+static void sample(hd_buffer *out) {
+    ix_model m;
+    uint64_t values[HD_MEMPROF_FIELDS];
+    ix_open(&m, HD_MEMPROF_RFC, HD_MEMPROF_FIELD(HD_MEMPROF_FIELDS) - 2);
+    uint32_t l[] = { ix_location(&m, 11, "_Znwm", "/usr/include/new", 99, 1, 3, 4, true), ix_location(&m, 12, "", "a//b.c", 1u << 24, 1u << 16, 70000, 300, false),
+                     ix_location(&m, 13, "main", "", 7, 0, 1, 2, false), ix_location(&m, 12, "_Znwm", "/usr/include/map", 5, 0, 0, 0, true) };
+    const uint32_t stacks[][4] = { { l[0], l[1], l[2] }, { l[0], l[3], l[1], l[2] }, { l[1], l[2] }, { l[0] }, { l[3], l[2] } };
+    static const uint8_t lengths[] = { 3, 4, 2, 1, 2 }, of[] = { 11, 11, 11, 12, 12 }, which[] = { 0, 1, 3, 2, 4 };
+    for (uint32_t i = 0; i < 5; i++) {
+        if (!i || of[i] != of[i - 1]) ix_function(&m, of[i]);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) values[f - 1] = f * 1000003u >> (8 * i) | (uint64_t)(i == 2) << 40;
+        ix_block(&m, ix_stack(&m, lengths[which[i]], stacks[which[i]]), values);
+    }
+    ix_function(&m, 14);
+    write_index(ix_show(&m), 0, out);
+    ix_close(&m);
+}
+
+/* Reading is survived; what is read can be written, and that is a fixed point. */
+static hd_status survives(const void *data, size_t size, bool lenient) {
+    uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that reading past it is seen */
+    hd_memprof_index *x, *y;
+    hd_buffer out = { 0 }, again = { 0 };
+    hd_error err = { 0 };
+    hd_memprof_lookup lookup;
+    memcpy(copy, data, size);
+    hd_status status = read_index(copy, size, &(hd_options){ .lenient = lenient }, &x, &err);
+    if (!status) {
+        write_index(x, 0, &out);
+        if (read_index(out.data, out.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        if (!hd_memprof_index_warnings(x)) same_index(x, y);
+        write_index(y, 0, &again);
+        assert_int_equal(again.size, out.size);
+        assert_memory_equal(again.data, out.data, out.size);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&out);
+        hd_buffer_free(&again);
+    } else if (status == HD_MALFORMED && !lenient) assert_true(err.offset <= size);
+    if (!hd_memprof_lookup_open(copy, size, &lookup, NULL))
+        for (uint64_t guid = 10; guid < 15; guid++) {
+            hd_memprof_record record;
+            bool found;
+            if (hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL) || !found) continue;
+            for (bool more = true; more;) {
+                hd_memprof_location locations[4];
+                uint64_t value[HD_MEMPROF_FIELDS];
+                uint32_t length;
+                if (hd_memprof_lookup_next(&lookup, &record, value, locations, 4, &length, &more, NULL)) break;
+            }
+        }
+    free(copy);
+    return status;
+}
+
+static void truncated_files_are_told(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    sample(&out);
+    assert_int_equal(survives(out.data, out.size, false), HD_OK);
+    for (size_t size = 0; size < out.size; size++) {
+        assert_int_equal(survives(out.data, size, false), size < 8 ? HD_UNKNOWN_FORMAT : HD_MALFORMED);
+        assert_int_equal(survives(out.data, size, true), size < 8 ? HD_UNKNOWN_FORMAT : HD_OK);
+    }
+    hd_buffer_free(&out);
+}
+
+static void changed_bytes_are_survived(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    uint64_t seed = 3;
+    sample(&out);
+    for (size_t at = 0; at < out.size; at++)
+        for (int k = 0; k < 10; k++) {
+            uint8_t old = out.data[at];
+            out.data[at] ^= (uint8_t)(k < 8 ? 1u << k : k < 9 ? 0xffu : 1 + mp_below(&seed, 255));
+            survives(out.data, out.size, false);
+            survives(out.data, out.size, true);
+            out.data[at] = old;
+        }
+    for (int i = 0; i < 3000; i++) {         /* several at a time */
+        uint8_t old[4];
+        size_t at[4];
+        for (int k = 0; k < 4; k++) at[k] = mp_below(&seed, (uint32_t)out.size), old[k] = out.data[at[k]], out.data[at[k]] = (uint8_t)mp_next(&seed);
+        survives(out.data, out.size, true);
+        for (int k = 4; k--;) out.data[at[k]] = old[k];
+    }
+    hd_buffer_free(&out);
+}
+
+/* Functions by GUID, their blocks and locations: what reading finds. */
+static void functions_are_looked_up(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    hd_memprof_index *x;
+    hd_memprof_lookup lookup;
+    hd_memprof_record record;
+    hd_memprof_location locations[5];
+    bool found, more;
+    sample(&out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &x, NULL), HD_OK);
+    assert_int_equal(hd_memprof_lookup_open(out.data, out.size, &lookup, NULL), HD_OK);
+    assert_int_equal(lookup.layout, HD_MEMPROF_RFC);
+    assert_int_equal(lookup.field_count, x->field_count);
+    assert_memory_equal(lookup.field, x->field, x->field_count);
+    for (uint64_t guid = 9; guid < 20; guid++) {
+        uint32_t f = hd_memprof_index_find(x, guid), b;
+        assert_int_equal(hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL), HD_OK);
+        assert_int_equal(found, f != HD_NONE);
+        assert_int_equal(found, guid == 11 || guid == 12 || guid == 14);
+        if (!found) continue;
+        assert_int_equal(record.block_count, x->block_first[f + 1] - x->block_first[f]);
+        assert_int_equal(record.site_count, 0);
+        for (b = x->block_first[f], more = true; more; b++) {
+            uint64_t value[HD_MEMPROF_FIELDS];
+            uint32_t length, s = b < x->block_count ? x->block_stack[b] : 0;
+            assert_int_equal(hd_memprof_lookup_next(&lookup, &record, value, locations, 2 + b % 3, &length, &more, NULL), HD_OK);
+            if (!more) break;
+            assert_memory_equal(value, x->value + b * x->field_count, x->field_count * sizeof *value);
+            assert_int_equal(length, x->first[s + 1] - x->first[s]);
+            for (uint32_t k = 0; k < length && k < 2 + b % 3; k++) {
+                hd_memprof_location l = x->locations[x->location[x->first[s] + k]];
+                assert_true(hd_str_equal(l.name, locations[k].name));
+                assert_int_equal(locations[k].file.len, 0);
+                assert_int_equal(l.function, locations[k].function);
+                assert_int_equal(l.line, locations[k].line);
+                assert_int_equal(l.discriminator, locations[k].discriminator);
+                assert_int_equal(l.line_offset, locations[k].line_offset);
+                assert_int_equal(l.column, locations[k].column);
+                assert_int_equal(l.inlined, locations[k].inlined);
+            }
+        }
+        assert_int_equal(b, x->block_first[f + 1]);
+    }
+    hd_memprof_index_free(x);
+    hd_buffer_free(&out);
+}
+
+static bool never(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return --*(int *)user > 0;
+}
+
+static void faults_are_passed_up(void **state) {
+    (void)state;
+    hd_buffer file = { 0 };
+    hd_memprof_index *x;
+    hd__faults f = { 0 };
+    sample(&file);
+    for (int piecemeal = 0; piecemeal < 2; piecemeal++) {
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            hd__reads reads = { .data = file.data, .size = file.size, .chunk = 100 };
+            hd_error err = { 0 };
+            hd_status status = hd_memprof_index_read(piecemeal ? hd__faults_in(&reads) : hd_in_memory(file.data, file.size),
+                                                     &options, &x, &err);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            assert_int_equal(err.status, status);
+            if (!status) hd_memprof_index_free(x);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        f.fail_at = 0;
+    }
+    assert_int_equal(read_index(file.data, file.size, NULL, &x, NULL), HD_OK);
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_buffer out = { 0 };
+        hd_error err = { 0 };
+        hd_status status = hd_memprof_index_write(x, NULL, &options, hd_out_memory(&out), &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        if (!status) assert_memory_equal(out.data, file.data, file.size);
+        else assert_int_equal(out.size, 0);
+        hd_buffer_free(&out);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    hd__write_faults w = { .fail_at = 1 };
+    hd_error err = { 0 };
+    assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd__faults_out(&w), &err), HD_IO);
+    assert_string_equal(err.message, "writing the profile failed");
+    assert_int_equal(w.after, 0);
+    for (int calls = 1; calls < 9; calls++) {
+        int left = calls;
+        hd_memprof_index *y;
+        hd_options stop = { .progress = never, .user = &left };
+        hd_status status = read_index(file.data, file.size, &stop, &y, NULL);
+        assert_int_equal(status, left > 0 ? HD_OK : HD_CANCELLED);
+        if (!status) hd_memprof_index_free(y);
+        left = calls;
+        hd_buffer out = { 0 };
+        status = hd_memprof_index_write(x, NULL, &stop, hd_out_memory(&out), NULL);
+        assert_int_equal(status, left > 0 ? HD_OK : HD_CANCELLED);
+        hd_buffer_free(&out);
+    }
+    for (uint64_t records = 1; records < 20; records++) {
+        hd_memprof_index *y;
+        hd_options few = { .limits.max_records = records };
+        hd_status status = read_index(file.data, file.size, &few, &y, NULL);
+        assert_int_equal(status, records < 12 ? HD_LIMIT : HD_OK); /* frames of all stacks */
+        if (!status) hd_memprof_index_free(y);
+    }
+    for (uint64_t memory = 100; memory < 20000; memory += 100) {
+        hd_memprof_index *y;
+        hd_options small = { .limits.max_memory = memory };
+        hd_status status = read_index(file.data, file.size, &small, &y, NULL);
+        assert_true(status == HD_LIMIT || (status == HD_OK && memory > 1000));
+        if (!status) hd_memprof_index_free(y);
+    }
+    hd_memprof_index_free(x);
+    hd_buffer_free(&file);
+}
+
+/* Counts that lie, paths and stacks that share all they have: memory follows the bytes. */
+static void memory_follows_the_bytes(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes stacks = { 0 }, records = { 0 }, b = { 0 };
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    hd_memprof_index *x;
+    hd_error err;
+    uint32_t n = 60000;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), 0, &out);
+    mp_put(&stacks, 4, n), mp_put(&stacks, 4, 2), mp_put(&stacks, 2, 0), mp_put(&stacks, 2, 1), mp_put(&stacks, 2, 1), mp_put(&stacks, 2, 3);
+    for (uint32_t i = 0; i < n; i++) mp_put(&stacks, 1, 1), mp_put(&stacks, 3, i); /* B calls itself, and */
+    uint8_t number[10];
+    mp_put(&records, 1, 0);
+    mp_raw(&records, number, (size_t)(hd__put_varint(number, n) - number));
+    for (uint32_t i = 0; i < n; i++) mp_raw(&records, number, (size_t)(hd__put_varint(number, i + 1) - number)); /* allocates every time */
+    const piece pieces[] = { { 7, stacks.data, stacks.size }, { 3, records.data, records.size }, { 1, "\1\1\1\4", 5 } };
+    rebuild(&b, &out, pieces, 3);
+    assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
+    assert_non_null(strstr(err.message, "call stacks come to more than an input of"));
+    assert_true(f.peak < 128 * b.size);
+    assert_int_equal(f.live, 0);
+    free(stacks.data);
+    free(records.data);
+    /* as many directories in one another, and a file in each */
+    mp_bytes paths = { 0 }, entries = { 0 };
+    mp_put(&paths, 4, n), mp_put(&paths, 4, 2), mp_put(&paths, 2, 0), mp_put(&paths, 2, 0), mp_put(&paths, 2, 1), mp_put(&paths, 2, 3);
+    for (uint32_t i = 0; i < n; i++) mp_put(&paths, 3, i);
+    mp_put(&entries, 4, n), mp_put(&entries, 4, 1), mp_put(&entries, 4, 0x80000);
+    for (uint64_t i = 0; i < n; i++) mp_put(&entries, 8, (i + 1) << 40);
+    const piece files[] = { { 4, entries.data, entries.size }, { 5, paths.data, paths.size }, { 32, NULL, 0 } };
+    rebuild(&b, &out, files, 3);
+    f.peak = 0;
+    assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
+    assert_non_null(strstr(err.message, "paths come to more than an input of"));
+    assert_true(f.peak < 128 * b.size);
+    assert_int_equal(f.live, 0);
+    free(paths.data);
+    free(entries.data);
+    /* tables of more rows than bytes; blocks too */
+    for (uint32_t tag = 2; tag < 33; tag = tag == 7 ? 32 : tag + 1) {
+        if (tag == 3 || tag == 6) continue;
+        static const char lie[] = "\xff\xff\xff\xff\1\0\0\0\0\0\10\0........";
+        const piece p = { tag, lie, sizeof lie - 1 }, q = { 3, "\0\xff\xff\xff\xff\xf\1\2\3\4", 10 };
+        for (int k = 0; k < 2; k++) {
+            rebuild(&b, &out, k ? &q : &p, 1);
+            options.lenient = true;
+            f.peak = 0;
+            assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_OK);
+            assert_true(f.peak < 16000);
+            hd_memprof_index_free(x);
+        }
+    }
+    free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* As anything else that can be read: its blocks as a heap. */
+static void dumps_have_them(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_dump *dump;
+    hd_memprof *raw;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), 0, &out);
+    assert_int_equal(hd_read_memory(out.data, out.size, NULL, &dump, NULL), HD_OK);
+    assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF_INDEX);
+    assert_int_equal(hd_dump_memprof_index(dump)->layout, HD_MEMPROF_RFC);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), 228);
+    assert_int_equal(hd_profile_blocks(hd_dump_heap(dump, 0)->profile), 5);
+    hd_dump_free(dump);
+    /* twice the same stack through a function inlined into itself: both count */
+    uint32_t f = ix_location(&m, GUID_B, "", "", 0, 0, 1, 1, true), s = ix_stack(&m, 3, (uint32_t[]){ f, f, 0 });
+    m.index.layout = HD_MEMPROF_RFC;
+    for (int i = 0; i < 2; i++) ix_block(&m, s, (uint64_t[]){ 1, 1000 });
+    assert_int_equal(hd_memprof_index_raw(ix_show(&m), NULL, &raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_get(raw, 0)->block_count, 4);
+    hd_memprof_free(raw);
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_5),
@@ -826,6 +1129,12 @@ int main(void) {
         cmocka_unit_test(tomorrow_can_be_read),
         cmocka_unit_test(less_can_be_read),
         cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(truncated_files_are_told),
+        cmocka_unit_test(changed_bytes_are_survived),
+        cmocka_unit_test(functions_are_looked_up),
+        cmocka_unit_test(faults_are_passed_up),
+        cmocka_unit_test(memory_follows_the_bytes),
+        cmocka_unit_test(dumps_have_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
