@@ -822,7 +822,7 @@ static void sample(hd_buffer *out) {
     static const uint8_t lengths[] = { 3, 4, 2, 1, 2 }, of[] = { 11, 11, 11, 12, 12 }, which[] = { 0, 1, 3, 2, 4 };
     for (uint32_t i = 0; i < 5; i++) {
         if (!i || of[i] != of[i - 1]) ix_function(&m, of[i]);
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) values[f - 1] = f * 1000003u >> (8 * i) | (uint64_t)(i == 2) << 40;
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) values[f - 1] = f * UINT64_C(1000003) >> (8 * i) | (uint64_t)(i == 2) << 40;
         ix_block(&m, ix_stack(&m, lengths[which[i]], stacks[which[i]]), values);
     }
     ix_function(&m, 14);
