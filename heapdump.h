@@ -19242,7 +19242,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
 static hd_str hd__basename(hd_str path) {
     size_t at = path.len;
     while (at && path.data[at - 1] != '/') at--;
-    path.data += at;
+    if (at) path.data += at;
     path.len -= at;
     return path;
 }
@@ -22316,11 +22316,11 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
     const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        const uint64_t *value = x->value + (size_t)b * x->field_count;
+        size_t row = (size_t)b * x->field_count;
         hd__index_put_stack(o, x->block_stack[b]);
         for (uint32_t i = 0; i < o->field_count; i++) {
             unsigned width = hd__mib[o->field[i]].width;
-            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : value[o->source[i]];
+            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
             hd__index_put(o, width, width == 4 && v >> 32 ? UINT32_MAX : v);
         }
     }
