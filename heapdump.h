@@ -21877,8 +21877,9 @@ static hd_status hd__rfc_read_functions(hd__rfc_reading *r) {
         return hd__rfc_full(r);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t guid = hd__grid_get(&x->functions, i, 0), at = hd__grid_get(&x->functions, i, 1);
+        size_t before = hd__len(c->function);
         if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
-        if (i && guid <= hd__grid_get(&x->functions, i - 1, 0)) {
+        if (before && guid <= c->function[before - 1]) {
             HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
                                 "function %u: a GUID above that of the one before expected, 0x%x found",
                                 (uint64_t)i, guid));
