@@ -37,7 +37,7 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-TOOL := cli.h dart.h graphs.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h
+TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h
 
 $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
@@ -118,7 +118,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
 
-.PHONY: bench-deps bench-programs
+.PHONY: bench-deps bench-programs bench-index
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -146,6 +146,7 @@ bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff ## benchmarks, our
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
 	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
 # What each cut-off policy explains of three programs' heaps, recorded with all their entries.
@@ -172,6 +173,10 @@ bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps
 	@$(B)/heapdump record --min-bytes 1 --at peak -o $(B)/cutoffs/sqlite3.json -- sqlite3 :memory: "$$cutoff_sql" >/dev/null
 	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/gcc.json -- $$($(CC) -print-prog-name=cc1) -O2 -quiet $(B)/cutoffs/c.c -o $(B)/cutoffs/c.s
 	@$(B)/cutoff $(B)/cutoffs/python3.json $(B)/cutoffs/sqlite3.json $(B)/cutoffs/gcc.json
+
+bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: two minutes
+	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
+	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
 
 bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)

@@ -1380,14 +1380,14 @@ void add_memprof() {
 
 // An indexed profile of a million functions, each with a call stack of 20 frames of its own and a call site: the stacks of
 // neighbours share their outer frames.
-constexpr uint32_t kFunctions = 1000000;
+constexpr uint32_t kIndexed = 1000000;
 uint64_t function_guid(uint32_t i) { return (i + 1) * 0x9e3779b97f4a7c15u; }
 const hd_buffer &million_functions() {
     static const hd_buffer file = [] {
-        std::vector<hd_memprof_location> locations(kFunctions);
+        std::vector<hd_memprof_location> locations(kIndexed);
         std::vector<uint32_t> first{0}, location, block_first{0}, site_first{0}, block_stack, site;
         std::vector<uint64_t> function, value;
-        for (uint32_t i = 0; i < kFunctions; i++) {
+        for (uint32_t i = 0; i < kIndexed; i++) {
             locations[i] = hd_memprof_location{};
             locations[i].function = function_guid(i);
             locations[i].line_offset = i % 50;
@@ -1407,7 +1407,7 @@ const hd_buffer &million_functions() {
         for (uint8_t field : {HD_MEMPROF_ALLOC_COUNT, HD_MEMPROF_TOTAL_SIZE, HD_MEMPROF_TOTAL_LIFETIME,
                               HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY})
             x.field[x.field_count++] = field;
-        x.location_count = x.stack_count = x.function_count = x.block_count = x.site_count = kFunctions;
+        x.location_count = x.stack_count = x.function_count = x.block_count = x.site_count = kIndexed;
         x.locations = locations.data();
         x.first = first.data();
         x.location = location.data();
@@ -1432,7 +1432,7 @@ void add_lookup() {
             uint64_t random = 1;
             for (auto _ : state) {
                 random = random * 6364136223846793005u + 1442695040888963407u;
-                must(find(function_guid(static_cast<uint32_t>((random >> 33) % kFunctions))) == 64 + 20, "not the function's");
+                must(find(function_guid(static_cast<uint32_t>((random >> 33) % kIndexed))) == 64 + 20, "not the function's");
             }
         })->Unit(benchmark::kNanosecond)->MinTime(0.3)->Repetitions(kRepetitions);
     };

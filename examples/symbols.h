@@ -537,6 +537,32 @@ static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_mempro
     return n;
 }
 
+/* Whether the binary that an address is in is given. */
+static bool symbols_has(const symbols *s, const hd_memprof_address *a) {
+    for (size_t i = 0; a->segment && i < s->count; i++)
+        if (symbols_is_of(&s->objects[i], a)) return true;
+    return false;
+}
+
+typedef void (*symbols_name_fn)(void *user, const char *name);
+
+/* All functions, as linked, those of debug information first; a name may come again. */
+static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
+    for (size_t i = 0; i < s->count; i++) {
+        symbols_object *o = &s->objects[i];
+        for (size_t u = 0; u < o->unit_count; u++) {
+            symbols_unit *unit = &o->units[u];
+            if (!unit->read) symbols_read_unit(unit);
+            for (size_t k = 0; k < unit->count; k++) {
+                const char *name = symbols_die_name(&unit->scopes[k].die);
+                if (name) take(user, name);
+            }
+        }
+        for (size_t k = 0; k < o->function_count; k++) take(user, o->functions[k].name);
+        o->used = true;
+    }
+}
+
 static void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {
