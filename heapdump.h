@@ -1982,9 +1982,11 @@ typedef struct hd_memprof_index_desc {
 } hd_memprof_index_desc;
 
 /* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
-   the bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that
-   there is not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that
-   there is), HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   the bytes that llvm-profdata 19 writes. In the RFC's layout, a block is only in the function that
+   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
+   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
@@ -22202,8 +22204,8 @@ static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
 
 static bool hd__index_build_all(hd__index_building *x) {
     uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
-    if (!hd__index_build_locations(x) || !hd__room(x->m, x->told, frames) ||
-        !hd__room(x->m, x->site, frames) || !hd__room(x->m, x->stack, stacks))
+    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
+        !hd__room(x->m, x->stack, stacks))
         return false;
     if (frames) memset(x->told, 0, frames);
     if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
@@ -22213,6 +22215,22 @@ static bool hd__index_build_all(hd__index_building *x) {
     for (uint32_t i = 0; i < x->raw->block_count; i++)
         if (!hd__index_build_sites(x, i)) return false;
     return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
+}
+
+static void hd__index_build_free(hd__index_building *x) {
+    hd__index_free(x->m, &x->locations);
+    hd__index_free(x->m, &x->stacks);
+    hd__arr_free(x->m, x->number);
+    hd__arr_free(x->m, x->told);
+    hd__arr_free(x->m, x->site);
+    hd__arr_free(x->m, x->stack);
+    hd__arr_free(x->m, x->blocks);
+    hd__arr_free(x->m, x->sites);
+    hd__arr_free(x->m, x->order);
+    hd__arr_free(x->m, x->next);
+    hd__arr_free(x->m, x->heads);
+    hd__arr_free(x->m, x->old);
+    hd__arr_free(x->m, x->guids);
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
@@ -22230,24 +22248,13 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     x.symbols = symbols;
     x.m = &mem;
     x.to = hd__indexed_create(&mem);
-    if (!x.to || !hd__index_build_all(&x)) status = hd__no_memory(&mem, err);
+    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
+        status = hd__no_memory(&mem, err);
     else if (!hd__len(x.to->block_stack))
         status = hd__fail(err, HD_UNSUPPORTED,
                           "no call stack is left: the symbolizer knows none of %u addresses",
                           (uint64_t)symbols->addresses);
-    hd__index_free(&mem, &x.locations);
-    hd__index_free(&mem, &x.stacks);
-    hd__arr_free(&mem, x.number);
-    hd__arr_free(&mem, x.told);
-    hd__arr_free(&mem, x.site);
-    hd__arr_free(&mem, x.stack);
-    hd__arr_free(&mem, x.blocks);
-    hd__arr_free(&mem, x.sites);
-    hd__arr_free(&mem, x.order);
-    hd__arr_free(&mem, x.next);
-    hd__arr_free(&mem, x.heads);
-    hd__arr_free(&mem, x.old);
-    hd__arr_free(&mem, x.guids);
+    hd__index_build_free(&x);
     hd_memprof_symbols_free(symbols);
     if (x.to) x.to->mem = mem;
     if (status) {
@@ -22257,6 +22264,117 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     hd__indexed_show(x.to);
     x.to->shown.layout = HD_MEMPROF_LLVM_3;
     *out = &x.to->shown;
+    return HD_OK;
+}
+
+/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
+   Calls up to one that is not inlined are those of one address. ---------------------------------- */
+
+typedef struct hd__index_unfolding {
+    const hd_memprof_index *from;
+    hd__index_building to;
+    hd__indexed addresses;       /* as stacks are; their locations are the frames */
+    hd__index index;             /* of addresses */
+    hd_memprof_raw raw;
+    hd_memprof_symbols symbols;
+    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
+    hd_memprof_frame *frames;
+    uint32_t *first, *frame;
+} hd__index_unfolding;
+
+static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
+    const hd_memprof_index *x = u->from;
+    hd__mem *m = u->to.m;
+    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
+        uint32_t address;
+        bool inlined = true;
+        for (; inlined && k < x->first[stack + 1]; k++) {
+            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
+            inlined = x->locations[x->location[k]].inlined;
+        }
+        address = hd__indexed_stack(m, &u->addresses, &u->index);
+        if (address == HD_NONE) return false;
+        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
+            if (!hd__push(m, u->frame, i)) return false;
+    }
+    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
+}
+
+static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
+    for (uint32_t i = 0; i < x->block_count; i++) {
+        hd_memprof_block b;
+        memset(&b, 0, sizeof b);
+        b.stack = x->block_stack[i];
+        for (uint32_t f = 0; f < x->field_count; f++)
+            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
+        stbds_arrput(u->blocks, b);
+    }
+    u->raw.blocks = u->blocks;
+    u->raw.block_count = x->block_count;
+    u->raw.stack_count = x->stack_count;
+    u->raw.fields = x->fields;
+    return true;
+}
+
+static bool hd__index_unfold_all(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    hd__indexed *to = u->to.to;
+    hd__mem *m = u->to.m;
+    uint32_t frames;
+    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (!hd__index_unfold_stack(u, s)) return false;
+    frames = (uint32_t)hd__len(u->addresses.location);
+    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
+        !hd__room(m, u->to.number, frames))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
+    for (uint32_t i = 0; i < frames; i++) {
+        hd_memprof_frame f;
+        memset(&f, 0, sizeof f);
+        f.inlined = x->locations[u->addresses.location[i]].inlined;
+        stbds_arrput(u->frames, f);
+        stbds_arrput(u->to.number, u->addresses.location[i]);
+    }
+    u->symbols.frame_count = frames;
+    u->symbols.frames = u->frames;
+    u->symbols.first = u->first;
+    u->symbols.frame = u->frame;
+    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
+}
+
+/* Its strings are those of the other one. */
+static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
+                                  hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_unfolding u;
+    bool whole;
+    memset(&u, 0, sizeof u);
+    u.from = index;
+    u.addresses.seed = hd__seed();
+    u.to.raw = &u.raw;
+    u.to.symbols = &u.symbols;
+    u.to.m = &mem;
+    u.to.to = hd__indexed_create(&mem);
+    whole = u.to.to && hd__index_unfold_all(&u);
+    hd__index_build_free(&u.to);
+    hd__arr_free(&mem, u.addresses.location);
+    hd__arr_free(&mem, u.addresses.first);
+    hd__index_free(&mem, &u.index);
+    hd__arr_free(&mem, u.blocks);
+    hd__arr_free(&mem, u.frames);
+    hd__arr_free(&mem, u.first);
+    hd__arr_free(&mem, u.frame);
+    if (u.to.to) u.to.to->mem = mem;
+    if (!whole) {
+        if (u.to.to) hd__indexed_free(u.to.to);
+        return hd__no_memory(&mem, err);
+    }
+    hd__indexed_show(u.to.to);
+    u.to.to->shown.layout = HD_MEMPROF_RFC;
+    *out = u.to.to;
     return HD_OK;
 }
 
@@ -22586,6 +22704,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, const hd_opti
 static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
     const hd_memprof_index *x = o->index;
     const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
+    o->field_count = 0;
     if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
     if (!fields)
         fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
@@ -22978,7 +23097,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               hd_out out, hd_error *err) {
     hd_memprof_index_desc none;
     hd__index_out o;
-    hd__indexed around;
+    hd__indexed around, *unfolded = NULL;
     hd_status status;
     memset(&none, 0, sizeof none);
     memset(&o, 0, sizeof o);
@@ -22994,10 +23113,16 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     HD__TRY(hd__index_fields(&o, desc->fields, err));
     if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
     HD__TRY(hd__index_check_values(index, options, err));
-    status = hd__index_put_around(&o, desc, &around, err);
+    if (index->layout == HD_MEMPROF_RFC) {
+        HD__TRY(hd__index_unfold(index, options, &unfolded, err));
+        o.index = &unfolded->shown;
+    }
+    status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
+    if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_put_section(&o, err);
     if (!status && !hd__go_on(options, hd__len(o.bytes), HD_UNKNOWN)) status = hd__cancelled(err);
     if (!status) status = hd__index_put_file(&o, out, err);
+    if (unfolded) hd__indexed_free(unfolded);
     hd__arr_free(&o.mem, around.around);
     hd__arr_free(&o.mem, o.bytes);
     hd__arr_free(&o.mem, o.location_id);

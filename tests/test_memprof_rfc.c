@@ -1123,6 +1123,77 @@ static void dumps_have_them(void **state) {
     hd_buffer_free(&out);
 }
 
+/* How many blocks or call sites of a function are this one. */
+static uint32_t how_many(const hd_memprof_index *x, uint64_t guid, const hd_memprof_index *y, uint32_t stack, const uint64_t *value) {
+    uint32_t f = hd_memprof_index_find(x, guid), n = 0, from, to;
+    if (f == HD_NONE) return 0;
+    from = value ? x->block_first[f] : x->site_first[f], to = value ? x->block_first[f + 1] : x->site_first[f + 1];
+    for (; from < to; from++) {
+        uint32_t s = value ? x->block_stack[from] : x->site[from], k = 0, length = x->first[s + 1] - x->first[s];
+        if (length != y->first[stack + 1] - y->first[stack]) continue;
+        if (value && memcmp(value, x->value + from * x->field_count, x->field_count * sizeof *value)) continue;
+        while (k < length && hd__memprof_same_location(&x->locations[x->location[x->first[s] + k]],
+                                                       &y->locations[y->location[y->first[stack] + k]])) k++;
+        n += k == length;
+    }
+    return n;
+}
+
+/* The same functions with the same blocks and call sites, in whatever order. */
+static void same_records(const hd_memprof_index *x, const hd_memprof_index *y) {
+    assert_int_equal(x->function_count, y->function_count);
+    assert_int_equal(x->block_count, y->block_count);
+    assert_int_equal(x->site_count, y->site_count);
+    assert_int_equal(x->field_count, y->field_count);
+    assert_memory_equal(x->field, y->field, x->field_count);
+    for (uint32_t f = 0; f < x->function_count; f++) {
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+            const uint64_t *v = x->value + b * x->field_count;
+            assert_int_equal(how_many(x, x->function[f], x, x->block_stack[b], v), how_many(y, x->function[f], x, x->block_stack[b], v));
+        }
+        for (uint32_t s = x->site_first[f]; s < x->site_first[f + 1]; s++)
+            assert_int_equal(how_many(x, x->function[f], x, x->site[s], NULL), how_many(y, x->function[f], x, x->site[s], NULL));
+    }
+}
+
+/* From LLVM's versions to the RFC's layout and back: what that does not tell is found again in the call stacks. */
+static void from_llvm_and_back(void **state) {
+    (void)state;
+    static const char *const names[] = { "16", "19-v0", "19-v1", "19-v2", "19-v3" };
+    for (int i = 0; i < 5; i++) {
+        char path[100];
+        hd_in in;
+        hd_memprof_index *x, *y;
+        hd_buffer rfc = { 0 }, back = { 0 };
+        hd__faults f = { 0 };
+        hd_error err = { 0 };
+        snprintf(path, sizeof path, "tests/data/memprof-%s.profdata", names[i]);
+        assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+        assert_int_equal(hd_memprof_index_read(in, NULL, &x, NULL), HD_OK);
+        write_index(x, 0, &rfc);
+        if (read_index(rfc.data, rfc.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        assert_int_equal(y->site_count, 0);
+        hd_memprof_index_desc desc = { .layout = x->layout, .fields = x->fields };
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            back.size = 0;
+            hd_status status = hd_memprof_index_write(y, &desc, &options, hd_out_memory(&back), &err);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        hd_memprof_index_free(y);
+        if (read_index(back.data, back.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        assert_true(x->site_count > 0);
+        same_records(x, y);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&rfc);
+        hd_buffer_free(&back);
+        hd_in_close(&in);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_5),
@@ -1144,6 +1215,7 @@ int main(void) {
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_the_bytes),
         cmocka_unit_test(dumps_have_them),
+        cmocka_unit_test(from_llvm_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
