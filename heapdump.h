@@ -22883,8 +22883,9 @@ static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
 }
 
 static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint32_t block) {
-    const uint64_t *v = o->index->value + (size_t)block * o->index->field_count;
-    uint64_t value = c->from == HD_NONE ? 0 : v[c->from], n = c->count == HD_NONE ? 0 : v[c->count];
+    size_t row = (size_t)block * o->index->field_count;
+    uint64_t value = c->from == HD_NONE ? 0 : o->index->value[row + c->from];
+    uint64_t n = c->count == HD_NONE ? 0 : o->index->value[row + c->count];
     switch (c->is.part) {
     case HD__RFC_STACK: return o->node[o->index->block_stack[block]];
     case HD__RFC_AVERAGE: return n ? value / n : 0;
