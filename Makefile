@@ -48,9 +48,13 @@ $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdum
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete -l:libunwind.so.8 -ldl -lpthread
 
-$(B)/examples/%: examples/%.c heapdump.h | tools-deps
+# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one, compiled once.
+$(B)/examples/%: examples/%.c $(B)/examples/heapdump.o heapdump.h | tools-deps
+	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(filter %.c %.o,$^) -o $@ -lpthread
+
+$(B)/examples/heapdump.o: heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
+	$(CC) -std=c99 -DHEAPDUMP_IMPLEMENTATION $(CFLAGS) $(CWARN) $(STB) -x c -c $< -o $@
 
 # A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
 define demo_program
@@ -82,7 +86,7 @@ THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 PEERS := $(wildcard tests/peers/[0-9]*.sh)
 
-plain_flags := -O1
+plain_flags := -O1 $(CWARN)
 asan_flags := -Og -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
@@ -91,11 +95,11 @@ test-deps:
 
 define test_rules
 $(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h) | test-deps
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(CWARN) $$(STB) -Itests $$(filter %.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter %.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
 
 $(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
 	@mkdir -p $$(@D)
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(CWARN) $$(STB) -DHEAPDUMP_IMPLEMENTATION -x c -c $$< -o $$(@:.a=.o)
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -DHEAPDUMP_IMPLEMENTATION -x c -c $$< -o $$(@:.a=.o)
 	@$$(AR) -rc $$@ $$(@:.a=.o)
 endef
 $(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
