@@ -86,8 +86,9 @@ THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
 PEERS := $(wildcard tests/peers/[0-9]*.sh)
 
+# A read whose result is not used is checked too: -fno-tree-dce. Warnings are for -O1, which has no false ones.
 plain_flags := -O1 $(CWARN)
-asan_flags := -Og -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
 test-deps:
