@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """MemProf profiles of a real program, ours beside LLVM's tools: whole processes, their time and peak memory.
 
-    make bench-memprof                                     all of it, some minutes; needs 1 GB below build/
-    make bench-memprof MEMPROF_ARGS='--profiles 50'        fewer profiles
+    make bench-memprof                                     some minutes; needs 1 GB below build/
+    make bench-memprof MEMPROF_ARGS='--beside 500'         all profiles with llvm-profdata too: half an hour, 20 GB
 
 The program is heapdump itself, compiled by clang 19 as MemProf wants it. 500 profiles of it are made, not
 recorded: as many call stacks as the document's 500 runs of clang had, of return addresses that the program has.
+
+llvm-profdata takes half a second and 30 MB a profile, so the two are beside each other for the first 50.
 
 Merging them, heapdump and llvm-profdata do different work. heapdump merges by address and writes one raw
 profile, symbolizing nothing. llvm-profdata symbolizes each profile, merges within a profile, puts the records
@@ -18,6 +20,7 @@ import argparse, json, os, re, shutil, subprocess, sys, time
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build")
 parser.add_argument("--profiles", type=int, default=500)
+parser.add_argument("--beside", type=int, default=50, help="so many of them by llvm-profdata as well")
 parser.add_argument("--addresses", type=int, default=10000)
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--binary", help="name addresses of this program too")
@@ -72,7 +75,9 @@ def profiles(path, name, processes, addresses):
 
 
 def run(command, stdin=None):
-    """Seconds by the clock, of the processors, and MB at the most."""
+    """Seconds by the clock, of the processors, and MB at the most: those by time, for of a child of ours it would be
+    what we take ourselves, at least."""
+    command = ["/usr/bin/time", "-o", work + "/memory", "-f", "%M", *command]
     with open(stdin or "/dev/null") as given, open(os.devnull, "w") as out, open(work + "/said", "w") as said:
         start = time.monotonic()
         process = subprocess.Popen(command, stdin=given, stdout=out, stderr=said)
@@ -80,8 +85,8 @@ def run(command, stdin=None):
         seconds = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        sys.exit(f"{command[0]} failed: " + open(work + "/said").read()[:300])
-    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        sys.exit(f"{command[5]} failed: " + open(work + "/said").read()[:300])
+    return seconds, used.ru_utime + used.ru_stime, int(open(work + "/memory").read()) / 1024
 
 
 def compare(title, variants):
@@ -99,18 +104,22 @@ def compare(title, variants):
 
 def merge(program):
     profiles(program, "run", options.profiles, returns(program, 1 << 30))
-    files = [f"{work}/run.{i}.raw" for i in range(options.profiles)]
+    every = [f"{work}/run.{i}.raw" for i in range(options.profiles)]
+    files = every[:options.beside]
+    size = lambda of: f"{len(of)} profiles, {sum(map(os.path.getsize, of)) / 1e6:.0f} MB, merged"
+    ours = [tool, "merge", "-o", work + "/merged.raw"]
     llvm = ["llvm-profdata-19", "merge", "--profiled-binary", program, "-o", work + "/llvm.memprof", *files]
-    compare(f"{len(files)} profiles, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB, merged", {
-        "heapdump merge": ([tool, "merge", "-o", work + "/merged.raw", *files], None, options.rounds),
+    compare(size(files), {
+        "heapdump merge": (ours + files, None, options.rounds),
         "llvm-profdata merge": (llvm, None, 1),
         "llvm-profdata merge -j 1": (llvm + ["-j", "1"], None, 1),
     })
+    compare(size(every), {"heapdump merge": (ours + every, None, options.rounds)})
     for field in "AllocCount", "TotalSize":
         total = [sum(f["profiles"][0]["totals"][field] for f in json.loads(text(tool, "info", "--json", *of))["files"])
-                 for of in (files, [work + "/merged.raw"])]
+                 for of in (every, [work + "/merged.raw"])]
         assert total[0] == total[1], field
-    for f in files:
+    for f in every:
         os.unlink(f)
 
 
