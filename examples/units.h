@@ -91,7 +91,7 @@ typedef struct unit_function {
     Dwarf_Addr start, end;
 } unit_function;
 
-enum { UNIT_CODES = 1 << 20 };   /* compilers number abbreviations from 1 on */
+enum { UNIT_CODES = 1024 };      /* compilers number abbreviations from 1 on; so many may be left out */
 
 /* Bytes of a form; -1: that differs. */
 static int32_t unit_form_size(const unit_reader *u, unsigned form) {
@@ -182,7 +182,7 @@ static void unit_add_fields(unit_reader *u, unit_bytes *at, unit_abbreviation *a
 static void unit_read_abbreviations(unit_reader *u, unit_bytes at) {
     for (uint64_t code; (code = unit_leb(&at, false)) != 0;) {
         unit_abbreviation a = { 0 };
-        if (code >= UNIT_CODES) return;
+        if (code > 2 * u->abbreviation_count + UNIT_CODES) return;
         a.tag = (uint16_t)unit_leb(&at, false);
         a.has_children = unit_fixed(&at, 1) != 0;
         unit_add_fields(u, &at, &a);
@@ -509,6 +509,7 @@ static bool unit_read_names_5(unit_program *p, unit_lines *to, unit_bytes *at, b
     }
     for (count = unit_leb(at, false); count && fields && at->p < at->end; count--) {
         const char *name = NULL;
+        const unsigned char *before = at->p;
         uint64_t directory = 0;
         for (unsigned i = 0; i < fields; i++) {
             unit_bytes value = *at;
@@ -523,6 +524,7 @@ static bool unit_read_names_5(unit_program *p, unit_lines *to, unit_bytes *at, b
             else if (field[i].form == DW_FORM_strp)
                 name = unit_text_at(p->sections->str, unit_fixed(&value, p->offset_size));
         }
+        if (at->p == before) return false;
         if (is_files) unit_add_file(to, name, directory);
         else unit_add_directory(to, name);
     }
