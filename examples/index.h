@@ -227,8 +227,8 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
 
 static void index_tell(const index_symbols *x) {
     if (x->names && (x->absent || x->unnamed || x->outside))
-        fprintf(stderr, "heapdump: of %u addresses %u are in none of the binaries given, %u have no name "
-                "there, %u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
+        fprintf(stderr, "heapdump: of %u addresses %u are in no binary at hand, %u have no name in theirs, "
+                "%u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
     for (uint32_t s = 0; s < x->raw->segment_count; s++) {
         char id[65];
         if (!x->missing[s]) continue;
