@@ -1982,9 +1982,11 @@ typedef struct hd_memprof_index_desc {
 } hd_memprof_index_desc;
 
 /* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
-   the bytes that llvm-profdata 19 writes. Errors: the output's, HD_INVALID (no such layout; a field that
-   there is not), HD_OVERFLOW (a number too large for its field; lenient: a warning, and the largest that
-   there is), HD_UNSUPPORTED, HD_MALFORMED (the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   the bytes that llvm-profdata 19 writes. In the RFC's layout, a block is only in the function that
+   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
+   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
@@ -2016,8 +2018,9 @@ typedef struct hd_memprof_namer {
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
 
-/* Looking functions up in an indexed profile of LLVM's as it lies in memory, a mapped file say: nothing is
-   parsed before, nothing allocated. What the file says is checked where it is followed. */
+/* Looking functions up in an indexed profile as it lies in memory, a mapped file say: nothing is parsed
+   before, nothing allocated. What the file says is checked where it is followed. Locations of the RFC's
+   layout come without their files, whose paths are nowhere in one piece. */
 typedef struct hd_memprof_lookup {
     const uint8_t *data;         /* borrowed */
     uint64_t size;
@@ -2048,6 +2051,51 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, h
                                               uint64_t value[HD_MEMPROF_FIELDS],
                                               hd_memprof_location *locations, uint32_t capacity,
                                               uint32_t *length, bool *more, hd_error *err);
+
+/* Tables of call stacks and paths, as the RFC stores them, usable for anything. Both are bytes that are read
+   where they lie, a mapped file say: nothing is parsed, nothing allocated, and what they say is checked where
+   it is followed.
+   Source: llvm-memprof-rfc, "Symbolized Memprof call stack section". */
+
+/* Each string once. Its id is where it begins in the table's bytes: a varint, its length, then the string. */
+typedef struct hd_text_table hd_text_table;
+HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err);
+HEAPDUMP_API void hd_text_table_free(hd_text_table *table);
+/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT (4 GB).
+   */
+HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *table, hd_str string, uint32_t *id, hd_error *err);
+/* The table: what is written to a file. Until the next string is added. */
+HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *table);
+/* A string of a table's bytes, from wherever these come; it lies in them. Errors: HD_MALFORMED (no string
+   begins there). */
+HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err);
+
+/* Paths as a forest: a node is a name and the directory it is in, and nodes are numbered, those of
+   directories first. Names are what is between slashes, found or not: "/a", "a//b", "./a/" and "" come back
+   as they were. */
+#define HD_PATH_LIMIT 65536u     /* bytes of a path */
+typedef struct hd_path_table hd_path_table;
+/* Names go to `strings`, which may have others, and stays. */
+HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
+                                                 hd_error *err);
+HEAPDUMP_API void hd_path_table_free(hd_path_table *table);
+/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come then.
+   */
+HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *table, hd_str path, uint32_t *node, hd_error *err);
+/* The table: what is written to a file. Until the next path is added. u32 nodes, u32 2, u16 0, u16 4, u16 1,
+   u16 4; then by node u32 the id of its name, u32 its directory's number plus one (0: it is in none), all of
+   them little-endian. Tables that say other widths in place of the 4s, 0 to 8 bytes, are read as well. */
+HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *table);
+/* How many nodes a table's bytes have. Errors, with offsets into `nodes`: HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err);
+/* A node's name, which lies in the bytes of the string table, and its directory's number, HD_NONE when it is
+   in none. Errors: HD_MALFORMED, HD_INVALID (no such node). */
+HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
+                                          uint32_t *parent, hd_error *err);
+/* A node's path, if it fits, and its length in any case. O(length). Errors: as above; HD_MALFORMED is one of
+   more than HD_PATH_LIMIT bytes, too. */
+HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
+                                          size_t capacity, size_t *length, hd_error *err);
 
 /* =================================================================================== >>dump
    Reads anything. */
@@ -19618,6 +19666,474 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     return status;
 }
 
+/* Tables of strings and paths, and what both and the RFC's layout are made of. ------------------- */
+
+/* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
+   highest bit set. False: it does not end before `end`, or is larger. */
+HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    const uint8_t *p = *at;
+    uint64_t v = 0;
+    if (HD__LIKELY(p < end && *p < 128)) {
+        *value = *p;
+        *at = p + 1;
+        return true;
+    }
+    for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1) return false;
+        v |= (uint64_t)(byte & 127) << shift;
+        if (byte >= 128) continue;
+        *value = v;
+        *at = p;
+        return true;
+    }
+    return false;
+}
+
+#define HD__VARINT_MAX 10u       /* bytes */
+static uint8_t *hd__put_varint(uint8_t *p, uint64_t value) {
+    for (; value >= 128; value >>= 7) *p++ = (uint8_t)(value | 128);
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+/* At most n bytes more of an array of bytes: where they go; NULL when out of memory. */
+static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
+    return hd__room(m, *bytes, n) ? *bytes + hd__len(*bytes) : NULL;
+}
+
+/* The array ends at p. */
+static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__set_len(bytes, (size_t)(p - bytes)); }
+
+static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
+    uint8_t *p = hd__bytes_room(m, bytes, size);
+    if (p && size) memcpy(p, data, size);
+    if (p) hd__bytes_end(*bytes, p + size);
+    return p != NULL;
+}
+
+static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
+    hd_str s;
+    s.data = (const char *)bytes;
+    s.len = size;
+    return s;
+}
+
+typedef struct hd__texts {
+    uint8_t *bytes;              /* stb_ds array */
+    hd__index index;             /* of ids */
+    uint64_t seed;
+} hd__texts;
+
+struct hd_text_table {
+    hd__mem mem;
+    uint64_t max_records;
+    hd__texts texts;
+};
+
+static bool hd__texts_get(const uint8_t *bytes, size_t size, uint32_t id, hd_str *string) {
+    const uint8_t *p = bytes + id, *end = bytes + size;
+    uint64_t n;
+    if (id >= size || !hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
+    string->data = (const char *)p;
+    string->len = (size_t)n;
+    return true;
+}
+
+static hd_str hd__texts_at(const hd__texts *t, uint32_t id) {
+    hd_str string = { NULL, 0 };
+    hd__texts_get(t->bytes, hd__len(t->bytes), id, &string);
+    return string;
+}
+
+static uint64_t hd__texts_rehash(const void *owner, uint32_t id) {
+    const hd__texts *t = (const hd__texts *)owner;
+    hd_str string = hd__texts_at(t, id);
+    return hd__hash_bytes(t->seed, string.data, string.len);
+}
+
+static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t most, uint32_t *id,
+                               hd_error *err) {
+    uint64_t hash = hd__hash_bytes(t->seed, string.data, string.len);
+    size_t probe = 0, n = hd__len(t->bytes);
+    uint8_t *p;
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (hd_str_equal(hd__texts_at(t, i), string)) {
+            *id = i;
+            return HD_OK;
+        }
+    if (string.len >= HD_NONE - 16 || n >= HD_NONE - 16 - string.len)
+        return hd__fail(err, HD_LIMIT, "more than 4 GB of strings");
+    if (t->index.count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u strings", most);
+    p = hd__bytes_room(m, &t->bytes, string.len + HD__VARINT_MAX);
+    if (!p || !hd__index_add(m, &t->index, hash, (uint32_t)n, hd__texts_rehash, t))
+        return hd__no_memory(m, err);
+    p = hd__put_varint(p, string.len);
+    if (string.len) memcpy(p, string.data, string.len);
+    hd__bytes_end(t->bytes, p + string.len);
+    *id = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_text_table *t = (hd_text_table *)hd__calloc(&mem, 1, sizeof *t);
+    if (!t) return hd__no_memory(&mem, err), (hd_text_table *)NULL;
+    t->mem = mem;
+    t->max_records = hd__records(options ? &options->limits : NULL);
+    t->texts.seed = hd__seed();
+    return t;
+}
+
+HEAPDUMP_API void hd_text_table_free(hd_text_table *t) {
+    hd__mem mem;
+    if (!t) return;
+    hd__arr_free(&t->mem, t->texts.bytes);
+    hd__index_free(&t->mem, &t->texts.index);
+    mem = t->mem;
+    hd__cfree(&mem, t, 1, sizeof *t);
+}
+
+HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *t, hd_str string, uint32_t *id, hd_error *err) {
+    return hd__texts_add(&t->mem, &t->texts, string, t->max_records, id, err);
+}
+
+HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *t) {
+    return hd__bytes_str(t->texts.bytes, hd__len(t->texts.bytes));
+}
+
+HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err) {
+    if (hd__texts_get((const uint8_t *)bytes.data, bytes.len, id, string)) return HD_OK;
+    return hd__fail_at(err, HD_MALFORMED, id, 0, "a string expected that ends within the table's %u bytes",
+                       (uint64_t)bytes.len);
+}
+
+/* Grids: rows of numbers, each column as wide as its largest needs. u32 rows, u32 columns; by column u16 tag,
+   u16 bytes (0 to 8); then the rows, columns in that order. Columns with a tag that is not known are passed
+   over, and such as are not there are 0. */
+#define HD__GRID_COLUMNS 8u
+
+typedef struct hd__grid {
+    const uint8_t *rows;
+    uint64_t offset;             /* of rows */
+    uint32_t count, row;         /* rows; bytes of each */
+    uint32_t at[HD__GRID_COLUMNS], width[HD__GRID_COLUMNS]; /* by tag */
+} hd__grid;
+
+HD__INLINE uint64_t hd__grid_get(const hd__grid *g, uint32_t row, uint32_t column) {
+    const uint8_t *p = g->rows + (size_t)row * g->row + g->at[column];
+    uint64_t v = 0;
+    unsigned width = g->width[column];
+    if (width == 8) return hd__memprof_get(p, 8, false);
+    while (width) v = v << 8 | p[--width];
+    return v;
+}
+
+/* What stands at `offset` of the file. What is wrong is told in *at and returned, in words that take *a and
+   *b; the grid then has as many rows as there are, maybe none. */
+static const char *hd__grid_open(const uint8_t *p, uint64_t size, uint64_t offset, uint32_t known,
+                                 hd__grid *g, uint64_t *at, uint64_t *a, uint64_t *b) {
+    uint64_t columns, row = 0, left;
+    const char *wrong = NULL;
+    memset(g, 0, sizeof *g);
+    *at = offset;
+    *a = size;
+    if (size < 8) return "a table expected, of which %u bytes are there";
+    *a = columns = hd__memprof_get(p + 4, 4, false);
+    *b = size - 8;
+    if (columns > (size - 8) / 4) return "%u columns announced where %u bytes are left";
+    for (uint32_t i = 0; i < columns; i++) {
+        const uint8_t *c = p + 8 + 4 * (size_t)i;
+        uint32_t tag = (uint32_t)hd__memprof_get(c, 2, false);
+        uint32_t width = (uint32_t)hd__memprof_get(c + 2, 2, false);
+        *at = offset + 8 + 4 * (uint64_t)i;
+        *a = width;
+        if (width > 8) return "columns of at most 8 bytes expected, one of %u found";
+        *a = tag;
+        if (tag < known && g->width[tag]) return "column %u is told twice";
+        if (tag < known) {
+            g->at[tag] = (uint32_t)row;
+            g->width[tag] = width;
+        }
+        row += width;
+        if (row > UINT32_MAX / 2) return "rows are too long at column %u";
+    }
+    left = size - 8 - 4 * columns;
+    *at = offset;
+    *a = hd__memprof_get(p, 4, false);
+    *b = left;
+    g->count = (uint32_t)*a;
+    if (*a && (!row || *a > left / row)) {
+        wrong = "%u rows announced where %u bytes are left";
+        g->count = row ? (uint32_t)(left / row) : 0;
+    }
+    g->row = (uint32_t)row;
+    g->rows = p + 8 + 4 * columns;
+    g->offset = offset + 8 + 4 * columns;
+    return wrong;
+}
+
+/* Appends a grid: cell(owner, row, column) is what it has. The first column has at least `least` bytes; of
+   the others, those that are 0 throughout are left out. */
+static bool hd__grid_put(hd__mem *m, uint8_t **bytes, uint32_t count, uint32_t columns, uint32_t least,
+                         uint64_t (*cell)(const void *owner, uint32_t row, uint32_t column),
+                         const void *owner) {
+    uint64_t all[HD__GRID_COLUMNS], number[HD__GRID_COLUMNS];
+    unsigned width[HD__GRID_COLUMNS];
+    uint32_t kept = 0, row = 0;
+    char *p;
+    for (uint32_t c = 0; c < columns; c++) {
+        unsigned w = 0;
+        all[c] = 0;
+        for (uint32_t i = 0; i < count; i++) all[c] |= cell(owner, i, c);
+        while (w < 8 && all[c] >> 8 * w) w++;
+        if (!c && w < least) w = least;
+        if (!w) continue;
+        width[kept] = w;
+        number[kept++] = c;
+        row += w;
+    }
+    p = (char *)hd__bytes_room(m, bytes, 8 + 4 * kept + (size_t)count * row);
+    if (!p) return false;
+    p = hd__memprof_put(p, 4, false, count);
+    p = hd__memprof_put(p, 4, false, kept);
+    for (uint32_t c = 0; c < kept; c++) {
+        p = hd__memprof_put(p, 2, false, number[c]);
+        p = hd__memprof_put(p, 2, false, width[c]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < kept; c++)
+            p = hd__memprof_put(p, width[c], false, cell(owner, i, (uint32_t)number[c]));
+    hd__bytes_end(*bytes, (uint8_t *)p);
+    return true;
+}
+
+/* A forest as a grid of two columns: what a node stands for, and its parent's number plus one. */
+#define HD__FOREST_HEAD 16u
+typedef struct hd__forest {
+    uint8_t *bytes;              /* stb_ds array: the grid, both columns of 4 bytes */
+    hd__index index;
+    uint64_t seed;
+    uint32_t count;
+} hd__forest;
+
+static bool hd__forest_open(hd__mem *m, hd__forest *f) {
+    static const uint8_t head[HD__FOREST_HEAD] = { 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0, 1, 0, 4, 0 };
+    memset(f, 0, sizeof *f);
+    f->seed = hd__seed();
+    return hd__bytes_add(m, &f->bytes, head, sizeof head);
+}
+
+/* Item and parent as one number. */
+static uint64_t hd__forest_key(const hd__forest *f, uint32_t node) {
+    return hd__memprof_get(f->bytes + HD__FOREST_HEAD + 8 * (size_t)node, 8, false);
+}
+
+static uint64_t hd__forest_rehash(const void *owner, uint32_t node) {
+    const hd__forest *f = (const hd__forest *)owner;
+    return hd__hash_u64(f->seed, hd__forest_key(f, node));
+}
+
+static uint64_t hd__forest_cell(const void *owner, uint32_t row, uint32_t column) {
+    return (uint32_t)(hd__forest_key((const hd__forest *)owner, row) >> 32 * column);
+}
+
+/* The number plus one of the child of `parent`, a number plus one, that stands for `item`. */
+static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint32_t parent, uint64_t most,
+                                  uint32_t *child, hd_error *err) {
+    uint64_t key = (uint64_t)parent << 32 | item, hash = hd__hash_u64(f->seed, key);
+    size_t probe = 0;
+    uint8_t *p;
+    uint32_t i;
+    while ((i = hd__index_next(&f->index, hash, &probe)) != HD_NONE)
+        if (hd__forest_key(f, i) == key) {
+            *child = i + 1;
+            return HD_OK;
+        }
+    if (f->count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", most);
+    p = hd__bytes_room(m, &f->bytes, 8);
+    if (!p || !hd__index_add(m, &f->index, hash, f->count, hd__forest_rehash, f))
+        return hd__no_memory(m, err);
+    hd__bytes_end(f->bytes, (uint8_t *)hd__memprof_put((char *)p, 8, false, key));
+    *child = ++f->count;
+    hd__memprof_put((char *)f->bytes, 4, false, f->count);
+    return HD_OK;
+}
+
+static void hd__forest_free(hd__mem *m, hd__forest *f) {
+    hd__arr_free(m, f->bytes);
+    hd__index_free(m, &f->index);
+}
+
+/* The next name of a path, of which *at is the rest; false after the last. */
+static bool hd__path_next(hd_str *at, hd_str *name, bool *more) {
+    const char *slash;
+    if (!*more) return false;
+    slash = at->len ? (const char *)memchr(at->data, '/', at->len) : NULL;
+    *name = *at;
+    *more = slash != NULL;
+    if (!slash) return true;
+    name->len = (size_t)(slash - at->data);
+    at->data = slash + 1;
+    at->len -= name->len + 1;
+    return true;
+}
+
+/* The number plus one of a path's node. */
+static hd_status hd__paths_add(hd__mem *m, hd__forest *f, hd__mem *strings_mem, hd__texts *strings,
+                               hd_str path, uint64_t most, uint32_t *node, hd_error *err) {
+    uint32_t at = 0, id;
+    hd_str name;
+    bool more = true;
+    if (path.len > HD_PATH_LIMIT)
+        return hd__fail(err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
+                        (uint64_t)HD_PATH_LIMIT, (uint64_t)path.len);
+    while (hd__path_next(&path, &name, &more)) {
+        HD__TRY(hd__texts_add(strings_mem, strings, name, most, &id, err));
+        HD__TRY(hd__forest_child(m, f, id, at, most, &at, err));
+    }
+    *node = at;
+    return HD_OK;
+}
+
+struct hd_path_table {
+    hd__mem mem;
+    hd_text_table *strings;
+    uint64_t max_records;
+    hd__forest nodes;
+};
+
+HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
+                                                 hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_path_table *t = (hd_path_table *)hd__calloc(&mem, 1, sizeof *t);
+    if (!t) return hd__no_memory(&mem, err), (hd_path_table *)NULL;
+    t->mem = mem;
+    t->strings = strings;
+    t->max_records = hd__records(options ? &options->limits : NULL);
+    if (hd__forest_open(&t->mem, &t->nodes)) return t;
+    hd__no_memory(&t->mem, err);
+    hd_path_table_free(t);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_path_table_free(hd_path_table *t) {
+    hd__mem mem;
+    if (!t) return;
+    hd__forest_free(&t->mem, &t->nodes);
+    mem = t->mem;
+    hd__cfree(&mem, t, 1, sizeof *t);
+}
+
+HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *t, hd_str path, uint32_t *node, hd_error *err) {
+    uint32_t number;
+    HD__TRY(hd__paths_add(&t->mem, &t->nodes, &t->strings->mem, &t->strings->texts, path, t->max_records,
+                          &number, err));
+    *node = number - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *t) {
+    return hd__bytes_str(t->nodes.bytes, hd__len(t->nodes.bytes));
+}
+
+/* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
+   number plus one. False: the parent is not before it. */
+HD__INLINE bool hd__grid_step(const hd__grid *g, uint32_t *node, uint64_t *item) {
+    uint32_t row = *node - 1;
+    uint64_t parent = hd__grid_get(g, row, 1);
+    *item = hd__grid_get(g, row, 0);
+    *node = (uint32_t)parent;
+    return parent <= row;
+}
+
+static uint64_t hd__grid_offset(const hd__grid *g, uint32_t row) {
+    return g->offset + (uint64_t)row * g->row;
+}
+
+/* The same of a path: a node's name. NULL: all is well. */
+static const char *hd__path_step(const hd__grid *g, hd_str strings, uint32_t *node, hd_str *name) {
+    uint64_t id;
+    if (!hd__grid_step(g, node, &id)) return "node %u: it is said to be in a directory that is not before it";
+    if (id > UINT32_MAX || !hd__texts_get((const uint8_t *)strings.data, strings.len, (uint32_t)id, name))
+        return "node %u: its name is no string of the table";
+    return NULL;
+}
+
+/* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
+   wrong with node number *node - 1. */
+static const char *hd__path_walk(const hd__grid *g, hd_str strings, uint32_t *node, char *end,
+                                 size_t *length) {
+    size_t n = 0;
+    for (uint32_t at = *node; at;) {
+        hd_str name;
+        const char *wrong;
+        *node = at;
+        wrong = hd__path_step(g, strings, &at, &name);
+        if (wrong) return wrong;
+        if (name.len > HD_PATH_LIMIT - n || (at && n + name.len == HD_PATH_LIMIT))
+            return "node %u: with what is below it, its path has more than 65536 bytes";
+        n += name.len;
+        if (end && name.len) memcpy(end - n, name.data, name.len);
+        if (at) n++;
+        if (at && end) *(end - n) = '/';
+    }
+    *length = n;
+    return NULL;
+}
+
+static hd_status hd__path_grid(hd_str nodes, hd__grid *g, hd_error *err) {
+    uint64_t at, a, b;
+    const char *wrong = hd__grid_open((const uint8_t *)nodes.data, nodes.len, 0, 2, g, &at, &a, &b);
+    return wrong ? hd__fail_at(err, HD_MALFORMED, at, 0, wrong, a, b) : HD_OK;
+}
+
+/* The same, which has that node. */
+static hd_status hd__path_grid_with(hd_str nodes, uint32_t node, hd__grid *g, hd_error *err) {
+    HD__TRY(hd__path_grid(nodes, g, err));
+    if (node < g->count) return HD_OK;
+    return hd__fail(err, HD_INVALID, "one of %u nodes expected, number %u found", (uint64_t)g->count,
+                    (uint64_t)node);
+}
+
+HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err) {
+    hd__grid g;
+    HD__TRY(hd__path_grid(nodes, &g, err));
+    *count = g.count;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
+                                          uint32_t *parent, hd_error *err) {
+    hd__grid g;
+    hd_str found;
+    uint32_t at = node + 1;
+    const char *wrong;
+    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
+    wrong = hd__path_step(&g, strings, &at, &found);
+    if (wrong) return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, node), 0, wrong, (uint64_t)node);
+    *name = found;
+    *parent = at ? at - 1 : HD_NONE;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
+                                          size_t capacity, size_t *length, hd_error *err) {
+    hd__grid g;
+    uint32_t at = node + 1;
+    const char *wrong;
+    size_t n;
+    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
+    wrong = hd__path_walk(&g, strings, &at, NULL, &n);
+    if (wrong)
+        return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, at - 1), 0, wrong, (uint64_t)at - 1);
+    at = node + 1;
+    if (n && n <= capacity) hd__path_walk(&g, strings, &at, path + n, &n);
+    *length = n;
+    return HD_OK;
+}
+
 /* Indexed profiles. What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of
    frames one of its own. Source: RFC 1321; the BLAKE3 paper. ------------------------------------ */
 
@@ -19797,6 +20313,490 @@ static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     return id;
 }
 
+/* The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
+   little-endian, a varint is one of hd__varint, a grid one of hd__grid.
+
+       file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
+                    u64 offset, u64 bytes; then the sections. Other tags than these are passed over:
+       1 schemas    varint schemas, 1 to 256; by schema: varint fields, at most 256; by field: varint tag, u8
+                    type, varint length and name. Types: 1 UINT8, 2 UINT16, 3 UINT32 and 4 UINT64, both as
+                    varints; what has another is a varint, and as many bytes as that says. Fields with other
+                    tags than those in hd__rfc_tags are passed over. Every schema has a StackID
+       2 functions  grid: 0 GUID, 8 bytes; 1 where in section 3 its record is. By GUID, none twice
+       3 records    by function, in that order: varint schema, varint blocks; by block its fields. A function
+                    owns what it allocates itself: the first location of the block's stack is in it
+       4 entries    grid: 0 a call in the source, 8 bytes: discriminator in bits 0 to 15, line in bits 16 to
+                    39, node of section 5 plus one, 0 for none, in bits 40 to 63
+       5 paths      grid: 0 id of a string, 1 parent plus one: a path table
+       6 strings    a text table: of names in paths and of functions
+       7 stacks     grid: 0 number of an entry, 1 parent plus one: as paths are, of calls; the caller is the
+                    parent. A StackID is the number plus one of the innermost call
+       32 locations grid, a row for each of the entries': 0 GUID of the function, 1 id plus one of its name, 2
+                    line offset, 3 column, 4 bit 0: inlined; 5, 6, 7: the bits of line, discriminator and node
+                    from where those of the entry end
+
+   A total is told as an average, rounded down, and the rest: total = average x AllocCount + rest. Without
+   AllocCount it is told as it is. Written are those fields that are asked for, each in the narrowest type but
+   UINT16; entries, nodes and strings as blocks first need them, which makes equal profiles equal files. */
+
+static const uint8_t hd__rfc_magic[8] = { 0x89, 'm', 'e', 'm', 'r', 'f', 'c', 0x0a };
+
+#define HD__RFC_VERSION 1u
+#define HD__RFC_MOST 256u        /* sections, schemas, fields of each */
+
+enum {
+    HD__RFC_SCHEMAS, HD__RFC_FUNCTIONS, HD__RFC_RECORDS, HD__RFC_ENTRIES, HD__RFC_PATHS, HD__RFC_STRINGS,
+    HD__RFC_STACKS, HD__RFC_LOCATIONS, HD__RFC_SECTIONS
+};
+static const uint32_t hd__rfc_section_tag[HD__RFC_SECTIONS] = { 1, 2, 3, 4, 5, 6, 7, 32 };
+static const char *const hd__rfc_section_name[HD__RFC_SECTIONS] = {
+    "schemas", "functions", "records", "entries", "paths", "strings", "stacks", "locations" };
+
+/* Columns of the locations. */
+enum {
+    HD__RFC_GUID, HD__RFC_NAME, HD__RFC_LINE_OFFSET, HD__RFC_COLUMN, HD__RFC_FLAGS, HD__RFC_LINE_HIGH,
+    HD__RFC_DISCRIMINATOR_HIGH, HD__RFC_PATH_HIGH
+};
+
+/* What a tag is to a block: the RFC's to 15; 32 + f, LLVM's field f where the RFC has none; 64 + t, what the
+   average with tag t leaves of the total. */
+enum { HD__RFC_NOTHING, HD__RFC_STACK, HD__RFC_VALUE, HD__RFC_AVERAGE, HD__RFC_REST };
+typedef struct hd__rfc_tag {
+    const char *name;
+    uint8_t part, field;
+} hd__rfc_tag;
+
+static const hd__rfc_tag hd__rfc_tags[16] = {
+    { "", HD__RFC_NOTHING, 0 },
+    { "StackID", HD__RFC_STACK, 0 },
+    { "AllocCount", HD__RFC_VALUE, HD_MEMPROF_ALLOC_COUNT },
+    { "AveSize", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_SIZE },
+    { "MinSize", HD__RFC_VALUE, HD_MEMPROF_MIN_SIZE },
+    { "MaxSize", HD__RFC_VALUE, HD_MEMPROF_MAX_SIZE },
+    { "AveAccessCount", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_ACCESS_COUNT },
+    { "MinAccessCount", HD__RFC_VALUE, HD_MEMPROF_MIN_ACCESS_COUNT },
+    { "MaxAccessCount", HD__RFC_VALUE, HD_MEMPROF_MAX_ACCESS_COUNT },
+    { "AveLifetime", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_LIFETIME },
+    { "MinLifetime", HD__RFC_VALUE, HD_MEMPROF_MIN_LIFETIME },
+    { "MaxLifetime", HD__RFC_VALUE, HD_MEMPROF_MAX_LIFETIME },
+    { "NumMigration", HD__RFC_VALUE, HD_MEMPROF_NUM_MIGRATED_CPU },
+    { "NumLifetimeOverlaps", HD__RFC_VALUE, HD_MEMPROF_NUM_LIFETIME_OVERLAPS },
+    { "NumSameAllocCPU", HD__RFC_VALUE, HD_MEMPROF_NUM_SAME_ALLOC_CPU },
+    { "NumSameDeallocCPU", HD__RFC_VALUE, HD_MEMPROF_NUM_SAME_DEALLOC_CPU },
+};
+#define HD__RFC_OURS 32u
+#define HD__RFC_RESTS 64u
+
+/* The RFC's tag of a field: the average's for a total; 0: none. */
+static uint32_t hd__rfc_tag_of(uint32_t field) {
+    uint32_t tag = 15;
+    while (tag > 1 && hd__rfc_tags[tag].field != field) tag--;
+    return tag > 1 ? tag : 0;
+}
+
+static hd__rfc_tag hd__rfc_tag_at(uint64_t tag) {
+    hd__rfc_tag t = hd__rfc_tags[0];
+    if (tag < 16) return hd__rfc_tags[tag];
+    if (tag > HD__RFC_OURS && tag < HD__RFC_OURS + HD_MEMPROF_FIELDS &&
+        (!hd__rfc_tag_of((uint32_t)tag - HD__RFC_OURS) ||
+         hd__rfc_tags[hd__rfc_tag_of((uint32_t)tag - HD__RFC_OURS)].part == HD__RFC_AVERAGE)) {
+        t.field = (uint8_t)(tag - HD__RFC_OURS);
+        t.part = HD__RFC_VALUE;
+        t.name = hd__mib[t.field].name;
+    } else if (tag > HD__RFC_RESTS && tag < HD__RFC_RESTS + 16 &&
+               hd__rfc_tags[tag - HD__RFC_RESTS].part == HD__RFC_AVERAGE) {
+        t.field = hd__rfc_tags[tag - HD__RFC_RESTS].field;
+        t.part = HD__RFC_REST;
+        t.name = hd__mib[t.field].name;
+    }
+    return t;
+}
+
+enum { HD__RFC_UINT8 = 1, HD__RFC_UINT16, HD__RFC_UINT32, HD__RFC_UINT64 };
+
+typedef struct hd__rfc_field {
+    uint8_t type, part, field;
+} hd__rfc_field;
+
+/* A file that is read. */
+typedef struct hd__rfc {
+    const uint8_t *data;
+    uint64_t size;
+    const hd_options *options;
+    hd_error *err;
+    uint64_t warnings, max_records;
+    uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
+    uint32_t there;              /* bits of sections */
+    hd__grid functions, entries, paths, stacks, locations;
+} hd__rfc;
+
+static bool hd__rfc_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, hd__rfc_magic, 8);
+}
+
+/* HD_OK: lenient reading goes on. */
+HD__NOINLINE static hd_status hd__rfc_bad(hd__rfc *x, uint64_t at, const char *format, ...) {
+    hd_error e;
+    va_list args;
+    memset(&e, 0, sizeof e);
+    e.status = HD_MALFORMED;
+    e.offset = at;
+    va_start(args, format);
+    hd__format(e.message, sizeof e.message, format, args);
+    va_end(args);
+    if (!x->options || !x->options->lenient) {
+        if (x->err) *x->err = e;
+        return HD_MALFORMED;
+    }
+    x->warnings++;
+    if (x->options->warning) x->options->warning(x->options->user, &e);
+    return HD_OK;
+}
+
+static uint32_t hd__rfc_section(uint64_t tag) {
+    uint32_t s = 0;
+    while (s < HD__RFC_SECTIONS && hd__rfc_section_tag[s] != tag) s++;
+    return s;
+}
+
+static hd_status hd__rfc_sections(hd__rfc *x) {
+    uint64_t version, count;
+    if (x->size < 16) return hd__rfc_bad(x, x->size, "the input ends in the header");
+    version = hd__memprof_get(x->data + 8, 4, false);
+    if (version != HD__RFC_VERSION)
+        return hd__fail_at(x->err, HD_UNSUPPORTED, 8, 0, "version 1 of the RFC's layout expected, %u found",
+                           version);
+    count = hd__memprof_get(x->data + 12, 4, false);
+    if (count > HD__RFC_MOST || count > (x->size - 16) / 24) {
+        HD__TRY(hd__rfc_bad(x, 12, "%u sections announced where %u bytes are left and 256 are allowed", count,
+                            x->size - 16));
+        if (count > HD__RFC_MOST) count = HD__RFC_MOST;
+        if (count > (x->size - 16) / 24) count = (x->size - 16) / 24;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *p = x->data + 16 + 24 * i;
+        uint32_t s = hd__rfc_section(hd__memprof_get(p, 4, false));
+        uint64_t at = hd__memprof_get(p + 8, 8, false), bytes = hd__memprof_get(p + 16, 8, false);
+        if (s == HD__RFC_SECTIONS) continue;
+        if (x->there >> s & 1) {
+            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "a second section of %s", hd__rfc_section_name[s]));
+            continue;
+        }
+        if (at > x->size || bytes > x->size - at) {
+            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "%s expected within %u bytes, %u at %u found",
+                                hd__rfc_section_name[s], x->size, bytes, at));
+            if (at > x->size) continue;
+            bytes = x->size - at;
+        }
+        x->there |= 1u << s;
+        x->at[s] = at;
+        x->bytes[s] = bytes;
+    }
+    for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
+        if (!(x->there >> s & 1)) HD__TRY(hd__rfc_bad(x, 12, "no section of %s", hd__rfc_section_name[s]));
+    return HD_OK;
+}
+
+/* full: the first column has 8 bytes. */
+static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__grid *g) {
+    uint64_t at, a, b;
+    const char *wrong;
+    memset(g, 0, sizeof *g);
+    if (!(x->there >> s & 1)) return HD_OK;
+    wrong = hd__grid_open(x->data + x->at[s], x->bytes[s], x->at[s], known, g, &at, &a, &b);
+    if (wrong) HD__TRY(hd__rfc_bad(x, at, wrong, a, b));
+    if (full && g->count && g->width[0] != 8) {
+        g->count = 0;
+        HD__TRY(hd__rfc_bad(x, x->at[s], "%s: 8 bytes expected in column 0, %u found",
+                            hd__rfc_section_name[s], (uint64_t)g->width[0]));
+    }
+    if (g->count > x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, x->at[s], 0, "more than the allowed %u %s", x->max_records,
+                           hd__rfc_section_name[s]);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_open(hd__rfc *x, const uint8_t *data, uint64_t size, const hd_options *options,
+                              hd_error *err) {
+    memset(x, 0, sizeof *x);
+    x->data = data;
+    x->size = size;
+    x->options = options;
+    x->err = err;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    if (!hd__rfc_detect(data, size < 8 ? (size_t)size : 8))
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
+                           "the magic of an indexed profile in the RFC's layout expected");
+    HD__TRY(hd__rfc_sections(x));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_ENTRIES, 1, true, &x->entries));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_PATHS, 2, false, &x->paths));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_STACKS, 2, false, &x->stacks));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
+    return HD_OK;
+}
+
+static hd_str hd__rfc_strings(const hd__rfc *x) {
+    return hd__bytes_str(x->data + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
+}
+
+/* Schemas. */
+
+typedef struct hd__rfc_schema {
+    uint32_t count, fields;      /* fields: of LLVM's, that blocks have; bit by bit */
+    hd__rfc_field field[HD__RFC_MOST];
+} hd__rfc_schema;
+
+/* Where schemas begin, and how many there are. */
+static hd_status hd__rfc_schemas(hd__rfc *x, const uint8_t **at, const uint8_t **end, uint64_t *count) {
+    const uint8_t *p = x->data + x->at[HD__RFC_SCHEMAS];
+    *at = p;
+    *end = p + x->bytes[HD__RFC_SCHEMAS];
+    *count = 0;
+    if (!(x->there >> HD__RFC_SCHEMAS & 1)) return HD_OK;
+    if (hd__varint(at, *end, count) && *count <= HD__RFC_MOST) return HD_OK;
+    *count = 0;
+    return hd__rfc_bad(x, x->at[HD__RFC_SCHEMAS], "a number of schemas up to 256 expected");
+}
+
+/* What is wrong with the schema at *at, whose place *at is then; NULL: nothing, and it is behind. */
+static const char *hd__rfc_schema_next(const uint8_t **at, const uint8_t *end, hd__rfc_schema *s) {
+    uint32_t seen[5] = { 0, 0, 0, 0, 0 };
+    const uint8_t *p = *at;
+    uint64_t n;
+    s->count = s->fields = 0;
+    if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST)
+        return "schema %u: a number of fields up to 256 expected";
+    for (; s->count < n; s->count++) {
+        hd__rfc_field *field = &s->field[s->count];
+        hd__rfc_tag known;
+        uint64_t tag, length;
+        *at = p;
+        if (!hd__varint(&p, end, &tag) || p == end || (field->type = *p++) == 0 ||
+            !hd__varint(&p, end, &length) || length > (uint64_t)(end - p))
+            return "schema %u: a field expected: a tag, a type that is not 0, a name";
+        p += length;
+        known = hd__rfc_tag_at(tag);
+        field->part = field->type > HD__RFC_UINT64 ? (uint8_t)HD__RFC_NOTHING : known.part;
+        field->field = known.field;
+        if (field->part && seen[field->part] >> field->field & 1) return "schema %u: a field is told twice";
+        seen[field->part] |= 1u << field->field;
+    }
+    if (!seen[HD__RFC_STACK]) return "schema %u: StackID expected among its fields";
+    s->fields = seen[HD__RFC_VALUE];
+    if (s->fields >> HD_MEMPROF_ALLOC_COUNT & 1) s->fields |= seen[HD__RFC_AVERAGE];
+    *at = p;
+    return NULL;
+}
+
+/* The fields of a schema in its order, those that are in `fields`. */
+static uint32_t hd__rfc_order(const hd__rfc_schema *s, uint32_t fields, uint8_t order[HD_MEMPROF_FIELDS]) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const hd__rfc_field *f = &s->field[i];
+        if ((f->part != HD__RFC_VALUE && f->part != HD__RFC_AVERAGE) || !(fields >> f->field & 1)) continue;
+        fields &= ~(1u << f->field);
+        order[n++] = f->field;
+    }
+    return n;
+}
+
+/* The block at *at: its values by field of LLVM's, and its StackID. What is wrong with it; NULL: nothing, and
+   *at is behind it. */
+static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, const uint8_t **at,
+                                 const uint8_t *end, uint64_t values[HD_MEMPROF_FIELDS], uint64_t *stack) {
+    static const uint8_t totals[] = { HD_MEMPROF_TOTAL_ACCESS_COUNT, HD_MEMPROF_TOTAL_SIZE,
+                                      HD_MEMPROF_TOTAL_LIFETIME };
+    uint64_t part[5][HD_MEMPROF_FIELDS];
+    const uint8_t *p = *at;
+    uint32_t direct = 0;
+    memset(part + HD__RFC_VALUE, 0, 3 * sizeof *part);
+    for (uint32_t i = 0; i < count; i++) {
+        hd__rfc_field f = fields[i];
+        uint64_t v = 0;
+        if (f.type <= HD__RFC_UINT16) {
+            if ((uint64_t)(end - p) < f.type) return "block %u: the records end in it";
+            v = f.type == HD__RFC_UINT8 ? p[0] : (uint64_t)p[0] | (uint64_t)p[1] << 8;
+            p += f.type;
+        } else {
+            if (!hd__varint(&p, end, &v))
+                return "block %u: a varint of at most 64 bits expected within the records";
+            if (f.type == HD__RFC_UINT32 && v > UINT32_MAX) return "block %u: more than 32 bits in a UINT32";
+            if (f.type > HD__RFC_UINT64) {
+                if (v > (uint64_t)(end - p)) return "block %u: the records end in it";
+                p += v;
+            }
+        }
+        part[f.part][f.field] = v;
+        direct |= (uint32_t)(f.part == HD__RFC_VALUE) << f.field;
+    }
+    for (uint32_t i = 0; i < sizeof totals; i++) {
+        uint64_t average = part[HD__RFC_AVERAGE][totals[i]], rest = part[HD__RFC_REST][totals[i]];
+        uint64_t n = part[HD__RFC_VALUE][HD_MEMPROF_ALLOC_COUNT];
+        if (direct >> totals[i] & 1) continue;
+        if (n && average > (UINT64_MAX - rest) / n) return "block %u: a total of more than 64 bits";
+        part[HD__RFC_VALUE][totals[i]] = average * n + rest;
+    }
+    memcpy(values, part[HD__RFC_VALUE], sizeof *part);
+    *stack = part[HD__RFC_STACK][0];
+    *at = p;
+    return NULL;
+}
+
+/* Locations. */
+
+/* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
+static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof_location *l,
+                                    uint64_t *path) {
+    uint64_t packed = hd__grid_get(&x->entries, entry, 0), v[HD__GRID_COLUMNS];
+    hd_str strings = hd__rfc_strings(x);
+    memset(l, 0, sizeof *l);
+    memset(v, 0, sizeof v);
+    if (entry < x->locations.count)
+        for (uint32_t c = 0; c < HD__GRID_COLUMNS; c++) v[c] = hd__grid_get(&x->locations, entry, c);
+    l->function = v[HD__RFC_GUID];
+    l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
+    l->column = (uint32_t)v[HD__RFC_COLUMN];
+    l->inlined = v[HD__RFC_FLAGS] & 1;
+    l->discriminator = (uint32_t)((packed & 0xffff) | v[HD__RFC_DISCRIMINATOR_HIGH] << 16);
+    l->line = (uint32_t)((packed >> 16 & 0xffffff) | v[HD__RFC_LINE_HIGH] << 24);
+    *path = packed >> 40 | v[HD__RFC_PATH_HIGH] << 24;
+    if (v[HD__RFC_LINE_OFFSET] > UINT32_MAX || v[HD__RFC_COLUMN] > UINT32_MAX ||
+        v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
+        return "entry %u: a line, column or discriminator of more than 32 bits";
+    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
+        return "entry %u: its file is none of the paths";
+    if (v[HD__RFC_NAME] && (v[HD__RFC_NAME] > UINT32_MAX ||
+                            !hd__texts_get((const uint8_t *)strings.data, strings.len,
+                                           (uint32_t)(v[HD__RFC_NAME] - 1), &l->name)))
+        return "entry %u: its function's name is no string of the table";
+    return NULL;
+}
+
+/* Looking up, in the bytes. */
+
+static hd_status hd__rfc_lookup_schema(hd__rfc *x, uint64_t number, hd__rfc_schema *s) {
+    const uint8_t *at, *end;
+    uint64_t count;
+    HD__TRY(hd__rfc_schemas(x, &at, &end, &count));
+    if (number >= count)
+        return hd__fail_at(x->err, HD_MALFORMED, x->at[HD__RFC_SCHEMAS], 0,
+                           "a record of one of %u schemas expected, number %u found", count, number);
+    for (uint64_t i = 0; i <= number; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, s);
+        if (wrong) return hd__rfc_bad(x, (uint64_t)(at - x->data), wrong, i);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                     hd_error *err) {
+    const uint8_t *at, *end;
+    hd_memprof_lookup l;
+    hd__rfc_schema s;
+    uint64_t count;
+    uint32_t fields = UINT32_MAX;
+    hd__rfc x;
+    memset(&l, 0, sizeof l);
+    HD__TRY(hd__rfc_open(&x, (const uint8_t *)data, size, NULL, err));
+    HD__TRY(hd__rfc_schemas(&x, &at, &end, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, &s);
+        if (wrong) return hd__rfc_bad(&x, (uint64_t)(at - x.data), wrong, i);
+        fields &= s.fields;
+    }
+    if (count) {
+        HD__TRY(hd__rfc_lookup_schema(&x, 0, &s));
+        l.field_count = hd__rfc_order(&s, fields, l.field);
+    }
+    l.data = (const uint8_t *)data;
+    l.size = size;
+    l.layout = HD_MEMPROF_RFC;
+    *lookup = l;
+    return HD_OK;
+}
+
+/* A record knows its schema's number above the low 48 bits of its end. */
+#define HD__RFC_RECORD_BITS 48u
+
+static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
+                                     hd_memprof_record *record, bool *found, hd_error *err) {
+    const uint8_t *p, *end;
+    uint64_t at, schema, blocks;
+    uint32_t low = 0, high;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    high = x.functions.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hd__grid_get(&x.functions, middle, 0) < guid) low = middle + 1;
+        else high = middle;
+    }
+    *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
+    if (!*found) return HD_OK;
+    *found = false;
+    at = hd__grid_get(&x.functions, low, 1);
+    if (at > x.bytes[HD__RFC_RECORDS])
+        return hd__rfc_bad(&x, hd__grid_offset(&x.functions, low),
+                           "function %u: a record expected within %u bytes, found at %u", (uint64_t)low,
+                           x.bytes[HD__RFC_RECORDS], at);
+    p = x.data + x.at[HD__RFC_RECORDS] + at;
+    end = x.data + x.at[HD__RFC_RECORDS] + x.bytes[HD__RFC_RECORDS];
+    if (!hd__varint(&p, end, &schema) || schema >= HD__RFC_MOST || !hd__varint(&p, end, &blocks))
+        return hd__rfc_bad(&x, (uint64_t)(p - x.data), "a record of one of the schemas expected");
+    record->block_count = blocks;
+    record->site_count = 0;
+    record->at = (uint64_t)(p - x.data);
+    record->end = (uint64_t)(end - x.data) | schema << HD__RFC_RECORD_BITS;
+    *found = true;
+    return HD_OK;
+}
+
+static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
+                                      uint32_t capacity, uint32_t *length) {
+    uint32_t node = (uint32_t)id, n = 0;
+    if (!id || id > x->stacks.count)
+        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    for (; node; n++) {
+        uint32_t here = node - 1;
+        uint64_t entry, path;
+        hd_memprof_location l;
+        const char *wrong;
+        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count)
+            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+                               ? "call %u: one of the entries expected, number %u found"
+                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        if (n >= capacity) continue;
+        wrong = hd__rfc_location(x, (uint32_t)entry, &l, &path);
+        if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
+        locations[n] = l;
+    }
+    *length = n;
+    return HD_OK;
+}
+
+/* Of locations, files are left out: nothing has their paths in one piece. */
+static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
+                                     uint64_t value[HD_MEMPROF_FIELDS], hd_memprof_location *locations,
+                                     uint32_t capacity, uint32_t *length, hd_error *err) {
+    uint64_t end = record->end & ((UINT64_C(1) << HD__RFC_RECORD_BITS) - 1), values[HD_MEMPROF_FIELDS], id;
+    const uint8_t *p;
+    const char *wrong;
+    hd__rfc_schema s;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    HD__TRY(hd__rfc_lookup_schema(&x, record->end >> HD__RFC_RECORD_BITS, &s));
+    p = x.data + record->at;
+    wrong = hd__rfc_block(s.field, s.count, &p, x.data + end, values, &id);
+    if (wrong) return hd__rfc_bad(&x, record->at, wrong, record->block_count);
+    HD__TRY(hd__rfc_lookup_stack(&x, id, record->at, locations, capacity, length));
+    for (uint32_t f = 0; f < lookup->field_count; f++) value[f] = values[lookup->field[f]];
+    record->block_count--;
+    record->at = (uint64_t)(p - x.data);
+    return HD_OK;
+}
+
 /* LLVM's indexed files: header, counters and names of instrumentation, which are left alone, and the memprof
    section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
    they are; at the end, where each bucket begins. ----------------------------------------------- */
@@ -19953,6 +20953,7 @@ HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_
                                               hd_error *err) {
     hd_memprof_lookup l;
     hd__index_header h;
+    if (hd__rfc_detect((const uint8_t *)data, size)) return hd__rfc_lookup_open(data, size, lookup, err);
     memset(&l, 0, sizeof l);
     l.data = (const uint8_t *)data;
     l.size = size;
@@ -20022,6 +21023,7 @@ static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, u
 HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *l, uint64_t guid,
                                               hd_memprof_record *record, bool *found, hd_error *err) {
     hd__index_item item;
+    if (l->layout == HD_MEMPROF_RFC) return hd__rfc_lookup_find(l, guid, record, found, err);
     HD__TRY(hd__index_item_find(l, HD__INDEX_RECORDS, guid, &item, found, err));
     if (!*found) return HD_OK;
     if (item.end - item.at < 16)
@@ -20129,6 +21131,8 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_mem
                                               uint32_t *length, bool *more, hd_error *err) {
     *more = r->block_count || r->site_count;
     if (!*more) return HD_OK;
+    if (l->layout == HD_MEMPROF_RFC)
+        return hd__rfc_lookup_next(l, r, value, locations, capacity, length, err);
     HD__TRY(hd__index_lookup_stack(l, r, locations, capacity, length, err));
     if (!r->block_count) {
         r->site_count--;
@@ -20262,6 +21266,26 @@ static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks)
     }
     if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
     return hd__index_add(m, stacks, hash, new_one, hd__indexed_stack_rehash, d) ? new_one : HD_NONE;
+}
+
+/* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
+   among those inlined there. */
+static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack) {
+    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
+    uint32_t n = 0;
+    if (x->layout == HD_MEMPROF_RFC) return 1;
+    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
+        const hd_memprof_location *l = &x->locations[x->location[i]];
+        n += l->function == guid;
+        if (!l->inlined) break;
+    }
+    return n;
+}
+
+/* Whether a block is told by the function that allocates. */
+static bool hd__index_owns(const hd_memprof_index *x, uint32_t function, uint32_t block) {
+    uint32_t innermost = x->location[x->first[x->block_stack[block]]];
+    return x->layout == HD_MEMPROF_RFC || x->locations[innermost].function == x->function[function];
 }
 
 /* Reading: memory and errors are the reader's. */
@@ -20656,6 +21680,247 @@ static hd_status hd__indexing_all(hd__indexing *x) {
                                                                                     : hd__memprof_full(r);
 }
 
+/* Reading. All of it is checked but for entries and nodes that nothing leads to. Paths and stacks share what
+   they have in common, which those of the index do not: what they come to there is bounded by the input. */
+
+#define HD__RFC_SPREAD 32u       /* bytes of paths, and of numbers of frames, by byte of the input */
+#define HD__RFC_SPREAD_LEAST (1u << 20)
+
+typedef struct hd__rfc_reading {
+    hd__rfc file;
+    hd__mem *mem;
+    hd__indexed *to;
+    hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
+    uint32_t *schema;            /* and where each begins */
+    hd_str *path;                /* by node plus one, of those that entries lead to */
+    uint32_t *stack;             /* by node plus one: its number in the index plus one */
+    uint64_t spread;             /* what may still be added */
+} hd__rfc_reading;
+
+static hd_status hd__rfc_full(hd__rfc_reading *r) { return hd__no_memory(r->mem, r->file.err); }
+
+static hd_status hd__rfc_too_much(hd__rfc_reading *r, uint64_t at, const char *what) {
+    return hd__fail_at(r->file.err, HD_LIMIT, at, 0, "%s come to more than an input of %u bytes may have",
+                       what, r->file.size);
+}
+
+static uint64_t hd__rfc_spread(const hd__rfc *x, uint32_t each) {
+    uint64_t most = x->size > UINT64_MAX / HD__RFC_SPREAD ? UINT64_MAX : x->size * HD__RFC_SPREAD;
+    return (most < HD__RFC_SPREAD_LEAST ? HD__RFC_SPREAD_LEAST : most) / each;
+}
+
+static hd_status hd__rfc_read_schemas(hd__rfc_reading *r) {
+    hd__rfc_schema *s = (hd__rfc_schema *)hd__calloc(r->mem, 1, sizeof *s);
+    hd_memprof_index *x = &r->to->shown;
+    const uint8_t *at, *end;
+    uint64_t count = 0;
+    hd_status status = s && hd__push(r->mem, r->schema, 0u) ? HD_OK : hd__rfc_full(r);
+    if (!status) status = hd__rfc_schemas(&r->file, &at, &end, &count);
+    x->fields = count ? UINT32_MAX : 0;
+    for (uint64_t i = 0; i < count && !status; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, s);
+        if (wrong) {
+            if (!i) x->fields = 0;
+            status = hd__rfc_bad(&r->file, (uint64_t)(at - r->file.data), wrong, i);
+            break;
+        }
+        x->fields &= s->fields;
+        if (!i) x->field_count = hd__rfc_order(s, s->fields, x->field);
+        if (!hd__room(r->mem, r->fields, s->count)) status = hd__rfc_full(r);
+        for (uint32_t k = 0; k < s->count && !status; k++) stbds_arrput(r->fields, s->field[k]);
+        if (!status && !hd__push(r->mem, r->schema, (uint32_t)hd__len(r->fields))) status = hd__rfc_full(r);
+    }
+    for (uint32_t i = 0, n = x->field_count; i < n; i++) { /* without what only the first schema has */
+        if (!i) x->field_count = 0;
+        if (x->fields >> x->field[i] & 1) x->field[x->field_count++] = x->field[i];
+    }
+    if (s) hd__cfree(r->mem, s, 1, sizeof *s);
+    return status;
+}
+
+/* The path of a node, a number plus one, made when it is asked for first. */
+static hd_status hd__rfc_read_path(hd__rfc_reading *r, uint32_t node, hd_str *path) {
+    hd__rfc *x = &r->file;
+    uint32_t at = node;
+    const char *wrong;
+    char *p;
+    size_t n;
+    *path = r->path[node];
+    if (path->data) return HD_OK;
+    wrong = hd__path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
+    if (wrong) {
+        HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        return HD_OK;
+    }
+    if (n > r->spread) return hd__rfc_too_much(r, hd__grid_offset(&x->paths, node - 1), "paths");
+    r->spread -= n;
+    p = (char *)hd__arena_take(r->mem, &r->to->arena, n, 1);
+    if (!p) return hd__rfc_full(r);
+    at = node;
+    hd__path_walk(&x->paths, hd__rfc_strings(x), &at, p + n, &n);
+    *path = r->path[node] = hd__bytes_str((uint8_t *)p, n);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read_locations(hd__rfc_reading *r) {
+    hd__rfc *x = &r->file;
+    hd_str strings = hd__rfc_strings(x);
+    char *copy = (char *)hd__arena_take(r->mem, &r->to->arena, strings.len, 1);
+    uint32_t n = x->entries.count;
+    if (x->locations.count != n && x->there >> HD__RFC_LOCATIONS & 1)
+        HD__TRY(hd__rfc_bad(x, x->at[HD__RFC_LOCATIONS],
+                            "%u locations expected, as many as entries, %u found",
+                            (uint64_t)n, (uint64_t)x->locations.count));
+    r->path = (hd_str *)hd__calloc(r->mem, (size_t)x->paths.count + 1, sizeof *r->path);
+    if (!copy || !r->path || !hd__room(r->mem, r->to->locations, n)) return hd__rfc_full(r);
+    if (strings.len) memcpy(copy, strings.data, strings.len);
+    r->spread = hd__rfc_spread(x, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        hd_memprof_location l;
+        uint64_t path;
+        const char *wrong = hd__rfc_location(x, i, &l, &path);
+        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
+        if (wrong) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->entries, i), wrong, (uint64_t)i));
+            memset(&l, 0, sizeof l);
+            path = 0;
+        }
+        if (path) HD__TRY(hd__rfc_read_path(r, (uint32_t)path, &l.file));
+        if (l.name.len) l.name.data = copy + (l.name.data - strings.data);
+        stbds_arrput(r->to->locations, l);
+    }
+    return HD_OK;
+}
+
+/* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
+static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at, uint32_t *number) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    size_t from = hd__len(c->location);
+    uint32_t node = (uint32_t)id;
+    *number = HD_NONE;
+    if (!id || id > x->stacks.count)
+        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    if (r->stack[node]) {
+        *number = r->stack[node] - 1;
+        return HD_OK;
+    }
+    while (node) {
+        uint32_t here = node - 1;
+        uint64_t entry;
+        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count) {
+            hd__set_len(c->location, from);
+            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+                               ? "call %u: one of the entries expected, number %u found"
+                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        }
+        if (!r->spread--) return hd__rfc_too_much(r, at, "call stacks");
+        if (!hd__push(r->mem, c->location, (uint32_t)entry)) return hd__rfc_full(r);
+    }
+    if (hd__len(c->location) > x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u frames", x->max_records);
+    if (!hd__push(r->mem, c->first, (uint32_t)hd__len(c->location))) return hd__rfc_full(r);
+    *number = (uint32_t)hd__len(c->first) - 2;
+    r->stack[id] = *number + 1;
+    return HD_OK;
+}
+
+/* Whether the stack's first location is in that function, as far as both are known. */
+static bool hd__rfc_owns(const hd__indexed *c, uint64_t guid, uint32_t stack) {
+    const hd_memprof_location *l = &c->locations[c->location[c->first[stack]]];
+    return !l->function || l->function == guid;
+}
+
+/* A block with its values, unless its stack is none of that function. */
+static hd_status hd__rfc_read_block(hd__rfc_reading *r, uint64_t guid, uint64_t id, const uint64_t *values,
+                                    uint64_t at) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    uint32_t stack;
+    HD__TRY(hd__rfc_read_stack(r, id, at, &stack));
+    if (stack == HD_NONE) return HD_OK;
+    if (!hd__rfc_owns(c, guid, stack))
+        return hd__rfc_bad(x, at, "a stack expected that begins in function 0x%x", guid);
+    if (hd__len(c->block_stack) >= x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u blocks", x->max_records);
+    if (!hd__push(r->mem, c->block_stack, stack) || !hd__room(r->mem, c->value, c->shown.field_count))
+        return hd__rfc_full(r);
+    for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
+    return HD_OK;
+}
+
+/* The record at *at; *at is then how far it was understood. */
+static hd_status hd__rfc_read_record(hd__rfc_reading *r, uint64_t guid, const uint8_t **at) {
+    hd__rfc *x = &r->file;
+    const uint8_t *end = x->data + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
+    uint64_t schema, blocks;
+    if (!hd__varint(at, end, &schema) || schema + 1 >= hd__len(r->schema) || !hd__varint(at, end, &blocks))
+        return hd__rfc_bad(x, (uint64_t)(*at - x->data), "a record of one of %u schemas expected",
+                           (uint64_t)hd__len(r->schema) - 1);
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t offset = (uint64_t)(*at - x->data), values[HD_MEMPROF_FIELDS], id;
+        const char *wrong = hd__rfc_block(r->fields + r->schema[schema],
+                                          r->schema[schema + 1] - r->schema[schema], at, end, values, &id);
+        if (wrong) return hd__rfc_bad(x, offset, wrong, i);
+        HD__TRY(hd__rfc_read_block(r, guid, id, values, offset));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read_functions(hd__rfc_reading *r) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    const uint8_t *records = x->data + x->at[HD__RFC_RECORDS], *done = records;
+    uint32_t n = x->functions.count;
+    r->spread = hd__rfc_spread(x, sizeof *c->location);
+    r->stack = (uint32_t *)hd__calloc(r->mem, (size_t)x->stacks.count + 1, sizeof *r->stack);
+    if (!r->stack || !hd__room(r->mem, c->block_first, n) || !hd__room(r->mem, c->site_first, n))
+        return hd__rfc_full(r);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t guid = hd__grid_get(&x->functions, i, 0), at = hd__grid_get(&x->functions, i, 1);
+        size_t before = hd__len(c->function);
+        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
+        if (before && guid <= c->function[before - 1]) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+                                "function %u: a GUID above that of the one before expected, 0x%x found",
+                                (uint64_t)i, guid));
+            continue;
+        }
+        if (at > x->bytes[HD__RFC_RECORDS] || records + at < done) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+                                "function %u: a record expected at %u to %u, found at %u", (uint64_t)i,
+                                (uint64_t)(done - records), x->bytes[HD__RFC_RECORDS], at));
+            continue;
+        }
+        done = records + at;
+        HD__TRY(hd__rfc_read_record(r, guid, &done));
+        if (!hd__indexed_add_function(r->mem, c, guid)) return hd__rfc_full(r);
+        stbds_arrput(c->block_first, (uint32_t)hd__len(c->block_stack));
+        stbds_arrput(c->site_first, 0u);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read(hd_memprof_reader *reader, hd__indexed *to) {
+    hd__rfc_reading r;
+    hd_status status;
+    memset(&r, 0, sizeof r);
+    r.mem = &reader->mem;
+    r.to = to;
+    to->shown.layout = HD_MEMPROF_RFC;
+    status = hd__rfc_open(&r.file, reader->p, reader->size, &reader->options, &reader->error);
+    if (!status) status = hd__rfc_read_schemas(&r);
+    if (!status) status = hd__rfc_read_locations(&r);
+    if (!status) status = hd__rfc_read_functions(&r);
+    reader->warnings += r.file.warnings;
+    if (r.path) hd__cfree(r.mem, r.path, (size_t)r.file.paths.count + 1, sizeof *r.path);
+    if (r.stack) hd__cfree(r.mem, r.stack, (size_t)r.file.stacks.count + 1, sizeof *r.stack);
+    hd__arr_free(r.mem, r.fields);
+    hd__arr_free(r.mem, r.schema);
+    return status;
+}
+
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err) {
     hd_memprof_reader *r;
@@ -20666,7 +21931,8 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     x.r = r;
     x.to = hd__indexed_create(&r->mem);
     status = x.to ? hd__memprof_fetch(r, UINT64_MAX) : hd__memprof_full(r);
-    if (!status) status = hd__indexing_all(&x);
+    if (!status && hd__rfc_detect(r->p, (size_t)r->size)) status = hd__rfc_read(r, x.to);
+    else if (!status) status = hd__indexing_all(&x);
     if (status && err) *err = r->error;
     hd__index_free(&r->mem, &x.locations);
     hd__index_free(&r->mem, &x.stacks);
@@ -20938,8 +22204,8 @@ static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
 
 static bool hd__index_build_all(hd__index_building *x) {
     uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
-    if (!hd__index_build_locations(x) || !hd__room(x->m, x->told, frames) ||
-        !hd__room(x->m, x->site, frames) || !hd__room(x->m, x->stack, stacks))
+    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
+        !hd__room(x->m, x->stack, stacks))
         return false;
     if (frames) memset(x->told, 0, frames);
     if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
@@ -20949,6 +22215,22 @@ static bool hd__index_build_all(hd__index_building *x) {
     for (uint32_t i = 0; i < x->raw->block_count; i++)
         if (!hd__index_build_sites(x, i)) return false;
     return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
+}
+
+static void hd__index_build_free(hd__index_building *x) {
+    hd__index_free(x->m, &x->locations);
+    hd__index_free(x->m, &x->stacks);
+    hd__arr_free(x->m, x->number);
+    hd__arr_free(x->m, x->told);
+    hd__arr_free(x->m, x->site);
+    hd__arr_free(x->m, x->stack);
+    hd__arr_free(x->m, x->blocks);
+    hd__arr_free(x->m, x->sites);
+    hd__arr_free(x->m, x->order);
+    hd__arr_free(x->m, x->next);
+    hd__arr_free(x->m, x->heads);
+    hd__arr_free(x->m, x->old);
+    hd__arr_free(x->m, x->guids);
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
@@ -20966,24 +22248,13 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     x.symbols = symbols;
     x.m = &mem;
     x.to = hd__indexed_create(&mem);
-    if (!x.to || !hd__index_build_all(&x)) status = hd__no_memory(&mem, err);
+    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
+        status = hd__no_memory(&mem, err);
     else if (!hd__len(x.to->block_stack))
         status = hd__fail(err, HD_UNSUPPORTED,
                           "no call stack is left: the symbolizer knows none of %u addresses",
                           (uint64_t)symbols->addresses);
-    hd__index_free(&mem, &x.locations);
-    hd__index_free(&mem, &x.stacks);
-    hd__arr_free(&mem, x.number);
-    hd__arr_free(&mem, x.told);
-    hd__arr_free(&mem, x.site);
-    hd__arr_free(&mem, x.stack);
-    hd__arr_free(&mem, x.blocks);
-    hd__arr_free(&mem, x.sites);
-    hd__arr_free(&mem, x.order);
-    hd__arr_free(&mem, x.next);
-    hd__arr_free(&mem, x.heads);
-    hd__arr_free(&mem, x.old);
-    hd__arr_free(&mem, x.guids);
+    hd__index_build_free(&x);
     hd_memprof_symbols_free(symbols);
     if (x.to) x.to->mem = mem;
     if (status) {
@@ -20996,6 +22267,117 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     return HD_OK;
 }
 
+/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
+   Calls up to one that is not inlined are those of one address. ---------------------------------- */
+
+typedef struct hd__index_unfolding {
+    const hd_memprof_index *from;
+    hd__index_building to;
+    hd__indexed addresses;       /* as stacks are; their locations are the frames */
+    hd__index index;             /* of addresses */
+    hd_memprof_raw raw;
+    hd_memprof_symbols symbols;
+    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
+    hd_memprof_frame *frames;
+    uint32_t *first, *frame;
+} hd__index_unfolding;
+
+static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
+    const hd_memprof_index *x = u->from;
+    hd__mem *m = u->to.m;
+    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
+        uint32_t address;
+        bool inlined = true;
+        for (; inlined && k < x->first[stack + 1]; k++) {
+            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
+            inlined = x->locations[x->location[k]].inlined;
+        }
+        address = hd__indexed_stack(m, &u->addresses, &u->index);
+        if (address == HD_NONE) return false;
+        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
+            if (!hd__push(m, u->frame, i)) return false;
+    }
+    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
+}
+
+static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
+    for (uint32_t i = 0; i < x->block_count; i++) {
+        hd_memprof_block b;
+        memset(&b, 0, sizeof b);
+        b.stack = x->block_stack[i];
+        for (uint32_t f = 0; f < x->field_count; f++)
+            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
+        stbds_arrput(u->blocks, b);
+    }
+    u->raw.blocks = u->blocks;
+    u->raw.block_count = x->block_count;
+    u->raw.stack_count = x->stack_count;
+    u->raw.fields = x->fields;
+    return true;
+}
+
+static bool hd__index_unfold_all(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    hd__indexed *to = u->to.to;
+    hd__mem *m = u->to.m;
+    uint32_t frames;
+    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (!hd__index_unfold_stack(u, s)) return false;
+    frames = (uint32_t)hd__len(u->addresses.location);
+    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
+        !hd__room(m, u->to.number, frames))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
+    for (uint32_t i = 0; i < frames; i++) {
+        hd_memprof_frame f;
+        memset(&f, 0, sizeof f);
+        f.inlined = x->locations[u->addresses.location[i]].inlined;
+        stbds_arrput(u->frames, f);
+        stbds_arrput(u->to.number, u->addresses.location[i]);
+    }
+    u->symbols.frame_count = frames;
+    u->symbols.frames = u->frames;
+    u->symbols.first = u->first;
+    u->symbols.frame = u->frame;
+    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
+}
+
+/* Its strings are those of the other one. */
+static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
+                                  hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_unfolding u;
+    bool whole;
+    memset(&u, 0, sizeof u);
+    u.from = index;
+    u.addresses.seed = hd__seed();
+    u.to.raw = &u.raw;
+    u.to.symbols = &u.symbols;
+    u.to.m = &mem;
+    u.to.to = hd__indexed_create(&mem);
+    whole = u.to.to && hd__index_unfold_all(&u);
+    hd__index_build_free(&u.to);
+    hd__arr_free(&mem, u.addresses.location);
+    hd__arr_free(&mem, u.addresses.first);
+    hd__index_free(&mem, &u.index);
+    hd__arr_free(&mem, u.blocks);
+    hd__arr_free(&mem, u.frames);
+    hd__arr_free(&mem, u.first);
+    hd__arr_free(&mem, u.frame);
+    if (u.to.to) u.to.to->mem = mem;
+    if (!whole) {
+        if (u.to.to) hd__indexed_free(u.to.to);
+        return hd__no_memory(&mem, err);
+    }
+    hd__indexed_show(u.to.to);
+    u.to.to->shown.layout = HD_MEMPROF_RFC;
+    *out = u.to.to;
+    return HD_OK;
+}
+
 /* Writing an index. The section grows in memory, because it begins with where its tables are. --- */
 
 typedef struct hd__index_out {
@@ -21003,7 +22385,7 @@ typedef struct hd__index_out {
     const hd_options *options;
     hd_memprof_layout layout;
     hd_str before, after;
-    uint32_t field_count;
+    uint32_t fields, field_count;
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
     hd__mem mem;
     bool full;                   /* no memory for more bytes */
@@ -21322,11 +22704,13 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, const hd_opti
 static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
     const hd_memprof_index *x = o->index;
     const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
+    o->field_count = 0;
     if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
     if (!fields)
-        fields = o->layout == x->layout && x->field_count ? x->fields
-                 : o->layout <= HD_MEMPROF_LLVM_1         ? all
-                                                          : HD_MEMPROF_HOT_COLD;
+        fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
+                 : o->layout <= HD_MEMPROF_LLVM_1                                        ? all
+                                                                  : HD_MEMPROF_HOT_COLD;
+    o->fields = fields;
     if (fields == x->fields) {
         o->field_count = x->field_count;
         memcpy(o->field, x->field, sizeof o->field);
@@ -21384,12 +22768,337 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
 
+/* Writing. Blocks that LLVM repeats in functions that a call was inlined into are told once. All of the file
+   is made in memory. */
+
+/* A field as it is written. */
+typedef struct hd__rfc_cell {
+    uint8_t tag, type;
+    hd__rfc_tag is;
+    uint32_t from, count;        /* columns of the index, HD_NONE: none. count: AllocCount's */
+} hd__rfc_cell;
+
+typedef struct hd__rfc_out {
+    const hd_memprof_index *index;
+    const hd_options *options;
+    hd__mem mem;
+    uint64_t max_records;
+    hd_error *err;
+    hd__keyed *functions, *spare; /* by GUID; stb_ds arrays, as are all here */
+    uint64_t *guid;              /* of functions that are written, each once, */
+    uint32_t *first;             /* their first blocks here, */
+    uint64_t *record;            /* and where their records begin */
+    uint32_t *blocks;            /* numbers of those that are written */
+    uint32_t *seen;              /* by stack: blocks so far */
+    uint32_t *entry;             /* by location: its number here plus one */
+    uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
+    uint32_t *locations;         /* by entry: the location's number */
+    uint32_t *path, *name;       /* of it: a node plus one, an id plus one */
+    hd__forest paths, stacks;
+    hd__texts strings;
+    uint32_t column_count;       /* of the schema */
+    hd__rfc_cell column[HD_MEMPROF_FIELDS + 4];
+    uint8_t *bytes;
+    uint64_t at[HD__RFC_SECTIONS], end[HD__RFC_SECTIONS];
+} hd__rfc_out;
+
+static hd_status hd__rfc_out_full(hd__rfc_out *o) { return hd__no_memory(&o->mem, o->err); }
+
+/* The blocks of function number f that are written. */
+static hd_status hd__rfc_out_function(hd__rfc_out *o, uint32_t f) {
+    const hd_memprof_index *x = o->index;
+    size_t n = hd__len(o->guid), from = hd__len(o->blocks);
+    if (!hd__room(&o->mem, o->blocks, x->block_first[f + 1] - x->block_first[f])) return hd__rfc_out_full(o);
+    for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+        uint32_t s = x->block_stack[b];
+        if (hd__index_owns(x, f, b) && o->seen[s]++ % hd__index_copies(x, s) == 0) stbds_arrput(o->blocks, b);
+    }
+    if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) return HD_OK;
+    if (n && o->guid[n - 1] == x->function[f]) return HD_OK;
+    if (!hd__push(&o->mem, o->guid, x->function[f]) || !hd__push(&o->mem, o->first, (uint32_t)from))
+        return hd__rfc_out_full(o);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->function_count;
+    if (!hd__room(&o->mem, o->functions, n) || !hd__room(&o->mem, o->spare, n) ||
+        !hd__room(&o->mem, o->seen, x->stack_count))
+        return hd__rfc_out_full(o);
+    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->seen, 0u);
+    for (uint32_t i = 0; i < n; i++) {
+        hd__keyed key;
+        key.key = x->function[i];
+        key.number = i;
+        stbds_arrput(o->functions, key);
+    }
+    hd__sort_keys(o->functions, o->spare, n);
+    for (uint32_t i = 0; i < n; i++) HD__TRY(hd__rfc_out_function(o, o->functions[i].number));
+    if (!hd__push(&o->mem, o->first, (uint32_t)hd__len(o->blocks))) return hd__rfc_out_full(o);
+    return HD_OK;
+}
+
+/* The number of a location's entry, made when it is asked for first. */
+static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *entry) {
+    const hd_memprof_location *l = &o->index->locations[location];
+    uint32_t path = 0, name = 0;
+    if (o->entry[location]) {
+        *entry = o->entry[location] - 1;
+        return HD_OK;
+    }
+    if (l->file.len)
+        HD__TRY(hd__paths_add(&o->mem, &o->paths, &o->mem, &o->strings, l->file, o->max_records, &path,
+                              o->err));
+    if (l->name.len) {
+        HD__TRY(hd__texts_add(&o->mem, &o->strings, l->name, o->max_records, &name, o->err));
+        name++;
+    }
+    *entry = (uint32_t)hd__len(o->locations);
+    if (!hd__push(&o->mem, o->locations, location) || !hd__push(&o->mem, o->path, path) ||
+        !hd__push(&o->mem, o->name, name))
+        return hd__rfc_out_full(o);
+    o->entry[location] = *entry + 1;
+    return HD_OK;
+}
+
+/* The stacks of all blocks, in the order of these, from the outermost call inwards. */
+static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
+    const hd_memprof_index *x = o->index;
+    if (!hd__room(&o->mem, o->entry, x->location_count) || !hd__room(&o->mem, o->node, x->stack_count))
+        return hd__rfc_out_full(o);
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(o->entry, 0u);
+    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->node, HD_NONE);
+    for (size_t i = 0; i < hd__len(o->blocks); i++) {
+        uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry;
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, hd__len(o->blocks))) return hd__cancelled(o->err);
+        if (o->node[s] != HD_NONE) continue;
+        for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
+            HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
+            HD__TRY(hd__forest_child(&o->mem, &o->stacks, entry, at, o->max_records, &at, o->err));
+        }
+        o->node[s] = at;
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint32_t block) {
+    size_t row = (size_t)block * o->index->field_count;
+    uint64_t value = c->from == HD_NONE ? 0 : o->index->value[row + c->from];
+    uint64_t n = c->count == HD_NONE ? 0 : o->index->value[row + c->count];
+    switch (c->is.part) {
+    case HD__RFC_STACK: return o->node[o->index->block_stack[block]];
+    case HD__RFC_AVERAGE: return n ? value / n : 0;
+    case HD__RFC_REST: return n ? value % n : value;
+    default: return value;
+    }
+}
+
+static void hd__rfc_out_column(hd__rfc_out *o, uint32_t tag) {
+    hd__rfc_cell *c = &o->column[o->column_count++];
+    uint64_t all = 0;
+    c->tag = (uint8_t)tag;
+    c->is = hd__rfc_tag_at(tag);
+    c->from = c->count = HD_NONE;
+    for (uint32_t i = 0; i < o->index->field_count; i++) {
+        if (o->index->field[i] == c->is.field) c->from = i;
+        if (o->index->field[i] == HD_MEMPROF_ALLOC_COUNT) c->count = i;
+    }
+    for (size_t i = 0; i < hd__len(o->blocks); i++) all |= hd__rfc_value(o, c, o->blocks[i]);
+    c->type = all < 256 ? HD__RFC_UINT8 : all <= UINT32_MAX ? HD__RFC_UINT32 : HD__RFC_UINT64;
+    if (c->is.part == HD__RFC_STACK) c->type = HD__RFC_UINT64;
+}
+
+static void hd__rfc_out_field(hd__rfc_out *o, uint32_t field, uint32_t fields) {
+    uint32_t tag = hd__rfc_tag_of(field);
+    bool total = tag && hd__rfc_tags[tag].part == HD__RFC_AVERAGE;
+    if (total && fields >> HD_MEMPROF_ALLOC_COUNT & 1) {
+        hd__rfc_out_column(o, tag);
+        hd__rfc_out_column(o, HD__RFC_RESTS + tag);
+    } else hd__rfc_out_column(o, total || !tag ? HD__RFC_OURS + field : tag);
+}
+
+/* The schema: the StackID, then the index's fields in its order, then those it does not have. */
+static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
+    uint32_t left = fields;
+    hd__rfc_out_column(o, 1);
+    for (uint32_t i = 0; i < o->index->field_count; i++) {
+        uint32_t field = o->index->field[i];
+        if (left >> field & 1) hd__rfc_out_field(o, field, fields);
+        left &= ~(1u << field);
+    }
+    for (uint32_t field = 1; field < HD_MEMPROF_FIELDS; field++)
+        if (left >> field & 1) hd__rfc_out_field(o, field, fields);
+}
+
+/* What the table of sections takes, filled in later, begins the file. */
+#define HD__RFC_HEAD (16u + 24u * HD__RFC_SECTIONS)
+
+static bool hd__rfc_put_schemas(hd__rfc_out *o) {
+    uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 8 + o->column_count * 64);
+    if (!p) return false;
+    p = hd__put_varint(p, 1);
+    p = hd__put_varint(p, o->column_count);
+    for (uint32_t i = 0; i < o->column_count; i++) {
+        const hd__rfc_cell *c = &o->column[i];
+        hd_str name = hd_cstr(c->is.name);
+        bool rest = c->is.part == HD__RFC_REST;
+        p = hd__put_varint(p, c->tag);
+        *p++ = c->type;
+        p = hd__put_varint(p, name.len + (rest ? 4 : 0));
+        memcpy(p, name.data, name.len);
+        p += name.len;
+        if (rest) memcpy(p, "Rest", 4);
+        p += rest ? 4 : 0;
+    }
+    hd__bytes_end(o->bytes, p);
+    return true;
+}
+
+static hd_status hd__rfc_put_records(hd__rfc_out *o) {
+    size_t n = hd__len(o->guid), start = hd__len(o->bytes);
+    if (!hd__room(&o->mem, o->record, n)) return hd__rfc_out_full(o);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t count = o->first[i + 1] - o->first[i];
+        uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 2 * HD__VARINT_MAX);
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, n)) return hd__cancelled(o->err);
+        if (!p) return hd__rfc_out_full(o);
+        stbds_arrput(o->record, hd__len(o->bytes) - start);
+        p = hd__put_varint(p, 0);
+        hd__bytes_end(o->bytes, hd__put_varint(p, count));
+        for (uint32_t b = o->first[i]; b < o->first[i + 1]; b++) {
+            p = hd__bytes_room(&o->mem, &o->bytes, o->column_count * (size_t)HD__VARINT_MAX);
+            if (!p) return hd__rfc_out_full(o);
+            for (uint32_t c = 0; c < o->column_count; c++) {
+                uint64_t v = hd__rfc_value(o, &o->column[c], o->blocks[b]);
+                if (o->column[c].type == HD__RFC_UINT8) *p++ = (uint8_t)v;
+                else p = hd__put_varint(p, v);
+            }
+            hd__bytes_end(o->bytes, p);
+        }
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__rfc_function_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    return column ? o->record[row] : o->guid[row];
+}
+
+static uint64_t hd__rfc_entry_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    (void)column;
+    return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)o->path[row] << 40;
+}
+
+static uint64_t hd__rfc_location_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    switch (column) {
+    case HD__RFC_GUID: return l->function;
+    case HD__RFC_NAME: return o->name[row];
+    case HD__RFC_LINE_OFFSET: return l->line_offset;
+    case HD__RFC_COLUMN: return l->column;
+    case HD__RFC_FLAGS: return l->inlined;
+    case HD__RFC_LINE_HIGH: return l->line >> 24;
+    case HD__RFC_DISCRIMINATOR_HIGH: return l->discriminator >> 16;
+    default: return o->path[row] >> 24;
+    }
+}
+
+static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
+    uint32_t entries = (uint32_t)hd__len(o->locations), functions = (uint32_t)hd__len(o->guid);
+    bool ok = false;
+    hd_status status = HD_OK;
+    o->at[s] = hd__len(o->bytes);
+    switch (s) {
+    case HD__RFC_SCHEMAS: ok = hd__rfc_put_schemas(o); break;
+    case HD__RFC_RECORDS: status = hd__rfc_put_records(o); ok = true; break;
+    case HD__RFC_FUNCTIONS:
+        ok = hd__grid_put(&o->mem, &o->bytes, functions, 2, 8, hd__rfc_function_cell, o);
+        break;
+    case HD__RFC_ENTRIES: ok = hd__grid_put(&o->mem, &o->bytes, entries, 1, 8, hd__rfc_entry_cell, o); break;
+    case HD__RFC_PATHS:
+        ok = hd__grid_put(&o->mem, &o->bytes, o->paths.count, 2, 1, hd__forest_cell, &o->paths);
+        break;
+    case HD__RFC_STRINGS:
+        ok = hd__bytes_add(&o->mem, &o->bytes, o->strings.bytes, hd__len(o->strings.bytes));
+        break;
+    case HD__RFC_STACKS:
+        ok = hd__grid_put(&o->mem, &o->bytes, o->stacks.count, 2, 1, hd__forest_cell, &o->stacks);
+        break;
+    default: ok = hd__grid_put(&o->mem, &o->bytes, entries, 8, 1, hd__rfc_location_cell, o);
+    }
+    o->end[s] = hd__len(o->bytes);
+    return ok ? status : hd__rfc_out_full(o);
+}
+
+static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
+    static const uint8_t order[] = { HD__RFC_SCHEMAS, HD__RFC_RECORDS, HD__RFC_FUNCTIONS, HD__RFC_ENTRIES,
+                                     HD__RFC_PATHS, HD__RFC_STRINGS, HD__RFC_STACKS, HD__RFC_LOCATIONS };
+    hd_status status;
+    uint8_t *p;
+    if (!hd__forest_open(&o->mem, &o->paths) || !hd__forest_open(&o->mem, &o->stacks))
+        return hd__rfc_out_full(o);
+    o->strings.seed = hd__seed();
+    HD__TRY(hd__rfc_out_functions(o));
+    HD__TRY(hd__rfc_out_stacks(o));
+    hd__rfc_out_columns(o, fields);
+    p = hd__bytes_room(&o->mem, &o->bytes, HD__RFC_HEAD);
+    if (!p) return hd__rfc_out_full(o);
+    hd__bytes_end(o->bytes, p + HD__RFC_HEAD);
+    for (uint32_t i = 0; i < HD__RFC_SECTIONS; i++) HD__TRY(hd__rfc_put_section(o, order[i]));
+    p = o->bytes;
+    memcpy(p, hd__rfc_magic, 8);
+    p = (uint8_t *)hd__memprof_put((char *)p + 8, 4, false, HD__RFC_VERSION);
+    p = (uint8_t *)hd__memprof_put((char *)p, 4, false, HD__RFC_SECTIONS);
+    for (uint32_t s = 0; s < HD__RFC_SECTIONS; s++) {
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, hd__rfc_section_tag[s]);
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->at[s]);
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->end[s] - o->at[s]);
+    }
+    status = out.write(out.user, o->bytes, hd__len(o->bytes));
+    return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
+}
+
+static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, const hd_options *options,
+                               hd_out out, hd_error *err) {
+    hd__rfc_out o;
+    hd_status status;
+    memset(&o, 0, sizeof o);
+    o.index = index;
+    o.options = options;
+    o.mem = hd__mem_options(options);
+    o.max_records = hd__records(options ? &options->limits : NULL);
+    o.err = err;
+    status = hd__rfc_put(&o, fields, out);
+    hd__arr_free(&o.mem, o.functions);
+    hd__arr_free(&o.mem, o.spare);
+    hd__arr_free(&o.mem, o.guid);
+    hd__arr_free(&o.mem, o.first);
+    hd__arr_free(&o.mem, o.record);
+    hd__arr_free(&o.mem, o.blocks);
+    hd__arr_free(&o.mem, o.seen);
+    hd__arr_free(&o.mem, o.entry);
+    hd__arr_free(&o.mem, o.node);
+    hd__arr_free(&o.mem, o.locations);
+    hd__arr_free(&o.mem, o.path);
+    hd__arr_free(&o.mem, o.name);
+    hd__arr_free(&o.mem, o.bytes);
+    hd__forest_free(&o.mem, &o.paths);
+    hd__forest_free(&o.mem, &o.stacks);
+    hd__arr_free(&o.mem, o.strings.bytes);
+    hd__index_free(&o.mem, &o.strings.index);
+    return status;
+}
+
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err) {
     hd_memprof_index_desc none;
     hd__index_out o;
-    hd__indexed around;
+    hd__indexed around, *unfolded = NULL;
     hd_status status;
     memset(&none, 0, sizeof none);
     memset(&o, 0, sizeof o);
@@ -21399,15 +23108,22 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     o.options = options;
     o.layout = desc->layout ? desc->layout : index->layout;
     o.mem = hd__mem_options(options);
-    if (o.layout < HD_MEMPROF_LLVM_0 || o.layout > HD_MEMPROF_LLVM_3)
+    if (o.layout < HD_MEMPROF_LLVM_0 || o.layout > HD_MEMPROF_RFC)
         return hd__fail(err, HD_INVALID, "there is no layout %u", (uint64_t)o.layout);
     HD__TRY(hd__index_fits(index, err));
     HD__TRY(hd__index_fields(&o, desc->fields, err));
+    if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
     HD__TRY(hd__index_check_values(index, options, err));
-    status = hd__index_put_around(&o, desc, &around, err);
+    if (index->layout == HD_MEMPROF_RFC) {
+        HD__TRY(hd__index_unfold(index, options, &unfolded, err));
+        o.index = &unfolded->shown;
+    }
+    status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
+    if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_put_section(&o, err);
     if (!status && !hd__go_on(options, hd__len(o.bytes), HD_UNKNOWN)) status = hd__cancelled(err);
     if (!status) status = hd__index_put_file(&o, out, err);
+    if (unfolded) hd__indexed_free(unfolded);
     hd__arr_free(&o.mem, around.around);
     hd__arr_free(&o.mem, o.bytes);
     hd__arr_free(&o.mem, o.location_id);
@@ -21473,18 +23189,6 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
     return n;
 }
 
-/* How often a record has each block of a stack: as often as the function is among those inlined there. */
-static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack) {
-    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
-    uint32_t n = 0;
-    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
-        const hd_memprof_location *l = &x->locations[x->location[i]];
-        n += l->function == guid;
-        if (!l->inlined) break;
-    }
-    return n;
-}
-
 typedef struct hd__index_flat {
     const hd_memprof_index *from;
     hd__mem *m;
@@ -21520,11 +23224,8 @@ static bool hd__index_flat_all(hd__index_flat *x) {
     if (n) memset(x->map, 0xff, n * sizeof *x->map);
     if (n) memset(x->seen, 0, n * sizeof *x->seen);
     for (uint32_t f = 0; f < from->function_count; f++)
-        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++) {
-            uint32_t innermost = from->location[from->first[from->block_stack[b]]];
-            if (from->locations[innermost].function == from->function[f] && !hd__index_flat_block(x, b))
-                return false;
-        }
+        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
+            if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
     return true;
 }
 
@@ -21645,7 +23346,7 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     *skip = 0;
     if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
     if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
-    if (hd__memprof_index_detect(p, size)) return HD_FORMAT_MEMPROF_INDEX;
+    if (hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size)) return HD_FORMAT_MEMPROF_INDEX;
     *skip = i;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
