@@ -2061,8 +2061,8 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, h
 typedef struct hd_text_table hd_text_table;
 HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err);
 HEAPDUMP_API void hd_text_table_free(hd_text_table *table);
-/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT (4 GB).
-   */
+/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT
+   (4 GB). */
 HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *table, hd_str string, uint32_t *id, hd_error *err);
 /* The table: what is written to a file. Until the next string is added. */
 HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *table);
@@ -2079,8 +2079,8 @@ typedef struct hd_path_table hd_path_table;
 HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
                                                  hd_error *err);
 HEAPDUMP_API void hd_path_table_free(hd_path_table *table);
-/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come then.
-   */
+/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come
+   then. */
 HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *table, hd_str path, uint32_t *node, hd_error *err);
 /* The table: what is written to a file. Until the next path is added. u32 nodes, u32 2, u16 0, u16 4, u16 1,
    u16 4; then by node u32 the id of its name, u32 its directory's number plus one (0: it is in none), all of
