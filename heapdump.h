@@ -7753,10 +7753,9 @@ static void hd__graph_set_lengths(hd_graph *g) {
     hd__set_len(g->id.high, g->described);
 }
 
-/* Room in the columns for as many objects again. */
-HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
+/* Room in the columns for so many more objects. */
+HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra) {
     hd__mem *m = &g->mem;
-    size_t extra = g->described < 8 ? 8 : g->described;
     if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
     hd__graph_set_lengths(g);
     if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra) ||
@@ -7766,13 +7765,24 @@ HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
     return HD_OK;
 }
 
+/* Room for `times` as many more objects and references as there are, so that no column grows by being
+   copied. Their pages cost nothing until they are used. It is no error when there is no such room, or when
+   it would take more than half of the memory allowed. */
+static void hd__graph_expect(hd_graph *g, double times) {
+    size_t references = hd__len(g->target.low);
+    double objects = (double)g->described * times, targets = (double)references * times;
+    double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
+    if (g->sealed || bytes > (double)(g->mem.limit - g->mem.used) / 2 || bytes > (double)(SIZE_MAX / 4)) return;
+    if (!hd__graph_grow(g, (size_t)objects)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
+}
+
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
     uint64_t bytes = g->bytes;
     uint32_t n = g->described;
     if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
     if (g->described >= g->max_records) return HD_LIMIT;
     if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
-    if (n == g->room) HD__TRY(hd__graph_grow(g));
+    if (n == g->room) HD__TRY(hd__graph_grow(g, n < 8 ? 8 : n));
     if (!g->dense) {
         if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
             hd__set_len(g->id.low, n);
@@ -7874,6 +7884,8 @@ static bool hd__graph_close(hd_graph *g) {
     hd__trim(m, g->class_of);
     hd__trim(m, g->size);
     hd__trim(m, g->first);
+    hd__trim(m, g->id.low);
+    hd__trim(m, g->id.high);
     hd__trim(m, g->target.low);
     g->sealed = true;
     return true;
@@ -14888,30 +14900,42 @@ static const uint8_t hd__hex_digit[256] = {
     128, 42, 43, 44, 45, 46, 47, 128, HD__X8, HD__X8, HD__X8,
     HD__X32, HD__X32, HD__X32, HD__X32 };
 
-/* Eight digits at a time, where a word in memory starts with its lowest byte: value and form of the
-   hexadecimal digits that the eight bytes at p begin with. Returns how many these are. */
+/* Eight digits at a time, where a word in memory starts with its lowest byte: the value of the bytes at p up
+   to the first one that is a blank or control character, at most eight of them. Returns how many these are,
+   0 when not all are hexadecimal digits. The next word can be fetched once their number is known, before
+   their value is. */
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__HEX_WORDS
-HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *form) {
+typedef struct hd__letters {
+    uint64_t lower, upper;       /* not 0: there were digits a to f, A to F */
+} hd__letters;
+
+HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters *seen) {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = 128 * ones;
-    uint64_t x, digits, letters, bad, v;
-    unsigned n;
+    uint64_t x, v, end, digits, letters;
+    unsigned n, rest;
     memcpy(&x, p, 8);
+    end = (x - '!' * ones) & ~x & high;
+    n = end ? (unsigned)__builtin_ctzll(end) / 8 : 8;
+    if (HD__UNLIKELY(!n)) return 0;
+    rest = 64 - 8 * n;
     v = x & ~high;               /* so that no sum carries into the next byte */
     digits = (v + (128 - '0') * ones) & ~(v + (127 - '9') * ones);
     letters = ((v | 32 * ones) + (128 - 'a') * ones) & ~((v | 32 * ones) + (127 - 'f') * ones);
-    bad = (~(digits | letters) | x) & high;
-    n = bad ? (unsigned)__builtin_ctzll(bad) / 8 : 8;
-    if (!n) return 0;
-    x <<= 64 - 8 * n;
-    letters = letters << (64 - 8 * n) & high;
-    *form |= (uint32_t)((letters & x << 2) != 0) * HD__NETCF_LOWER |     /* no branches: half of the ids */
-             (uint32_t)((letters & ~(x << 2)) != 0) * HD__NETCF_UPPER;   /* would take the wrong one */
+    if (HD__UNLIKELY(((~(digits | letters) | x) & high) << rest)) return 0;
+    x <<= rest;
+    letters = letters << rest & high;
+    seen->lower |= letters & x << 2;
+    seen->upper |= letters & ~(x << 2);
     v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
     v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
     *value = (v | v >> 16) & UINT64_C(0xffffffff);
     return n;
+}
+
+HD__INLINE uint32_t hd__letters_form(const hd__letters *seen) {
+    return (uint32_t)(seen->lower != 0) * HD__NETCF_LOWER | (uint32_t)(seen->upper != 0) * HD__NETCF_UPPER;
 }
 #endif
 
@@ -14923,9 +14947,10 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
     uint8_t seen = 0, digit = 128;
 #if defined(HD__HEX_WORDS)
     if (HD__LIKELY(r->end - p > 8)) {
-        unsigned n = hd__hex_word(p, &v, form);
+        hd__letters letters = { 0, 0 };
+        unsigned n = hd__hex_word(p, &v, &letters);
         if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
-            *form |= (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
+            *form |= hd__letters_form(&letters) | (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
             *value = v;
             *at = p + n;
             return HD_OK;
@@ -15022,9 +15047,9 @@ static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netc
             form |= HD__NETCF_SPACE;
             break;
         }
-        if (HD__UNLIKELY(n == room)) {
+        if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
             hd__set_len(r->references, n);
-            if (!hd__room(&r->mem, r->references, 1)) return hd__no_memory(&r->mem, &r->error);
+            if (!hd__room(&r->mem, r->references, 4)) return hd__no_memory(&r->mem, &r->error);
             room = stbds_arrcap(r->references);
         }
         HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &r->references[n], &form));
@@ -15121,6 +15146,66 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     return hd__netcf_place(r, record);
 }
 
+#if defined(HD__HEX_WORDS)
+/* A number of at most 16 digits, without leading zeros, at p and behind it what ends it: its length, 0 when
+   it is anything else. Reads 16 bytes. */
+HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__letters *seen) {
+    uint64_t low;
+    unsigned n = hd__hex_word(p, value, seen), more;
+    if (HD__LIKELY(n < 8 || p[8] <= ' ')) return *p == '0' && n > 1 ? 0 : n;
+    more = hd__hex_word(p + 8, &low, seen);
+    if (!more || *p == '0') return 0;
+    *value = *value << 4 * more | low;
+    return n + more;
+}
+
+/* The record at hand when it is what nearly all are: an object, spelled without anything that is not needed,
+   and far enough from the end of the window. All else is left to others, as if not looked at. */
+HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
+    const uint8_t *from = r->at, *p = from + 2, *newline;
+    uint64_t *number = r->references;
+    size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->end - from);
+    hd__letters seen = { 0, 0 };
+    if (left > HD__NETCF_LINE) left = HD__NETCF_LINE;
+    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->options.netcf_decimal) return false;
+    for (;;) {
+        unsigned length;
+        if ((size_t)(p - from) > left - 20 || n == room) return false;
+        length = hd__netcf_plain_number(p, &number[n], &seen);
+        p += length;
+        if (!length) break;
+        n++;
+        if (*p != ' ') break;
+        p++;
+    }
+    if (n < 3) return false;
+    record->form = hd__letters_form(&seen) | (uint32_t)(p[-1] == ' ') * HD__NETCF_SPACE;
+    record->form |= (uint32_t)(*p == '\r') * HD__NETCF_CR;
+    newline = p + (*p == '\r');
+    if (*newline != '\n') return false;
+    r->from = from;
+    r->to = p;
+    r->at = newline + 1;
+    record->kind = 'o';
+    record->id = number[0];
+    record->type = number[1];
+    record->size = number[2];
+    record->references = number + 3;
+    record->reference_count = n - 3;
+    record->line = ++r->line;
+    record->offset = r->base + (uint64_t)(from - r->start);
+    record->text.data = (const char *)from;
+    record->text.len = (size_t)(newline - from);
+    r->unterminated = false;
+    return true;
+}
+#else
+HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
+    (void)r, (void)record;
+    return false;
+}
+#endif
+
 /* What is left to say when the input has ended. */
 static hd_status hd__netcf_end(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
     record->kind = 0;
@@ -15141,6 +15226,7 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
                 return hd__cancelled(err);
         }
         r->before = 0;
+        if (HD__LIKELY(hd__netcf_plain_object(r, record))) return HD_OK;
         HD__TRY(hd__netcf_line(r, &any, err));
         if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
             r->bom = true;
@@ -15167,7 +15253,7 @@ typedef struct hd__netcf_odd {
 typedef struct hd__netcf_section {
     hd_netcf_domain domain;
     hd_graph *graph;
-    uint64_t line;               /* of its first record */
+    uint64_t line, offset;       /* of its first record */
     uint64_t records;
     uint8_t *kinds;              /* four a byte. stb_ds arrays */
     uint32_t *types;             /* by type record: class */
@@ -15185,7 +15271,8 @@ struct hd_netcf {
     bool decimal, bom, unterminated;
 };
 
-#define HD__NETCF_CACHE 256u
+#define HD__NETCF_SAMPLE 65536u    /* objects of a domain, from which is told how many there will be */
+#define HD__NETCF_CACHE 2048u     /* entries: more than most programs have types */
 
 typedef struct hd__netcf_in {
     hd_netcf *doc;
@@ -15196,7 +15283,7 @@ typedef struct hd__netcf_in {
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
     uint64_t graphs;             /* bytes that the closed domains' graphs take */
-    struct { uint64_t id; uint32_t class_index; } cache[HD__NETCF_CACHE];
+    struct { uint64_t id; uint32_t class_index, section; } cache[HD__NETCF_CACHE]; /* section from 1 */
 } hd__netcf_in;
 
 static uint64_t hd__netcf_type_hash(const void *owner, uint32_t number) {
@@ -15212,10 +15299,10 @@ static uint64_t hd__netcf_object_hash(const void *owner, uint32_t number) {
 /* The class of a type id, made nameless when no record named it so far. */
 static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
     hd_graph *g = stbds_arrlast(x->doc->sections).graph;
-    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), n;
+    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), section = (uint32_t)hd__len(x->doc->sections), n;
     uint64_t hash;
     size_t probe = 0;
-    if (HD__LIKELY(x->cache[line].class_index && x->cache[line].id == id)) {
+    if (HD__LIKELY(x->cache[line].section == section && x->cache[line].id == id)) {
         *class_index = x->cache[line].class_index;
         return HD_OK;
     }
@@ -15237,6 +15324,7 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
         if (!hd__index_add(&x->doc->mem, &x->types, hash, n, hd__netcf_type_hash, x)) return HD_OUT_OF_MEMORY;
     }
     x->cache[line].id = id;
+    x->cache[line].section = section;
     x->cache[line].class_index = n;
     *class_index = n;
     return HD_OK;
@@ -15259,6 +15347,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     desc.limits.max_memory = hd__netcf_rest(x);
     memset(&s, 0, sizeof s);
     s.line = record->line;
+    s.offset = record->offset;
     s.domain.version = record->version;
     s.domain.begin_ms = s.domain.end_ms = record->time_ms;
     s.domain.name = record->name;
@@ -15271,7 +15360,6 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd__index_free(&doc->mem, &x->types);
     hd__index_free(&doc->mem, &x->seen);
     x->ordered = true;
-    memset(x->cache, 0, sizeof x->cache);
     return HD_OK;
 }
 
@@ -15317,6 +15405,14 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
                ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
+/* What the rest of an input of known length will hold, going by the domain so far. */
+static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    uint64_t size = x->r->in.size;
+    if (x->r->in.read || size < record->offset) return;
+    hd__graph_expect(s->graph, 1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
+}
+
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_graph *g = stbds_arrlast(x->doc->sections).graph;
     uint32_t class_index;
@@ -15327,6 +15423,7 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
             return hd__netcf_reject(x, "a size that does not take the sum past 2^64");
         HD__TRY(hd__netcf_unseen(x, record->id));
     }
+    if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE)) hd__netcf_expect(x, record);
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
     status = hd_graph_add_object(g, record->id, class_index, record->size);
     if (status == HD_OVERFLOW) {
