@@ -7398,7 +7398,7 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
 /* ================================================================================== >>graph
    While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Ids
    are found through an index that keeps the ids in ascending order (which they often are in a file, and
-   then nothing is copied) and knows for each of about objects / 2 equal ranges of ids where it starts:
+   then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
    neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary
    search. Sizes of 2^32 - 1 and more stand in a list of their own. */
 
@@ -7464,7 +7464,7 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
-static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
     uint32_t start[PASSES][DIGITS] = { { 0 } };
     for (uint32_t i = 0; i < n; i++)
@@ -7484,6 +7484,28 @@ static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
         pairs = swap;
     }
     return pairs;
+}
+
+/* The same; more than a cache holds is first split by the leading digit in which keys differ, so that all
+   other passes are over what a cache does hold. */
+static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
+    uint32_t start[DIGITS + 1] = { 0 }, from = 0;
+    uint64_t differ = 0;
+    unsigned shift = 32;
+    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n);
+    for (uint32_t i = 0; i < n; i++) differ |= pairs[i] ^ pairs[0];
+    while (differ >> shift >= DIGITS) shift++;
+    for (uint32_t i = 0; i < n; i++) start[(pairs[i] >> shift & (DIGITS - 1)) + 1]++;
+    for (unsigned d = 0; d < DIGITS; d++) start[d + 1] += start[d];
+    for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+    for (unsigned d = 0; d < DIGITS; d++) {
+        uint32_t count = start[d] - from;
+        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count);
+        if (sorted != spare + from) memcpy(spare + from, sorted, count * sizeof *sorted);
+        from = start[d];
+    }
+    return spare;
 }
 
 /* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
@@ -7545,7 +7567,7 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     if (!ascending && !hd__id_index_order(m, x, n)) return false;
     x->least = hd__id_index_get(x, 0);
     span = hd__id_index_get(x, n - 1) - x->least;
-    while (span >> x->shift > n / 2) x->shift++;
+    while (span >> x->shift > n) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -7872,8 +7894,8 @@ static bool hd__graph_close(hd_graph *g) {
     uint32_t references = (uint32_t)hd__len(g->target.low);
     if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
         !hd__room(m, g->first, extra + 1) ||
-        !hd__room(m, g->target.low, references ? 0 : 1)) /* rows have an address, empty ones too */
-        return false;
+        (g->described + extra && !hd__room(m, g->target.low, references ? 0 : 1))) /* rows have an address, */
+        return false;                                                            /* empty ones too */
     for (size_t i = 0; i < extra; i++) {
         stbds_arrput(g->class_of, 0);
         stbds_arrput(g->size, 0);
@@ -7887,46 +7909,105 @@ static bool hd__graph_close(hd_graph *g) {
     hd__trim(m, g->id.low);
     hd__trim(m, g->id.high);
     hd__trim(m, g->target.low);
+    hd__trim(m, g->classes);
     g->sealed = true;
     return true;
 }
 
-/* References to numbers, a block at a time so that the cache misses of one look-up overlap with those of
-   the others. */
-static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
-    enum { BLOCK = 64 };
-    hd__mem *m = &g->mem;
+/* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
+   overlap with those of the others. `number` may be where the low halves of the ids stand. */
+#define HD__BLOCK 64u
+static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n, uint32_t *number) {
     const hd__id_index *x = &g->index;
-    size_t n = hd__len(g->target.low);
-    for (size_t low = 0; low < n; low += BLOCK) {
-        size_t size = n - low < BLOCK ? n - low : (size_t)BLOCK;
-        uint64_t range[BLOCK];
-        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) return HD_CANCELLED;
-        for (size_t i = 0; i < size && !g->dense; i++) {
-            range[i] = hd__id_index_range(x, hd__ids_get(&g->target, low + i));
-            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
-        }
-        for (size_t i = 0; i < size && !g->dense; i++)
-            if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
-        for (size_t i = 0; i < size; i++) {
-            uint64_t id = hd__ids_get(&g->target, low + i);
-            uint32_t object = HD_NONE;
-            if (g->dense) object = hd__graph_described(g, id);
-            else if (range[i] != UINT64_MAX) object = hd__id_index_in(x, id, range[i]);
-            if (object == HD_NONE && !hd__missing_add(m, missing, id, low + i)) return hd__graph_full(g);
-            g->target.low[low + i] = object;
-        }
+    uint64_t range[HD__BLOCK];
+    for (size_t i = 0; i < n && g->dense; i++) number[i] = hd__graph_described(g, hd__ids_get(ids, from + i));
+    if (g->dense) return;
+    for (size_t i = 0; i < n; i++) {
+        range[i] = hd__id_index_range(x, hd__ids_get(ids, from + i));
+        if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
     }
+    for (size_t i = 0; i < n; i++)
+        if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
+    for (size_t i = 0; i < n; i++)
+        number[i] = range[i] == UINT64_MAX ? HD_NONE
+                                           : hd__id_index_in(x, hd__ids_get(ids, from + i), range[i]);
+}
+
+/* References by the shelf of the index that they are looked up in. A shelf fits into a cache, the index of a
+   large graph whose ids are in no order does not. */
+typedef struct hd__shelves {
+    const hd__id_index *index;
+    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; then their numbers */
+    size_t at[514];              /* by shelf: where its next one stands */
+    unsigned shift;              /* from ranges to shelves */
+} hd__shelves;
+#define HD__SHELVES_FROM (1u << 18) /* objects */
+
+HD__INLINE size_t hd__shelf_of(const hd__shelves *p, uint64_t id) {
+    uint64_t range = hd__id_index_range(p->index, id);
+    return range == UINT64_MAX ? 0 : (size_t)(range >> p->shift);
+}
+
+/* Finds all references. False: there are too few for it to pay, or no memory. */
+static bool hd__shelves_find(hd__mem *m, hd__shelves *p, const hd_graph *g) {
+    const hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low), shelves = sizeof p->at / sizeof *p->at - 1;
+    memset(p, 0, sizeof *p);
+    p->index = &g->index;
+    if (!p->index->pairs || g->described < HD__SHELVES_FROM || n < g->described / 2) return false;
+    if (!hd__room(m, p->ids.low, n) || (ids->high && !hd__room(m, p->ids.high, n))) return false;
+    while (p->index->ranges >> p->shift >= shelves) p->shift++;
+    for (size_t i = 0; i < n; i++) p->at[hd__shelf_of(p, hd__ids_get(ids, i)) + 1]++;
+    for (size_t i = 0; i < shelves; i++) p->at[i + 1] += p->at[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = p->at[hd__shelf_of(p, hd__ids_get(ids, i))]++;
+        p->ids.low[at] = ids->low[i];
+        if (ids->high) p->ids.high[at] = ids->high[i];
+    }
+    memmove(p->at + 1, p->at, shelves * sizeof *p->at);
+    p->at[0] = 0;
+    for (size_t i = 0; i < n; i += HD__BLOCK)
+        hd__graph_numbers(g, &p->ids, i, n - i < HD__BLOCK ? n - i : HD__BLOCK, p->ids.low + i);
+    return true;
+}
+
+static hd_status hd__graph_resolve_roots(hd_graph *g, hd__missing *missing) {
     for (size_t i = 0; i < hd__len(g->roots); i++) {
         uint64_t id = hd__ids_get(&g->root_id, i);
         uint32_t object = hd__graph_described(g, id);
-        if (object == HD_NONE && !hd__missing_add(m, missing, id, i | (uint64_t)1 << 32))
+        if (object == HD_NONE && !hd__missing_add(&g->mem, missing, id, i | (uint64_t)1 << 32))
             return hd__graph_full(g);
         g->roots[i].object = object;
     }
-    hd__arr_free(m, g->target.high);
-    hd__ids_free(m, &g->root_id);
+    hd__ids_free(&g->mem, &g->root_id);
     return HD_OK;
+}
+
+/* References and roots to numbers. */
+static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
+    hd__mem *m = &g->mem;
+    hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low);
+    hd__shelves shelves;
+    bool found = hd__shelves_find(m, &shelves, g);
+    hd_status status = HD_OK;
+    for (size_t low = 0; low < n && !status; low += HD__BLOCK) {
+        size_t size = n - low < HD__BLOCK ? n - low : HD__BLOCK;
+        uint32_t number[HD__BLOCK];
+        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) status = HD_CANCELLED;
+        for (size_t i = 0; i < size && found; i++)
+            number[i] = shelves.ids.low[shelves.at[hd__shelf_of(&shelves, hd__ids_get(ids, low + i))]++];
+        if (!found) hd__graph_numbers(g, ids, low, size, number);
+        for (size_t i = 0; i < size && !status; i++) {
+            if (HD__UNLIKELY(number[i] == HD_NONE) &&
+                !hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i))
+                status = hd__graph_full(g);
+            ids->low[low + i] = number[i];
+        }
+    }
+    hd__ids_free(m, &shelves.ids);
+    if (!status) hd__arr_free(m, ids->high);
+    return status ? status : hd__graph_resolve_roots(g, missing);
 }
 
 static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
@@ -14911,26 +14992,25 @@ typedef struct hd__letters {
 } hd__letters;
 
 HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters *seen) {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = 128 * ones;
-    uint64_t x, v, end, digits, letters;
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x, v, end, cases, again;
     unsigned n, rest;
     memcpy(&x, p, 8);
-    end = (x - '!' * ones) & ~x & high;
-    n = end ? (unsigned)__builtin_ctzll(end) / 8 : 8;
-    if (HD__UNLIKELY(!n)) return 0;
+    end = (x - '!' * ones) & ~x & 128 * ones;
+    if (HD__UNLIKELY(end & 128)) return 0;
+    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: ids of 7 and 8 digits */
     rest = 64 - 8 * n;
-    v = x & ~high;               /* so that no sum carries into the next byte */
-    digits = (v + (128 - '0') * ones) & ~(v + (127 - '9') * ones);
-    letters = ((v | 32 * ones) + (128 - 'a') * ones) & ~((v | 32 * ones) + (127 - 'f') * ones);
-    if (HD__UNLIKELY(((~(digits | letters) | x) & high) << rest)) return 0;
     x <<= rest;
-    letters = letters << rest & high;
-    seen->lower |= letters & x << 2;
-    seen->upper |= letters & ~(x << 2);
-    v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
+    v = (x & 15 * ones) + 9 * (x >> 6 & ones);
+    cases = (x & 64 * ones) >> 1; /* of letters, the bit that lower case has */
+    again = v + '0' * ones + ('a' - '9' - 1) * ((v + 6 * ones) >> 4 & ones);
+    if (HD__UNLIKELY(((again ^ (x | cases)) | (v & 240 * ones)) >> rest)) return 0;
+    seen->lower |= cases & x;
+    seen->upper |= cases & ~x;
+    v = __builtin_bswap64(v);
     v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
-    *value = (v | v >> 16) & UINT64_C(0xffffffff);
+    *value = (uint32_t)(v | v >> 16);
     return n;
 }
 
@@ -15152,8 +15232,8 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
 HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__letters *seen) {
     uint64_t low;
     unsigned n = hd__hex_word(p, value, seen), more;
-    if (HD__LIKELY(n < 8 || p[8] <= ' ')) return *p == '0' && n > 1 ? 0 : n;
-    more = hd__hex_word(p + 8, &low, seen);
+    if (HD__LIKELY(p[n] <= ' ')) return *p == '0' && n > 1 ? 0 : n;
+    more = n == 8 ? hd__hex_word(p + 8, &low, seen) : 0;
     if (!more || *p == '0') return 0;
     *value = *value << 4 * more | low;
     return n + more;
