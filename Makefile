@@ -37,7 +37,7 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-TOOL := cli.h dart.h graphs.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h
+TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h
 
 $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
@@ -48,9 +48,13 @@ $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdum
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete -l:libunwind.so.8 -ldl -lpthread
 
-$(B)/examples/%: examples/%.c heapdump.h | tools-deps
+# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one, compiled once.
+$(B)/examples/%: examples/%.c $(B)/examples/heapdump.o heapdump.h | tools-deps
+	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(filter %.c %.o,$^) -o $@ -lpthread
+
+$(B)/examples/heapdump.o: heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
+	$(CC) -std=c99 -DHEAPDUMP_IMPLEMENTATION $(CFLAGS) $(CWARN) $(STB) -x c -c $< -o $@
 
 # A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
 define demo_program
@@ -74,33 +78,46 @@ demo: all ## record a real program and show where its memory is
 
 # Tests --------------------------------------------------------------------------------------
 # Every tests/test_*.c is a cmocka program, run plainly, under AddressSanitizer with UBSan, and, where
-# its first line says "threads", under ThreadSanitizer.
+# its first line says "threads", under ThreadSanitizer. Those that need private names have a copy of the
+# library of their own (HEAPDUMP_STATIC), the others share one: by hand, cc -DHEAPDUMP_IMPLEMENTATION.
 
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 THREADED := $(patsubst tests/%.c,%,$(shell grep -l '^/\* threads' tests/test_*.c 2>/dev/null))
 RUNS := $(TESTS:%=$(B)/tests/plain/%) $(TESTS:%=$(B)/tests/asan/%) $(THREADED:%=$(B)/tests/tsan/%)
+PEERS := $(wildcard tests/peers/[0-9]*.sh)
 
-plain_flags := -O1
-asan_flags := -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# A read whose result is not used is checked too: -fno-tree-dce. Warnings are for -O1, which has no false ones.
+plain_flags := -O1 $(CWARN)
+asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
 test-deps:
 	$(call install,gcc g++ libc6-dev libcmocka-dev libstb-dev pkg-config)
 
-define test_rule
-$(B)/tests/$(1)/%: tests/%.c heapdump.h $$(wildcard tests/*.h) | test-deps
-	@mkdir -p $$(@D)
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(CWARN) $$(STB) -Itests $$< -o $$@ -lcmocka -lpthread -lm
-endef
-$(foreach v,plain asan tsan,$(eval $(call test_rule,$(v))))
+define test_rules
+$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h) | test-deps
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter %.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
 
-test: $(RUNS) ## pass the tests: needs a compiler, cmocka and stb
-	@set -e; for t in $(RUNS); do echo "== $$t"; \
-	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $$t; done
+$(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
+	@mkdir -p $$(@D)
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -DHEAPDUMP_IMPLEMENTATION -x c -c $$< -o $$(@:.a=.o)
+	@$$(AR) -rc $$@ $$(@:.a=.o)
+endef
+$(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
+
+# Run as soon as they are built, several at a time; what one prints stays together.
+.PHONY: $(RUNS:%=%.run) $(PEERS:%=%.run)
+$(RUNS:%=%.run): %.run: %
+	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; cat $<.log; exit $$status
+
+$(PEERS:%=%.run): %.run: % | all
+	@mkdir -p $(B)/peers
+	@{ echo "== $<"; $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
+
+test: $(RUNS:%=%.run) ## pass the tests: needs a compiler, cmocka and stb
 	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
 
-peers: all ## run the real programs of each format against ours
-	@set -e; for p in tests/peers/[0-9]*.sh; do echo "== $$p"; $$p; done
+peers: $(PEERS:%=%.run) ## run the real programs of each format against ours
 
 # Fuzzing and benchmarks ---------------------------------------------------------------------
 
@@ -118,7 +135,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
 
-.PHONY: bench-deps bench-programs
+.PHONY: bench-deps bench-programs bench-index
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -146,6 +163,7 @@ bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff ## benchmarks, our
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
 	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
 # What each cut-off policy explains of three programs' heaps, recorded with all their entries.
@@ -172,6 +190,10 @@ bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps
 	@$(B)/heapdump record --min-bytes 1 --at peak -o $(B)/cutoffs/sqlite3.json -- sqlite3 :memory: "$$cutoff_sql" >/dev/null
 	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/gcc.json -- $$($(CC) -print-prog-name=cc1) -O2 -quiet $(B)/cutoffs/c.c -o $(B)/cutoffs/c.s
 	@$(B)/cutoff $(B)/cutoffs/python3.json $(B)/cutoffs/sqlite3.json $(B)/cutoffs/gcc.json
+
+bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: two minutes
+	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
+	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
 
 bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)

@@ -1784,10 +1784,14 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
    HD_CANCELLED: the merger can only be freed then. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw,
                                              hd_error *err);
+/* Stacks of the result come in the order in which their blocks were added, as llvm-profdata takes them, and
+   not in one that is the same whatever that was. */
+HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
 /* What was added so far as one profile, little-endian, of the version that has the fields that all had:
-   stacks and segments in an order that does not depend on that of the profiles, stack ids from 1 on. Modules
-   keep the lowest of their addresses as long as they do not run into each other there. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address space). */
+   stacks (unless they keep theirs) and segments in an order that does not depend on that of the profiles,
+   stack ids from 1 on. Modules keep the lowest of their addresses as long as they do not run into each
+   other there. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules that fill more than the address
+   space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
@@ -1894,6 +1898,205 @@ typedef struct hd_memprof_view {
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
+/* Indexed profiles: what the compiler reads. By function, under the GUID of its name: a block for each call
+   stack of the allocations that it, or what was inlined into it, makes, and its call sites that lead to
+   allocations. Two forms: LLVM's, inside an indexed PGO profile, in four versions; and that of the RFC,
+   with names and files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
+   "Profile Data matching in IR"; AS-SHIPPED. */
+typedef enum hd_memprof_layout {
+    HD_MEMPROF_LLVM_0 = 1,       /* LLVM's version 0: in profiles of clang 16 */
+    HD_MEMPROF_LLVM_1 = 2,
+    HD_MEMPROF_LLVM_2 = 3,
+    HD_MEMPROF_LLVM_3 = 4,       /* call stacks share what they have in common */
+    HD_MEMPROF_RFC = 5
+} hd_memprof_layout;
+/* "LLVM 3", "RFC"; "unknown". */
+HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout);
+
+/* The low 64 bits of the MD5 of a linkage name, without the suffixes .llvm.N and .part.N that the compiler
+   adds: what LLVM calls the function. */
+HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
+
+/* A call in the source: a frame of an indexed profile. */
+typedef struct hd_memprof_location {
+    uint64_t function;           /* GUID of the function it stands in */
+    uint32_t line_offset;        /* lines from that function's first; the compiler looks at the low 16 bits */
+    uint32_t column;             /* 0: not known */
+    bool inlined;                /* the function is, into the next location of the stack */
+    hd_str name, file;           /* of the function; empty: the file does not say, as LLVM's never do */
+    uint32_t line, discriminator; /* 0: the same */
+} hd_memprof_location;
+
+#define HD_MEMPROF_FIELD(field) (1u << (field))
+/* What tells hot from cold: AllocCount, TotalSize, TotalLifetime, TotalLifetimeAccessDensity. */
+#define HD_MEMPROF_HOT_COLD                                                                               \
+    (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |                 \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
+
+/* One indexed profile, in columns, functions in the order of the file. */
+typedef struct hd_memprof_index {
+    hd_memprof_layout layout;
+    uint32_t fields;             /* that blocks have: bit `field` of each. Absent is not zero */
+    uint32_t field_count;
+    uint8_t field[HD_MEMPROF_FIELDS]; /* the schema: in the file's order */
+    uint32_t location_count, stack_count, function_count, block_count, site_count;
+    const hd_memprof_location *locations;
+    const uint64_t *location_id; /* LLVM's versions 0 to 2: what the file calls them; else NULL */
+    const uint32_t *first;       /* of stack s: location[first[s]] .. location[first[s + 1] - 1] */
+    const uint32_t *location;    /* numbers, innermost first */
+    const uint64_t *stack_id;    /* LLVM's version 2: what the file calls them; else NULL */
+    const uint64_t *function;    /* GUIDs */
+    const uint32_t *block_first; /* blocks of function f: block_first[f] .. block_first[f + 1] - 1 */
+    const uint32_t *site_first;  /* its call sites, the same way */
+    const uint32_t *block_stack; /* by block; LLVM has a block in each function that was inlined there */
+    const uint64_t *value;       /* by block: of field[0], field[1], ... */
+    const uint32_t *site;        /* stacks: a call, and what it was inlined into */
+    hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
+} hd_memprof_index;
+
+/* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a
+   memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed), HD_IO,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
+                                             hd_error *err);
+/* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
+   allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
+   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer),
+   HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
+                                              const hd_memprof_symbolizer *symbolizer,
+                                              const hd_options *options, hd_memprof_index **out,
+                                              hd_error *err);
+HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
+HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index);
+
+typedef struct hd_memprof_index_desc {
+    hd_memprof_layout layout;    /* [the index's] */
+    uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
+                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from
+                                    cold for 2 and 3, all that there are for the RFC's] */
+    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof
+                                    section, which this becomes. LLVM's [what was read around the index] */
+    size_t base_size;
+} hd_memprof_index_desc;
+
+/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
+   the bytes that llvm-profdata 19 writes. In the RFC's layout, a block is only in the function that
+   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
+   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
+                                              const hd_memprof_index_desc *desc, const hd_options *options,
+                                              hd_out out, hd_error *err);
+
+/* The number of a function, HD_NONE when it has no record. */
+HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid);
+/* 0 for a field that blocks do not have. */
+HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint32_t block, uint32_t field);
+HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds);
+/* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose
+   stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset
+   and column count; columns do not when the record has none. Looked for in the record of chain[0].function:
+   in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. */
+HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
+                                             uint32_t length, uint32_t *blocks, uint32_t capacity);
+
+/* An index as a raw profile without segments, so that all that is said of these can be said of it: each
+   block once, in the function that allocates; the addresses are numbers of locations. */
+HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
+                                            hd_memprof **out, hd_error *err);
+/* The symbolizer of that, user being a hd_memprof_namer: a function without a name is its GUID, "0x1f". */
+typedef struct hd_memprof_namer {
+    const hd_memprof_index *index;
+    hd_str (*name)(void *user, uint64_t guid); /* empty: not known; lives until the next call [NULL] */
+    void *user;
+    char text[22];               /* private */
+} hd_memprof_namer;
+HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
+                                             hd_memprof_frame *frames, uint32_t capacity);
+
+/* Looking functions up in an indexed profile as it lies in memory, a mapped file say: nothing is parsed
+   before, nothing allocated. What the file says is checked where it is followed. Locations of the RFC's
+   layout come without their files, whose paths are nowhere in one piece. */
+typedef struct hd_memprof_lookup {
+    const uint8_t *data;         /* borrowed */
+    uint64_t size;
+    hd_memprof_layout layout;
+    uint32_t field_count;
+    uint8_t field[HD_MEMPROF_FIELDS];
+    /* private: the section, bytes of a block; of records, frames and stacks where items begin, where they
+       end, and the sizes of the table there */
+    uint64_t begin, end, width;
+    uint64_t payload[3], table[3], buckets[3], entries[3];
+} hd_memprof_lookup;
+
+typedef struct hd_memprof_record {
+    uint64_t block_count, site_count; /* blocks, and call sites after them */
+    uint64_t at, end;            /* private */
+} hd_memprof_record;
+
+/* Errors: HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                              hd_error *err);
+/* The record of a function; *found false when it has none. Errors: HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
+                                              hd_memprof_record *record, bool *found, hd_error *err);
+/* The next block, or call site when no block is left: values by schema (blocks only), and the stack's
+   locations, at most `capacity`; *length how many there are. False in *more: none is left. Errors:
+   HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
+                                              uint64_t value[HD_MEMPROF_FIELDS],
+                                              hd_memprof_location *locations, uint32_t capacity,
+                                              uint32_t *length, bool *more, hd_error *err);
+
+/* Tables of call stacks and paths, as the RFC stores them, usable for anything. Both are bytes that are read
+   where they lie, a mapped file say: nothing is parsed, nothing allocated, and what they say is checked where
+   it is followed.
+   Source: llvm-memprof-rfc, "Symbolized Memprof call stack section". */
+
+/* Each string once. Its id is where it begins in the table's bytes: a varint, its length, then the string. */
+typedef struct hd_text_table hd_text_table;
+HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err);
+HEAPDUMP_API void hd_text_table_free(hd_text_table *table);
+/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT (4 GB).
+   */
+HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *table, hd_str string, uint32_t *id, hd_error *err);
+/* The table: what is written to a file. Until the next string is added. */
+HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *table);
+/* A string of a table's bytes, from wherever these come; it lies in them. Errors: HD_MALFORMED (no string
+   begins there). */
+HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err);
+
+/* Paths as a forest: a node is a name and the directory it is in, and nodes are numbered, those of
+   directories first. Names are what is between slashes, found or not: "/a", "a//b", "./a/" and "" come back
+   as they were. */
+#define HD_PATH_LIMIT 65536u     /* bytes of a path */
+typedef struct hd_path_table hd_path_table;
+/* Names go to `strings`, which may have others, and stays. */
+HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
+                                                 hd_error *err);
+HEAPDUMP_API void hd_path_table_free(hd_path_table *table);
+/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come then.
+   */
+HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *table, hd_str path, uint32_t *node, hd_error *err);
+/* The table: what is written to a file. Until the next path is added. u32 nodes, u32 2, u16 0, u16 4, u16 1,
+   u16 4; then by node u32 the id of its name, u32 its directory's number plus one (0: it is in none), all of
+   them little-endian. Tables that say other widths in place of the 4s, 0 to 8 bytes, are read as well. */
+HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *table);
+/* How many nodes a table's bytes have. Errors, with offsets into `nodes`: HD_MALFORMED. */
+HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err);
+/* A node's name, which lies in the bytes of the string table, and its directory's number, HD_NONE when it is
+   in none. Errors: HD_MALFORMED, HD_INVALID (no such node). */
+HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
+                                          uint32_t *parent, hd_error *err);
+/* A node's path, if it fits, and its length in any case. O(length). Errors: as above; HD_MALFORMED is one of
+   more than HD_PATH_LIMIT bytes, too. */
+HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
+                                          size_t capacity, size_t *length, hd_error *err);
+
 /* =================================================================================== >>dump
    Reads anything. */
 
@@ -1903,7 +2106,8 @@ typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
     HD_FORMAT_NETCF = 2,         /* "netcf" */
     HD_FORMAT_DART = 3,          /* "dart" */
-    HD_FORMAT_MEMPROF = 4        /* "memprof" */
+    HD_FORMAT_MEMPROF = 4,       /* "memprof": raw */
+    HD_FORMAT_MEMPROF_INDEX = 5  /* "memprof-index": indexed, LLVM's or the RFC's */
 } hd_format;
 
 HEAPDUMP_API const char *hd_format_name(hd_format format);
@@ -1942,6 +2146,9 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
    told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
+/* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of
+   hd_memprof_index_raw. */
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 
@@ -12074,6 +12281,7 @@ struct hd_dump {
     hd_netcf *netcf;
     hd_dart *dart;
     hd_memprof *memprof;
+    hd_memprof_index *index;
 };
 
 typedef enum hd__dictionary {
@@ -18649,6 +18857,7 @@ struct hd_memprof_merger {
     hd_status status;            /* of the calls so far */
     uint32_t fields;             /* that all had */
     bool any, old;               /* old: of versions 1 and 2 */
+    bool in_order;
     hd__memprof_module *modules; /* stb_ds arrays, as are all here */
     hd__index module_index;
     hd__memprof_range *ranges;
@@ -18674,6 +18883,8 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
     x->fields = hd_memprof_version_fields(5);
     return x;
 }
+
+HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *x) { x->in_order = true; }
 
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__mem mem;
@@ -19140,7 +19351,7 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_co
         return hd__no_memory(l->mem, err);
     for (size_t i = 0; i < n; i++) l->scratch[i] = (uint32_t)i;
     if (!hd__room(l->mem, l->stacks, n)) return hd__no_memory(l->mem, err);
-    hd__sort(l->scratch, l->stacks, n, hd__memprof_stack_before, l);
+    if (!x->in_order) hd__sort(l->scratch, l->stacks, n, hd__memprof_stack_before, l);
     stbds_arrput(c->first, 0u);
     for (size_t i = 0; i < n; i++) {
         uint32_t s = l->scratch[i];
@@ -19210,7 +19421,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
 static hd_str hd__basename(hd_str path) {
     size_t at = path.len;
     while (at && path.data[at - 1] != '/') at--;
-    path.data += at;
+    if (at) path.data += at;
     path.len -= at;
     return path;
 }
@@ -19436,22 +19647,29 @@ HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
 }
 
 /* In single precision, as LLVM counts. */
-HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
-                                                   const hd_memprof_thresholds *thresholds) {
-    const uint32_t needed = 1u << HD_MEMPROF_ALLOC_COUNT | 1u << HD_MEMPROF_TOTAL_LIFETIME |
-                            1u << HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY;
-    const uint64_t *v = raw->blocks[block].value;
+static hd_memprof_heat hd__memprof_heat_of(uint32_t fields, uint64_t blocks, uint64_t total_lifetime,
+                                           uint64_t total_density, const hd_memprof_thresholds *thresholds) {
+    const uint32_t needed = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) |
+                            HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |
+                            HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
     hd_memprof_thresholds t;
-    float count = (float)v[HD_MEMPROF_ALLOC_COUNT], density, lifetime;
-    if ((raw->fields & needed) != needed || !v[HD_MEMPROF_ALLOC_COUNT]) return HD_MEMPROF_HEAT_UNKNOWN;
+    float count = (float)blocks, density, lifetime;
+    if ((fields & needed) != needed || !blocks) return HD_MEMPROF_HEAT_UNKNOWN;
     memset(&t, 0, sizeof t);
     if (thresholds) t = *thresholds;
-    density = (float)v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] / count / 100;
-    lifetime = (float)v[HD_MEMPROF_TOTAL_LIFETIME] / count;
+    density = (float)total_density / count / 100;
+    lifetime = (float)total_lifetime / count;
     if (density < (float)(t.cold_density > 0 ? t.cold_density : 0.05) &&
         lifetime >= (float)(t.cold_lifetime_ms > 0 ? t.cold_lifetime_ms : 200000))
         return HD_MEMPROF_COLD;
     return density > (float)(t.hot_density > 0 ? t.hot_density : 1000) ? HD_MEMPROF_HOT : HD_MEMPROF_NOT_COLD;
+}
+
+HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds) {
+    const uint64_t *v = raw->blocks[block].value;
+    return hd__memprof_heat_of(raw->fields, v[HD_MEMPROF_ALLOC_COUNT], v[HD_MEMPROF_TOTAL_LIFETIME],
+                               v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY], thresholds);
 }
 
 /* While a profile is filled. */
@@ -19625,6 +19843,3623 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     return status;
 }
 
+/* Tables of strings and paths, and what both and the RFC's layout are made of. ------------------- */
+
+/* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
+   highest bit set. False: it does not end before `end`, or is larger. */
+HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    const uint8_t *p = *at;
+    uint64_t v = 0;
+    if (HD__LIKELY(p < end && *p < 128)) {
+        *value = *p;
+        *at = p + 1;
+        return true;
+    }
+    for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1) return false;
+        v |= (uint64_t)(byte & 127) << shift;
+        if (byte >= 128) continue;
+        *value = v;
+        *at = p;
+        return true;
+    }
+    return false;
+}
+
+#define HD__VARINT_MAX 10u       /* bytes */
+static uint8_t *hd__put_varint(uint8_t *p, uint64_t value) {
+    for (; value >= 128; value >>= 7) *p++ = (uint8_t)(value | 128);
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+/* At most n bytes more of an array of bytes: where they go; NULL when out of memory. */
+static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
+    return hd__room(m, *bytes, n) ? *bytes + hd__len(*bytes) : NULL;
+}
+
+/* The array ends at p. */
+static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__set_len(bytes, (size_t)(p - bytes)); }
+
+static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
+    uint8_t *p = hd__bytes_room(m, bytes, size);
+    if (p && size) memcpy(p, data, size);
+    if (p) hd__bytes_end(*bytes, p + size);
+    return p != NULL;
+}
+
+static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
+    hd_str s;
+    s.data = (const char *)bytes;
+    s.len = size;
+    return s;
+}
+
+typedef struct hd__texts {
+    uint8_t *bytes;              /* stb_ds array */
+    hd__index index;             /* of ids */
+    uint64_t seed;
+} hd__texts;
+
+struct hd_text_table {
+    hd__mem mem;
+    uint64_t max_records;
+    hd__texts texts;
+};
+
+static bool hd__texts_get(const uint8_t *bytes, size_t size, uint32_t id, hd_str *string) {
+    const uint8_t *p = bytes + id, *end = bytes + size;
+    uint64_t n;
+    if (id >= size || !hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
+    string->data = (const char *)p;
+    string->len = (size_t)n;
+    return true;
+}
+
+static hd_str hd__texts_at(const hd__texts *t, uint32_t id) {
+    hd_str string = { NULL, 0 };
+    hd__texts_get(t->bytes, hd__len(t->bytes), id, &string);
+    return string;
+}
+
+static uint64_t hd__texts_rehash(const void *owner, uint32_t id) {
+    const hd__texts *t = (const hd__texts *)owner;
+    hd_str string = hd__texts_at(t, id);
+    return hd__hash_bytes(t->seed, string.data, string.len);
+}
+
+static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t most, uint32_t *id,
+                               hd_error *err) {
+    uint64_t hash = hd__hash_bytes(t->seed, string.data, string.len);
+    size_t probe = 0, n = hd__len(t->bytes);
+    uint8_t *p;
+    uint32_t i;
+    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+        if (hd_str_equal(hd__texts_at(t, i), string)) {
+            *id = i;
+            return HD_OK;
+        }
+    if (string.len >= HD_NONE - 16 || n >= HD_NONE - 16 - string.len)
+        return hd__fail(err, HD_LIMIT, "more than 4 GB of strings");
+    if (t->index.count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u strings", most);
+    p = hd__bytes_room(m, &t->bytes, string.len + HD__VARINT_MAX);
+    if (!p || !hd__index_add(m, &t->index, hash, (uint32_t)n, hd__texts_rehash, t))
+        return hd__no_memory(m, err);
+    p = hd__put_varint(p, string.len);
+    if (string.len) memcpy(p, string.data, string.len);
+    hd__bytes_end(t->bytes, p + string.len);
+    *id = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_text_table *t = (hd_text_table *)hd__calloc(&mem, 1, sizeof *t);
+    if (!t) return hd__no_memory(&mem, err), (hd_text_table *)NULL;
+    t->mem = mem;
+    t->max_records = hd__records(options ? &options->limits : NULL);
+    t->texts.seed = hd__seed();
+    return t;
+}
+
+HEAPDUMP_API void hd_text_table_free(hd_text_table *t) {
+    hd__mem mem;
+    if (!t) return;
+    hd__arr_free(&t->mem, t->texts.bytes);
+    hd__index_free(&t->mem, &t->texts.index);
+    mem = t->mem;
+    hd__cfree(&mem, t, 1, sizeof *t);
+}
+
+HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *t, hd_str string, uint32_t *id, hd_error *err) {
+    return hd__texts_add(&t->mem, &t->texts, string, t->max_records, id, err);
+}
+
+HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *t) {
+    return hd__bytes_str(t->texts.bytes, hd__len(t->texts.bytes));
+}
+
+HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err) {
+    if (hd__texts_get((const uint8_t *)bytes.data, bytes.len, id, string)) return HD_OK;
+    return hd__fail_at(err, HD_MALFORMED, id, 0, "a string expected that ends within the table's %u bytes",
+                       (uint64_t)bytes.len);
+}
+
+/* Grids: rows of numbers, each column as wide as its largest needs. u32 rows, u32 columns; by column u16 tag,
+   u16 bytes (0 to 8); then the rows, columns in that order. Columns with a tag that is not known are passed
+   over, and such as are not there are 0. */
+#define HD__GRID_COLUMNS 8u
+
+typedef struct hd__grid {
+    const uint8_t *rows;
+    uint64_t offset;             /* of rows */
+    uint32_t count, row;         /* rows; bytes of each */
+    uint32_t at[HD__GRID_COLUMNS], width[HD__GRID_COLUMNS]; /* by tag */
+} hd__grid;
+
+HD__INLINE uint64_t hd__grid_get(const hd__grid *g, uint32_t row, uint32_t column) {
+    const uint8_t *p = g->rows + (size_t)row * g->row + g->at[column];
+    uint64_t v = 0;
+    unsigned width = g->width[column];
+    if (width == 8) return hd__memprof_get(p, 8, false);
+    while (width) v = v << 8 | p[--width];
+    return v;
+}
+
+/* What stands at `offset` of the file. What is wrong is told in *at and returned, in words that take *a and
+   *b; the grid then has as many rows as there are, maybe none. */
+static const char *hd__grid_open(const uint8_t *p, uint64_t size, uint64_t offset, uint32_t known,
+                                 hd__grid *g, uint64_t *at, uint64_t *a, uint64_t *b) {
+    uint64_t columns, row = 0, left;
+    const char *wrong = NULL;
+    memset(g, 0, sizeof *g);
+    *at = offset;
+    *a = size;
+    if (size < 8) return "a table expected, of which %u bytes are there";
+    *a = columns = hd__memprof_get(p + 4, 4, false);
+    *b = size - 8;
+    if (columns > (size - 8) / 4) return "%u columns announced where %u bytes are left";
+    for (uint32_t i = 0; i < columns; i++) {
+        const uint8_t *c = p + 8 + 4 * (size_t)i;
+        uint32_t tag = (uint32_t)hd__memprof_get(c, 2, false);
+        uint32_t width = (uint32_t)hd__memprof_get(c + 2, 2, false);
+        *at = offset + 8 + 4 * (uint64_t)i;
+        *a = width;
+        if (width > 8) return "columns of at most 8 bytes expected, one of %u found";
+        *a = tag;
+        if (tag < known && g->width[tag]) return "column %u is told twice";
+        if (tag < known) {
+            g->at[tag] = (uint32_t)row;
+            g->width[tag] = width;
+        }
+        row += width;
+        if (row > UINT32_MAX / 2) return "rows are too long at column %u";
+    }
+    left = size - 8 - 4 * columns;
+    *at = offset;
+    *a = hd__memprof_get(p, 4, false);
+    *b = left;
+    g->count = (uint32_t)*a;
+    if (*a && (!row || *a > left / row)) {
+        wrong = "%u rows announced where %u bytes are left";
+        g->count = row ? (uint32_t)(left / row) : 0;
+    }
+    g->row = (uint32_t)row;
+    g->rows = p + 8 + 4 * columns;
+    g->offset = offset + 8 + 4 * columns;
+    return wrong;
+}
+
+/* Appends a grid: cell(owner, row, column) is what it has. The first column has at least `least` bytes; of
+   the others, those that are 0 throughout are left out. */
+static bool hd__grid_put(hd__mem *m, uint8_t **bytes, uint32_t count, uint32_t columns, uint32_t least,
+                         uint64_t (*cell)(const void *owner, uint32_t row, uint32_t column),
+                         const void *owner) {
+    uint64_t all[HD__GRID_COLUMNS], number[HD__GRID_COLUMNS];
+    unsigned width[HD__GRID_COLUMNS];
+    uint32_t kept = 0, row = 0;
+    char *p;
+    for (uint32_t c = 0; c < columns; c++) {
+        unsigned w = 0;
+        all[c] = 0;
+        for (uint32_t i = 0; i < count; i++) all[c] |= cell(owner, i, c);
+        while (w < 8 && all[c] >> 8 * w) w++;
+        if (!c && w < least) w = least;
+        if (!w) continue;
+        width[kept] = w;
+        number[kept++] = c;
+        row += w;
+    }
+    p = (char *)hd__bytes_room(m, bytes, 8 + 4 * kept + (size_t)count * row);
+    if (!p) return false;
+    p = hd__memprof_put(p, 4, false, count);
+    p = hd__memprof_put(p, 4, false, kept);
+    for (uint32_t c = 0; c < kept; c++) {
+        p = hd__memprof_put(p, 2, false, number[c]);
+        p = hd__memprof_put(p, 2, false, width[c]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < kept; c++)
+            p = hd__memprof_put(p, width[c], false, cell(owner, i, (uint32_t)number[c]));
+    hd__bytes_end(*bytes, (uint8_t *)p);
+    return true;
+}
+
+/* A forest as a grid of two columns: what a node stands for, and its parent's number plus one. */
+#define HD__FOREST_HEAD 16u
+typedef struct hd__forest {
+    uint8_t *bytes;              /* stb_ds array: the grid, both columns of 4 bytes */
+    hd__index index;
+    uint64_t seed;
+    uint32_t count;
+} hd__forest;
+
+static bool hd__forest_open(hd__mem *m, hd__forest *f) {
+    static const uint8_t head[HD__FOREST_HEAD] = { 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0, 1, 0, 4, 0 };
+    memset(f, 0, sizeof *f);
+    f->seed = hd__seed();
+    return hd__bytes_add(m, &f->bytes, head, sizeof head);
+}
+
+/* Item and parent as one number. */
+static uint64_t hd__forest_key(const hd__forest *f, uint32_t node) {
+    return hd__memprof_get(f->bytes + HD__FOREST_HEAD + 8 * (size_t)node, 8, false);
+}
+
+static uint64_t hd__forest_rehash(const void *owner, uint32_t node) {
+    const hd__forest *f = (const hd__forest *)owner;
+    return hd__hash_u64(f->seed, hd__forest_key(f, node));
+}
+
+static uint64_t hd__forest_cell(const void *owner, uint32_t row, uint32_t column) {
+    return (uint32_t)(hd__forest_key((const hd__forest *)owner, row) >> 32 * column);
+}
+
+/* The number plus one of the child of `parent`, a number plus one, that stands for `item`. */
+static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint32_t parent, uint64_t most,
+                                  uint32_t *child, hd_error *err) {
+    uint64_t key = (uint64_t)parent << 32 | item, hash = hd__hash_u64(f->seed, key);
+    size_t probe = 0;
+    uint8_t *p;
+    uint32_t i;
+    while ((i = hd__index_next(&f->index, hash, &probe)) != HD_NONE)
+        if (hd__forest_key(f, i) == key) {
+            *child = i + 1;
+            return HD_OK;
+        }
+    if (f->count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", most);
+    p = hd__bytes_room(m, &f->bytes, 8);
+    if (!p || !hd__index_add(m, &f->index, hash, f->count, hd__forest_rehash, f))
+        return hd__no_memory(m, err);
+    hd__bytes_end(f->bytes, (uint8_t *)hd__memprof_put((char *)p, 8, false, key));
+    *child = ++f->count;
+    hd__memprof_put((char *)f->bytes, 4, false, f->count);
+    return HD_OK;
+}
+
+static void hd__forest_free(hd__mem *m, hd__forest *f) {
+    hd__arr_free(m, f->bytes);
+    hd__index_free(m, &f->index);
+}
+
+/* The next name of a path, of which *at is the rest; false after the last. */
+static bool hd__path_next(hd_str *at, hd_str *name, bool *more) {
+    const char *slash;
+    if (!*more) return false;
+    slash = at->len ? (const char *)memchr(at->data, '/', at->len) : NULL;
+    *name = *at;
+    *more = slash != NULL;
+    if (!slash) return true;
+    name->len = (size_t)(slash - at->data);
+    at->data = slash + 1;
+    at->len -= name->len + 1;
+    return true;
+}
+
+/* The number plus one of a path's node. */
+static hd_status hd__paths_add(hd__mem *m, hd__forest *f, hd__mem *strings_mem, hd__texts *strings,
+                               hd_str path, uint64_t most, uint32_t *node, hd_error *err) {
+    uint32_t at = 0, id;
+    hd_str name;
+    bool more = true;
+    if (path.len > HD_PATH_LIMIT)
+        return hd__fail(err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
+                        (uint64_t)HD_PATH_LIMIT, (uint64_t)path.len);
+    while (hd__path_next(&path, &name, &more)) {
+        HD__TRY(hd__texts_add(strings_mem, strings, name, most, &id, err));
+        HD__TRY(hd__forest_child(m, f, id, at, most, &at, err));
+    }
+    *node = at;
+    return HD_OK;
+}
+
+struct hd_path_table {
+    hd__mem mem;
+    hd_text_table *strings;
+    uint64_t max_records;
+    hd__forest nodes;
+};
+
+HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
+                                                 hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_path_table *t = (hd_path_table *)hd__calloc(&mem, 1, sizeof *t);
+    if (!t) return hd__no_memory(&mem, err), (hd_path_table *)NULL;
+    t->mem = mem;
+    t->strings = strings;
+    t->max_records = hd__records(options ? &options->limits : NULL);
+    if (hd__forest_open(&t->mem, &t->nodes)) return t;
+    hd__no_memory(&t->mem, err);
+    hd_path_table_free(t);
+    return NULL;
+}
+
+HEAPDUMP_API void hd_path_table_free(hd_path_table *t) {
+    hd__mem mem;
+    if (!t) return;
+    hd__forest_free(&t->mem, &t->nodes);
+    mem = t->mem;
+    hd__cfree(&mem, t, 1, sizeof *t);
+}
+
+HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *t, hd_str path, uint32_t *node, hd_error *err) {
+    uint32_t number;
+    HD__TRY(hd__paths_add(&t->mem, &t->nodes, &t->strings->mem, &t->strings->texts, path, t->max_records,
+                          &number, err));
+    *node = number - 1;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *t) {
+    return hd__bytes_str(t->nodes.bytes, hd__len(t->nodes.bytes));
+}
+
+/* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
+   number plus one. False: the parent is not before it. */
+HD__INLINE bool hd__grid_step(const hd__grid *g, uint32_t *node, uint64_t *item) {
+    uint32_t row = *node - 1;
+    uint64_t parent = hd__grid_get(g, row, 1);
+    *item = hd__grid_get(g, row, 0);
+    *node = (uint32_t)parent;
+    return parent <= row;
+}
+
+static uint64_t hd__grid_offset(const hd__grid *g, uint32_t row) {
+    return g->offset + (uint64_t)row * g->row;
+}
+
+/* The same of a path: a node's name. NULL: all is well. */
+static const char *hd__path_step(const hd__grid *g, hd_str strings, uint32_t *node, hd_str *name) {
+    uint64_t id;
+    if (!hd__grid_step(g, node, &id)) return "node %u: it is said to be in a directory that is not before it";
+    if (id > UINT32_MAX || !hd__texts_get((const uint8_t *)strings.data, strings.len, (uint32_t)id, name))
+        return "node %u: its name is no string of the table";
+    return NULL;
+}
+
+/* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
+   wrong with node number *node - 1. */
+static const char *hd__path_walk(const hd__grid *g, hd_str strings, uint32_t *node, char *end,
+                                 size_t *length) {
+    size_t n = 0;
+    for (uint32_t at = *node; at;) {
+        hd_str name;
+        const char *wrong;
+        *node = at;
+        wrong = hd__path_step(g, strings, &at, &name);
+        if (wrong) return wrong;
+        if (name.len > HD_PATH_LIMIT - n || (at && n + name.len == HD_PATH_LIMIT))
+            return "node %u: with what is below it, its path has more than 65536 bytes";
+        n += name.len;
+        if (end && name.len) memcpy(end - n, name.data, name.len);
+        if (at) n++;
+        if (at && end) *(end - n) = '/';
+    }
+    *length = n;
+    return NULL;
+}
+
+static hd_status hd__path_grid(hd_str nodes, hd__grid *g, hd_error *err) {
+    uint64_t at, a, b;
+    const char *wrong = hd__grid_open((const uint8_t *)nodes.data, nodes.len, 0, 2, g, &at, &a, &b);
+    return wrong ? hd__fail_at(err, HD_MALFORMED, at, 0, wrong, a, b) : HD_OK;
+}
+
+/* The same, which has that node. */
+static hd_status hd__path_grid_with(hd_str nodes, uint32_t node, hd__grid *g, hd_error *err) {
+    HD__TRY(hd__path_grid(nodes, g, err));
+    if (node < g->count) return HD_OK;
+    return hd__fail(err, HD_INVALID, "one of %u nodes expected, number %u found", (uint64_t)g->count,
+                    (uint64_t)node);
+}
+
+HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err) {
+    hd__grid g;
+    HD__TRY(hd__path_grid(nodes, &g, err));
+    *count = g.count;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
+                                          uint32_t *parent, hd_error *err) {
+    hd__grid g;
+    hd_str found;
+    uint32_t at = node + 1;
+    const char *wrong;
+    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
+    wrong = hd__path_step(&g, strings, &at, &found);
+    if (wrong) return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, node), 0, wrong, (uint64_t)node);
+    *name = found;
+    *parent = at ? at - 1 : HD_NONE;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
+                                          size_t capacity, size_t *length, hd_error *err) {
+    hd__grid g;
+    uint32_t at = node + 1;
+    const char *wrong;
+    size_t n;
+    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
+    wrong = hd__path_walk(&g, strings, &at, NULL, &n);
+    if (wrong)
+        return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, at - 1), 0, wrong, (uint64_t)at - 1);
+    at = node + 1;
+    if (n && n <= capacity) hd__path_walk(&g, strings, &at, path + n, &n);
+    *length = n;
+    return HD_OK;
+}
+
+/* Indexed profiles. What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of
+   frames one of its own. Source: RFC 1321; the BLAKE3 paper. ------------------------------------ */
+
+HD__INLINE uint32_t hd__rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
+
+static void hd__put_le32(uint8_t *p, uint32_t v) {
+    for (int i = 0; i < 4; i++, v >>= 8) p[i] = (uint8_t)v;
+}
+
+HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__memprof_get(p, 4, false); }
+HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__memprof_get(p, 8, false); }
+
+static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
+    static const uint8_t turns[4][4] = {
+        { 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 }
+    };
+    static const uint32_t sines[64] = { /* 2^32 |sin(i + 1)| */
+        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
+        0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
+        0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
+        0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
+        0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
+        0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
+        0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
+        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
+    };
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned round = i / 16, word;
+        uint32_t f, next;
+        if (round == 0) f = (b & c) | (~b & d), word = i;
+        else if (round == 1) f = (b & d) | (c & ~d), word = 5 * i + 1;
+        else if (round == 2) f = b ^ c ^ d, word = 3 * i + 5;
+        else f = c ^ (b | ~d), word = 7 * i;
+        next = b + hd__rotate_left(a + f + sines[i] + hd__get_le32(p + 4 * (word & 15)), turns[round][i & 3]);
+        a = d;
+        d = c;
+        c = b;
+        b = next;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+}
+
+/* The first 8 bytes of the MD5. */
+static uint64_t hd__md5(const void *data, size_t size) {
+    uint32_t state[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
+    const uint8_t *p = (const uint8_t *)data;
+    uint8_t last[128];
+    size_t left = size, tail;
+    for (; left >= 64; left -= 64, p += 64) hd__md5_block(state, p);
+    memset(last, 0, sizeof last);
+    if (left) memcpy(last, p, left);
+    last[left] = 0x80;
+    tail = left < 56 ? 64 : 128;
+    hd__put_le32(last + tail - 8, (uint32_t)(size << 3));
+    hd__put_le32(last + tail - 4, (uint32_t)((uint64_t)size >> 29));
+    for (size_t i = 0; i < tail; i += 64) hd__md5_block(state, last + i);
+    return state[0] | (uint64_t)state[1] << 32;
+}
+
+/* Cuts what begins at the last `suffix`, if nothing but a part without a dot follows. */
+static void hd__cut_suffix(hd_str *name, const char *suffix) {
+    size_t n = strlen(suffix), at = name->len;
+    while (at && name->data[at - 1] != '.') at--;
+    if (at >= n && !memcmp(name->data + at - n, suffix, n)) name->len = at - n;
+}
+
+HEAPDUMP_API uint64_t hd_memprof_guid(hd_str name) {
+    hd__cut_suffix(&name, ".llvm.");
+    hd__cut_suffix(&name, ".part.");
+    return hd__md5(name.data, name.len);
+}
+
+enum { HD__BLAKE3_START = 1, HD__BLAKE3_END = 2, HD__BLAKE3_PARENT = 4, HD__BLAKE3_ROOT = 8 };
+
+/* What is left to do of a node of the tree: as its parent wants it, or as the root. */
+typedef struct hd__blake3_node {
+    uint32_t chain[8], words[16], length, flags;
+    uint64_t number;
+} hd__blake3_node;
+
+static const uint32_t hd__blake3_start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+
+static void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d, uint32_t x,
+                           uint32_t y) {
+    s[a] += s[b] + x;
+    s[d] = hd__rotate_left(s[d] ^ s[a], 16);
+    s[c] += s[d];
+    s[b] = hd__rotate_left(s[b] ^ s[c], 20);
+    s[a] += s[b] + y;
+    s[d] = hd__rotate_left(s[d] ^ s[a], 24);
+    s[c] += s[d];
+    s[b] = hd__rotate_left(s[b] ^ s[c], 25);
+}
+
+static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t chain[8]) {
+    static const uint8_t order[16] = { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 };
+    uint32_t s[16], words[16], next[16];
+    memcpy(s, n->chain, 32);
+    memcpy(s + 8, hd__blake3_start, 16);
+    s[12] = (uint32_t)n->number;
+    s[13] = (uint32_t)(n->number >> 32);
+    s[14] = n->length;
+    s[15] = n->flags | flags;
+    memcpy(words, n->words, sizeof words);
+    for (int round = 0; round < 7; round++) {
+        for (unsigned i = 0; i < 4; i++)
+            hd__blake3_mix(s, i, 4 + i, 8 + i, 12 + i, words[2 * i], words[2 * i + 1]);
+        for (unsigned i = 0; i < 4; i++)
+            hd__blake3_mix(s, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, words[8 + 2 * i],
+                           words[9 + 2 * i]);
+        for (unsigned i = 0; i < 16; i++) next[i] = words[order[i]];
+        memcpy(words, next, sizeof words);
+    }
+    for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
+}
+
+/* A chunk of up to 1,024 bytes, of numbers of 8 bytes. */
+static void hd__blake3_chunk(const uint64_t *ids, size_t n, uint64_t number, hd__blake3_node *node) {
+    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
+    node->number = number;
+    for (size_t at = 0; at < n || !at; at += 8) {
+        size_t count = n - at < 8 ? n - at : 8;
+        node->flags = at ? 0 : HD__BLAKE3_START;
+        node->length = (uint32_t)(8 * count);
+        memset(node->words, 0, sizeof node->words);
+        for (size_t i = 0; i < count; i++) {
+            node->words[2 * i] = (uint32_t)ids[at + i];
+            node->words[2 * i + 1] = (uint32_t)(ids[at + i] >> 32);
+        }
+        if (at + 8 < n) hd__blake3_finish(node, 0, node->chain);
+    }
+    node->flags |= HD__BLAKE3_END;
+}
+
+/* Makes a node, whose left child is this one, its parent. */
+static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
+    uint32_t right[8];
+    hd__blake3_finish(node, 0, right);
+    memcpy(node->words, left, 32);
+    memcpy(node->words + 8, right, 32);
+    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
+    node->number = 0;
+    node->length = 64;
+    node->flags = HD__BLAKE3_PARENT;
+}
+
+/* The first 8 bytes of the BLAKE3 of these numbers. */
+static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
+    uint32_t left[64][8], out[8];
+    hd__blake3_node node;
+    unsigned depth = 0;
+    uint64_t number = 0;
+    for (; n > 128; ids += 128, n -= 128) {
+        hd__blake3_chunk(ids, 128, number++, &node);
+        for (uint64_t whole = number; !(whole & 1); whole >>= 1) hd__blake3_join(left[--depth], &node);
+        hd__blake3_finish(&node, 0, left[depth++]);
+    }
+    hd__blake3_chunk(ids, n, number, &node);
+    while (depth) hd__blake3_join(left[--depth], &node);
+    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
+    return out[0] | (uint64_t)out[1] << 32;
+}
+
+/* LLVM's frame id. */
+static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
+    uint64_t values[4], id = 0;
+    values[0] = l->function;
+    values[1] = l->line_offset;
+    values[2] = l->column;
+    values[3] = l->inlined;
+    for (int i = 0; i < 4; i++) id ^= values[i] + 0x9e3779b97f4a7c15u + (id << 6) + (id >> 2);
+    return id;
+}
+
+/* The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
+   little-endian, a varint is one of hd__varint, a grid one of hd__grid.
+
+       file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
+                    u64 offset, u64 bytes; then the sections. Other tags than these are passed over:
+       1 schemas    varint schemas, 1 to 256; by schema: varint fields, at most 256; by field: varint tag, u8
+                    type, varint length and name. Types: 1 UINT8, 2 UINT16, 3 UINT32 and 4 UINT64, both as
+                    varints; what has another is a varint, and as many bytes as that says. Fields with other
+                    tags than those in hd__rfc_tags are passed over. Every schema has a StackID
+       2 functions  grid: 0 GUID, 8 bytes; 1 where in section 3 its record is. By GUID, none twice
+       3 records    by function, in that order: varint schema, varint blocks; by block its fields. A function
+                    owns what it allocates itself: the first location of the block's stack is in it
+       4 entries    grid: 0 a call in the source, 8 bytes: discriminator in bits 0 to 15, line in bits 16 to
+                    39, node of section 5 plus one, 0 for none, in bits 40 to 63
+       5 paths      grid: 0 id of a string, 1 parent plus one: a path table
+       6 strings    a text table: of names in paths and of functions
+       7 stacks     grid: 0 number of an entry, 1 parent plus one: as paths are, of calls; the caller is the
+                    parent. A StackID is the number plus one of the innermost call
+       32 locations grid, a row for each of the entries': 0 GUID of the function, 1 id plus one of its name, 2
+                    line offset, 3 column, 4 bit 0: inlined; 5, 6, 7: the bits of line, discriminator and node
+                    from where those of the entry end
+
+   A total is told as an average, rounded down, and the rest: total = average x AllocCount + rest. Without
+   AllocCount it is told as it is. Written are those fields that are asked for, each in the narrowest type but
+   UINT16; entries, nodes and strings as blocks first need them, which makes equal profiles equal files. */
+
+static const uint8_t hd__rfc_magic[8] = { 0x89, 'm', 'e', 'm', 'r', 'f', 'c', 0x0a };
+
+#define HD__RFC_VERSION 1u
+#define HD__RFC_MOST 256u        /* sections, schemas, fields of each */
+
+enum {
+    HD__RFC_SCHEMAS, HD__RFC_FUNCTIONS, HD__RFC_RECORDS, HD__RFC_ENTRIES, HD__RFC_PATHS, HD__RFC_STRINGS,
+    HD__RFC_STACKS, HD__RFC_LOCATIONS, HD__RFC_SECTIONS
+};
+static const uint32_t hd__rfc_section_tag[HD__RFC_SECTIONS] = { 1, 2, 3, 4, 5, 6, 7, 32 };
+static const char *const hd__rfc_section_name[HD__RFC_SECTIONS] = {
+    "schemas", "functions", "records", "entries", "paths", "strings", "stacks", "locations" };
+
+/* Columns of the locations. */
+enum {
+    HD__RFC_GUID, HD__RFC_NAME, HD__RFC_LINE_OFFSET, HD__RFC_COLUMN, HD__RFC_FLAGS, HD__RFC_LINE_HIGH,
+    HD__RFC_DISCRIMINATOR_HIGH, HD__RFC_PATH_HIGH
+};
+
+/* What a tag is to a block: the RFC's to 15; 32 + f, LLVM's field f where the RFC has none; 64 + t, what the
+   average with tag t leaves of the total. */
+enum { HD__RFC_NOTHING, HD__RFC_STACK, HD__RFC_VALUE, HD__RFC_AVERAGE, HD__RFC_REST };
+typedef struct hd__rfc_tag {
+    const char *name;
+    uint8_t part, field;
+} hd__rfc_tag;
+
+static const hd__rfc_tag hd__rfc_tags[16] = {
+    { "", HD__RFC_NOTHING, 0 },
+    { "StackID", HD__RFC_STACK, 0 },
+    { "AllocCount", HD__RFC_VALUE, HD_MEMPROF_ALLOC_COUNT },
+    { "AveSize", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_SIZE },
+    { "MinSize", HD__RFC_VALUE, HD_MEMPROF_MIN_SIZE },
+    { "MaxSize", HD__RFC_VALUE, HD_MEMPROF_MAX_SIZE },
+    { "AveAccessCount", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_ACCESS_COUNT },
+    { "MinAccessCount", HD__RFC_VALUE, HD_MEMPROF_MIN_ACCESS_COUNT },
+    { "MaxAccessCount", HD__RFC_VALUE, HD_MEMPROF_MAX_ACCESS_COUNT },
+    { "AveLifetime", HD__RFC_AVERAGE, HD_MEMPROF_TOTAL_LIFETIME },
+    { "MinLifetime", HD__RFC_VALUE, HD_MEMPROF_MIN_LIFETIME },
+    { "MaxLifetime", HD__RFC_VALUE, HD_MEMPROF_MAX_LIFETIME },
+    { "NumMigration", HD__RFC_VALUE, HD_MEMPROF_NUM_MIGRATED_CPU },
+    { "NumLifetimeOverlaps", HD__RFC_VALUE, HD_MEMPROF_NUM_LIFETIME_OVERLAPS },
+    { "NumSameAllocCPU", HD__RFC_VALUE, HD_MEMPROF_NUM_SAME_ALLOC_CPU },
+    { "NumSameDeallocCPU", HD__RFC_VALUE, HD_MEMPROF_NUM_SAME_DEALLOC_CPU },
+};
+#define HD__RFC_OURS 32u
+#define HD__RFC_RESTS 64u
+
+/* The RFC's tag of a field: the average's for a total; 0: none. */
+static uint32_t hd__rfc_tag_of(uint32_t field) {
+    uint32_t tag = 15;
+    while (tag > 1 && hd__rfc_tags[tag].field != field) tag--;
+    return tag > 1 ? tag : 0;
+}
+
+static hd__rfc_tag hd__rfc_tag_at(uint64_t tag) {
+    hd__rfc_tag t = hd__rfc_tags[0];
+    if (tag < 16) return hd__rfc_tags[tag];
+    if (tag > HD__RFC_OURS && tag < HD__RFC_OURS + HD_MEMPROF_FIELDS &&
+        (!hd__rfc_tag_of((uint32_t)tag - HD__RFC_OURS) ||
+         hd__rfc_tags[hd__rfc_tag_of((uint32_t)tag - HD__RFC_OURS)].part == HD__RFC_AVERAGE)) {
+        t.field = (uint8_t)(tag - HD__RFC_OURS);
+        t.part = HD__RFC_VALUE;
+        t.name = hd__mib[t.field].name;
+    } else if (tag > HD__RFC_RESTS && tag < HD__RFC_RESTS + 16 &&
+               hd__rfc_tags[tag - HD__RFC_RESTS].part == HD__RFC_AVERAGE) {
+        t.field = hd__rfc_tags[tag - HD__RFC_RESTS].field;
+        t.part = HD__RFC_REST;
+        t.name = hd__mib[t.field].name;
+    }
+    return t;
+}
+
+enum { HD__RFC_UINT8 = 1, HD__RFC_UINT16, HD__RFC_UINT32, HD__RFC_UINT64 };
+
+typedef struct hd__rfc_field {
+    uint8_t type, part, field;
+} hd__rfc_field;
+
+/* A file that is read. */
+typedef struct hd__rfc {
+    const uint8_t *data;
+    uint64_t size;
+    const hd_options *options;
+    hd_error *err;
+    uint64_t warnings, max_records;
+    uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
+    uint32_t there;              /* bits of sections */
+    hd__grid functions, entries, paths, stacks, locations;
+} hd__rfc;
+
+static bool hd__rfc_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, hd__rfc_magic, 8);
+}
+
+/* HD_OK: lenient reading goes on. */
+HD__NOINLINE static hd_status hd__rfc_bad(hd__rfc *x, uint64_t at, const char *format, ...) {
+    hd_error e;
+    va_list args;
+    memset(&e, 0, sizeof e);
+    e.status = HD_MALFORMED;
+    e.offset = at;
+    va_start(args, format);
+    hd__format(e.message, sizeof e.message, format, args);
+    va_end(args);
+    if (!x->options || !x->options->lenient) {
+        if (x->err) *x->err = e;
+        return HD_MALFORMED;
+    }
+    x->warnings++;
+    if (x->options->warning) x->options->warning(x->options->user, &e);
+    return HD_OK;
+}
+
+static uint32_t hd__rfc_section(uint64_t tag) {
+    uint32_t s = 0;
+    while (s < HD__RFC_SECTIONS && hd__rfc_section_tag[s] != tag) s++;
+    return s;
+}
+
+static hd_status hd__rfc_sections(hd__rfc *x) {
+    uint64_t version, count;
+    if (x->size < 16) return hd__rfc_bad(x, x->size, "the input ends in the header");
+    version = hd__memprof_get(x->data + 8, 4, false);
+    if (version != HD__RFC_VERSION)
+        return hd__fail_at(x->err, HD_UNSUPPORTED, 8, 0, "version 1 of the RFC's layout expected, %u found",
+                           version);
+    count = hd__memprof_get(x->data + 12, 4, false);
+    if (count > HD__RFC_MOST || count > (x->size - 16) / 24) {
+        HD__TRY(hd__rfc_bad(x, 12, "%u sections announced where %u bytes are left and 256 are allowed", count,
+                            x->size - 16));
+        if (count > HD__RFC_MOST) count = HD__RFC_MOST;
+        if (count > (x->size - 16) / 24) count = (x->size - 16) / 24;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *p = x->data + 16 + 24 * i;
+        uint32_t s = hd__rfc_section(hd__memprof_get(p, 4, false));
+        uint64_t at = hd__memprof_get(p + 8, 8, false), bytes = hd__memprof_get(p + 16, 8, false);
+        if (s == HD__RFC_SECTIONS) continue;
+        if (x->there >> s & 1) {
+            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "a second section of %s", hd__rfc_section_name[s]));
+            continue;
+        }
+        if (at > x->size || bytes > x->size - at) {
+            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "%s expected within %u bytes, %u at %u found",
+                                hd__rfc_section_name[s], x->size, bytes, at));
+            if (at > x->size) continue;
+            bytes = x->size - at;
+        }
+        x->there |= 1u << s;
+        x->at[s] = at;
+        x->bytes[s] = bytes;
+    }
+    for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
+        if (!(x->there >> s & 1)) HD__TRY(hd__rfc_bad(x, 12, "no section of %s", hd__rfc_section_name[s]));
+    return HD_OK;
+}
+
+/* full: the first column has 8 bytes. */
+static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__grid *g) {
+    uint64_t at, a, b;
+    const char *wrong;
+    memset(g, 0, sizeof *g);
+    if (!(x->there >> s & 1)) return HD_OK;
+    wrong = hd__grid_open(x->data + x->at[s], x->bytes[s], x->at[s], known, g, &at, &a, &b);
+    if (wrong) HD__TRY(hd__rfc_bad(x, at, wrong, a, b));
+    if (full && g->count && g->width[0] != 8) {
+        g->count = 0;
+        HD__TRY(hd__rfc_bad(x, x->at[s], "%s: 8 bytes expected in column 0, %u found",
+                            hd__rfc_section_name[s], (uint64_t)g->width[0]));
+    }
+    if (g->count > x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, x->at[s], 0, "more than the allowed %u %s", x->max_records,
+                           hd__rfc_section_name[s]);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_open(hd__rfc *x, const uint8_t *data, uint64_t size, const hd_options *options,
+                              hd_error *err) {
+    memset(x, 0, sizeof *x);
+    x->data = data;
+    x->size = size;
+    x->options = options;
+    x->err = err;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    if (!hd__rfc_detect(data, size < 8 ? (size_t)size : 8))
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
+                           "the magic of an indexed profile in the RFC's layout expected");
+    HD__TRY(hd__rfc_sections(x));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_ENTRIES, 1, true, &x->entries));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_PATHS, 2, false, &x->paths));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_STACKS, 2, false, &x->stacks));
+    HD__TRY(hd__rfc_grid(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
+    return HD_OK;
+}
+
+static hd_str hd__rfc_strings(const hd__rfc *x) {
+    return hd__bytes_str(x->data + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
+}
+
+/* Schemas. */
+
+typedef struct hd__rfc_schema {
+    uint32_t count, fields;      /* fields: of LLVM's, that blocks have; bit by bit */
+    hd__rfc_field field[HD__RFC_MOST];
+} hd__rfc_schema;
+
+/* Where schemas begin, and how many there are. */
+static hd_status hd__rfc_schemas(hd__rfc *x, const uint8_t **at, const uint8_t **end, uint64_t *count) {
+    const uint8_t *p = x->data + x->at[HD__RFC_SCHEMAS];
+    *at = p;
+    *end = p + x->bytes[HD__RFC_SCHEMAS];
+    *count = 0;
+    if (!(x->there >> HD__RFC_SCHEMAS & 1)) return HD_OK;
+    if (hd__varint(at, *end, count) && *count <= HD__RFC_MOST) return HD_OK;
+    *count = 0;
+    return hd__rfc_bad(x, x->at[HD__RFC_SCHEMAS], "a number of schemas up to 256 expected");
+}
+
+/* What is wrong with the schema at *at, whose place *at is then; NULL: nothing, and it is behind. */
+static const char *hd__rfc_schema_next(const uint8_t **at, const uint8_t *end, hd__rfc_schema *s) {
+    uint32_t seen[5] = { 0, 0, 0, 0, 0 };
+    const uint8_t *p = *at;
+    uint64_t n;
+    s->count = s->fields = 0;
+    if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST)
+        return "schema %u: a number of fields up to 256 expected";
+    for (; s->count < n; s->count++) {
+        hd__rfc_field *field = &s->field[s->count];
+        hd__rfc_tag known;
+        uint64_t tag, length;
+        *at = p;
+        if (!hd__varint(&p, end, &tag) || p == end || (field->type = *p++) == 0 ||
+            !hd__varint(&p, end, &length) || length > (uint64_t)(end - p))
+            return "schema %u: a field expected: a tag, a type that is not 0, a name";
+        p += length;
+        known = hd__rfc_tag_at(tag);
+        field->part = field->type > HD__RFC_UINT64 ? (uint8_t)HD__RFC_NOTHING : known.part;
+        field->field = known.field;
+        if (field->part && seen[field->part] >> field->field & 1) return "schema %u: a field is told twice";
+        seen[field->part] |= 1u << field->field;
+    }
+    if (!seen[HD__RFC_STACK]) return "schema %u: StackID expected among its fields";
+    s->fields = seen[HD__RFC_VALUE];
+    if (s->fields >> HD_MEMPROF_ALLOC_COUNT & 1) s->fields |= seen[HD__RFC_AVERAGE];
+    *at = p;
+    return NULL;
+}
+
+/* The fields of a schema in its order, those that are in `fields`. */
+static uint32_t hd__rfc_order(const hd__rfc_schema *s, uint32_t fields, uint8_t order[HD_MEMPROF_FIELDS]) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const hd__rfc_field *f = &s->field[i];
+        if ((f->part != HD__RFC_VALUE && f->part != HD__RFC_AVERAGE) || !(fields >> f->field & 1)) continue;
+        fields &= ~(1u << f->field);
+        order[n++] = f->field;
+    }
+    return n;
+}
+
+/* The block at *at: its values by field of LLVM's, and its StackID. What is wrong with it; NULL: nothing, and
+   *at is behind it. */
+static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, const uint8_t **at,
+                                 const uint8_t *end, uint64_t values[HD_MEMPROF_FIELDS], uint64_t *stack) {
+    static const uint8_t totals[] = { HD_MEMPROF_TOTAL_ACCESS_COUNT, HD_MEMPROF_TOTAL_SIZE,
+                                      HD_MEMPROF_TOTAL_LIFETIME };
+    uint64_t part[5][HD_MEMPROF_FIELDS];
+    const uint8_t *p = *at;
+    uint32_t direct = 0;
+    memset(part + HD__RFC_VALUE, 0, 3 * sizeof *part);
+    for (uint32_t i = 0; i < count; i++) {
+        hd__rfc_field f = fields[i];
+        uint64_t v = 0;
+        if (f.type <= HD__RFC_UINT16) {
+            if ((uint64_t)(end - p) < f.type) return "block %u: the records end in it";
+            v = f.type == HD__RFC_UINT8 ? p[0] : (uint64_t)p[0] | (uint64_t)p[1] << 8;
+            p += f.type;
+        } else {
+            if (!hd__varint(&p, end, &v))
+                return "block %u: a varint of at most 64 bits expected within the records";
+            if (f.type == HD__RFC_UINT32 && v > UINT32_MAX) return "block %u: more than 32 bits in a UINT32";
+            if (f.type > HD__RFC_UINT64) {
+                if (v > (uint64_t)(end - p)) return "block %u: the records end in it";
+                p += v;
+            }
+        }
+        part[f.part][f.field] = v;
+        direct |= (uint32_t)(f.part == HD__RFC_VALUE) << f.field;
+    }
+    for (uint32_t i = 0; i < sizeof totals; i++) {
+        uint64_t average = part[HD__RFC_AVERAGE][totals[i]], rest = part[HD__RFC_REST][totals[i]];
+        uint64_t n = part[HD__RFC_VALUE][HD_MEMPROF_ALLOC_COUNT];
+        if (direct >> totals[i] & 1) continue;
+        if (n && average > (UINT64_MAX - rest) / n) return "block %u: a total of more than 64 bits";
+        part[HD__RFC_VALUE][totals[i]] = average * n + rest;
+    }
+    memcpy(values, part[HD__RFC_VALUE], sizeof *part);
+    *stack = part[HD__RFC_STACK][0];
+    *at = p;
+    return NULL;
+}
+
+/* Locations. */
+
+/* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
+static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof_location *l,
+                                    uint64_t *path) {
+    uint64_t packed = hd__grid_get(&x->entries, entry, 0), v[HD__GRID_COLUMNS];
+    hd_str strings = hd__rfc_strings(x);
+    memset(l, 0, sizeof *l);
+    memset(v, 0, sizeof v);
+    if (entry < x->locations.count)
+        for (uint32_t c = 0; c < HD__GRID_COLUMNS; c++) v[c] = hd__grid_get(&x->locations, entry, c);
+    l->function = v[HD__RFC_GUID];
+    l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
+    l->column = (uint32_t)v[HD__RFC_COLUMN];
+    l->inlined = v[HD__RFC_FLAGS] & 1;
+    l->discriminator = (uint32_t)((packed & 0xffff) | v[HD__RFC_DISCRIMINATOR_HIGH] << 16);
+    l->line = (uint32_t)((packed >> 16 & 0xffffff) | v[HD__RFC_LINE_HIGH] << 24);
+    *path = packed >> 40 | v[HD__RFC_PATH_HIGH] << 24;
+    if (v[HD__RFC_LINE_OFFSET] > UINT32_MAX || v[HD__RFC_COLUMN] > UINT32_MAX ||
+        v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
+        return "entry %u: a line, column or discriminator of more than 32 bits";
+    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
+        return "entry %u: its file is none of the paths";
+    if (v[HD__RFC_NAME] && (v[HD__RFC_NAME] > UINT32_MAX ||
+                            !hd__texts_get((const uint8_t *)strings.data, strings.len,
+                                           (uint32_t)(v[HD__RFC_NAME] - 1), &l->name)))
+        return "entry %u: its function's name is no string of the table";
+    return NULL;
+}
+
+/* Looking up, in the bytes. */
+
+static hd_status hd__rfc_lookup_schema(hd__rfc *x, uint64_t number, hd__rfc_schema *s) {
+    const uint8_t *at, *end;
+    uint64_t count;
+    HD__TRY(hd__rfc_schemas(x, &at, &end, &count));
+    if (number >= count)
+        return hd__fail_at(x->err, HD_MALFORMED, x->at[HD__RFC_SCHEMAS], 0,
+                           "a record of one of %u schemas expected, number %u found", count, number);
+    for (uint64_t i = 0; i <= number; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, s);
+        if (wrong) return hd__rfc_bad(x, (uint64_t)(at - x->data), wrong, i);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                     hd_error *err) {
+    const uint8_t *at, *end;
+    hd_memprof_lookup l;
+    hd__rfc_schema s;
+    uint64_t count;
+    uint32_t fields = UINT32_MAX;
+    hd__rfc x;
+    memset(&l, 0, sizeof l);
+    HD__TRY(hd__rfc_open(&x, (const uint8_t *)data, size, NULL, err));
+    HD__TRY(hd__rfc_schemas(&x, &at, &end, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, &s);
+        if (wrong) return hd__rfc_bad(&x, (uint64_t)(at - x.data), wrong, i);
+        fields &= s.fields;
+    }
+    if (count) {
+        HD__TRY(hd__rfc_lookup_schema(&x, 0, &s));
+        l.field_count = hd__rfc_order(&s, fields, l.field);
+    }
+    l.data = (const uint8_t *)data;
+    l.size = size;
+    l.layout = HD_MEMPROF_RFC;
+    *lookup = l;
+    return HD_OK;
+}
+
+/* A record knows its schema's number above the low 48 bits of its end. */
+#define HD__RFC_RECORD_BITS 48u
+
+static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
+                                     hd_memprof_record *record, bool *found, hd_error *err) {
+    const uint8_t *p, *end;
+    uint64_t at, schema, blocks;
+    uint32_t low = 0, high;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    high = x.functions.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hd__grid_get(&x.functions, middle, 0) < guid) low = middle + 1;
+        else high = middle;
+    }
+    *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
+    if (!*found) return HD_OK;
+    *found = false;
+    at = hd__grid_get(&x.functions, low, 1);
+    if (at > x.bytes[HD__RFC_RECORDS])
+        return hd__rfc_bad(&x, hd__grid_offset(&x.functions, low),
+                           "function %u: a record expected within %u bytes, found at %u", (uint64_t)low,
+                           x.bytes[HD__RFC_RECORDS], at);
+    p = x.data + x.at[HD__RFC_RECORDS] + at;
+    end = x.data + x.at[HD__RFC_RECORDS] + x.bytes[HD__RFC_RECORDS];
+    if (!hd__varint(&p, end, &schema) || schema >= HD__RFC_MOST || !hd__varint(&p, end, &blocks))
+        return hd__rfc_bad(&x, (uint64_t)(p - x.data), "a record of one of the schemas expected");
+    record->block_count = blocks;
+    record->site_count = 0;
+    record->at = (uint64_t)(p - x.data);
+    record->end = (uint64_t)(end - x.data) | schema << HD__RFC_RECORD_BITS;
+    *found = true;
+    return HD_OK;
+}
+
+static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
+                                      uint32_t capacity, uint32_t *length) {
+    uint32_t node = (uint32_t)id, n = 0;
+    if (!id || id > x->stacks.count)
+        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    for (; node; n++) {
+        uint32_t here = node - 1;
+        uint64_t entry, path;
+        hd_memprof_location l;
+        const char *wrong;
+        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count)
+            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+                               ? "call %u: one of the entries expected, number %u found"
+                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        if (n >= capacity) continue;
+        wrong = hd__rfc_location(x, (uint32_t)entry, &l, &path);
+        if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
+        locations[n] = l;
+    }
+    *length = n;
+    return HD_OK;
+}
+
+/* Of locations, files are left out: nothing has their paths in one piece. */
+static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
+                                     uint64_t value[HD_MEMPROF_FIELDS], hd_memprof_location *locations,
+                                     uint32_t capacity, uint32_t *length, hd_error *err) {
+    uint64_t end = record->end & ((UINT64_C(1) << HD__RFC_RECORD_BITS) - 1), values[HD_MEMPROF_FIELDS], id;
+    const uint8_t *p;
+    const char *wrong;
+    hd__rfc_schema s;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    HD__TRY(hd__rfc_lookup_schema(&x, record->end >> HD__RFC_RECORD_BITS, &s));
+    p = x.data + record->at;
+    wrong = hd__rfc_block(s.field, s.count, &p, x.data + end, values, &id);
+    if (wrong) return hd__rfc_bad(&x, record->at, wrong, record->block_count);
+    HD__TRY(hd__rfc_lookup_stack(&x, id, record->at, locations, capacity, length));
+    for (uint32_t f = 0; f < lookup->field_count; f++) value[f] = values[lookup->field[f]];
+    record->block_count--;
+    record->at = (uint64_t)(p - x.data);
+    return HD_OK;
+}
+
+/* LLVM's indexed files: header, counters and names of instrumentation, which are left alone, and the memprof
+   section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
+   they are; at the end, where each bucket begins. ----------------------------------------------- */
+
+static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
+#define HD__INDEX_LAST 12u       /* the header's latest version */
+#define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
+
+/* Where the header tells offsets, and from which version on: functions, memprof, binary ids, temporal traces,
+   names of virtual tables. */
+enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
+static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
+
+static uint64_t hd__index_header_size(uint64_t version) {
+    uint64_t size = 32;
+    for (int i = 0; i < HD__INDEX_OFFSETS; i++) size += version >= hd__index_since[i] ? 8 : 0;
+    return size;
+}
+
+static bool hd__memprof_index_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, hd__index_magic, 8);
+}
+
+/* Where the memprof section begins, or would, and ends at the latest. */
+typedef struct hd__index_header {
+    uint64_t version, begin, end;
+    bool there;
+} hd__index_header;
+
+static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index_header *h, hd_error *err) {
+    uint64_t header, offset[HD__INDEX_OFFSETS] = { 0 };
+    if (!hd__memprof_index_detect(p, (size_t)size))
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no indexed profile");
+    if (size < 16) return hd__fail_at(err, HD_MALFORMED, size, 0, "the header ends after %u bytes", size);
+    h->version = hd__get_le64(p + 8);
+    h->there = (h->version & HD__INDEX_MEMPROF) != 0;
+    h->version &= 0xffffffffu;
+    if (h->version < 8 || h->version > HD__INDEX_LAST)
+        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 12 expected, %u found",
+                           h->version);
+    header = hd__index_header_size(h->version);
+    if (size < header)
+        return hd__fail_at(err, HD_MALFORMED, size, 0, "a header of %u bytes expected, %u found", header,
+                           size);
+    h->begin = h->end = size;
+    for (int i = 0; i < HD__INDEX_OFFSETS && hd__index_since[i] <= h->version; i++) {
+        offset[i] = hd__get_le64(p + 32 + 8 * i);
+        if (offset[i] > size || (offset[i] && offset[i] < header))
+            return hd__fail_at(err, HD_MALFORMED, 32 + 8 * (uint64_t)i, 0,
+                               "an offset within bytes %u to %u expected, %u found", header, size, offset[i]);
+    }
+    if (h->there) h->begin = offset[HD__INDEX_SECTION];
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++)
+        if (offset[i] && offset[i] < h->end && (!h->there || offset[i] >= h->begin)) h->end = offset[i];
+    if (!h->there) h->begin = h->end;
+    if (h->begin <= offset[HD__INDEX_FUNCTIONS])
+        return hd__fail_at(err, HD_MALFORMED, 40, 0,
+                           "the memprof section expected behind the functions at %u, found at %u",
+                           offset[HD__INDEX_FUNCTIONS], h->begin);
+    return HD_OK;
+}
+
+HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
+    static const char *const names[] = { "unknown", "LLVM 0", "LLVM 1", "LLVM 2", "LLVM 3", "RFC" };
+    return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
+}
+
+/* Tables of a section, in the order of hd_memprof_lookup. */
+enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
+static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
+#define HD__INDEX_FRAME 17u      /* bytes of a frame */
+
+/* A table whose items begin at `payload`. */
+static hd_status hd__index_table(hd_memprof_lookup *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
+    const char *name = hd__index_table_name[k];
+    if (payload < l->begin || at < payload || at > l->end || l->end - at < 16)
+        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
+                           "the %s table expected within bytes %u to %u, found at %u to %u", name, l->begin,
+                           l->end, payload, at);
+    l->payload[k] = payload;
+    l->table[k] = at;
+    l->buckets[k] = hd__get_le64(l->data + at);
+    l->entries[k] = hd__get_le64(l->data + at + 8);
+    if (!l->buckets[k] || l->buckets[k] & (l->buckets[k] - 1) || l->buckets[k] > (l->end - at - 16) / 8)
+        return hd__fail_at(err, HD_MALFORMED, at, 0,
+                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
+                           l->end - at - 16, l->buckets[k]);
+    return HD_OK;
+}
+
+static uint64_t hd__index_table_end(const hd_memprof_lookup *l, int k) {
+    return l->table[k] + 16 + 8 * l->buckets[k];
+}
+
+/* An array instead. */
+static hd_status hd__index_array(hd_memprof_lookup *l, int k, uint64_t begin, uint64_t end, uint64_t width,
+                                 hd_error *err) {
+    if (begin < l->begin || end < begin || end > l->end || (end - begin) % width)
+        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
+                           "the %s array expected within bytes %u to %u, found at %u to %u",
+                           hd__index_table_name[k], l->begin, l->end, begin, end);
+    l->payload[k] = begin;
+    l->table[k] = end;
+    return HD_OK;
+}
+
+/* A field of every block's, by number: as many bytes as in a raw profile. */
+static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *err) {
+    uint64_t count, seen = 0;
+    if (l->end - *at < 8) return hd__fail_at(err, HD_MALFORMED, *at, 0, "the section ends before the schema");
+    count = hd__get_le64(l->data + *at);
+    if (count >= HD_MEMPROF_FIELDS || count > (l->end - *at - 8) / 8)
+        return hd__fail_at(err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
+                           (uint64_t)HD_MEMPROF_FIELDS - 1, count);
+    for (*at += 8; l->field_count < count; *at += 8) {
+        uint64_t field = hd__get_le64(l->data + *at);
+        if (!field || field >= HD_MEMPROF_FIELDS || seen >> field & 1)
+            return hd__fail_at(err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
+                               field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
+        seen |= UINT64_C(1) << field;
+        l->field[l->field_count++] = (uint8_t)field;
+        l->width += hd__mib[field].width;
+    }
+    return HD_OK;
+}
+
+/* Version 0 begins with an offset, which cannot be that small, the others with their version. */
+static hd_status hd__index_section(hd_memprof_lookup *l, hd_error *err) {
+    uint64_t word[6] = { 0 }, at = l->begin, first, words;
+    if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    first = hd__get_le64(l->data + at);
+    if (first > 3 && first < 24)
+        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+                           "a memprof section of version 0 to 3 expected, %u found", first);
+    l->layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
+    if (l->layout != HD_MEMPROF_LLVM_0) at += 8;
+    words = l->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
+    if (!first || (l->end - at) / 8 < words)
+        return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(l->data + at);
+    HD__TRY(hd__index_schema(l, &at, err));
+    if (l->layout == HD_MEMPROF_LLVM_3) {
+        HD__TRY(hd__index_array(l, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME, err));
+        HD__TRY(hd__index_array(l, HD__INDEX_STACKS, word[0], word[1], 4, err));
+        return hd__index_table(l, HD__INDEX_RECORDS, word[1], word[2], err);
+    }
+    HD__TRY(hd__index_table(l, HD__INDEX_RECORDS, at, word[0], err));
+    HD__TRY(hd__index_table(l, HD__INDEX_FRAMES, word[1], word[2], err));
+    if (l->layout != HD_MEMPROF_LLVM_2) return HD_OK;
+    return hd__index_table(l, HD__INDEX_STACKS, word[3], word[4], err);
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                              hd_error *err) {
+    hd_memprof_lookup l;
+    hd__index_header h;
+    if (hd__rfc_detect((const uint8_t *)data, size)) return hd__rfc_lookup_open(data, size, lookup, err);
+    memset(&l, 0, sizeof l);
+    l.data = (const uint8_t *)data;
+    l.size = size;
+    HD__TRY(hd__index_header_get(l.data, size, &h, err));
+    if (!h.there) return hd__fail(err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    l.begin = h.begin;
+    l.end = h.end;
+    HD__TRY(hd__index_section(&l, err));
+    *lookup = l;
+    return HD_OK;
+}
+
+/* An item of a table. Keys are their own hashes. */
+typedef struct hd__index_item {
+    uint64_t key, at, end;       /* where its data is */
+} hd__index_item;
+
+/* The item at `at`, whose table ends at `end`: how many bytes up to its data; 0: it is no item. */
+static uint64_t hd__index_item_get(const hd_memprof_lookup *l, int k, uint64_t at, uint64_t end,
+                                   hd__index_item *item) {
+    uint64_t lengths = k == HD__INDEX_STACKS ? 8 : 16, size;
+    if (end - at < 16 + lengths) return 0;
+    if (lengths == 16 && hd__get_le64(l->data + at + 8) != 8) return 0;
+    size = hd__get_le64(l->data + at + lengths);
+    item->key = hd__get_le64(l->data + at + 8 + lengths);
+    item->at = at + 16 + lengths;
+    item->end = item->at + size;
+    if (size > end - item->at || hd__get_le64(l->data + at) != item->key) return 0;
+    return 16 + lengths;
+}
+
+/* The item of a key; *found false when there is none. */
+static hd_status hd__index_item_find(const hd_memprof_lookup *l, int k, uint64_t key, hd__index_item *item,
+                                     bool *found, hd_error *err) {
+    uint64_t at = hd__get_le64(l->data + l->table[k] + 16 + 8 * (key & (l->buckets[k] - 1)));
+    *found = false;
+    if (!at) return HD_OK;
+    if (at < l->payload[k] || at > l->table[k] - 2)
+        return hd__fail_at(err, HD_MALFORMED, at, 0, "a bucket of the %s table is outside of it",
+                           hd__index_table_name[k]);
+    for (uint64_t n = l->data[at] | (uint64_t)l->data[at + 1] << 8, next = at + 2; n && !*found; n--) {
+        if (!hd__index_item_get(l, k, next, l->table[k], item))
+            return hd__fail_at(err, HD_MALFORMED, next, 0, "an item of the %s table is none",
+                               hd__index_table_name[k]);
+        *found = item->key == key;
+        next = item->end;
+    }
+    return HD_OK;
+}
+
+static void hd__index_location_get(const uint8_t *p, hd_memprof_location *location) {
+    memset(location, 0, sizeof *location);
+    location->function = hd__get_le64(p);
+    location->line_offset = hd__get_le32(p + 8);
+    location->column = hd__get_le32(p + 12);
+    location->inlined = p[16] != 0;
+}
+
+static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, uint64_t *value) {
+    for (uint32_t i = 0; i < l->field_count; i++) {
+        unsigned width = hd__mib[l->field[i]].width;
+        value[i] = hd__memprof_get(p, width, false);
+        p += width;
+    }
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *l, uint64_t guid,
+                                              hd_memprof_record *record, bool *found, hd_error *err) {
+    hd__index_item item;
+    if (l->layout == HD_MEMPROF_RFC) return hd__rfc_lookup_find(l, guid, record, found, err);
+    HD__TRY(hd__index_item_find(l, HD__INDEX_RECORDS, guid, &item, found, err));
+    if (!*found) return HD_OK;
+    if (item.end - item.at < 16)
+        return hd__fail_at(err, HD_MALFORMED, item.at, 0, "a record of %u bytes", item.end - item.at);
+    record->block_count = hd__get_le64(l->data + item.at);
+    record->site_count = 0;
+    record->at = item.at + 8;
+    record->end = item.end;
+    if (!record->block_count) {
+        record->site_count = hd__get_le64(l->data + record->at);
+        record->at += 8;
+    }
+    return HD_OK;
+}
+
+/* The location of an id, or in version 3 number. */
+static hd_status hd__index_lookup_location(const hd_memprof_lookup *l, uint64_t id,
+                                           hd_memprof_location *location, hd_error *err) {
+    hd__index_item item;
+    bool found;
+    if (l->layout == HD_MEMPROF_LLVM_3) {
+        if (id >= (l->table[HD__INDEX_FRAMES] - l->payload[HD__INDEX_FRAMES]) / HD__INDEX_FRAME)
+            return hd__fail(err, HD_MALFORMED, "there is no frame %u", id);
+        hd__index_location_get(l->data + l->payload[HD__INDEX_FRAMES] + HD__INDEX_FRAME * id, location);
+        return HD_OK;
+    }
+    HD__TRY(hd__index_item_find(l, HD__INDEX_FRAMES, id, &item, &found, err));
+    if (!found || item.end - item.at != HD__INDEX_FRAME)
+        return hd__fail(err, HD_MALFORMED, "there is no frame 0x%x", id);
+    hd__index_location_get(l->data + item.at, location);
+    return HD_OK;
+}
+
+/* A step along version 3's array of call stacks, which leads on to what this one shares with another: the
+   element at *at, behind a jump if there is one. False: it leads outside, or to another jump. */
+HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t end, uint32_t *element) {
+    if (end - *at < 4) return false;
+    *element = hd__get_le32(p + *at);
+    if (*element >> 31) {
+        uint64_t jump = 4 * (uint64_t)(0u - *element);
+        if (jump > end - *at || end - *at - jump < 4) return false;
+        *at += jump;
+        *element = hd__get_le32(p + *at);
+        if (*element >> 31) return false;
+    }
+    *at += 4;
+    return true;
+}
+
+/* A call stack of version 3, from its place in the array. */
+static hd_status hd__index_lookup_radix(const hd_memprof_lookup *l, uint64_t place,
+                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                        hd_error *err) {
+    uint64_t end = l->table[HD__INDEX_STACKS], at = l->payload[HD__INDEX_STACKS], n;
+    if (place >= (end - at) / 4) return hd__fail(err, HD_MALFORMED, "there is no call stack at %u", place);
+    at += 4 * place;
+    n = hd__get_le32(l->data + at);
+    at += 4;
+    *length = (uint32_t)n;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t element;
+        if (!hd__index_radix_next(l->data, &at, end, &element))
+            return hd__fail_at(err, HD_MALFORMED, at, 0, "a call stack leads out of its array");
+        if (i < capacity) HD__TRY(hd__index_lookup_location(l, element, &locations[i], err));
+    }
+    return HD_OK;
+}
+
+/* Ids of frames, one after another. */
+static hd_status hd__index_lookup_ids(const hd_memprof_lookup *l, uint64_t at, uint64_t n,
+                                      hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                      hd_error *err) {
+    *length = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    for (uint64_t i = 0; i < n && i < capacity; i++)
+        HD__TRY(hd__index_lookup_location(l, hd__get_le64(l->data + at + 8 * i), &locations[i], err));
+    return HD_OK;
+}
+
+/* The call stack that a record tells at its place. */
+static hd_status hd__index_lookup_stack(const hd_memprof_lookup *l, hd_memprof_record *r,
+                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                        hd_error *err) {
+    uint64_t width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+    hd__index_item item;
+    bool found;
+    if (r->end - r->at < width) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    id = hd__memprof_get(l->data + r->at, (unsigned)width, false);
+    r->at += width;
+    if (width == 4) return hd__index_lookup_radix(l, id, locations, capacity, length, err);
+    if (l->layout != HD_MEMPROF_LLVM_2) {
+        if (id > (r->end - r->at) / 8)
+            return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "a call stack of %u frames in %u bytes", id,
+                               r->end - r->at);
+        r->at += 8 * id;
+        return hd__index_lookup_ids(l, r->at - 8 * id, id, locations, capacity, length, err);
+    }
+    HD__TRY(hd__index_item_find(l, HD__INDEX_STACKS, id, &item, &found, err));
+    if (!found) return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "there is no call stack 0x%x", id);
+    return hd__index_lookup_ids(l, item.at, (item.end - item.at) / 8, locations, capacity, length, err);
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_memprof_record *r,
+                                              uint64_t value[HD_MEMPROF_FIELDS],
+                                              hd_memprof_location *locations, uint32_t capacity,
+                                              uint32_t *length, bool *more, hd_error *err) {
+    *more = r->block_count || r->site_count;
+    if (!*more) return HD_OK;
+    if (l->layout == HD_MEMPROF_RFC)
+        return hd__rfc_lookup_next(l, r, value, locations, capacity, length, err);
+    HD__TRY(hd__index_lookup_stack(l, r, locations, capacity, length, err));
+    if (!r->block_count) {
+        r->site_count--;
+        return HD_OK;
+    }
+    if (r->end - r->at < l->width)
+        return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    hd__index_values_get(l, l->data + r->at, value);
+    r->at += l->width;
+    if (--r->block_count) return HD_OK;
+    if (r->end - r->at < 8) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    r->site_count = hd__get_le64(l->data + r->at);
+    r->at += 8;
+    return HD_OK;
+}
+
+/* An index in columns: behind what is shown, what it owns. */
+typedef struct hd__indexed {
+    hd_memprof_index shown;
+    hd__mem mem;
+    uint64_t seed, warnings;
+    hd__index functions;         /* by GUID */
+    hd_memprof_location *locations; /* stb_ds arrays, as are all here */
+    uint64_t *location_id, *stack_id, *function, *value;
+    uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
+    char *around;                /* what else is in the file */
+    hd__arena arena;
+} hd__indexed;
+
+static void hd__indexed_free(hd__indexed *d) {
+    hd__mem *m = &d->mem, mem;
+    hd__index_free(m, &d->functions);
+    hd__arr_free(m, d->locations);
+    hd__arr_free(m, d->location_id);
+    hd__arr_free(m, d->stack_id);
+    hd__arr_free(m, d->function);
+    hd__arr_free(m, d->value);
+    hd__arr_free(m, d->first);
+    hd__arr_free(m, d->location);
+    hd__arr_free(m, d->block_first);
+    hd__arr_free(m, d->site_first);
+    hd__arr_free(m, d->block_stack);
+    hd__arr_free(m, d->site);
+    hd__arr_free(m, d->around);
+    hd__arena_free(m, &d->arena);
+    mem = *m;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
+    if (index) hd__indexed_free((hd__indexed *)(void *)index);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index) {
+    return ((const hd__indexed *)(const void *)index)->warnings;
+}
+
+static hd__indexed *hd__indexed_create(hd__mem *m) {
+    hd__indexed *d = (hd__indexed *)hd__calloc(m, 1, sizeof *d);
+    if (!d) return NULL;
+    d->seed = hd__seed();
+    if (hd__push(m, d->first, 0u) && hd__push(m, d->block_first, 0u) && hd__push(m, d->site_first, 0u))
+        return d;
+    d->mem = *m;
+    hd__indexed_free(d);
+    return NULL;
+}
+
+static void hd__indexed_show(hd__indexed *d) {
+    hd_memprof_index *x = &d->shown;
+    x->location_count = (uint32_t)hd__len(d->locations);
+    x->stack_count = (uint32_t)hd__len(d->first) - 1;
+    x->function_count = (uint32_t)hd__len(d->function);
+    x->block_count = (uint32_t)hd__len(d->block_stack);
+    x->site_count = (uint32_t)hd__len(d->site);
+    x->locations = d->locations;
+    x->location_id = d->location_id;
+    x->first = d->first;
+    x->location = d->location;
+    x->stack_id = d->stack_id;
+    x->function = d->function;
+    x->block_first = d->block_first;
+    x->site_first = d->site_first;
+    x->block_stack = d->block_stack;
+    x->value = d->value;
+    x->site = d->site;
+}
+
+static uint64_t hd__indexed_function_rehash(const void *owner, uint32_t function) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->function[function]);
+}
+
+static uint32_t hd__indexed_function(const hd__indexed *d, uint64_t guid) {
+    size_t probe = 0;
+    uint32_t f;
+    while ((f = hd__index_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
+        if (d->function[f] == guid) break;
+    return f;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
+    return hd__indexed_function((const hd__indexed *)(const void *)index, guid);
+}
+
+/* A function that has no record yet. False: out of memory. */
+static bool hd__indexed_add_function(hd__mem *m, hd__indexed *d, uint64_t guid) {
+    uint32_t f = (uint32_t)hd__len(d->function);
+    return hd__push(m, d->function, guid) &&
+           hd__index_add(m, &d->functions, hd__hash_u64(d->seed, guid), f, hd__indexed_function_rehash, d);
+}
+
+/* Call stacks by what they are. */
+static uint64_t hd__indexed_stack_rehash(const void *owner, uint32_t stack) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_bytes(d->seed, d->location + d->first[stack],
+                          (d->first[stack + 1] - d->first[stack]) * sizeof *d->location);
+}
+
+/* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
+   memory. */
+static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks) {
+    uint32_t new_one = (uint32_t)hd__len(d->first) - 1, from = d->first[new_one], s;
+    size_t size = (hd__len(d->location) - from) * sizeof *d->location, probe = 0;
+    uint64_t hash = hd__hash_bytes(d->seed, d->location + from, size);
+    while ((s = hd__index_next(stacks, hash, &probe)) != HD_NONE) {
+        if ((d->first[s + 1] - d->first[s]) * sizeof *d->location != size) continue;
+        if (memcmp(d->location + d->first[s], d->location + from, size)) continue;
+        hd__set_len(d->location, from);
+        return s;
+    }
+    if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
+    return hd__index_add(m, stacks, hash, new_one, hd__indexed_stack_rehash, d) ? new_one : HD_NONE;
+}
+
+/* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
+   among those inlined there. */
+static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack) {
+    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
+    uint32_t n = 0;
+    if (x->layout == HD_MEMPROF_RFC) return 1;
+    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
+        const hd_memprof_location *l = &x->locations[x->location[i]];
+        n += l->function == guid;
+        if (!l->inlined) break;
+    }
+    return n;
+}
+
+/* Whether a block is told by the function that allocates. */
+static bool hd__index_owns(const hd_memprof_index *x, uint32_t function, uint32_t block) {
+    uint32_t innermost = x->location[x->first[x->block_stack[block]]];
+    return x->layout == HD_MEMPROF_RFC || x->locations[innermost].function == x->function[function];
+}
+
+/* Reading: memory and errors are the reader's. */
+typedef struct hd__indexing {
+    hd_memprof_reader *r;
+    hd__indexed *to;
+    hd_memprof_lookup l;
+    hd__index locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
+    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
+    /* the table at hand */
+    int k;
+    uint64_t bucket, left, at, count;
+} hd__indexing;
+
+static uint64_t hd__indexing_location_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->location_id[number]);
+}
+
+static uint64_t hd__indexing_stack_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->stack_id[number]);
+}
+
+static uint32_t hd__indexing_find(const hd__indexed *d, const hd__index *index, const uint64_t *ids,
+                                  uint64_t id) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
+        if (ids[i] == id) break;
+    return i;
+}
+
+static void hd__indexing_begin(hd__indexing *x, int k) {
+    x->k = k;
+    x->bucket = 0;
+    x->left = 0;
+    x->count = 0;
+    x->at = x->l.payload[k];
+}
+
+static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
+    if (n < x->r->max_records) return HD_OK;
+    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more than the allowed %u %s", x->r->max_records, what);
+}
+
+/* The table has been read: buckets lie one after another, then it. */
+static hd_status hd__indexing_end(hd__indexing *x) {
+    const hd_memprof_lookup *l = &x->l;
+    if (((x->at + 7) & ~(uint64_t)7) != l->table[x->k])
+        HD__TRY(hd__memprof_bad(x->r, x->at, "the %s table expected behind its items, found at %u",
+                                hd__index_table_name[x->k], l->table[x->k]));
+    if (x->count != l->entries[x->k])
+        HD__TRY(hd__memprof_bad(x->r, l->table[x->k] + 8, "the %s table: %u entries announced, %u found",
+                                hd__index_table_name[x->k], l->entries[x->k], x->count));
+    return HD_OK;
+}
+
+/* The next bucket with items. *more false: there is none. */
+static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
+    const hd_memprof_lookup *l = &x->l;
+    for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
+        uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
+        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        if (!at) continue;
+        if (at != x->at) {
+            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u expected at %u, found at %u",
+                                    hd__index_table_name[x->k], x->bucket, x->at, at));
+            if (at < x->at) continue; /* so that no byte is read twice */
+        }
+        if (l->table[x->k] - x->at < 2 || at > l->table[x->k] - 2) {
+            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u is outside of it",
+                                    hd__index_table_name[x->k], x->bucket));
+            continue;
+        }
+        x->at = at + 2;
+        x->left = l->data[at] | (uint64_t)l->data[at + 1] << 8;
+        if (!x->left) HD__TRY(hd__memprof_bad(x->r, at, "bucket %u has no items", x->bucket));
+        *more = x->left != 0;
+    }
+    return HD_OK;
+}
+
+static hd_status hd__indexing_next(hd__indexing *x, hd__index_item *item, bool *more) {
+    const hd_memprof_lookup *l = &x->l;
+    for (;;) {
+        *more = x->left != 0;
+        if (!x->left) HD__TRY(hd__indexing_bucket(x, more));
+        if (!*more) return hd__indexing_end(x);
+        x->left--;
+        if (!hd__index_item_get(l, x->k, x->at, l->table[x->k], item)) {
+            HD__TRY(hd__memprof_bad(x->r, x->at, "no item of the %s table", hd__index_table_name[x->k]));
+            x->left = 0;
+            continue;
+        }
+        x->at = item->end;
+        x->count++;
+        if ((item->key & (l->buckets[x->k] - 1)) != x->bucket - 1) {
+            HD__TRY(hd__memprof_bad(x->r, item->at, "the %s table: 0x%x is in bucket %u, not its own",
+                                    hd__index_table_name[x->k], item->key, x->bucket - 1));
+            continue;
+        }
+        return hd__indexing_limit(x, item->at, x->count, hd__index_table_name[x->k]);
+    }
+}
+
+static hd_status hd__indexing_add_location(hd__indexing *x, uint64_t at) {
+    hd_memprof_location location;
+    hd__index_location_get(x->l.data + at, &location);
+    if (x->l.data[at + 16] > 1)
+        HD__TRY(hd__memprof_bad(x->r, at + 16, "inlined expected to be 0 or 1, %u found",
+                                (uint64_t)x->l.data[at + 16]));
+    return hd__push(&x->r->mem, x->to->locations, location) ? HD_OK : hd__memprof_full(x->r);
+}
+
+static hd_status hd__indexing_frames(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__index_item item;
+    bool more;
+    hd__indexing_begin(x, HD__INDEX_FRAMES);
+    if (x->l.layout == HD_MEMPROF_LLVM_3) {
+        for (uint64_t n = 1; x->at < x->l.table[x->k]; x->at += HD__INDEX_FRAME, n++) {
+            HD__TRY(hd__indexing_limit(x, x->at, n, "frames"));
+            HD__TRY(hd__indexing_add_location(x, x->at));
+        }
+        return HD_OK;
+    }
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if (item.end - item.at != HD__INDEX_FRAME) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "a frame of 17 bytes expected, %u found",
+                                    item.end - item.at));
+            continue;
+        }
+        if (hd__indexing_find(d, &x->locations, d->location_id, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "frame 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__indexing_add_location(x, item.at));
+        if (!hd__push(&x->r->mem, d->location_id, item.key) ||
+            !hd__index_add(&x->r->mem, &x->locations, hd__hash_u64(d->seed, item.key),
+                           (uint32_t)hd__len(d->locations) - 1, hd__indexing_location_rehash, d))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
+static hd_status hd__indexing_ids(hd__indexing *x, uint64_t at, uint64_t n, bool *whole) {
+    hd__indexed *d = x->to;
+    size_t from = hd__len(d->location);
+    *whole = n != 0;
+    if (!n) HD__TRY(hd__memprof_bad(x->r, at, "a call stack of no frames"));
+    HD__TRY(hd__indexing_limit(x, at, from + n, "frames of call stacks"));
+    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
+    for (uint64_t i = 0; i < n && *whole; i++) {
+        uint64_t id = hd__get_le64(x->l.data + at + 8 * i);
+        uint32_t number = hd__indexing_find(d, &x->locations, d->location_id, id);
+        *whole = number != HD_NONE;
+        if (!*whole) HD__TRY(hd__memprof_bad(x->r, at + 8 * i, "frame 0x%x is not told", id));
+        stbds_arrput(d->location, number);
+    }
+    if (!*whole) hd__set_len(d->location, from);
+    return HD_OK;
+}
+
+static hd_status hd__indexing_stack_table(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__index_item item;
+    bool more, whole;
+    hd__indexing_begin(x, HD__INDEX_STACKS);
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if ((item.end - item.at) % 8) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "a call stack of %u bytes", item.end - item.at));
+            continue;
+        }
+        if (hd__indexing_find(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "call stack 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__indexing_ids(x, item.at, (item.end - item.at) / 8, &whole));
+        if (!whole) continue;
+        if (!hd__push(&x->r->mem, d->stack_id, item.key) ||
+            !hd__push(&x->r->mem, d->first, (uint32_t)hd__len(d->location)) ||
+            !hd__index_add(&x->r->mem, &x->stacks, hd__hash_u64(d->seed, item.key),
+                           (uint32_t)hd__len(d->stack_id) - 1, hd__indexing_stack_rehash, d))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
+#define HD__INDEX_UNFOLD 256u
+
+/* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
+static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
+    hd__indexed *d = x->to;
+    uint64_t begin = x->l.payload[x->k], end = x->l.table[x->k], at = x->at + 4, own = 0;
+    uint64_t n = hd__get_le32(x->l.data + x->at), most = (end - begin) / 4;
+    size_t from = hd__len(d->location);
+    *whole = n && n <= most;
+    if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
+    if (from + n > HD__INDEX_UNFOLD * most || from + n >= x->r->max_records)
+        return hd__fail_at(&x->r->error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
+                           (uint64_t)from);
+    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
+    for (uint64_t i = 0; i < n && *whole; i++) {
+        uint64_t before = at;
+        uint32_t element;
+        *whole = hd__index_radix_next(x->l.data, &at, end, &element) && element < hd__len(d->locations);
+        if (!*whole) HD__TRY(hd__memprof_bad(x->r, before, "a call stack leads nowhere"));
+        else stbds_arrput(d->location, element);
+        if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
+    }
+    if (!*whole) hd__set_len(d->location, from);
+    x->at = own ? own : at;
+    return HD_OK;
+}
+
+static hd_status hd__indexing_radix(hd__indexing *x) {
+    hd__mem *m = &x->r->mem;
+    bool whole = true;
+    hd__indexing_begin(x, HD__INDEX_STACKS);
+    while (whole && x->at < x->l.table[x->k]) {
+        uint32_t start = (uint32_t)((x->at - x->l.payload[x->k]) / 4);
+        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        HD__TRY(hd__indexing_radix_one(x, &whole));
+        if (whole && (!hd__push(m, x->starts, start) ||
+                      !hd__push(m, x->to->first, (uint32_t)hd__len(x->to->location))))
+            return hd__memprof_full(x->r);
+    }
+    return HD_OK;
+}
+
+/* The stack that begins at a place of the array; HD_NONE: none does. */
+static uint32_t hd__indexing_start(const hd__indexing *x, uint32_t place) {
+    size_t low = 0, high = hd__len(x->starts);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->starts[middle] < place) low = middle + 1;
+        else high = middle;
+    }
+    return low < hd__len(x->starts) && x->starts[low] == place ? (uint32_t)low : HD_NONE;
+}
+
+/* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
+   follows cannot be found. */
+static hd_status hd__indexing_stack(hd__indexing *x, uint64_t *at, uint64_t end, uint32_t *stack) {
+    hd__indexed *d = x->to;
+    uint64_t width = x->l.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+    bool whole;
+    *stack = HD_NONE;
+    if (end - *at < width) return hd__memprof_bad(x->r, *at, "the record ends before its last call stack");
+    id = hd__memprof_get(x->l.data + *at, (unsigned)width, false);
+    if (x->l.layout <= HD_MEMPROF_LLVM_1) {
+        if (id > (end - *at - 8) / 8)
+            return hd__memprof_bad(x->r, *at, "a call stack of %u frames in %u bytes", id, end - *at - 8);
+        HD__TRY(hd__indexing_ids(x, *at + 8, id, &whole));
+        *at += 8 + 8 * id;
+        if (!whole) return HD_OK;
+        *stack = hd__indexed_stack(&x->r->mem, d, &x->stacks);
+        return *stack == HD_NONE ? hd__memprof_full(x->r) : HD_OK;
+    }
+    *at += width;
+    *stack = width == 4 ? hd__indexing_start(x, (uint32_t)id)
+                        : hd__indexing_find(d, &x->stacks, d->stack_id, id);
+    return *stack == HD_NONE ? hd__memprof_bad(x->r, *at - width, "call stack 0x%x is not told", id) : HD_OK;
+}
+
+/* How many of a record's blocks or call sites follow; 0 when there cannot be as many. */
+static hd_status hd__indexing_count(hd__indexing *x, uint64_t *at, uint64_t end, uint64_t least,
+                                    const char *what, uint64_t *n) {
+    *n = 0;
+    if (end - *at < 8) return hd__memprof_bad(x->r, *at, "the record ends before its %s", what);
+    *n = hd__get_le64(x->l.data + *at);
+    *at += 8;
+    if (*n <= (end - *at) / least) return HD_OK;
+    HD__TRY(hd__memprof_bad(x->r, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
+    *n = (end - *at) / least;
+    return HD_OK;
+}
+
+static hd_status hd__indexing_record(hd__indexing *x, const hd__index_item *item) {
+    hd__indexed *d = x->to;
+    hd__mem *m = &x->r->mem;
+    const hd_memprof_lookup *l = &x->l;
+    uint64_t at = item->at, before, n, width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    uint32_t stack;
+    HD__TRY(hd__indexing_count(x, &at, item->end, width + l->width, "blocks", &n));
+    for (before = 0; n && at != before; n--) {
+        before = at;
+        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        if (item->end - at < l->width) return hd__memprof_bad(x->r, at, "the record ends within a block");
+        if (stack != HD_NONE) {
+            HD__TRY(hd__indexing_limit(x, at, hd__len(d->block_stack), "blocks"));
+            if (!hd__push(m, d->block_stack, stack) || !hd__room(m, d->value, l->field_count))
+                return hd__memprof_full(x->r);
+            if (l->field_count)
+                hd__index_values_get(l, l->data + at, stbds_arraddnptr(d->value, l->field_count));
+        }
+        at += l->width;
+    }
+    HD__TRY(hd__indexing_count(x, &at, item->end, width, "call sites", &n));
+    for (; n; n--) {
+        before = at;
+        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        HD__TRY(hd__indexing_limit(x, at, hd__len(d->site), "call sites"));
+        if (stack != HD_NONE && !hd__push(m, d->site, stack)) return hd__memprof_full(x->r);
+    }
+    return at == item->end ? HD_OK
+                           : hd__memprof_bad(x->r, at, "%u bytes are left of a record", item->end - at);
+}
+
+static hd_status hd__indexing_records(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__mem *m = &x->r->mem;
+    hd__index_item item;
+    bool more;
+    hd__indexing_begin(x, HD__INDEX_RECORDS);
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if (hd__indexed_function(d, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "function 0x%x is told twice", item.key));
+            continue;
+        }
+        if (!hd__indexed_add_function(m, d, item.key)) return hd__memprof_full(x->r);
+        HD__TRY(hd__indexing_record(x, &item));
+        if (!hd__push(m, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
+            !hd__push(m, d->site_first, (uint32_t)hd__len(d->site)))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Keeps the rest of a file, its header telling offsets as if the section were empty. */
+static bool hd__indexed_surround(hd__mem *m, hd__indexed *d, const uint8_t *p, uint64_t size, uint64_t begin,
+                                 uint64_t end) {
+    uint64_t total = begin + (size - end), version = hd__get_le64(p + 8);
+    if (total > SIZE_MAX / 2 || !hd__room(m, d->around, (size_t)total)) return false;
+    memcpy(stbds_arraddnptr(d->around, (size_t)begin), p, (size_t)begin);
+    if (size > end) memcpy(stbds_arraddnptr(d->around, (size_t)(size - end)), p + end, (size_t)(size - end));
+    hd__memprof_put(d->around + 8, 8, false, version | HD__INDEX_MEMPROF);
+    hd__memprof_put(d->around + 40, 8, false, begin);
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++) {
+        uint64_t at;
+        if ((version & 0xffffffffu) < hd__index_since[i]) break;
+        at = hd__get_le64(p + 32 + 8 * i);
+        if (at >= end) hd__memprof_put(d->around + 32 + 8 * i, 8, false, at - (end - begin));
+    }
+    d->shown.before.data = d->around;
+    d->shown.before.len = (size_t)begin;
+    d->shown.after.data = d->around + begin;
+    d->shown.after.len = (size_t)(size - end);
+    return true;
+}
+
+/* The section's parts lie one after another, and then what else is in the file. */
+static hd_status hd__indexing_parts(hd__indexing *x) {
+    static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
+                                         { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
+    const hd_memprof_lookup *l = &x->l;
+    const uint8_t *parts = order[l->layout == HD_MEMPROF_LLVM_3];
+    int count = l->layout < HD_MEMPROF_LLVM_2 ? 2 : 3;
+    uint64_t at = l->payload[parts[0]];
+    for (int i = 0; i < count; i++) {
+        int k = parts[i];
+        if (l->payload[k] != at)
+            HD__TRY(hd__memprof_bad(x->r, l->begin, "the %ss expected at %u, found at %u",
+                                    hd__index_table_name[k], at, l->payload[k]));
+        at = l->buckets[k] ? hd__index_table_end(l, k) : l->table[k];
+    }
+    if (at != l->end) HD__TRY(hd__memprof_bad(x->r, at, "%u bytes behind the memprof section", l->end - at));
+    return HD_OK;
+}
+
+static hd_status hd__indexing_all(hd__indexing *x) {
+    hd_memprof_reader *r = x->r;
+    HD__TRY(hd_memprof_lookup_open(r->p, (size_t)r->size, &x->l, &r->error));
+    x->to->shown.layout = x->l.layout;
+    x->to->shown.field_count = x->l.field_count;
+    memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
+    for (uint32_t i = 0; i < x->l.field_count; i++) x->to->shown.fields |= HD_MEMPROF_FIELD(x->l.field[i]);
+    HD__TRY(hd__indexing_parts(x));
+    HD__TRY(hd__indexing_frames(x));
+    if (x->l.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__indexing_stack_table(x));
+    if (x->l.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__indexing_radix(x));
+    HD__TRY(hd__indexing_records(x));
+    return hd__indexed_surround(&r->mem, x->to, r->p, r->size, x->l.begin, x->l.end) ? HD_OK
+                                                                                    : hd__memprof_full(r);
+}
+
+/* Reading. All of it is checked but for entries and nodes that nothing leads to. Paths and stacks share what
+   they have in common, which those of the index do not: what they come to there is bounded by the input. */
+
+#define HD__RFC_SPREAD 32u       /* bytes of paths, and of numbers of frames, by byte of the input */
+#define HD__RFC_SPREAD_LEAST (1u << 20)
+
+typedef struct hd__rfc_reading {
+    hd__rfc file;
+    hd__mem *mem;
+    hd__indexed *to;
+    hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
+    uint32_t *schema;            /* and where each begins */
+    hd_str *path;                /* by node plus one, of those that entries lead to */
+    uint32_t *stack;             /* by node plus one: its number in the index plus one */
+    uint64_t spread;             /* what may still be added */
+} hd__rfc_reading;
+
+static hd_status hd__rfc_full(hd__rfc_reading *r) { return hd__no_memory(r->mem, r->file.err); }
+
+static hd_status hd__rfc_too_much(hd__rfc_reading *r, uint64_t at, const char *what) {
+    return hd__fail_at(r->file.err, HD_LIMIT, at, 0, "%s come to more than an input of %u bytes may have",
+                       what, r->file.size);
+}
+
+static uint64_t hd__rfc_spread(const hd__rfc *x, uint32_t each) {
+    uint64_t most = x->size > UINT64_MAX / HD__RFC_SPREAD ? UINT64_MAX : x->size * HD__RFC_SPREAD;
+    return (most < HD__RFC_SPREAD_LEAST ? HD__RFC_SPREAD_LEAST : most) / each;
+}
+
+static hd_status hd__rfc_read_schemas(hd__rfc_reading *r) {
+    hd__rfc_schema *s = (hd__rfc_schema *)hd__calloc(r->mem, 1, sizeof *s);
+    hd_memprof_index *x = &r->to->shown;
+    const uint8_t *at, *end;
+    uint64_t count = 0;
+    hd_status status = s && hd__push(r->mem, r->schema, 0u) ? HD_OK : hd__rfc_full(r);
+    if (!status) status = hd__rfc_schemas(&r->file, &at, &end, &count);
+    x->fields = count ? UINT32_MAX : 0;
+    for (uint64_t i = 0; i < count && !status; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, s);
+        if (wrong) {
+            if (!i) x->fields = 0;
+            status = hd__rfc_bad(&r->file, (uint64_t)(at - r->file.data), wrong, i);
+            break;
+        }
+        x->fields &= s->fields;
+        if (!i) x->field_count = hd__rfc_order(s, s->fields, x->field);
+        if (!hd__room(r->mem, r->fields, s->count)) status = hd__rfc_full(r);
+        for (uint32_t k = 0; k < s->count && !status; k++) stbds_arrput(r->fields, s->field[k]);
+        if (!status && !hd__push(r->mem, r->schema, (uint32_t)hd__len(r->fields))) status = hd__rfc_full(r);
+    }
+    for (uint32_t i = 0, n = x->field_count; i < n; i++) { /* without what only the first schema has */
+        if (!i) x->field_count = 0;
+        if (x->fields >> x->field[i] & 1) x->field[x->field_count++] = x->field[i];
+    }
+    if (s) hd__cfree(r->mem, s, 1, sizeof *s);
+    return status;
+}
+
+/* The path of a node, a number plus one, made when it is asked for first. */
+static hd_status hd__rfc_read_path(hd__rfc_reading *r, uint32_t node, hd_str *path) {
+    hd__rfc *x = &r->file;
+    uint32_t at = node;
+    const char *wrong;
+    char *p;
+    size_t n;
+    *path = r->path[node];
+    if (path->data) return HD_OK;
+    wrong = hd__path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
+    if (wrong) {
+        HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        return HD_OK;
+    }
+    if (n > r->spread) return hd__rfc_too_much(r, hd__grid_offset(&x->paths, node - 1), "paths");
+    r->spread -= n;
+    p = (char *)hd__arena_take(r->mem, &r->to->arena, n, 1);
+    if (!p) return hd__rfc_full(r);
+    at = node;
+    hd__path_walk(&x->paths, hd__rfc_strings(x), &at, p + n, &n);
+    *path = r->path[node] = hd__bytes_str((uint8_t *)p, n);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read_locations(hd__rfc_reading *r) {
+    hd__rfc *x = &r->file;
+    hd_str strings = hd__rfc_strings(x);
+    char *copy = (char *)hd__arena_take(r->mem, &r->to->arena, strings.len, 1);
+    uint32_t n = x->entries.count;
+    if (x->locations.count != n && x->there >> HD__RFC_LOCATIONS & 1)
+        HD__TRY(hd__rfc_bad(x, x->at[HD__RFC_LOCATIONS],
+                            "%u locations expected, as many as entries, %u found",
+                            (uint64_t)n, (uint64_t)x->locations.count));
+    r->path = (hd_str *)hd__calloc(r->mem, (size_t)x->paths.count + 1, sizeof *r->path);
+    if (!copy || !r->path || !hd__room(r->mem, r->to->locations, n)) return hd__rfc_full(r);
+    if (strings.len) memcpy(copy, strings.data, strings.len);
+    r->spread = hd__rfc_spread(x, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        hd_memprof_location l;
+        uint64_t path;
+        const char *wrong = hd__rfc_location(x, i, &l, &path);
+        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
+        if (wrong) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->entries, i), wrong, (uint64_t)i));
+            memset(&l, 0, sizeof l);
+            path = 0;
+        }
+        if (path) HD__TRY(hd__rfc_read_path(r, (uint32_t)path, &l.file));
+        if (l.name.len) l.name.data = copy + (l.name.data - strings.data);
+        stbds_arrput(r->to->locations, l);
+    }
+    return HD_OK;
+}
+
+/* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
+static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at, uint32_t *number) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    size_t from = hd__len(c->location);
+    uint32_t node = (uint32_t)id;
+    *number = HD_NONE;
+    if (!id || id > x->stacks.count)
+        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    if (r->stack[node]) {
+        *number = r->stack[node] - 1;
+        return HD_OK;
+    }
+    while (node) {
+        uint32_t here = node - 1;
+        uint64_t entry;
+        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count) {
+            hd__set_len(c->location, from);
+            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+                               ? "call %u: one of the entries expected, number %u found"
+                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        }
+        if (!r->spread--) return hd__rfc_too_much(r, at, "call stacks");
+        if (!hd__push(r->mem, c->location, (uint32_t)entry)) return hd__rfc_full(r);
+    }
+    if (hd__len(c->location) > x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u frames", x->max_records);
+    if (!hd__push(r->mem, c->first, (uint32_t)hd__len(c->location))) return hd__rfc_full(r);
+    *number = (uint32_t)hd__len(c->first) - 2;
+    r->stack[id] = *number + 1;
+    return HD_OK;
+}
+
+/* Whether the stack's first location is in that function, as far as both are known. */
+static bool hd__rfc_owns(const hd__indexed *c, uint64_t guid, uint32_t stack) {
+    const hd_memprof_location *l = &c->locations[c->location[c->first[stack]]];
+    return !l->function || l->function == guid;
+}
+
+/* A block with its values, unless its stack is none of that function. */
+static hd_status hd__rfc_read_block(hd__rfc_reading *r, uint64_t guid, uint64_t id, const uint64_t *values,
+                                    uint64_t at) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    uint32_t stack;
+    HD__TRY(hd__rfc_read_stack(r, id, at, &stack));
+    if (stack == HD_NONE) return HD_OK;
+    if (!hd__rfc_owns(c, guid, stack))
+        return hd__rfc_bad(x, at, "a stack expected that begins in function 0x%x", guid);
+    if (hd__len(c->block_stack) >= x->max_records)
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u blocks", x->max_records);
+    if (!hd__push(r->mem, c->block_stack, stack) || !hd__room(r->mem, c->value, c->shown.field_count))
+        return hd__rfc_full(r);
+    for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
+    return HD_OK;
+}
+
+/* The record at *at; *at is then how far it was understood. */
+static hd_status hd__rfc_read_record(hd__rfc_reading *r, uint64_t guid, const uint8_t **at) {
+    hd__rfc *x = &r->file;
+    const uint8_t *end = x->data + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
+    uint64_t schema, blocks;
+    if (!hd__varint(at, end, &schema) || schema + 1 >= hd__len(r->schema) || !hd__varint(at, end, &blocks))
+        return hd__rfc_bad(x, (uint64_t)(*at - x->data), "a record of one of %u schemas expected",
+                           (uint64_t)hd__len(r->schema) - 1);
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t offset = (uint64_t)(*at - x->data), values[HD_MEMPROF_FIELDS], id;
+        const char *wrong = hd__rfc_block(r->fields + r->schema[schema],
+                                          r->schema[schema + 1] - r->schema[schema], at, end, values, &id);
+        if (wrong) return hd__rfc_bad(x, offset, wrong, i);
+        HD__TRY(hd__rfc_read_block(r, guid, id, values, offset));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read_functions(hd__rfc_reading *r) {
+    hd__rfc *x = &r->file;
+    hd__indexed *c = r->to;
+    const uint8_t *records = x->data + x->at[HD__RFC_RECORDS], *done = records;
+    uint32_t n = x->functions.count;
+    r->spread = hd__rfc_spread(x, sizeof *c->location);
+    r->stack = (uint32_t *)hd__calloc(r->mem, (size_t)x->stacks.count + 1, sizeof *r->stack);
+    if (!r->stack || !hd__room(r->mem, c->block_first, n) || !hd__room(r->mem, c->site_first, n))
+        return hd__rfc_full(r);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t guid = hd__grid_get(&x->functions, i, 0), at = hd__grid_get(&x->functions, i, 1);
+        size_t before = hd__len(c->function);
+        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
+        if (before && guid <= c->function[before - 1]) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+                                "function %u: a GUID above that of the one before expected, 0x%x found",
+                                (uint64_t)i, guid));
+            continue;
+        }
+        if (at > x->bytes[HD__RFC_RECORDS] || records + at < done) {
+            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+                                "function %u: a record expected at %u to %u, found at %u", (uint64_t)i,
+                                (uint64_t)(done - records), x->bytes[HD__RFC_RECORDS], at));
+            continue;
+        }
+        done = records + at;
+        HD__TRY(hd__rfc_read_record(r, guid, &done));
+        if (!hd__indexed_add_function(r->mem, c, guid)) return hd__rfc_full(r);
+        stbds_arrput(c->block_first, (uint32_t)hd__len(c->block_stack));
+        stbds_arrput(c->site_first, 0u);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__rfc_read(hd_memprof_reader *reader, hd__indexed *to) {
+    hd__rfc_reading r;
+    hd_status status;
+    memset(&r, 0, sizeof r);
+    r.mem = &reader->mem;
+    r.to = to;
+    to->shown.layout = HD_MEMPROF_RFC;
+    status = hd__rfc_open(&r.file, reader->p, reader->size, &reader->options, &reader->error);
+    if (!status) status = hd__rfc_read_schemas(&r);
+    if (!status) status = hd__rfc_read_locations(&r);
+    if (!status) status = hd__rfc_read_functions(&r);
+    reader->warnings += r.file.warnings;
+    if (r.path) hd__cfree(r.mem, r.path, (size_t)r.file.paths.count + 1, sizeof *r.path);
+    if (r.stack) hd__cfree(r.mem, r.stack, (size_t)r.file.stacks.count + 1, sizeof *r.stack);
+    hd__arr_free(r.mem, r.fields);
+    hd__arr_free(r.mem, r.schema);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
+                                             hd_error *err) {
+    hd_memprof_reader *r;
+    hd__indexing x;
+    hd_status status;
+    HD__TRY(hd_memprof_open(in, options, &r, err));
+    memset(&x, 0, sizeof x);
+    x.r = r;
+    x.to = hd__indexed_create(&r->mem);
+    status = x.to ? hd__memprof_fetch(r, UINT64_MAX) : hd__memprof_full(r);
+    if (!status && hd__rfc_detect(r->p, (size_t)r->size)) status = hd__rfc_read(r, x.to);
+    else if (!status) status = hd__indexing_all(&x);
+    if (status && err) *err = r->error;
+    hd__index_free(&r->mem, &x.locations);
+    hd__index_free(&r->mem, &x.stacks);
+    hd__arr_free(&r->mem, x.starts);
+    if (x.to) x.to->warnings = r->warnings;
+    if (x.to) x.to->mem = hd__memprof_release(r);
+    else hd_memprof_close(r);
+    if (status) {
+        if (x.to) hd__indexed_free(x.to);
+        return status;
+    }
+    hd__indexed_show(x.to);
+    *out = &x.to->shown;
+    return HD_OK;
+}
+
+/* Making an index of a raw profile, as llvm-profdata does. The frames of one address are one after another,
+   up to the first that is not inlined. ---------------------------------------------------------- */
+
+typedef struct hd__index_pair {
+    uint32_t function, number;   /* a block, or the first frame of an address: a call site */
+} hd__index_pair;
+
+typedef struct hd__index_building {
+    const hd_memprof_raw *raw;
+    const hd_memprof_symbols *symbols;
+    hd__mem *m;
+    hd__indexed *to;
+    hd__index locations, stacks;
+    uint32_t *number;            /* location of each frame; stb_ds arrays, as are all here */
+    uint8_t *told;               /* by first frame of an address: which functions have its call site */
+    uint32_t *site;              /* the same: its stack */
+    uint32_t *stack;             /* of each raw stack; HD_NONE: it has no frames, or no block */
+    hd__index_pair *blocks, *sites;
+    uint32_t *order, *next, *heads, *old;
+    uint64_t *guids;
+} hd__index_building;
+
+enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
+
+static uint64_t hd__index_location_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, hd__memprof_location_id(&d->locations[number]));
+}
+
+static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
+    return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
+           a->inlined == b->inlined;
+}
+
+/* Frames as locations. Names and files belong to the first frame that is at one. */
+static bool hd__index_build_locations(hd__index_building *x) {
+    hd__indexed *d = x->to;
+    if (!hd__room(x->m, x->number, x->symbols->frame_count)) return false;
+    for (uint32_t i = 0; i < x->symbols->frame_count; i++) {
+        const hd_memprof_frame *f = &x->symbols->frames[i];
+        hd_memprof_location l;
+        size_t probe = 0;
+        uint32_t number;
+        uint64_t hash;
+        memset(&l, 0, sizeof l);
+        l.function = hd_memprof_guid(f->function);
+        l.line_offset = f->line - f->start_line;
+        l.column = f->column;
+        l.inlined = f->inlined;
+        l.line = f->line;
+        l.discriminator = f->discriminator;
+        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
+        while ((number = hd__index_next(&x->locations, hash, &probe)) != HD_NONE)
+            if (hd__memprof_same_location(&d->locations[number], &l)) break;
+        if (number == HD_NONE) {
+            number = (uint32_t)hd__len(d->locations);
+            l.name.len = f->function.len;
+            l.file.len = f->file.len;
+            l.name.data = hd__arena_str(x->m, &d->arena, f->function);
+            l.file.data = hd__arena_str(x->m, &d->arena, f->file);
+            if (!l.name.data || !l.file.data || !hd__push(x->m, d->locations, l) ||
+                !hd__index_add(x->m, &x->locations, hash, number, hd__index_location_rehash, d))
+                return false;
+        }
+        stbds_arrput(x->number, number);
+    }
+    return true;
+}
+
+/* The number of a function's record; HD_NONE: out of memory. */
+static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
+    uint32_t f = hd__indexed_function(x->to, guid);
+    if (f != HD_NONE) return f;
+    return hd__indexed_add_function(x->m, x->to, guid) ? (uint32_t)hd__len(x->to->function) - 1 : HD_NONE;
+}
+
+static const hd_memprof_location *hd__index_build_at(const hd__index_building *x, uint32_t frame) {
+    return &x->to->locations[x->number[frame]];
+}
+
+/* A block goes to the function that allocates and to those it was inlined into. */
+static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
+    const hd_memprof_symbols *s = x->symbols;
+    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
+    hd__indexed *d = x->to;
+    hd__index_pair pair;
+    if (from == to) return true;
+    if (x->stack[raw] == HD_NONE) {
+        if (!hd__room(x->m, d->location, to - from)) return false;
+        for (uint32_t k = from; k < to; k++) stbds_arrput(d->location, x->number[s->frame[k]]);
+        x->stack[raw] = hd__indexed_stack(x->m, d, &x->stacks);
+        if (x->stack[raw] == HD_NONE) return false;
+    }
+    pair.number = block;
+    for (bool inlined = true; from < to && inlined; from++) {
+        const hd_memprof_location *l = hd__index_build_at(x, s->frame[from]);
+        pair.function = hd__index_build_function(x, l->function);
+        if (pair.function == HD_NONE || !hd__push(x->m, x->blocks, pair)) return false;
+        inlined = l->inlined;
+    }
+    return true;
+}
+
+/* The frames of an address are a call site of each of their functions, once; those of the innermost address
+   not of the one that allocates. */
+static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
+    uint32_t begin = innermost ? 1 : 0, before = x->told[first];
+    hd__indexed *d = x->to;
+    hd__index_pair pair;
+    if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
+    x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
+    if (x->site[first] == HD_NONE) {
+        if (!hd__room(x->m, d->location, n)) return false;
+        for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[first + k]);
+        x->site[first] = hd__indexed_stack(x->m, d, &x->stacks);
+        if (x->site[first] == HD_NONE) return false;
+    }
+    pair.number = first;
+    for (uint32_t k = begin; k < (before ? 1 : n); k++) {
+        uint64_t guid = hd__index_build_at(x, first + k)->function;
+        uint32_t other = before ? 1 : begin, end = before ? n : k;
+        while (other < end && hd__index_build_at(x, first + other)->function != guid) other++;
+        if (other < end) continue;
+        pair.function = hd__index_build_function(x, guid);
+        if (pair.function == HD_NONE || !hd__push(x->m, x->sites, pair)) return false;
+    }
+    return true;
+}
+
+static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
+    const hd_memprof_symbols *s = x->symbols;
+    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
+    for (uint32_t at = from, n; at < to; at += n) {
+        for (n = 1; at + n < to && s->frames[s->frame[at + n - 1]].inlined; n++) {}
+        if (!hd__index_build_site(x, s->frame[at], n, at == from)) return false;
+    }
+    return true;
+}
+
+/* Functions in the order of LLVM's table: a list for each bucket, the latest first, turned over whenever the
+   buckets are doubled. */
+static void hd__index_rehang(hd__index_building *x, size_t from, size_t to) {
+    memcpy(x->old, x->heads, from * sizeof *x->old);
+    memset(x->heads, 0xff, to * sizeof *x->heads);
+    for (size_t b = 0; b < from; b++)
+        for (uint32_t f = x->old[b], next; f != HD_NONE; f = next) {
+            uint32_t *head = &x->heads[x->to->function[f] & (to - 1)];
+            next = x->next[f];
+            x->next[f] = *head;
+            *head = f;
+        }
+}
+
+/* Buckets of a table of n items. */
+static uint64_t hd__index_buckets(uint64_t n) {
+    uint64_t buckets = 1;
+    while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
+    return buckets;
+}
+
+static bool hd__index_build_order(hd__index_building *x) {
+    size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
+    size_t most = last > 64 ? 2 * last : 128;
+    if (!hd__room(x->m, x->next, n) || !hd__room(x->m, x->order, n) || !hd__room(x->m, x->heads, most) ||
+        !hd__room(x->m, x->old, most))
+        return false;
+    memset(x->heads, 0xff, buckets * sizeof *x->heads);
+    for (uint32_t f = 0; f < n; f++) {
+        uint32_t *head;
+        if (4 * ((size_t)f + 1) >= 3 * buckets) {
+            hd__index_rehang(x, buckets, 2 * buckets);
+            buckets *= 2;
+        }
+        head = &x->heads[x->to->function[f] & (buckets - 1)];
+        x->next[f] = *head;
+        *head = f;
+    }
+    if (buckets != last) hd__index_rehang(x, buckets, last);
+    for (size_t b = 0; b < last; b++)
+        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) stbds_arrput(x->order, f);
+    return true;
+}
+
+/* Pairs by function, in the order of their coming: where those of each begin in `begin`, of n + 1. */
+static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, uint32_t *begin, size_t n,
+                            uint32_t *numbers) {
+    size_t count = hd__len(pairs);
+    memset(begin, 0, (n + 1) * sizeof *begin);
+    for (size_t i = 0; i < count; i++) begin[rank[pairs[i].function] + 1]++;
+    for (size_t f = 0; f < n; f++) begin[f + 1] += begin[f];
+    for (size_t i = 0; i < count; i++) numbers[begin[rank[pairs[i].function]]++] = pairs[i].number;
+    for (size_t f = n; f; f--) begin[f] = begin[f - 1];
+    begin[0] = 0;
+}
+
+/* Functions in order, and what each has. */
+static bool hd__index_build_records(hd__index_building *x) {
+    hd__indexed *d = x->to;
+    hd__mem *m = x->m;
+    size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
+    uint32_t *rank, count = 0;
+    if (!hd__index_build_order(x) || !hd__room(m, d->block_first, n + 1) ||
+        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) ||
+        !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
+        return false;
+    rank = x->next;              /* no longer needed as lists */
+    for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
+    hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
+    hd__index_group(x->sites, rank, d->site_first, n, d->site);
+    hd__set_len(d->block_first, n + 1);
+    hd__set_len(d->site_first, n + 1);
+    hd__set_len(d->block_stack, blocks);
+    hd__set_len(d->site, sites);
+    for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (x->raw->fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
+    if (!hd__room(m, d->value, blocks * count)) return false;
+    for (size_t i = 0; i < blocks; i++) {
+        const hd_memprof_block *b = &x->raw->blocks[d->block_stack[i]];
+        for (uint32_t f = 0; f < count; f++) stbds_arrput(d->value, b->value[d->shown.field[f]]);
+        d->block_stack[i] = x->stack[b->stack];
+    }
+    for (size_t i = 0; i < n; i++) stbds_arrput(x->guids, d->function[x->order[i]]);
+    hd__index_free(m, &d->functions);
+    hd__set_len(d->function, 0);
+    for (size_t i = 0; i < n; i++)
+        if (!hd__indexed_add_function(m, d, x->guids[i])) return false;
+    d->shown.field_count = count;
+    d->shown.fields = x->raw->fields;
+    return true;
+}
+
+/* What is around the section in a file without instrumentation: a header of version 12, the summary's
+   cut-offs, no functions; no binary ids, no names of virtual tables. */
+static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
+    static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
+                                          800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
+    uint8_t file[560], *p = file;
+    size_t header = (size_t)hd__index_header_size(HD__INDEX_LAST), begin = sizeof file - 16;
+    memset(file, 0, sizeof file);
+    memcpy(p, hd__index_magic, 8);
+    p[8] = HD__INDEX_LAST;
+    hd__put_le32(p + 32, (uint32_t)begin - 24);
+    hd__put_le32(p + 48, (uint32_t)begin);
+    hd__put_le32(p + 64, (uint32_t)begin + 8);
+    p += header;
+    p[0] = 6;
+    p[8] = 16;
+    for (int i = 0; i < 16; i++) hd__put_le32(p + 64 + 24 * i, cutoffs[i]);
+    file[begin - 24] = 1;        /* bucket of the functions */
+    return hd__indexed_surround(m, d, file, sizeof file, begin, begin);
+}
+
+static bool hd__index_build_all(hd__index_building *x) {
+    uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
+    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
+        !hd__room(x->m, x->stack, stacks))
+        return false;
+    if (frames) memset(x->told, 0, frames);
+    if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
+    if (stacks) memset(x->stack, 0xff, stacks * sizeof *x->stack);
+    for (uint32_t i = 0; i < x->raw->block_count; i++)
+        if (!hd__index_build_block(x, i)) return false;
+    for (uint32_t i = 0; i < x->raw->block_count; i++)
+        if (!hd__index_build_sites(x, i)) return false;
+    return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
+}
+
+static void hd__index_build_free(hd__index_building *x) {
+    hd__index_free(x->m, &x->locations);
+    hd__index_free(x->m, &x->stacks);
+    hd__arr_free(x->m, x->number);
+    hd__arr_free(x->m, x->told);
+    hd__arr_free(x->m, x->site);
+    hd__arr_free(x->m, x->stack);
+    hd__arr_free(x->m, x->blocks);
+    hd__arr_free(x->m, x->sites);
+    hd__arr_free(x->m, x->order);
+    hd__arr_free(x->m, x->next);
+    hd__arr_free(x->m, x->heads);
+    hd__arr_free(x->m, x->old);
+    hd__arr_free(x->m, x->guids);
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
+                                              const hd_memprof_symbolizer *symbolizer,
+                                              const hd_options *options, hd_memprof_index **out,
+                                              hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_symbols *symbols;
+    hd__index_building x;
+    hd_status status = HD_OK;
+    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
+    HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.symbols = symbols;
+    x.m = &mem;
+    x.to = hd__indexed_create(&mem);
+    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
+        status = hd__no_memory(&mem, err);
+    else if (!hd__len(x.to->block_stack))
+        status = hd__fail(err, HD_UNSUPPORTED,
+                          "no call stack is left: the symbolizer knows none of %u addresses",
+                          (uint64_t)symbols->addresses);
+    hd__index_build_free(&x);
+    hd_memprof_symbols_free(symbols);
+    if (x.to) x.to->mem = mem;
+    if (status) {
+        if (x.to) hd__indexed_free(x.to);
+        return status;
+    }
+    hd__indexed_show(x.to);
+    x.to->shown.layout = HD_MEMPROF_LLVM_3;
+    *out = &x.to->shown;
+    return HD_OK;
+}
+
+/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
+   Calls up to one that is not inlined are those of one address. ---------------------------------- */
+
+typedef struct hd__index_unfolding {
+    const hd_memprof_index *from;
+    hd__index_building to;
+    hd__indexed addresses;       /* as stacks are; their locations are the frames */
+    hd__index index;             /* of addresses */
+    hd_memprof_raw raw;
+    hd_memprof_symbols symbols;
+    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
+    hd_memprof_frame *frames;
+    uint32_t *first, *frame;
+} hd__index_unfolding;
+
+static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
+    const hd_memprof_index *x = u->from;
+    hd__mem *m = u->to.m;
+    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
+        uint32_t address;
+        bool inlined = true;
+        for (; inlined && k < x->first[stack + 1]; k++) {
+            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
+            inlined = x->locations[x->location[k]].inlined;
+        }
+        address = hd__indexed_stack(m, &u->addresses, &u->index);
+        if (address == HD_NONE) return false;
+        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
+            if (!hd__push(m, u->frame, i)) return false;
+    }
+    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
+}
+
+static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
+    for (uint32_t i = 0; i < x->block_count; i++) {
+        hd_memprof_block b;
+        memset(&b, 0, sizeof b);
+        b.stack = x->block_stack[i];
+        for (uint32_t f = 0; f < x->field_count; f++)
+            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
+        stbds_arrput(u->blocks, b);
+    }
+    u->raw.blocks = u->blocks;
+    u->raw.block_count = x->block_count;
+    u->raw.stack_count = x->stack_count;
+    u->raw.fields = x->fields;
+    return true;
+}
+
+static bool hd__index_unfold_all(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    hd__indexed *to = u->to.to;
+    hd__mem *m = u->to.m;
+    uint32_t frames;
+    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (!hd__index_unfold_stack(u, s)) return false;
+    frames = (uint32_t)hd__len(u->addresses.location);
+    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
+        !hd__room(m, u->to.number, frames))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
+    for (uint32_t i = 0; i < frames; i++) {
+        hd_memprof_frame f;
+        memset(&f, 0, sizeof f);
+        f.inlined = x->locations[u->addresses.location[i]].inlined;
+        stbds_arrput(u->frames, f);
+        stbds_arrput(u->to.number, u->addresses.location[i]);
+    }
+    u->symbols.frame_count = frames;
+    u->symbols.frames = u->frames;
+    u->symbols.first = u->first;
+    u->symbols.frame = u->frame;
+    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
+}
+
+/* Its strings are those of the other one. */
+static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
+                                  hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_unfolding u;
+    bool whole;
+    memset(&u, 0, sizeof u);
+    u.from = index;
+    u.addresses.seed = hd__seed();
+    u.to.raw = &u.raw;
+    u.to.symbols = &u.symbols;
+    u.to.m = &mem;
+    u.to.to = hd__indexed_create(&mem);
+    whole = u.to.to && hd__index_unfold_all(&u);
+    hd__index_build_free(&u.to);
+    hd__arr_free(&mem, u.addresses.location);
+    hd__arr_free(&mem, u.addresses.first);
+    hd__index_free(&mem, &u.index);
+    hd__arr_free(&mem, u.blocks);
+    hd__arr_free(&mem, u.frames);
+    hd__arr_free(&mem, u.first);
+    hd__arr_free(&mem, u.frame);
+    if (u.to.to) u.to.to->mem = mem;
+    if (!whole) {
+        if (u.to.to) hd__indexed_free(u.to.to);
+        return hd__no_memory(&mem, err);
+    }
+    hd__indexed_show(u.to.to);
+    u.to.to->shown.layout = HD_MEMPROF_RFC;
+    *out = u.to.to;
+    return HD_OK;
+}
+
+/* Writing an index. The section grows in memory, because it begins with where its tables are. --- */
+
+typedef struct hd__index_out {
+    const hd_memprof_index *index;
+    const hd_options *options;
+    hd_memprof_layout layout;
+    hd_str before, after;
+    uint32_t fields, field_count;
+    uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
+    hd__mem mem;
+    bool full;                   /* no memory for more bytes */
+    char *bytes;                 /* the section; stb_ds arrays, as are all here */
+    uint64_t *location_id, *stack_id;
+    uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
+    uint32_t *rank;              /* by location: its number in the file */
+    uint32_t *weight;            /* by location: its place in the order of stacks */
+    uint32_t *place;             /* by stack: in version 3's array */
+    uint32_t *order, *spare, *array, *above;
+} hd__index_out;
+
+#define HD__INDEX_ABSENT 0xffu
+
+static void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
+    if (o->full || !hd__room(&o->mem, o->bytes, width)) o->full = true;
+    else hd__memprof_put(stbds_arraddnptr(o->bytes, width), width, false, v);
+}
+
+static uint64_t hd__index_here(const hd__index_out *o) { return o->before.len + hd__len(o->bytes); }
+
+/* Tells a number where room was left for it: of 8 bytes, at an offset into the section. */
+static void hd__index_patch(hd__index_out *o, size_t at, uint64_t v) {
+    if (!o->full) hd__memprof_put(o->bytes + at, 8, false, v);
+}
+
+static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
+    const hd_memprof_index *x = o->index;
+    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
+    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
+    else {
+        hd__index_put(o, 8, x->first[stack + 1] - x->first[stack]);
+        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
+            hd__index_put(o, 8, o->location_id[x->location[i]]);
+    }
+}
+
+static void hd__index_put_location(hd__index_out *o, uint32_t location) {
+    const hd_memprof_location *l = &o->index->locations[location];
+    hd__index_put(o, 8, l->function);
+    hd__index_put(o, 4, l->line_offset);
+    hd__index_put(o, 4, l->column);
+    hd__index_put(o, 1, l->inlined);
+}
+
+static void hd__index_put_record(hd__index_out *o, uint32_t function) {
+    const hd_memprof_index *x = o->index;
+    hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
+        size_t row = (size_t)b * x->field_count;
+        hd__index_put_stack(o, x->block_stack[b]);
+        for (uint32_t i = 0; i < o->field_count; i++) {
+            unsigned width = hd__mib[o->field[i]].width;
+            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
+            hd__index_put(o, width, width == 4 && v >> 32 ? UINT32_MAX : v);
+        }
+    }
+    hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
+    for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++)
+        hd__index_put_stack(o, x->site[s]);
+}
+
+static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
+    size_t length;
+    hd__index_put(o, 8, key);
+    if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
+    length = hd__len(o->bytes);
+    hd__index_put(o, 8, 0);
+    hd__index_put(o, 8, key);
+    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
+    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
+    else
+        for (uint32_t i = o->index->first[number]; i < o->index->first[number + 1]; i++)
+            hd__index_put(o, 8, o->location_id[o->index->location[i]]);
+    hd__index_patch(o, length, hd__len(o->bytes) - length - 16);
+}
+
+static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
+    const uint64_t *keys = (const uint64_t *)owner;
+    return keys[a] < keys[b];
+}
+
+/* Numbers of distinct keys in o->order, of each the first, by bucket: how many. */
+static uint32_t hd__index_by_bucket(hd__index_out *o, const uint64_t *keys, uint32_t n, uint64_t *mask) {
+    uint32_t kept = 0, *numbers = o->spare, *begin = o->array;
+    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
+    hd__sort(o->order, o->spare, n, hd__index_key_before, keys);
+    memset(o->above, 0, n * sizeof *o->above);
+    for (uint32_t i = 1; i < n; i++)
+        if (keys[o->order[i]] == keys[o->order[i - 1]]) o->above[o->order[i]] = 1; /* told before */
+    for (uint32_t i = 0; i < n; i++)
+        if (!o->above[i]) numbers[kept++] = i;
+    *mask = hd__index_buckets(kept) - 1;
+    memset(begin, 0, (size_t)(*mask + 2) * sizeof *begin);
+    for (uint32_t i = 0; i < kept; i++) begin[(keys[numbers[i]] & *mask) + 1]++;
+    for (uint64_t b = 0; b <= *mask; b++) begin[b + 1] += begin[b];
+    for (uint32_t i = 0; i < kept; i++) o->order[begin[keys[numbers[i]] & *mask]++] = numbers[i];
+    return kept;
+}
+
+/* Where the table is. */
+static hd_status hd__index_put_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
+                                     uint64_t *table, hd_error *err) {
+    hd__mem *m = &o->mem;
+    uint64_t mask;
+    uint64_t *offsets = NULL;
+    uint32_t kept, at = 0;
+    size_t most = 2 * (size_t)hd__index_buckets(n) + 2;
+    if (!hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
+        !hd__room(m, o->array, most) || !hd__room(m, offsets, most))
+        return hd__arr_free(m, offsets), hd__no_memory(m, err);
+    kept = hd__index_by_bucket(o, keys, n, &mask);
+    for (uint64_t b = 0; b <= mask; b++) {
+        uint32_t end = at;
+        while (end < kept && (keys[o->order[end]] & mask) == b) end++;
+        offsets[b] = end > at ? hd__index_here(o) : 0;
+        if (end - at > 0xffff) {
+            hd__arr_free(m, offsets);
+            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
+                            hd__index_table_name[k]);
+        }
+        if (end > at) hd__index_put(o, 2, end - at);
+        for (; at < end && !o->full; at++) hd__index_put_item(o, k, keys[o->order[at]], o->order[at]);
+    }
+    while (hd__index_here(o) & 7 && !o->full) hd__index_put(o, 1, 0);
+    *table = hd__index_here(o);
+    hd__index_put(o, 8, mask + 1);
+    hd__index_put(o, 8, kept);
+    for (uint64_t b = 0; b <= mask; b++) hd__index_put(o, 8, offsets[b]);
+    hd__arr_free(m, offsets);
+    return o->full ? hd__no_memory(m, err) : HD_OK;
+}
+
+/* What stacks and locations are called by: as the file they come from did, or else by their hashes. */
+static bool hd__index_name(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
+        !hd__room(&o->mem, o->stack_id, x->stack_count))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) {
+        const hd_memprof_location *l = &x->locations[i];
+        stbds_arrput(o->location_id, x->location_id ? x->location_id[i] : hd__memprof_location_id(l));
+    }
+    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
+        uint32_t n = x->first[s + 1] - x->first[s];
+        hd__set_len(o->count, 0);
+        if (!hd__room(&o->mem, o->count, n)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
+        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
+    }
+    return true;
+}
+
+/* Version 3: the frames most used come first, of these the ones nearest to allocations. */
+static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_out *o = (const hd__index_out *)owner;
+    if (o->count[a] != o->count[b]) return o->count[a] > o->count[b];
+    if (o->sum[a] != o->sum[b]) return o->sum[a] < o->sum[b];
+    return o->location_id[a] < o->location_id[b];
+}
+
+/* In stacks those most used come last. */
+static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_out *o = (const hd__index_out *)owner;
+    if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
+    return o->location_id[a] < o->location_id[b];
+}
+
+/* Stacks, the outermost frame first. */
+static bool hd__index_stack_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_out *o = (const hd__index_out *)owner;
+    const hd_memprof_index *x = o->index;
+    uint32_t i = x->first[a + 1], k = x->first[b + 1];
+    while (i > x->first[a] && k > x->first[b]) {
+        uint32_t one = o->weight[x->location[--i]], other = o->weight[x->location[--k]];
+        if (one != other) return one < other;
+    }
+    return i == x->first[a] && k > x->first[b];
+}
+
+static bool hd__index_rank(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->location_count, most = n > x->stack_count ? n : x->stack_count;
+    hd__mem *m = &o->mem;
+    if (!hd__room(m, o->count, n + 1) || !hd__room(m, o->sum, n + 1) || !hd__room(m, o->rank, n + 1) ||
+        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->order, most + 1) ||
+        !hd__room(m, o->spare, most + 1))
+        return false;
+    memset(o->count, 0, n * sizeof *o->count);
+    memset(o->sum, 0, n * sizeof *o->sum);
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        for (uint32_t i = x->first[s]; i < x->first[s + 1]; i++) {
+            o->count[x->location[i]]++;
+            o->sum[x->location[i]] += i - x->first[s];
+        }
+    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
+    hd__sort(o->order, o->spare, n, hd__index_weight_before, o);
+    for (uint32_t i = 0; i < n; i++) {
+        bool same = i && !hd__index_weight_before(o, o->order[i - 1], o->order[i]);
+        o->weight[o->order[i]] = same ? o->weight[o->order[i - 1]] : i;
+    }
+    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
+    hd__sort(o->order, o->spare, n, hd__index_location_before, o);
+    for (uint32_t i = 0; i < n; i++) {
+        o->rank[o->order[i]] = i;
+        hd__index_put_location(o, o->order[i]);
+    }
+    return !o->full;
+}
+
+/* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
+   not have, its length, and, before these, how far back the one frame is that both have last. */
+static bool hd__index_put_radix(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->stack_count, last = HD_NONE;
+    hd__mem *m = &o->mem;
+    if (!hd__room(m, o->place, n + 1)) return false;
+    hd__set_len(o->array, 0);
+    hd__set_len(o->above, 0);
+    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
+    hd__sort(o->order, o->spare, n, hd__index_stack_before, o);
+    for (uint32_t i = n; i--; last = o->order[i]) {
+        uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
+        uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
+        while (common < most && common < length &&
+               x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
+            common++;
+        if (!hd__room(m, o->array, (size_t)length + 2) || !hd__room(m, o->above, length)) return false;
+        hd__set_len(o->above, common);
+        at = (uint32_t)hd__len(o->array);
+        if (common) stbds_arrput(o->array, o->above[common - 1] - at);
+        for (uint32_t k = common; k < length; k++) {
+            stbds_arrput(o->above, (uint32_t)hd__len(o->array));
+            stbds_arrput(o->array, o->rank[x->location[x->first[s + 1] - 1 - k]]);
+        }
+        o->place[s] = (uint32_t)hd__len(o->array);
+        stbds_arrput(o->array, length);
+    }
+    for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
+    for (size_t i = hd__len(o->array); i-- && !o->full;) hd__index_put(o, 4, o->array[i]);
+    return !o->full;
+}
+
+static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    uint64_t word[5] = { 0 };
+    unsigned version = o->layout - HD_MEMPROF_LLVM_0, words = o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
+    size_t at = version ? 8 : 0;
+    if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
+    if (version) hd__index_put(o, 8, version);
+    for (unsigned i = 0; i < words; i++) hd__index_put(o, 8, 0);
+    hd__index_put(o, 8, o->field_count);
+    for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
+    if (o->layout == HD_MEMPROF_LLVM_3) {
+        if (!hd__index_rank(o)) return hd__no_memory(&o->mem, err);
+        word[0] = hd__index_here(o);
+        if (!hd__index_put_radix(o)) return hd__no_memory(&o->mem, err);
+        word[1] = hd__index_here(o);
+    }
+    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS, x->function, x->function_count,
+                                &word[o->layout == HD_MEMPROF_LLVM_3 ? 2 : 0], err));
+    if (o->layout != HD_MEMPROF_LLVM_3) {
+        word[1] = hd__index_here(o);
+        HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, &word[2], err));
+        word[3] = hd__index_here(o);
+        if (o->layout == HD_MEMPROF_LLVM_2)
+            HD__TRY(hd__index_put_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, &word[4], err));
+    }
+    for (unsigned i = 0; i < words; i++) hd__index_patch(o, at + 8 * i, word[i]);
+    return o->full ? hd__no_memory(&o->mem, err) : HD_OK;
+}
+
+/* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
+static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (x->first[s] >= x->first[s + 1])
+            return hd__fail(err, HD_INVALID, "call stack %u has no frames", (uint64_t)s);
+    for (uint32_t i = 0; x->stack_count && i < x->first[x->stack_count]; i++)
+        if (x->location[i] >= x->location_count)
+            return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
+                            (uint64_t)x->location_count, (uint64_t)x->location[i]);
+    for (uint32_t f = 0; f < x->function_count; f++)
+        if (x->block_first[f] > x->block_first[f + 1] || x->block_first[f + 1] > x->block_count ||
+            x->site_first[f] > x->site_first[f + 1] || x->site_first[f + 1] > x->site_count)
+            return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
+    for (uint32_t i = 0; i < x->block_count; i++)
+        if (x->block_stack[i] >= x->stack_count)
+            return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
+    for (uint32_t i = 0; i < x->site_count; i++)
+        if (x->site[i] >= x->stack_count)
+            return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
+    for (uint32_t i = 0; i < x->field_count; i++)
+        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS)
+            return hd__fail(err, HD_INVALID, "there is no field %u", (uint64_t)x->field[i]);
+    return HD_OK;
+}
+
+static hd_status hd__index_check_values(const hd_memprof_index *x, const hd_options *options, hd_error *err) {
+    for (uint32_t b = 0; b < x->block_count; b++)
+        for (uint32_t i = 0; i < x->field_count; i++) {
+            uint64_t v = x->value[(size_t)b * x->field_count + i];
+            hd_error warning;
+            if (hd__mib[x->field[i]].width == 8 || !(v >> 32)) continue;
+            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
+                     hd__mib[x->field[i]].name, v);
+            if (!options || !options->lenient) {
+                if (err) *err = warning;
+                return HD_OVERFLOW;
+            }
+            if (options->warning) options->warning(options->user, &warning);
+        }
+    return HD_OK;
+}
+
+/* The schema: fields in LLVM's order, or in the index's own when these are its own. */
+static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
+    o->field_count = 0;
+    if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
+    if (!fields)
+        fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
+                 : o->layout <= HD_MEMPROF_LLVM_1                                        ? all
+                                                                  : HD_MEMPROF_HOT_COLD;
+    o->fields = fields;
+    if (fields == x->fields) {
+        o->field_count = x->field_count;
+        memcpy(o->field, x->field, sizeof o->field);
+    } else {
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (fields >> f & 1) o->field[o->field_count++] = (uint8_t)f;
+    }
+    for (uint32_t i = 0; i < o->field_count; i++) {
+        o->source[i] = HD__INDEX_ABSENT;
+        for (uint32_t k = 0; k < x->field_count; k++)
+            if (x->field[k] == o->field[i]) o->source[i] = (uint8_t)k;
+    }
+    return HD_OK;
+}
+
+/* What is around the section, its header telling where everything will be. */
+static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
+                                      hd__indexed *around, hd_error *err) {
+    hd__index_header h;
+    o->before = o->index->before;
+    o->after = o->index->after;
+    if (desc->base) {
+        const uint8_t *base = (const uint8_t *)desc->base;
+        HD__TRY(hd__index_header_get(base, desc->base_size, &h, err));
+        if (!hd__indexed_surround(&o->mem, around, base, desc->base_size, h.begin, h.end))
+            return hd__no_memory(&o->mem, err);
+        o->before = around->shown.before;
+        o->after = around->shown.after;
+    } else if (!o->before.len) {
+        if (!hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
+        o->before = around->shown.before;
+        o->after = around->shown.after;
+    }
+    return HD_OK;
+}
+
+static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
+    char header[32 + 8 * HD__INDEX_OFFSETS];
+    uint64_t version = hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
+    uint64_t grown = hd__len(o->bytes);
+    size_t size = (size_t)hd__index_header_size(version);
+    hd_sink sink;
+    hd_status status;
+    memcpy(header, o->before.data, size);
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
+        uint64_t at = hd__get_le64((const uint8_t *)header + 32 + 8 * i);
+        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at + grown);
+    }
+    hd__sink_begin(&sink, out);
+    hd__sink_put(&sink, header, size);
+    hd__sink_put(&sink, o->before.data + size, o->before.len - size);
+    hd__sink_put(&sink, o->bytes, hd__len(o->bytes));
+    hd__sink_str(&sink, o->after);
+    status = hd__sink_flush(&sink);
+    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+}
+
+/* Writing. Blocks that LLVM repeats in functions that a call was inlined into are told once. All of the file
+   is made in memory. */
+
+/* A field as it is written. */
+typedef struct hd__rfc_cell {
+    uint8_t tag, type;
+    hd__rfc_tag is;
+    uint32_t from, count;        /* columns of the index, HD_NONE: none. count: AllocCount's */
+} hd__rfc_cell;
+
+typedef struct hd__rfc_out {
+    const hd_memprof_index *index;
+    const hd_options *options;
+    hd__mem mem;
+    uint64_t max_records;
+    hd_error *err;
+    hd__keyed *functions, *spare; /* by GUID; stb_ds arrays, as are all here */
+    uint64_t *guid;              /* of functions that are written, each once, */
+    uint32_t *first;             /* their first blocks here, */
+    uint64_t *record;            /* and where their records begin */
+    uint32_t *blocks;            /* numbers of those that are written */
+    uint32_t *seen;              /* by stack: blocks so far */
+    uint32_t *entry;             /* by location: its number here plus one */
+    uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
+    uint32_t *locations;         /* by entry: the location's number */
+    uint32_t *path, *name;       /* of it: a node plus one, an id plus one */
+    hd__forest paths, stacks;
+    hd__texts strings;
+    uint32_t column_count;       /* of the schema */
+    hd__rfc_cell column[HD_MEMPROF_FIELDS + 4];
+    uint8_t *bytes;
+    uint64_t at[HD__RFC_SECTIONS], end[HD__RFC_SECTIONS];
+} hd__rfc_out;
+
+static hd_status hd__rfc_out_full(hd__rfc_out *o) { return hd__no_memory(&o->mem, o->err); }
+
+/* The blocks of function number f that are written. */
+static hd_status hd__rfc_out_function(hd__rfc_out *o, uint32_t f) {
+    const hd_memprof_index *x = o->index;
+    size_t n = hd__len(o->guid), from = hd__len(o->blocks);
+    if (!hd__room(&o->mem, o->blocks, x->block_first[f + 1] - x->block_first[f])) return hd__rfc_out_full(o);
+    for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+        uint32_t s = x->block_stack[b];
+        if (hd__index_owns(x, f, b) && o->seen[s]++ % hd__index_copies(x, s) == 0) stbds_arrput(o->blocks, b);
+    }
+    if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) return HD_OK;
+    if (n && o->guid[n - 1] == x->function[f]) return HD_OK;
+    if (!hd__push(&o->mem, o->guid, x->function[f]) || !hd__push(&o->mem, o->first, (uint32_t)from))
+        return hd__rfc_out_full(o);
+    return HD_OK;
+}
+
+static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->function_count;
+    if (!hd__room(&o->mem, o->functions, n) || !hd__room(&o->mem, o->spare, n) ||
+        !hd__room(&o->mem, o->seen, x->stack_count))
+        return hd__rfc_out_full(o);
+    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->seen, 0u);
+    for (uint32_t i = 0; i < n; i++) {
+        hd__keyed key;
+        key.key = x->function[i];
+        key.number = i;
+        stbds_arrput(o->functions, key);
+    }
+    hd__sort_keys(o->functions, o->spare, n);
+    for (uint32_t i = 0; i < n; i++) HD__TRY(hd__rfc_out_function(o, o->functions[i].number));
+    if (!hd__push(&o->mem, o->first, (uint32_t)hd__len(o->blocks))) return hd__rfc_out_full(o);
+    return HD_OK;
+}
+
+/* The number of a location's entry, made when it is asked for first. */
+static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *entry) {
+    const hd_memprof_location *l = &o->index->locations[location];
+    uint32_t path = 0, name = 0;
+    if (o->entry[location]) {
+        *entry = o->entry[location] - 1;
+        return HD_OK;
+    }
+    if (l->file.len)
+        HD__TRY(hd__paths_add(&o->mem, &o->paths, &o->mem, &o->strings, l->file, o->max_records, &path,
+                              o->err));
+    if (l->name.len) {
+        HD__TRY(hd__texts_add(&o->mem, &o->strings, l->name, o->max_records, &name, o->err));
+        name++;
+    }
+    *entry = (uint32_t)hd__len(o->locations);
+    if (!hd__push(&o->mem, o->locations, location) || !hd__push(&o->mem, o->path, path) ||
+        !hd__push(&o->mem, o->name, name))
+        return hd__rfc_out_full(o);
+    o->entry[location] = *entry + 1;
+    return HD_OK;
+}
+
+/* The stacks of all blocks, in the order of these, from the outermost call inwards. */
+static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
+    const hd_memprof_index *x = o->index;
+    if (!hd__room(&o->mem, o->entry, x->location_count) || !hd__room(&o->mem, o->node, x->stack_count))
+        return hd__rfc_out_full(o);
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(o->entry, 0u);
+    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->node, HD_NONE);
+    for (size_t i = 0; i < hd__len(o->blocks); i++) {
+        uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry;
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, hd__len(o->blocks))) return hd__cancelled(o->err);
+        if (o->node[s] != HD_NONE) continue;
+        for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
+            HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
+            HD__TRY(hd__forest_child(&o->mem, &o->stacks, entry, at, o->max_records, &at, o->err));
+        }
+        o->node[s] = at;
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint32_t block) {
+    size_t row = (size_t)block * o->index->field_count;
+    uint64_t value = c->from == HD_NONE ? 0 : o->index->value[row + c->from];
+    uint64_t n = c->count == HD_NONE ? 0 : o->index->value[row + c->count];
+    switch (c->is.part) {
+    case HD__RFC_STACK: return o->node[o->index->block_stack[block]];
+    case HD__RFC_AVERAGE: return n ? value / n : 0;
+    case HD__RFC_REST: return n ? value % n : value;
+    default: return value;
+    }
+}
+
+static void hd__rfc_out_column(hd__rfc_out *o, uint32_t tag) {
+    hd__rfc_cell *c = &o->column[o->column_count++];
+    uint64_t all = 0;
+    c->tag = (uint8_t)tag;
+    c->is = hd__rfc_tag_at(tag);
+    c->from = c->count = HD_NONE;
+    for (uint32_t i = 0; i < o->index->field_count; i++) {
+        if (o->index->field[i] == c->is.field) c->from = i;
+        if (o->index->field[i] == HD_MEMPROF_ALLOC_COUNT) c->count = i;
+    }
+    for (size_t i = 0; i < hd__len(o->blocks); i++) all |= hd__rfc_value(o, c, o->blocks[i]);
+    c->type = all < 256 ? HD__RFC_UINT8 : all <= UINT32_MAX ? HD__RFC_UINT32 : HD__RFC_UINT64;
+    if (c->is.part == HD__RFC_STACK) c->type = HD__RFC_UINT64;
+}
+
+static void hd__rfc_out_field(hd__rfc_out *o, uint32_t field, uint32_t fields) {
+    uint32_t tag = hd__rfc_tag_of(field);
+    bool total = tag && hd__rfc_tags[tag].part == HD__RFC_AVERAGE;
+    if (total && fields >> HD_MEMPROF_ALLOC_COUNT & 1) {
+        hd__rfc_out_column(o, tag);
+        hd__rfc_out_column(o, HD__RFC_RESTS + tag);
+    } else hd__rfc_out_column(o, total || !tag ? HD__RFC_OURS + field : tag);
+}
+
+/* The schema: the StackID, then the index's fields in its order, then those it does not have. */
+static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
+    uint32_t left = fields;
+    hd__rfc_out_column(o, 1);
+    for (uint32_t i = 0; i < o->index->field_count; i++) {
+        uint32_t field = o->index->field[i];
+        if (left >> field & 1) hd__rfc_out_field(o, field, fields);
+        left &= ~(1u << field);
+    }
+    for (uint32_t field = 1; field < HD_MEMPROF_FIELDS; field++)
+        if (left >> field & 1) hd__rfc_out_field(o, field, fields);
+}
+
+/* What the table of sections takes, filled in later, begins the file. */
+#define HD__RFC_HEAD (16u + 24u * HD__RFC_SECTIONS)
+
+static bool hd__rfc_put_schemas(hd__rfc_out *o) {
+    uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 8 + o->column_count * 64);
+    if (!p) return false;
+    p = hd__put_varint(p, 1);
+    p = hd__put_varint(p, o->column_count);
+    for (uint32_t i = 0; i < o->column_count; i++) {
+        const hd__rfc_cell *c = &o->column[i];
+        hd_str name = hd_cstr(c->is.name);
+        bool rest = c->is.part == HD__RFC_REST;
+        p = hd__put_varint(p, c->tag);
+        *p++ = c->type;
+        p = hd__put_varint(p, name.len + (rest ? 4 : 0));
+        memcpy(p, name.data, name.len);
+        p += name.len;
+        if (rest) memcpy(p, "Rest", 4);
+        p += rest ? 4 : 0;
+    }
+    hd__bytes_end(o->bytes, p);
+    return true;
+}
+
+static hd_status hd__rfc_put_records(hd__rfc_out *o) {
+    size_t n = hd__len(o->guid), start = hd__len(o->bytes);
+    if (!hd__room(&o->mem, o->record, n)) return hd__rfc_out_full(o);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t count = o->first[i + 1] - o->first[i];
+        uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 2 * HD__VARINT_MAX);
+        if (!(i & HD__TICK) && !hd__go_on(o->options, i, n)) return hd__cancelled(o->err);
+        if (!p) return hd__rfc_out_full(o);
+        stbds_arrput(o->record, hd__len(o->bytes) - start);
+        p = hd__put_varint(p, 0);
+        hd__bytes_end(o->bytes, hd__put_varint(p, count));
+        for (uint32_t b = o->first[i]; b < o->first[i + 1]; b++) {
+            p = hd__bytes_room(&o->mem, &o->bytes, o->column_count * (size_t)HD__VARINT_MAX);
+            if (!p) return hd__rfc_out_full(o);
+            for (uint32_t c = 0; c < o->column_count; c++) {
+                uint64_t v = hd__rfc_value(o, &o->column[c], o->blocks[b]);
+                if (o->column[c].type == HD__RFC_UINT8) *p++ = (uint8_t)v;
+                else p = hd__put_varint(p, v);
+            }
+            hd__bytes_end(o->bytes, p);
+        }
+    }
+    return HD_OK;
+}
+
+static uint64_t hd__rfc_function_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    return column ? o->record[row] : o->guid[row];
+}
+
+static uint64_t hd__rfc_entry_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    (void)column;
+    return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)o->path[row] << 40;
+}
+
+static uint64_t hd__rfc_location_cell(const void *owner, uint32_t row, uint32_t column) {
+    const hd__rfc_out *o = (const hd__rfc_out *)owner;
+    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    switch (column) {
+    case HD__RFC_GUID: return l->function;
+    case HD__RFC_NAME: return o->name[row];
+    case HD__RFC_LINE_OFFSET: return l->line_offset;
+    case HD__RFC_COLUMN: return l->column;
+    case HD__RFC_FLAGS: return l->inlined;
+    case HD__RFC_LINE_HIGH: return l->line >> 24;
+    case HD__RFC_DISCRIMINATOR_HIGH: return l->discriminator >> 16;
+    default: return o->path[row] >> 24;
+    }
+}
+
+static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
+    uint32_t entries = (uint32_t)hd__len(o->locations), functions = (uint32_t)hd__len(o->guid);
+    bool ok = false;
+    hd_status status = HD_OK;
+    o->at[s] = hd__len(o->bytes);
+    switch (s) {
+    case HD__RFC_SCHEMAS: ok = hd__rfc_put_schemas(o); break;
+    case HD__RFC_RECORDS: status = hd__rfc_put_records(o); ok = true; break;
+    case HD__RFC_FUNCTIONS:
+        ok = hd__grid_put(&o->mem, &o->bytes, functions, 2, 8, hd__rfc_function_cell, o);
+        break;
+    case HD__RFC_ENTRIES: ok = hd__grid_put(&o->mem, &o->bytes, entries, 1, 8, hd__rfc_entry_cell, o); break;
+    case HD__RFC_PATHS:
+        ok = hd__grid_put(&o->mem, &o->bytes, o->paths.count, 2, 1, hd__forest_cell, &o->paths);
+        break;
+    case HD__RFC_STRINGS:
+        ok = hd__bytes_add(&o->mem, &o->bytes, o->strings.bytes, hd__len(o->strings.bytes));
+        break;
+    case HD__RFC_STACKS:
+        ok = hd__grid_put(&o->mem, &o->bytes, o->stacks.count, 2, 1, hd__forest_cell, &o->stacks);
+        break;
+    default: ok = hd__grid_put(&o->mem, &o->bytes, entries, 8, 1, hd__rfc_location_cell, o);
+    }
+    o->end[s] = hd__len(o->bytes);
+    return ok ? status : hd__rfc_out_full(o);
+}
+
+static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
+    static const uint8_t order[] = { HD__RFC_SCHEMAS, HD__RFC_RECORDS, HD__RFC_FUNCTIONS, HD__RFC_ENTRIES,
+                                     HD__RFC_PATHS, HD__RFC_STRINGS, HD__RFC_STACKS, HD__RFC_LOCATIONS };
+    hd_status status;
+    uint8_t *p;
+    if (!hd__forest_open(&o->mem, &o->paths) || !hd__forest_open(&o->mem, &o->stacks))
+        return hd__rfc_out_full(o);
+    o->strings.seed = hd__seed();
+    HD__TRY(hd__rfc_out_functions(o));
+    HD__TRY(hd__rfc_out_stacks(o));
+    hd__rfc_out_columns(o, fields);
+    p = hd__bytes_room(&o->mem, &o->bytes, HD__RFC_HEAD);
+    if (!p) return hd__rfc_out_full(o);
+    hd__bytes_end(o->bytes, p + HD__RFC_HEAD);
+    for (uint32_t i = 0; i < HD__RFC_SECTIONS; i++) HD__TRY(hd__rfc_put_section(o, order[i]));
+    p = o->bytes;
+    memcpy(p, hd__rfc_magic, 8);
+    p = (uint8_t *)hd__memprof_put((char *)p + 8, 4, false, HD__RFC_VERSION);
+    p = (uint8_t *)hd__memprof_put((char *)p, 4, false, HD__RFC_SECTIONS);
+    for (uint32_t s = 0; s < HD__RFC_SECTIONS; s++) {
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, hd__rfc_section_tag[s]);
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->at[s]);
+        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->end[s] - o->at[s]);
+    }
+    status = out.write(out.user, o->bytes, hd__len(o->bytes));
+    return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
+}
+
+static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, const hd_options *options,
+                               hd_out out, hd_error *err) {
+    hd__rfc_out o;
+    hd_status status;
+    memset(&o, 0, sizeof o);
+    o.index = index;
+    o.options = options;
+    o.mem = hd__mem_options(options);
+    o.max_records = hd__records(options ? &options->limits : NULL);
+    o.err = err;
+    status = hd__rfc_put(&o, fields, out);
+    hd__arr_free(&o.mem, o.functions);
+    hd__arr_free(&o.mem, o.spare);
+    hd__arr_free(&o.mem, o.guid);
+    hd__arr_free(&o.mem, o.first);
+    hd__arr_free(&o.mem, o.record);
+    hd__arr_free(&o.mem, o.blocks);
+    hd__arr_free(&o.mem, o.seen);
+    hd__arr_free(&o.mem, o.entry);
+    hd__arr_free(&o.mem, o.node);
+    hd__arr_free(&o.mem, o.locations);
+    hd__arr_free(&o.mem, o.path);
+    hd__arr_free(&o.mem, o.name);
+    hd__arr_free(&o.mem, o.bytes);
+    hd__forest_free(&o.mem, &o.paths);
+    hd__forest_free(&o.mem, &o.stacks);
+    hd__arr_free(&o.mem, o.strings.bytes);
+    hd__index_free(&o.mem, &o.strings.index);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
+                                              const hd_memprof_index_desc *desc, const hd_options *options,
+                                              hd_out out, hd_error *err) {
+    hd_memprof_index_desc none;
+    hd__index_out o;
+    hd__indexed around, *unfolded = NULL;
+    hd_status status;
+    memset(&none, 0, sizeof none);
+    memset(&o, 0, sizeof o);
+    memset(&around, 0, sizeof around);
+    if (!desc) desc = &none;
+    o.index = index;
+    o.options = options;
+    o.layout = desc->layout ? desc->layout : index->layout;
+    o.mem = hd__mem_options(options);
+    if (o.layout < HD_MEMPROF_LLVM_0 || o.layout > HD_MEMPROF_RFC)
+        return hd__fail(err, HD_INVALID, "there is no layout %u", (uint64_t)o.layout);
+    HD__TRY(hd__index_fits(index, err));
+    HD__TRY(hd__index_fields(&o, desc->fields, err));
+    if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
+    HD__TRY(hd__index_check_values(index, options, err));
+    if (index->layout == HD_MEMPROF_RFC) {
+        HD__TRY(hd__index_unfold(index, options, &unfolded, err));
+        o.index = &unfolded->shown;
+    }
+    status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
+    if (!status) status = hd__index_put_around(&o, desc, &around, err);
+    if (!status) status = hd__index_put_section(&o, err);
+    if (!status && !hd__go_on(options, hd__len(o.bytes), HD_UNKNOWN)) status = hd__cancelled(err);
+    if (!status) status = hd__index_put_file(&o, out, err);
+    if (unfolded) hd__indexed_free(unfolded);
+    hd__arr_free(&o.mem, around.around);
+    hd__arr_free(&o.mem, o.bytes);
+    hd__arr_free(&o.mem, o.location_id);
+    hd__arr_free(&o.mem, o.stack_id);
+    hd__arr_free(&o.mem, o.count);
+    hd__arr_free(&o.mem, o.sum);
+    hd__arr_free(&o.mem, o.rank);
+    hd__arr_free(&o.mem, o.weight);
+    hd__arr_free(&o.mem, o.place);
+    hd__arr_free(&o.mem, o.order);
+    hd__arr_free(&o.mem, o.spare);
+    hd__arr_free(&o.mem, o.array);
+    hd__arr_free(&o.mem, o.above);
+    return status;
+}
+
+/* What indexes are asked. ----------------------------------------------------------------------- */
+
+HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
+    for (uint32_t i = 0; i < x->field_count; i++)
+        if (x->field[i] == field) return x->value[(size_t)block * x->field_count + i];
+    return 0;
+}
+
+HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds) {
+    return hd__memprof_heat_of(x->fields, hd_memprof_index_value(x, block, HD_MEMPROF_ALLOC_COUNT),
+                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME),
+                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY),
+                               thresholds);
+}
+
+/* Whether a record tells columns, in its calls that allocate or lead to such. */
+static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) {
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++)
+        if (x->locations[x->location[x->first[x->block_stack[b]]]].column) return true;
+    for (uint32_t i = x->site_first[function]; i < x->site_first[function + 1]; i++)
+        for (uint32_t k = x->first[x->site[i]]; k < x->first[x->site[i] + 1]; k++) {
+            const hd_memprof_location *l = &x->locations[x->location[k]];
+            if (l->column) return true;
+            if (l->function == x->function[function]) break;
+        }
+    return false;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd_memprof_location *chain,
+                                             uint32_t length, uint32_t *blocks, uint32_t capacity) {
+    uint32_t function = length ? hd_memprof_index_find(x, chain->function) : HD_NONE, n = 0;
+    bool columns;
+    if (function == HD_NONE) return 0;
+    columns = hd__index_has_columns(x, function);
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
+        uint32_t from = x->first[x->block_stack[b]], depth = x->first[x->block_stack[b] + 1] - from, i = 0;
+        for (; i < length && i < depth; i++) {
+            const hd_memprof_location *l = &x->locations[x->location[from + i]];
+            if (l->function != chain[i].function || (l->line_offset ^ chain[i].line_offset) & 0xffff) break;
+            if (columns && l->column != chain[i].column) break;
+        }
+        if (i < length) continue;
+        if (n < capacity) blocks[n] = b;
+        n++;
+    }
+    return n;
+}
+
+typedef struct hd__index_flat {
+    const hd_memprof_index *from;
+    hd__mem *m;
+    hd__memprof_columns *to;
+    uint32_t *map, *seen;        /* by stack: its number there; blocks so far. stb_ds arrays */
+} hd__index_flat;
+
+static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
+    const hd_memprof_index *from = x->from;
+    hd__memprof_columns *c = x->to;
+    uint32_t s = from->block_stack[block], n = from->first[s + 1] - from->first[s];
+    hd_memprof_block b;
+    if (x->seen[s]++ % hd__index_copies(from, s)) return true;
+    if (x->map[s] == HD_NONE) {
+        x->map[s] = (uint32_t)hd__len(c->stack_id);
+        if (!hd__room(x->m, c->pc, n) || !hd__push(x->m, c->stack_id, (uint64_t)x->map[s] + 1)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(c->pc, (uint64_t)from->location[from->first[s] + i]);
+        if (!hd__push(x->m, c->first, (uint32_t)hd__len(c->pc))) return false;
+    }
+    memset(&b, 0, sizeof b);
+    b.stack = x->map[s];
+    for (uint32_t i = 0; i < from->field_count; i++)
+        b.value[from->field[i]] = from->value[(size_t)block * from->field_count + i];
+    b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
+    return hd__push(x->m, c->blocks, b);
+}
+
+static bool hd__index_flat_all(hd__index_flat *x) {
+    const hd_memprof_index *from = x->from;
+    uint32_t n = from->stack_count;
+    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__push(x->m, x->to->first, 0u))
+        return false;
+    if (n) memset(x->map, 0xff, n * sizeof *x->map);
+    if (n) memset(x->seen, 0, n * sizeof *x->seen);
+    for (uint32_t f = 0; f < from->function_count; f++)
+        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
+            if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
+                                            hd_memprof **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof *doc;
+    hd__memprof_part part;
+    hd__index_flat x;
+    bool whole;
+    HD__TRY(hd__index_fits(index, err));
+    memset(&part, 0, sizeof part);
+    memset(&x, 0, sizeof x);
+    x.from = index;
+    x.m = &mem;
+    x.to = &part.columns;
+    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
+    whole = doc && hd__room(&mem, doc->parts, 1) && hd__index_flat_all(&x);
+    hd__arr_free(&mem, x.map);
+    hd__arr_free(&mem, x.seen);
+    if (doc) doc->mem = mem;
+    if (!whole) {
+        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
+        hd_memprof_free(doc);
+        return hd__no_memory(&mem, err);
+    }
+    part.raw.version = 3;
+    part.raw.fields = index->fields & ~HD__MIB_HISTOGRAM;
+    hd__memprof_columns_show(&part.columns, &part.raw);
+    stbds_arrput(doc->parts, part);
+    *out = doc;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_address *address,
+                                             hd_memprof_frame *frames, uint32_t capacity) {
+    hd_memprof_namer *namer = (hd_memprof_namer *)user;
+    const hd_memprof_location *l;
+    if (!capacity || address->pc >= namer->index->location_count) return 0;
+    l = &namer->index->locations[address->pc];
+    frames->function = l->name;
+    if (!l->name.len && namer->name) frames->function = namer->name(namer->user, l->function);
+    if (!frames->function.len) {
+        char *from = hd__digits(namer->text + 2, l->function, 16);
+        *--from = 'x';
+        *--from = '0';
+        frames->function.data = from;
+        frames->function.len = (size_t)(namer->text + 22 - from);
+    }
+    frames->file = l->file;
+    frames->line = l->line ? l->line : l->line_offset;
+    frames->start_line = frames->line - l->line_offset;
+    frames->column = l->column;
+    frames->discriminator = l->discriminator;
+    return 1;
+}
+
 /* =================================================================================== >>dump
    Looks at the first bytes, hands the input to the reader of that format. */
 
@@ -19633,6 +23468,7 @@ HEAPDUMP_API const char *hd_format_name(hd_format format) {
            : format == HD_FORMAT_NETCF ? "netcf"
            : format == HD_FORMAT_DART  ? "dart"
            : format == HD_FORMAT_MEMPROF ? "memprof"
+           : format == HD_FORMAT_MEMPROF_INDEX ? "memprof-index"
                                        : "unknown";
 }
 
@@ -19687,6 +23523,7 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     *skip = 0;
     if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
     if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
+    if (hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size)) return HD_FORMAT_MEMPROF_INDEX;
     *skip = i;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
@@ -19702,26 +23539,43 @@ static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
 
-/* A heap for each profile of a memprof file. */
-static hd_status hd__dump_profiles(hd_dump *d, const hd_options *options, hd_error *err) {
-    for (size_t i = 0; i < hd_memprof_count(d->memprof); i++) {
-        char text[24], *digits = hd__digits(text + 4, i + 1, 16);
-        hd_str id;
-        hd_heap heap;
-        hd_profile *profile;
-        *--digits = 'x';
-        *--digits = '0';
-        id.data = digits;
-        id.len = (size_t)(text + 24 - digits);
-        memset(&heap, 0, sizeof heap);
-        heap.allocator = "malloc";
-        heap.dump = hd__arena_str(&d->mem, &d->arena, id);
-        if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
-        HD__TRY(hd_memprof_profile(hd_memprof_get(d->memprof, i), NULL, options, &profile, err));
-        heap.profile = profile;
-        stbds_arrput(d->heaps, heap);
-    }
+/* The heap of a profile of a memprof file, by its number. */
+static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                  size_t number, const hd_options *options, hd_error *err) {
+    char text[24], *digits = hd__digits(text + 4, number, 16);
+    hd_str id;
+    hd_heap heap;
+    hd_profile *profile;
+    *--digits = 'x';
+    *--digits = '0';
+    id.data = digits;
+    id.len = (size_t)(text + 24 - digits);
+    memset(&heap, 0, sizeof heap);
+    heap.allocator = "malloc";
+    heap.dump = hd__arena_str(&d->mem, &d->arena, id);
+    if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
+    HD__TRY(hd_memprof_profile(raw, view, options, &profile, err));
+    heap.profile = profile;
+    stbds_arrput(d->heaps, heap);
     return HD_OK;
+}
+
+/* The heap of an indexed one, if its blocks have sizes. */
+static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error *err) {
+    hd_memprof_namer namer;
+    hd_memprof_view view;
+    hd_memprof *raw;
+    hd_status status;
+    if (!(d->index->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
+    memset(&namer, 0, sizeof namer);
+    memset(&view, 0, sizeof view);
+    namer.index = d->index;
+    view.symbolizer.symbolize = hd_memprof_index_frame;
+    view.symbolizer.user = &namer;
+    HD__TRY(hd_memprof_index_raw(d->index, options, &raw, err));
+    status = hd__dump_profile(d, hd_memprof_get(raw, 0), &view, 1, options, err);
+    hd_memprof_free(raw);
+    return status;
 }
 
 /* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so
@@ -19752,10 +23606,15 @@ static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *optio
     } else if (d->format == HD_FORMAT_DART) {
         HD__TRY(hd_dart_read(in, options, &d->dart, err));
         d->warnings = hd_dart_warning_count(d->dart);
+    } else if (d->format == HD_FORMAT_MEMPROF_INDEX) {
+        HD__TRY(hd_memprof_index_read(in, options, &d->index, err));
+        d->warnings = hd_memprof_index_warnings(d->index);
+        HD__TRY(hd__dump_index(d, options, err));
     } else {
         HD__TRY(hd_memprof_read(in, options, &d->memprof, err));
         d->warnings = hd_memprof_warning_count(d->memprof);
-        HD__TRY(hd__dump_profiles(d, options, err));
+        for (size_t i = 0; i < hd_memprof_count(d->memprof); i++)
+            HD__TRY(hd__dump_profile(d, hd_memprof_get(d->memprof, i), NULL, i + 1, options, err));
     }
     return HD_OK;
 }
@@ -19861,6 +23720,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd_netcf_free(d->netcf);
     hd_dart_free(d->dart);
     hd_memprof_free(d->memprof);
+    hd_memprof_index_free(d->index);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
     hd__arr_free(&d->mem, d->details);
@@ -19890,6 +23750,7 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *d) { return d->index; }
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     size_t low = 0, high = hd__len(d->details);

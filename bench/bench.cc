@@ -1378,6 +1378,99 @@ void add_memprof() {
     });
 }
 
+// An indexed profile of a million functions, each with a call stack of 20 frames of its own and a call site: the stacks of
+// neighbours share their outer frames.
+constexpr uint32_t kIndexed = 1000000;
+uint64_t function_guid(uint32_t i) { return (i + 1) * 0x9e3779b97f4a7c15u; }
+const hd_buffer &million_functions() {
+    static const hd_buffer file = [] {
+        std::vector<hd_memprof_location> locations(kIndexed);
+        std::vector<uint32_t> first{0}, location, block_first{0}, site_first{0}, block_stack, site;
+        std::vector<uint64_t> function, value;
+        for (uint32_t i = 0; i < kIndexed; i++) {
+            locations[i] = hd_memprof_location{};
+            locations[i].function = function_guid(i);
+            locations[i].line_offset = i % 50;
+            locations[i].column = 5;
+            for (uint32_t at = i, k = 0; k < 20; k++, at /= 2) location.push_back(at);
+            first.push_back(static_cast<uint32_t>(location.size()));
+            function.push_back(function_guid(i));
+            block_stack.push_back(i);
+            site.push_back(i / 2);
+            block_first.push_back(i + 1);
+            site_first.push_back(i + 1);
+            for (uint64_t v : {uint64_t{1}, uint64_t{64}, uint64_t{1000}, uint64_t{7}}) value.push_back(v);
+        }
+        hd_memprof_index x{};
+        x.layout = HD_MEMPROF_LLVM_3;
+        x.fields = HD_MEMPROF_HOT_COLD;
+        for (uint8_t field : {HD_MEMPROF_ALLOC_COUNT, HD_MEMPROF_TOTAL_SIZE, HD_MEMPROF_TOTAL_LIFETIME,
+                              HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY})
+            x.field[x.field_count++] = field;
+        x.location_count = x.stack_count = x.function_count = x.block_count = x.site_count = kIndexed;
+        x.locations = locations.data();
+        x.first = first.data();
+        x.location = location.data();
+        x.function = function.data();
+        x.block_first = block_first.data();
+        x.site_first = site_first.data();
+        x.block_stack = block_stack.data();
+        x.value = value.data();
+        x.site = site.data();
+        hd_buffer out{};
+        must(hd_memprof_index_write(&x, nullptr, nullptr, hd_out_memory(&out), nullptr) == HD_OK, "hd_memprof_index_write failed");
+        return out;
+    }();
+    return file;
+}
+
+// A function at random: its block's size and the whole of its call stack.
+void add_lookup() {
+    const char *what = "memprof, a function of a million looked up";
+    const auto add = [&](const char *who, const std::function<uint64_t(uint64_t)> &find) {
+        compare(what, who, [=](benchmark::State &state) {
+            uint64_t random = 1;
+            for (auto _ : state) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                must(find(function_guid(static_cast<uint32_t>((random >> 33) % kIndexed))) == 64 + 20, "not the function's");
+            }
+        })->Unit(benchmark::kNanosecond)->MinTime(0.3)->Repetitions(kRepetitions);
+    };
+    add("ours, in the file as it lies", [](uint64_t guid) {
+        static const hd_memprof_lookup lookup = [] {
+            hd_memprof_lookup made;
+            must(hd_memprof_lookup_open(million_functions().data, million_functions().size, &made, nullptr) == HD_OK,
+                 "hd_memprof_lookup_open failed");
+            return made;
+        }();
+        hd_memprof_record record;
+        hd_memprof_location locations[32];
+        uint64_t value[HD_MEMPROF_FIELDS];
+        uint32_t length = 0;
+        bool found, more;
+        must(hd_memprof_lookup_find(&lookup, guid, &record, &found, nullptr) == HD_OK && found &&
+             hd_memprof_lookup_next(&lookup, &record, value, locations, 32, &length, &more, nullptr) == HD_OK && more,
+             "hd_memprof_lookup failed");
+        benchmark::DoNotOptimize(locations);
+        return value[1] + length;
+    });
+    add("std::unordered_map of what was read", [](uint64_t guid) {
+        static hd_memprof_index *index = nullptr;
+        static std::unordered_map<uint64_t, uint32_t> functions;
+        if (!index) {
+            must(hd_memprof_index_read(hd_in_memory(million_functions().data, million_functions().size), nullptr, &index,
+                                       nullptr) == HD_OK, "hd_memprof_index_read failed");
+            for (uint32_t f = 0; f < index->function_count; f++) functions[index->function[f]] = f;
+        }
+        uint32_t block = index->block_first[functions.at(guid)], stack = index->block_stack[block], length = 0;
+        hd_memprof_location locations[32];
+        for (uint32_t i = index->first[stack]; i < index->first[stack + 1]; i++)
+            locations[length++] = index->locations[index->location[i]];
+        benchmark::DoNotOptimize(locations);
+        return hd_memprof_index_value(index, block, HD_MEMPROF_TOTAL_SIZE) + length;
+    });
+}
+
 // Adding a heap to a trace of 64 MB of events, beside copying it and no more.
 const std::string &long_trace() {
     static const std::string text = [] {
@@ -1624,6 +1717,7 @@ int main(int argc, char **argv) {
     add_reading("heaps trace", true);
     add_dart();
     add_memprof();
+    add_lookup();
     add_adding();
     add_netcf("ids ascending", false);
     add_netcf("ids scattered", true);

@@ -34,14 +34,17 @@ typedef struct arguments {
     const char *id, *class_name; /* an object, a class */
     uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
     bool average;
-    uint32_t memprof_version;    /* to write; 0: as it is */
+    const char *memprof_version; /* to write; NULL: as it is, or usual */
+    const char *base;            /* an indexed profile to put it into */
+    bool full_schema, hot_cold_schema, hints;
+    double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
     char **binaries;             /* to name its functions with */
     int binary_count;
     struct symbols *names;       /* these, opened; NULL: none given */
     bool keep_unresolved, keep_runtime;
     uint32_t paths;
     const char *at;              /* record */
-    const char *format;          /* memprof-raw; NULL: a trace */
+    const char *format;          /* memprof-raw, memprof-rfc; NULL: a trace */
     bool stats;
     uint32_t depth;
     uint64_t sample_bytes;       /* 0 for all */

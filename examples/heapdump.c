@@ -52,7 +52,9 @@ static const char help[] =
     "\n"
     "of LLVM MemProf profiles, beside all of the first list:\n"
     "\n"
-    "  memprof   the records: allocation and call sites, and every field, as llvm-profdata lists them\n"
+    "  memprof   the records: allocation and call sites, and every field, as llvm-profdata lists them;\n"
+    "            with --hints, which allocations the compiler takes for cold or hot, and why\n"
+    "  index     make the file that clang's -fmemory-profile-use reads\n"
     "\n"
     "`heapdump COMMAND --help` lists the options of a command.\n"
     "\n"
@@ -72,6 +74,8 @@ static const char help[] =
     "  heapdump diff before.dartheap after.dartheap   # classes, and objects new and gone\n"
     "  heapdump tree --binary app --by lifetime app.memprofraw\n"
     "  heapdump merge -o all.memprofraw run*.memprofraw\n"
+    "  heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
+    "  heapdump memprof --hints --binary app app.memprof\n"
     "\n"
     "exit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program ended\n";
 
@@ -130,6 +134,12 @@ static bool parse_share(const char *s, double *share) {
     return end != s && !*end && *share >= 0 && *share <= 1;
 }
 
+static bool parse_limit(const char *s, double *limit) {
+    char *end;
+    *limit = strtod(s, &end);
+    return end != s && !*end && *limit >= 0 && *limit < 1e30;
+}
+
 enum {
     OPT_MIN_BYTES = 256,
     OPT_MIN_SHARE,
@@ -169,7 +179,14 @@ enum {
     OPT_KEEP_UNRESOLVED,
     OPT_KEEP_RUNTIME,
     OPT_MEMPROF_VERSION,
-    OPT_FORMAT
+    OPT_FORMAT,
+    OPT_FULL_SCHEMA,
+    OPT_HOT_COLD_SCHEMA,
+    OPT_BASE,
+    OPT_HINTS,
+    OPT_COLD_DENSITY,            /* in the order of arguments.limit */
+    OPT_COLD_LIFETIME,
+    OPT_HOT_DENSITY
 };
 
 static const struct option long_options[] = { { "min-bytes", required_argument, NULL, OPT_MIN_BYTES },
@@ -212,6 +229,15 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "memprof-version", required_argument, NULL,
                                                 OPT_MEMPROF_VERSION },
                                               { "format", required_argument, NULL, OPT_FORMAT },
+                                              { "full-schema", no_argument, NULL, OPT_FULL_SCHEMA },
+                                              { "hot-cold-schema", no_argument, NULL,
+                                                OPT_HOT_COLD_SCHEMA },
+                                              { "base", required_argument, NULL, OPT_BASE },
+                                              { "hints", no_argument, NULL, OPT_HINTS },
+                                              { "cold-density", required_argument, NULL, OPT_COLD_DENSITY },
+                                              { "cold-lifetime", required_argument, NULL,
+                                                OPT_COLD_LIFETIME },
+                                              { "hot-density", required_argument, NULL, OPT_HOT_DENSITY },
                                               { "exact", no_argument, NULL, OPT_EXACT },
                                               { "output", required_argument, NULL, 'o' },
                                               { "help", no_argument, NULL, 'h' },
@@ -244,6 +270,8 @@ static const command commands[] = {
       "  --format memprof-raw   instead of what is live, all that was allocated, freed or not, by call\n"
       "                         stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"
       "                         dumps the last. Accesses and processors are not known, and zero [chrome]\n"
+      "  --format memprof-rfc   the same with names, files and lines, as heapdump index\n"
+      "                         --memprof-version rfc writes it\n"
       "  --depth N              frames kept per stack, up to 128 [48]\n"
       "  --sample BYTES         record one block per BYTES allocated, on average, and estimate from\n"
       "                         these: costs next to nothing (512k is usual) [every block, exactly]\n"
@@ -301,7 +329,7 @@ static const command commands[] = {
       "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
       "roots, and what of these no record describes. Of a Dart snapshot also what the VM says of the\n"
       "isolate, objects by kind of data, libraries, and lists, maps and sets by length; of MemProf profiles\n"
-      "their versions, totals of their fields, and segments with build ids.\n\n"
+      "their versions, totals of their fields, and segments with build ids, or schema and counts.\n\n"
       "  --all                  every attribute of every allocator; every library and length\n"
       "  --json                 one JSON value, with everything\n", NULL, true, false, false },
     { "classes", classes, "o json exact top strict decimal", "classes [OPTIONS] FILE...",
@@ -352,27 +380,63 @@ static const command commands[] = {
       "  heapdump strings app.dartheap\n"
       "  heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'\n",
       NULL, false, false, false },
-    { "memprof", memprof, "o json strict", "memprof --binary PROGRAM [OPTIONS] FILE...",
+    { "memprof", memprof, "o json strict all hints cold-density cold-lifetime hot-density",
+      "memprof --binary PROGRAM [OPTIONS] FILE...",
       "Prints the records of MemProf profiles as `llvm-profdata show --memory` does: by function, its\n"
       "allocation sites with call stacks and all fields of their blocks, and its call sites. Lines count\n"
-      "from that where the function begins. All profiles of all files are added up. Without --binary,\n"
-      "frames are BUILDID+0xOFFSET; with it, frames that it does not name are left out, and stacks of no\n"
-      "others.\n\n"
+      "from that where the function begins. All raw profiles of all files are added up; an indexed one\n"
+      "stands alone. Without --binary, frames are BUILDID+0xOFFSET, or GUIDs when indexed; with it, frames\n"
+      "of raw profiles that it does not name are left out, and stacks of no others.\n"
+      "With --hints, what clang makes of each allocation, which it reads of calls of operator new: cold,\n"
+      "not cold or hot, or ambiguous, when that depends on the callers; then it makes copies of functions,\n"
+      "and the callers that tell contexts apart are shown. Densities and lifetimes are averages of the\n"
+      "allocations.\n\n"
+      "  --hints                instead of the records, what the compiler makes of them\n"
+      "  --cold-density D       cold: less than D accesses a byte and second [0.05], and\n"
+      "  --cold-lifetime S      living for S seconds or longer [200]\n"
+      "  --hot-density D        hot: more than D accesses a byte and second [1000]; of clang, these are\n"
+      "                         -mllvm -memprof-lifetime-access-density-cold-threshold,\n"
+      "                         -memprof-ave-lifetime-cold-threshold and\n"
+      "                         -memprof-min-ave-lifetime-access-density-hot-threshold\n"
+      "  --all                  with --hints: call stacks as a whole\n"
       "  --json                 one JSON value, with files, lines and discriminators as well\n"
       "  --strict               stop at the first malformed piece instead of leaving it out\n"
       "  -o, --output FILE      write here instead of standard output\n"
       "\nexamples:\n"
       "  heapdump memprof --binary app app.memprofraw\n"
-      "  heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n",
+      "  heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n"
+      "  heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw\n",
       NULL, false, false, true },
-    { "convert", convert, "o to add-to memprof-version", "convert --to FORMAT [OPTIONS] FILE",
+    { "index", memprof_index, "o strict binary memprof-version full-schema hot-cold-schema base",
+      "index --binary FILE [--binary FILE...] -o OUT [OPTIONS] RAW...",
+      "Makes an indexed profile of raw MemProf profiles, as `llvm-profdata merge` does, for clang's\n"
+      "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
+      "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
+      "another version.\n\n"
+      "  --binary FILE          the program, and each library of it that was profiled (by build id)\n"
+      "  --memprof-version N    0 to 3, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
+      "                         read [3, or that of the indexed profile]\n"
+      "  --full-schema          all fields [versions 0, 1 and rfc]\n"
+      "  --hot-cold-schema      those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
+      "                         TotalLifetimeAccessDensity [versions 2 and 3]\n"
+      "  --base FILE            put it into this indexed profile, beside its counters of functions\n"
+      "  --strict               stop at the first malformed piece instead of leaving it out\n"
+      "  -o, --output FILE      write here instead of standard output\n"
+      "\nexamples:\n"
+      "  heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
+      "  heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
+      "  heapdump index --memprof-version 0 -o old.memprof app.memprof\n",
+      NULL, false, false, false },
+    { "convert", convert, "o to add-to memprof-version full-schema hot-cold-schema base",
+      "convert --to FORMAT [OPTIONS] FILE",
       "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
       "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
       "has is written as it was, without what was left out when it was read; so is a raw MemProf profile as\n"
       "memprof-raw.\n\n"
-      "  --to FORMAT            chrome, heaps_v2, netcf, dart, memprof-raw\n"
-      "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]\n"
+      "  --to FORMAT            chrome, heaps_v2, netcf, dart, memprof-raw, memprof-index\n"
+      "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]; of memprof-index see\n"
+      "                         heapdump index, whose other options are taken as well\n"
       "  --add-to TRACE         write TRACE with the heaps added; all else in it stays as it is\n",
       "all is listed", true, true, true },
 };
@@ -463,13 +527,16 @@ static bool take_option(arguments *a, int option) {
         return true;
     case OPT_KEEP_UNRESOLVED: a->keep_unresolved = true; return true;
     case OPT_KEEP_RUNTIME: a->keep_runtime = true; return true;
-    case OPT_MEMPROF_VERSION:
-        if (!parse_bytes(optarg, &n) || n > 99 || !hd_memprof_version_fields((uint32_t)n)) return false;
-        a->memprof_version = (uint32_t)n;
-        return true;
+    case OPT_MEMPROF_VERSION: a->memprof_version = optarg; return true;
+    case OPT_FULL_SCHEMA: a->full_schema = true; return true;
+    case OPT_HOT_COLD_SCHEMA: a->hot_cold_schema = true; return true;
+    case OPT_BASE: a->base = optarg; return true;
+    case OPT_HINTS: a->hints = true; return true;
+    case OPT_COLD_DENSITY: case OPT_COLD_LIFETIME: case OPT_HOT_DENSITY:
+        return parse_limit(optarg, &a->limit[option - OPT_COLD_DENSITY]);
     case OPT_AT: a->at = optarg; return true;
     case OPT_FORMAT:
-        a->format = memprof_is_raw(optarg) ? optarg : NULL;
+        a->format = memprof_is_raw(optarg) || !strcmp(optarg, "memprof-rfc") ? optarg : NULL;
         return a->format || !strcmp(optarg, "chrome");
     case OPT_DUMP: a->dump = optarg; return true;
     case OPT_ALLOCATOR: a->allocator = optarg; return true;
@@ -484,6 +551,7 @@ int main(int argc, char **argv) {
     int option, status;
     memset(&a, 0, sizeof a);
     a.depth = 48;
+    for (int i = 0; i < 3; i++) a.limit[i] = -1;
     if (argc < 2) {
         fputs(help, stderr);
         return WRONG_USAGE;

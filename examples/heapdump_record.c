@@ -10,7 +10,8 @@
      HEAPDUMP_DEPTH  frames kept per stack [48]
      HEAPDUMP_SAMPLE bytes allocated per block that is sampled, on average; 0: every block [0]
      HEAPDUMP_FORMAT memprof-raw: instead of traces, write raw MemProf profiles, .memprofraw, of all that
-                     was allocated, freed or not; of several dumps the last stays
+                     was allocated, freed or not; of several dumps the last stays. memprof-rfc: the same,
+                     and in the spool FILE.modules, the paths of all that was loaded, each with its NUL
      HEAPDUMP_STATS  1: leave PID.STARTED.stats in the spool, or heapdump.PROGRAM.PID.stats: a text
                      that says what the recording cost
 
@@ -117,6 +118,7 @@ static uint64_t sample_bytes;
 static volatile sig_atomic_t pending;
 static char spool[2048], directory[2048], program[256];
 static bool is_raw;              /* MemProf profiles are written */
+static bool tells_modules;       /* and beside each a list of what was loaded */
 static bool ended;               /* the last dump is written */
 static bool forked;              /* this process did not start with exec */
 static pthread_mutex_t dump_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -633,6 +635,21 @@ static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spoole
     return false;
 }
 
+/* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names functions
+   with them. */
+static void write_modules(void) {
+    char path[4096];
+    hd_file file;
+    hd_out out;
+    dump_path(path, true);
+    text(path + strlen(path), path + 4090, ".modules");
+    if (!open_aside(&file, path)) return;
+    out = hd_file_out(&file);
+    for (size_t i = 0; i < module_count; i++)
+        if (*modules[i].path == '/') out.write(out.user, modules[i].path, strlen(modules[i].path) + 1);
+    hd_file_commit(&file, NULL);
+}
+
 /* Into the spool, which may go while it is being written to. */
 static void write_out(const hd_heap *heap, const hd_memprof_raw *raw) {
     bool written = *spool && write_to(heap, raw, true);
@@ -845,6 +862,7 @@ static void write_raw(void) {
         raw.stack_id = c.ids;
         raw.first = c.first;
         raw.pc = c.pcs;
+        if (tells_modules && *spool) write_modules();
         write_out(NULL, &raw);
     } else {
         note_missing(ENOMEM);
@@ -1120,7 +1138,8 @@ static void read_environment(hd_tracker_desc *tracker) {
     }
     sample_bytes = sample ? strtoull(sample, NULL, 10) : 0;
     timing = stats && *stats == '1';
-    is_raw = format && !strcmp(format, "memprof-raw");
+    tells_modules = format && !strcmp(format, "memprof-rfc");
+    is_raw = tells_modules || (format && !strcmp(format, "memprof-raw"));
     if (is_raw) sample_bytes = 0; /* a sample has no lifetimes to be added up */
     s = getenv("HEAPDUMP_SPOOL");
     text(spool, spool + sizeof spool - 1, s ? s : "");

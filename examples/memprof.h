@@ -68,16 +68,15 @@ static hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_s
 
 /* As a heap. ------------------------------------------------------------------------------------ */
 
-/* In place of a profile of bytes by call stack alone, what the options ask for. */
-static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
-                              hd_error *err) {
+/* What the options ask for. */
+static hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
+                                   hd_memprof_symbolizer symbolizer, hd_heap *heap, bool *made,
+                                   hd_error *err) {
     static char name[64];
     hd_memprof_view view = { .field = a->field, .average = a->average, .split = memprof_split(a),
-                             .symbolizer = memprof_symbolizer(a, symbols_shown) };
+                             .symbolizer = symbolizer };
     hd_profile *profile;
-    hd_status status;
-    if (!view.field && !view.split && !a->names) return HD_OK;
-    status = hd_memprof_profile(raw, &view, NULL, &profile, err);
+    hd_status status = hd_memprof_profile(raw, &view, NULL, &profile, err);
     if (status) return status;
     heap->profile = profile;
     *made = true;
@@ -86,6 +85,13 @@ static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_
         heap->allocator = name;
     }
     return HD_OK;
+}
+
+/* The same, where it is not a profile of bytes by call stack alone. */
+static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
+                              hd_error *err) {
+    if (!a->field && !memprof_split(a) && !a->names) return HD_OK;
+    return memprof_view_heap(a, raw, memprof_symbolizer(a, symbols_shown), heap, made, err);
 }
 
 /* info ----------------------------------------------------------------------------------------- */
@@ -223,31 +229,40 @@ static int memprof_stream(const arguments *a, const char *file, hd_memprof_merge
 }
 
 /* Of what is packed, or comes by a pipe, the whole. */
-static int memprof_whole(const arguments *a, const char *file, hd_memprof_merger *merger) {
-    hd_dump *dump;
-    hd_status status = HD_OK;
+static int memprof_whole(const char *file, const hd_dump *dump, hd_memprof_merger *merger) {
+    const hd_memprof *memprof = hd_dump_memprof(dump);
     hd_error err;
-    if (read_dump(file, a, &dump)) return BAD_INPUT;
-    if (!hd_dump_memprof(dump)) {
-        fprintf(stderr, "heapdump: %s is no MemProf profile\n", file);
-        hd_dump_free(dump);
+    if (!memprof) {
+        fprintf(stderr, "heapdump: %s is no %sMemProf profile\n", file,
+                hd_dump_memprof_index(dump) ? "raw " : "");
         return BAD_INPUT;
     }
-    for (size_t i = 0; i < hd_memprof_count(hd_dump_memprof(dump)) && !status; i++)
-        status = hd_memprof_merger_add(merger, hd_memprof_get(hd_dump_memprof(dump), i), &err);
-    hd_dump_free(dump);
-    if (status) complain(file, &err, "");
-    return status ? BAD_INPUT : DONE;
+    for (size_t i = 0; i < hd_memprof_count(memprof); i++)
+        if (hd_memprof_merger_add(merger, hd_memprof_get(memprof, i), &err))
+            return complain(file, &err, ""), BAD_INPUT;
+    return DONE;
 }
 
-/* All files added up. */
-static int memprof_add_up(const arguments *a, hd_memprof **sum) {
+static int memprof_add(const arguments *a, const char *file, hd_memprof_merger *merger) {
+    hd_dump *dump;
+    int status;
+    if (memprof_begins(file)) return memprof_stream(a, file, merger);
+    if (read_dump(file, a, &dump)) return BAD_INPUT;
+    status = memprof_whole(file, dump, merger);
+    hd_dump_free(dump);
+    return status;
+}
+
+/* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come. */
+static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **sum) {
     hd_error err;
     hd_memprof_merger *merger = hd_memprof_merger_create(NULL, &err);
     int status = DONE;
     if (!merger) return complain("merging", &err, ""), BAD_INPUT;
+    if (in_order) hd_memprof_merger_keep_order(merger);
     for (int i = 0; i < a->file_count && !status; i++)
-        status = (memprof_begins(a->files[i]) ? memprof_stream : memprof_whole)(a, a->files[i], merger);
+        status = i || !first ? memprof_add(a, a->files[i], merger)
+                             : memprof_whole(a->files[0], first, merger);
     if (!status && hd_memprof_merger_finish(merger, sum, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
@@ -256,17 +271,24 @@ static int memprof_add_up(const arguments *a, hd_memprof **sum) {
     return status;
 }
 
+/* 0: as it is, or none that there is. */
+static uint32_t memprof_raw_version(const arguments *a) {
+    const char *v = a->memprof_version;
+    return v && *v >= '1' && *v <= '5' && !v[1] ? (uint32_t)(*v - '0') : 0;
+}
+
 static int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof) {
     reading r;
     hd_options options = memprof_options(a, &r, file);
     hd_error err;
     hd_status failed = HD_OK;
+    uint32_t version = memprof_raw_version(a);
     output o;
     int status = output_open(&o, a->output);
     if (status) return status;
-    if (!a->memprof_version) failed = hd_memprof_write(memprof, &options, o.out, &err);
-    for (size_t i = 0; a->memprof_version && i < hd_memprof_count(memprof) && !failed; i++)
-        failed = hd_memprof_write_raw(hd_memprof_get(memprof, i), a->memprof_version, &options, o.out, &err);
+    if (!version) failed = hd_memprof_write(memprof, &options, o.out, &err);
+    for (size_t i = 0; version && i < hd_memprof_count(memprof) && !failed; i++)
+        failed = hd_memprof_write_raw(hd_memprof_get(memprof, i), version, &options, o.out, &err);
     if (failed) {
         const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
         fprintf(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
@@ -277,6 +299,8 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
 
 /* What raw files do not go with. */
 static int memprof_check_whole(const arguments *a) {
+    if (a->memprof_version && !memprof_raw_version(a))
+        return usage("raw profiles have versions 1 to 5, not '%s'", a->memprof_version);
     if (a->has_cutoff) return usage("raw profiles hold self sizes, which cannot be cut off");
     if (a->add_to) return usage("raw profiles cannot be added to a trace as memprof-raw");
     if (a->keep.text || a->drop.text || a->root.text || a->invert || a->dump || a->allocator || a->has_pid)
@@ -289,7 +313,7 @@ static bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-r
 static int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
     int status = memprof_check_whole(a);
-    if (!status) status = memprof_add_up(a, &sum);
+    if (!status) status = memprof_add_up(a, NULL, false, &sum);
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status)
@@ -413,7 +437,7 @@ static void memprof_block_text(FILE *out, const hd_memprof_raw *raw, const hd_me
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (raw->fields >> f & 1)
             fprintf(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
-    if (!b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
+    if (!raw->counter_count || !b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
     fputs("        AccessHistogramValues:", out);
     for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
         fprintf(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
@@ -475,7 +499,7 @@ static void memprof_block_json(hd_json *j, const hd_memprof_raw *raw, const hd_m
     hd_json_object(j);
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (raw->fields >> f & 1) hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, b->value[f]);
-    if (b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
+    if (raw->counter_count && b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
         hd_json_key(j, "AccessHistogramValues"), hd_json_array(j);
         for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
             hd_json_u64(j, hd_memprof_counter(raw, b->histogram + i));
@@ -539,12 +563,12 @@ static int memprof_show(const arguments *a, const memprof_records *r) {
 }
 
 /* Blocks of one call stack are one record, in whatever profile or file they are. */
-static int memprof(const arguments *a) {
+static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_linked);
     memprof_records r = { 0 };
     hd_memprof *sum = NULL;
     hd_error err;
-    int status = memprof_add_up(a, &sum);
+    int status = memprof_add_up(a, first, false, &sum);
     if (status) return status;
     r.raw = hd_memprof_get(sum, 0);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {

@@ -3,7 +3,7 @@
 #define HEAPDUMP_PROFILES_H
 
 #include "graphs.h"
-#include "memprof.h"
+#include "index.h"
 
 /* Choosing heaps, and working on them. ---------------------------------------------------------- */
 
@@ -74,6 +74,15 @@ static void chosen_free(chosen *c) {
     hd_dump_free(c->dump);
 }
 
+/* Of MemProf profiles, what --metric, --by and --binary ask for. */
+static hd_status viewed(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
+                        hd_error *err) {
+    const hd_memprof *raw = hd_dump_memprof(dump);
+    const hd_memprof_index *index = hd_dump_memprof_index(dump);
+    if (raw) return memprof_heap(a, hd_memprof_get(raw, number), heap, made, err);
+    return index ? index_heap(a, index, heap, made, err) : HD_OK;
+}
+
 /* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
    chosen is an error, told here. */
 static int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
@@ -81,7 +90,7 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
     size_t all = hd_dump_heap_count(dump);
     hd_error err;
     int status = DONE;
-    if (!hd_dump_memprof(dump) && (memprof_split(a) || a->field)) {
+    if (!hd_dump_memprof(dump) && !hd_dump_memprof_index(dump) && (memprof_split(a) || a->field)) {
         fprintf(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
                 memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
         hd_dump_free(dump);
@@ -101,8 +110,7 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
-        if ((hd_dump_memprof(dump) && memprof_heap(a, hd_memprof_get(hd_dump_memprof(dump), i),
-                                                   &c->heaps[c->count], &c->made[c->count], &err)) ||
+        if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
             fprintf(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;
@@ -509,8 +517,9 @@ static int convert(const arguments *a) {
     chosen c;
     int status;
     if (!a->to && !a->add_to)
-        return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf, dart, memprof-raw)");
+        return usage("convert needs --to FORMAT (chrome, heaps_v2, netcf, dart, memprof-raw, memprof-index)");
     if (a->file_count != 1) return usage("convert takes one file");
+    if (index_is_asked(a->to)) return index_convert(a);
     if (memprof_is_raw(a->to)) return memprof_convert(a);
     if (a->to && (!strcmp(a->to, "netcf") || !strcmp(a->to, "dart"))) return convert_graph(a);
     status = check_to(a);
@@ -734,6 +743,8 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
     }
     fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     if (hd_dump_memprof(dump)) memprof_info_text(out, hd_dump_memprof(dump));
+    if (hd_dump_memprof_index(dump) && index_info_text(out, file, hd_dump_memprof_index(dump)))
+        return BAD_INPUT;
     for (size_t i = 0; i < n; i++) {
         if (!selected(a, hd_dump_heap(dump, i))) continue;
         if (!any)
@@ -757,6 +768,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
     if (hd_dump_memprof(dump)) memprof_info_json(j, hd_dump_memprof(dump));
+    if (hd_dump_memprof_index(dump)) status = index_info_json(j, file, hd_dump_memprof_index(dump));
     hd_json_key(j, "heaps"), hd_json_array(j);
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);

@@ -4,8 +4,9 @@
 
 #include "program.h"
 
-/* What recorded files end with. */
+/* What the files of the spool end with, and what is made of them. */
 static const char *record_ending(const arguments *a) { return a->format ? ".memprofraw" : ".json"; }
+static bool record_is_rfc(const arguments *a) { return a->format && !strcmp(a->format, "memprof-rfc"); }
 
 /* A file of the spool, PID.STARTED.NUMBER.PROGRAM.json: a process that executes another program starts
    again. */
@@ -62,8 +63,8 @@ static char *spool_path(const char *spool, const spooled *f) {
    before it executed another program. */
 static char *record_path(const arguments *a, const spooled *f, bool is_main, unsigned image) {
     char *path = NULL, suffix[16] = "";
-    const char *ending = record_ending(a);
-    int program = (int)(strlen(f->program) - strlen(ending)), failed;
+    const char *ending = record_is_rfc(a) ? ".memprof" : record_ending(a);
+    int program = (int)(strlen(f->program) - strlen(record_ending(a))), failed;
     const char *dot = a->output ? strrchr(a->output, '.') : NULL;
     if (dot && strchr(dot, '/')) dot = NULL;
     if (image) snprintf(suffix, sizeof suffix, ".%u", image);
@@ -87,16 +88,44 @@ static void tell_written(const char *out, const hd_heap *heaps, size_t count) {
                 out, sampled ? " of what was sampled" : "");
 }
 
+/* Opens what the recorder says was loaded, in a list beside the profile, which goes. */
+static void record_modules(const char *profile, symbols *names) {
+    char *list = NULL, *path = NULL;
+    size_t room = 0;
+    FILE *f = asprintf(&list, "%s.modules", profile) < 0 ? NULL : fopen(list, "r");
+    while (f && getdelim(&path, &room, 0, f) > 0) symbols_object_of(names, hd_cstr(path));
+    if (f) fclose(f), unlink(list);
+    free(list);
+    free(path);
+}
+
+/* The same profile with names, in the RFC's layout. */
+static int record_rfc(const arguments *a, const hd_dump *dump, char *in, symbols *names) {
+    arguments to = *a;
+    index_source s = { .dump = NULL };
+    int status;
+    record_modules(in, names);
+    to.names = names;
+    to.files = &in;
+    to.memprof_version = "rfc";
+    status = index_build(&to, hd_memprof_get(hd_dump_memprof(dump), 0), &s);
+    if (!status) status = index_write_to(&to, &s, to.output);
+    index_close(&s);
+    return status;
+}
+
 /* The raw profile of a process, checked on its way. */
 static int record_raw(const arguments *a, const char *spool, const spooled *file, bool is_main,
-                      unsigned image) {
+                      unsigned image, symbols *names) {
     char *in = spool_path(spool, file), *out = record_path(a, file, is_main, image);
     arguments to = *a;
     hd_dump *dump;
     int status = in && out ? read_dump(in, a, &dump) : BAD_INPUT;
     to.output = out;
     if (!status) {
-        status = hd_dump_memprof(dump) ? memprof_write(&to, in, hd_dump_memprof(dump)) : BAD_INPUT;
+        status = !hd_dump_memprof(dump) ? BAD_INPUT
+                 : record_is_rfc(a)     ? record_rfc(&to, dump, in, names)
+                                        : memprof_write(&to, in, hd_dump_memprof(dump));
         if (!status) {
             totals t = totals_of(hd_dump_heap(dump, 0));
             fprintf(stderr, "heapdump: wrote %s: %llu bytes allocated in %llu blocks\n", out,
@@ -220,7 +249,7 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid, 
         is_last = k == n || files[k].pid != files[i].pid;
         any |= is_main;
         if (!is_last) image++;
-        if (a->format ? record_raw(a, spool, &files[k - 1], is_main && is_last, is_last ? 0 : image)
+        if (a->format ? record_raw(a, spool, &files[k - 1], is_main && is_last, is_last ? 0 : image, &names)
                       : record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : image,
                                        &names)) {
             status = BAD_INPUT;
@@ -395,7 +424,7 @@ static int record(const arguments *a) {
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     if (a->format && (a->sample_bytes || a->has_cutoff))
-        return usage("a raw profile is neither sampled nor cut off");
+        return usage("a MemProf profile is neither sampled nor cut off");
     status = check_at(a->at, at);
     if (!status) status = check_output(a->output);
     if (status) return status;

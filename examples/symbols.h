@@ -537,6 +537,52 @@ static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_mempro
     return n;
 }
 
+/* Whether the binary that an address is in is given. */
+static bool symbols_has(const symbols *s, const hd_memprof_address *a) {
+    for (size_t i = 0; a->segment && i < s->count; i++)
+        if (symbols_is_of(&s->objects[i], a)) return true;
+    return false;
+}
+
+typedef void (*symbols_name_fn)(void *user, const char *name);
+
+typedef struct symbols_taking {
+    symbols_name_fn take;
+    void *user;
+} symbols_taking;
+
+/* Functions that are nowhere but inlined have such a DIE as well. */
+static int symbols_take_function(Dwarf_Die *die, void *user) {
+    symbols_taking *to = user;
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!name) name = dwarf_diename(die);
+    if (name) to->take(to->user, name);
+    return DWARF_CB_OK;
+}
+
+/* All functions, as linked, those of debug information first; a name may come again. */
+static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
+    symbols_taking to = { take, user };
+    for (size_t i = 0; i < s->count; i++) {
+        Dwfl_Module *module = s->objects[i].module;
+        Dwarf_Addr bias;
+        Dwarf *dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
+        Dwarf_CU *cu = NULL;
+        Dwarf_Die die, split;
+        int n = module ? dwfl_module_getsymtab(module) : 0;
+        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
+            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function, &to,
+                           0);
+        for (int k = 1; k < n; k++) {
+            GElf_Sym symbol;
+            const char *name = dwfl_module_getsym(module, k, &symbol, NULL);
+            if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) take(user, name);
+        }
+        s->objects[i].used = true;
+    }
+}
+
 static void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {

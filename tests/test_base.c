@@ -13,6 +13,7 @@ __extension__ typedef unsigned __int128 wide;
 #undef __SIZEOF_INT128__
 #endif
 
+#define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"

@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 #include "heaps.h"

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 #include "dart.h"

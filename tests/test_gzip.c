@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <unistd.h>
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 #include "heaps.h"

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 #include "memprof.h"

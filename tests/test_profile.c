@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "heaps.h"

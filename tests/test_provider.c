@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
-#define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "faults.h"
 #include "heaps.h"

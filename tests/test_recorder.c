@@ -64,6 +64,7 @@ static int test_unlock(pthread_mutex_t *mutex) {
 #define munmap test_munmap
 #define pthread_mutex_lock test_lock
 #define pthread_mutex_unlock test_unlock
+#define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #undef mmap

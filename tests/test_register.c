@@ -38,6 +38,7 @@ static int test_munmap(void *at, size_t size) {
 
 #define mmap test_mmap
 #define munmap test_munmap
+#define HEAPDUMP_STATIC
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #undef mmap

@@ -89,8 +89,8 @@ only_our_symbols() {             # only_our_symbols OBJECT
   defined "../$1" >symbols && grep -qx hd_read_file symbols &&
     none "external, but neither hd_ nor hd__scopes_off" . < <(grep -Evx 'hd_[a-z0-9][a-z0-9_]*|hd__scopes_off' symbols)
 }
-static_copy() {
-  compile "$1" "$here/scope.c" -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION &&
+static_copy() {                  # optimised, which leaves out what is not called
+  compile "$1" "$here/scope.c" -O1 -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION &&
     none "external in spite of HEAPDUMP_STATIC" '(^|[^_])hd_' < <(defined scope.o) && link "$1" scope.o && ./program
 }
 no_stdio() {

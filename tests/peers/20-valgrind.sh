@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must valgrind gcc libc6-dev
+must valgrind gcc libc6-dev libcmocka-dev libstb-dev pkg-config
 work=build/peers/valgrind
 mkdir -p $work
 for source in tests/peers/live_*.c; do

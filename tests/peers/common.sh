@@ -1,15 +1,17 @@
 # What the scripts beside this one share; sourced from the root of the checkout.
 tool=$PWD/build/heapdump
+installing=$PWD/build/installing
 failed=0
 
-# need PACKAGE...: installs the Debian packages that are missing; false when they cannot be had.
+# need PACKAGE...: installs the Debian packages that are missing; false when they cannot be had. Scripts run
+# side by side, and install one after the other.
 need() {
   local p missing= sudo=
   for p in "$@"; do dpkg -s "$p" >/dev/null 2>&1 || missing="$missing $p"; done
   [ -n "$missing" ] || return 0
   [ "$(id -u)" = 0 ] || sudo=sudo
-  { command -v apt-get && $sudo apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null
+  { flock 9 && command -v apt-get && $sudo apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing; } >/dev/null 9>"$installing"
 }
 
 # must PACKAGE...: what every machine of ours has.

@@ -2,7 +2,7 @@
 """Compares what `heapdump memprof` and `llvm-profdata show --memory` list: memprof_records.py OURS LLVM.
 
 Both are taken apart into records by function: allocation sites, each a call stack and the fields of a block,
-and call sites. Says how many there are; lists the first differences, and then ends with 1."""
+and call sites. Of an indexed profile, ours has fewer fields: these alone are compared then. Says how many there are; lists the first differences, and then ends with 1."""
 import collections
 import sys
 
@@ -65,7 +65,19 @@ def block_of(key):
     return key in ("LineOffset", "Column", "Inline")
 
 
+def only(found, names):
+    """The same with no other fields."""
+    less = {}
+    for function, kinds in found.items():
+        less[function] = [collections.Counter(), collections.Counter()]
+        for kind, sites in enumerate(kinds):
+            for (stack, fields), n in sites.items():
+                less[function][kind][stack, tuple(f for f in fields if f[0] in names)] += n
+    return less
+
+
 ours, llvm = records(sys.argv[1]), records(sys.argv[2])
+llvm = only(llvm, {name for kinds in ours.values() for _, fields in kinds[0] for name, _ in fields})
 differences = []
 for name in sorted(set(ours) | set(llvm)):
     for i, kind in enumerate(("allocation", "call")):

@@ -1,0 +1,1222 @@
+/* Tables of texts and paths, and indexed memprof profiles in the RFC's layout: its figures and tags, files of tomorrow and
+   of less, and every way to be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#define HEAPDUMP_STATIC
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "faults.h"
+#include "memprof.h"
+#include "indexes.h"
+
+/* Tables. */
+
+static uint32_t add_path(hd_path_table *t, const char *path) {
+    uint32_t node = 77;
+    assert_int_equal(hd_path_table_add(t, hd_cstr(path), &node, NULL), HD_OK);
+    return node;
+}
+
+static void is_path(const hd_path_table *t, const hd_text_table *strings, uint32_t node, hd_str path) {
+    char *buffer = (char *)malloc(path.len + 1);
+    size_t length = 77;
+    assert_int_equal(hd_path_table_path(hd_path_table_bytes(t), hd_text_table_bytes(strings), node, buffer, path.len, &length,
+                                        NULL), HD_OK);
+    assert_int_equal(length, path.len);
+    assert_memory_equal(buffer, path.data, path.len);
+    free(buffer);
+}
+
+/* Fig. 5: three paths, seven nodes, seven names. */
+static void figure_5(void **state) {
+    (void)state;
+    static const char *const names[] = { "abc", "def", "ghi", "XY.c", "XY.h", "jkl", "UV.c" };
+    static const uint32_t parents[] = { HD_NONE, 0, 1, 2, 2, 1, 5 }, ids[] = { 0, 4, 8, 12, 17, 22, 26 };
+    static const uint8_t strings[] = "\3abc\3def\3ghi\4XY.c\4XY.h\3jkl\4UV.c";
+    hd_text_table *t = hd_text_table_create(NULL, NULL);
+    hd_path_table *p = hd_path_table_create(t, NULL, NULL);
+    mp_bytes b = { 0 };
+    uint32_t count;
+    assert_int_equal(add_path(p, "abc/def/ghi/XY.c"), 3);
+    assert_int_equal(add_path(p, "abc/def/ghi/XY.h"), 4);
+    assert_int_equal(add_path(p, "abc/def/jkl/UV.c"), 6);
+    assert_int_equal(add_path(p, "abc/def/ghi/XY.h"), 4);
+    assert_int_equal(add_path(p, "abc/def"), 1);
+    hd_str nodes = hd_path_table_bytes(p), texts = hd_text_table_bytes(t);
+    assert_int_equal(hd_path_table_count(nodes, &count, NULL), HD_OK);
+    assert_int_equal(count, 7);
+    for (uint32_t i = 0; i < 7; i++) {
+        hd_str name;
+        uint32_t parent, id;
+        assert_int_equal(hd_path_table_node(nodes, texts, i, &name, &parent, NULL), HD_OK);
+        assert_true(hd_str_equal(name, hd_cstr(names[i])));
+        assert_int_equal(parent, parents[i]);
+        assert_int_equal(hd_text_table_add(t, name, &id, NULL), HD_OK);
+        assert_int_equal(id, ids[i]);
+        assert_int_equal(hd_text_table_get(texts, ids[i], &name, NULL), HD_OK);
+        assert_true(hd_str_equal(name, hd_cstr(names[i])));
+    }
+    is_path(p, t, 3, hd_cstr("abc/def/ghi/XY.c"));
+    is_path(p, t, 4, hd_cstr("abc/def/ghi/XY.h"));
+    is_path(p, t, 6, hd_cstr("abc/def/jkl/UV.c"));
+    is_path(p, t, 2, hd_cstr("abc/def/ghi"));
+    is_path(p, t, 0, hd_cstr("abc"));
+    assert_int_equal(texts.len, sizeof strings - 1);
+    assert_memory_equal(texts.data, strings, texts.len);
+    mp_put(&b, 4, 7), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 4), mp_put(&b, 2, 1), mp_put(&b, 2, 4);
+    for (uint32_t i = 0; i < 7; i++) mp_put(&b, 4, ids[i]), mp_put(&b, 4, parents[i] + 1);
+    assert_int_equal(nodes.len, b.size);
+    assert_memory_equal(nodes.data, b.data, b.size);
+    /* the same in as few bytes as they need, with a column of tomorrow */
+    b.size = 0;
+    mp_put(&b, 4, 7), mp_put(&b, 4, 3), mp_put(&b, 2, 9), mp_put(&b, 2, 3);
+    mp_put(&b, 2, 1), mp_put(&b, 2, 1), mp_put(&b, 2, 0), mp_put(&b, 2, 1);
+    for (uint32_t i = 0; i < 7; i++) mp_put(&b, 3, 0xffffff), mp_put(&b, 1, parents[i] + 1), mp_put(&b, 1, ids[i]);
+    char path[16];
+    size_t length;
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, texts, 6, path, 16, &length, NULL), HD_OK);
+    assert_int_equal(length, 16);
+    assert_memory_equal(path, "abc/def/jkl/UV.c", 16);
+    memset(path, 1, 16);
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, texts, 6, path, 15, &length, NULL), HD_OK);
+    assert_int_equal(length, 16);          /* and nothing is written */
+    for (int i = 0; i < 16; i++) assert_int_equal(path[i], 1);
+    free(b.data);
+    hd_path_table_free(p);
+    hd_text_table_free(t);
+}
+
+static void any_path_comes_back(void **state) {
+    (void)state;
+    static const char *const paths[] = { "", "/", "//", ".", "..", "./a", "a/.", "a/", "/a", "a//b", "///", "a", "a/b/c", "/a/b/c", "b" };
+    hd_text_table *t = hd_text_table_create(NULL, NULL);
+    hd_path_table *p = hd_path_table_create(t, NULL, NULL);
+    uint32_t node[15], count;
+    for (uint32_t i = 0; i < 15; i++) {
+        node[i] = add_path(p, paths[i]);
+        for (uint32_t k = 0; k < i; k++) assert_true(node[k] != node[i]);
+    }
+    for (uint32_t i = 0; i < 15; i++) is_path(p, t, node[i], hd_cstr(paths[i]));
+    uint64_t seed = 5;
+    static char bytes[2000][40];
+    static uint32_t number[2000], size[2000];
+    for (uint32_t i = 0; i < 2000; i++) { /* of few letters, 0 and 255 among them, and many slashes */
+        size[i] = mp_below(&seed, 40);
+        for (uint32_t k = 0; k < size[i]; k++) bytes[i][k] = "/ab\0\xff.//"[mp_below(&seed, 8)];
+        assert_int_equal(hd_path_table_add(p, (hd_str){ bytes[i], size[i] }, &number[i], NULL), HD_OK);
+    }
+    for (uint32_t i = 0; i < 2000; i++) is_path(p, t, number[i], (hd_str){ bytes[i], size[i] });
+    hd_path_table_count(hd_path_table_bytes(p), &count, NULL);
+    for (uint32_t i = 0; i < count; i++) {  /* parents come first */
+        hd_str name;
+        uint32_t parent;
+        assert_int_equal(hd_path_table_node(hd_path_table_bytes(p), hd_text_table_bytes(t), i, &name, &parent, NULL), HD_OK);
+        assert_true(parent == HD_NONE || parent < i);
+    }
+    /* the longest path, in one piece and in as many as can be */
+    char *most = (char *)malloc(HD_PATH_LIMIT + 1);
+    hd_error err = { 0 };
+    uint32_t n = 5;
+    for (int c = 0; c < 2; c++) {
+        memset(most, c ? '/' : 'x', HD_PATH_LIMIT + 1);
+        assert_int_equal(hd_path_table_add(p, (hd_str){ most, HD_PATH_LIMIT }, &n, NULL), HD_OK);
+        is_path(p, t, n, (hd_str){ most, HD_PATH_LIMIT });
+        assert_int_equal(hd_path_table_add(p, (hd_str){ most, HD_PATH_LIMIT + 1 }, &n, &err), HD_LIMIT);
+        assert_string_equal(err.message, "a path of at most 65536 bytes expected, 65537 found");
+    }
+    free(most);
+    hd_path_table_free(p);
+    hd_text_table_free(t);
+}
+
+static void bad_path(mp_bytes *b, hd_str strings, uint32_t node, uint64_t offset, const char *message) {
+    char path[100];
+    size_t length = 77;
+    hd_error err = { 0 };
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b->data, b->size }, strings, node, path, 100, &length, &err), HD_MALFORMED);
+    assert_string_equal(err.message, message);
+    assert_int_equal(err.offset, offset);
+    assert_int_equal(length, 77);
+}
+
+static void bad_tables_are_told(void **state) {
+    (void)state;
+    const hd_str strings = { "\3abc\1d", 6 };
+    mp_bytes b = { 0 };
+    hd_str name = hd_cstr("kept");
+    hd_error err;
+    uint32_t count = 77;
+    mp_put(&b, 4, 3), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 1), mp_put(&b, 2, 1), mp_put(&b, 2, 1);
+    mp_put(&b, 2, 0x000), mp_put(&b, 2, 0x0104), mp_put(&b, 2, 0x0204);
+    char path[100];
+    size_t length;
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, 2, path, 100, &length, NULL), HD_OK);
+    assert_int_equal(length, 7);
+    assert_memory_equal(path, "abc/d/d", 7);
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, 3, path, 100, &length, &err), HD_INVALID);
+    assert_string_equal(err.message, "one of 3 nodes expected, number 3 found");
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, HD_NONE, path, 100, &length, &err), HD_INVALID);
+    mp_set(&b, 21, 1, 3);        /* node 2 in itself, in the next but one */
+    bad_path(&b, strings, 2, 20, "node 2: it is said to be in a directory that is not before it");
+    mp_set(&b, 21, 1, 4);
+    bad_path(&b, strings, 2, 20, "node 2: it is said to be in a directory that is not before it");
+    mp_set(&b, 21, 1, 2);
+    mp_set(&b, 19, 1, 3);        /* 1 in 2 in 1 */
+    bad_path(&b, strings, 2, 18, "node 1: it is said to be in a directory that is not before it");
+    mp_set(&b, 19, 1, 1);
+    mp_set(&b, 16, 1, 6);        /* strings: past the end; one that is longer than what is left */
+    bad_path(&b, strings, 2, 16, "node 0: its name is no string of the table");
+    mp_set(&b, 16, 1, 1);
+    bad_path(&b, strings, 2, 16, "node 0: its name is no string of the table");
+    assert_int_equal(hd_text_table_get(strings, 1, &name, &err), HD_MALFORMED);
+    assert_int_equal(err.offset, 1);
+    assert_string_equal(err.message, "a string expected that ends within the table's 6 bytes");
+    assert_int_equal(hd_text_table_get(strings, 6, &name, &err), HD_MALFORMED);
+    assert_int_equal(hd_text_table_get((hd_str){ NULL, 0 }, 0, &name, &err), HD_MALFORMED);
+    assert_true(hd_str_equal(name, hd_cstr("kept")));
+    mp_set(&b, 0, 4, 4);
+    bad_path(&b, strings, 0, 0, "4 rows announced where 6 bytes are left");
+    mp_set(&b, 0, 4, 3);
+    mp_set(&b, 4, 4, 4);
+    bad_path(&b, strings, 0, 0, "4 columns announced where 14 bytes are left");
+    mp_set(&b, 4, 4, 2);
+    mp_set(&b, 10, 2, 9);
+    bad_path(&b, strings, 0, 8, "columns of at most 8 bytes expected, one of 9 found");
+    mp_set(&b, 10, 2, 1);
+    mp_set(&b, 12, 2, 0);
+    bad_path(&b, strings, 0, 12, "column 0 is told twice");
+    mp_set(&b, 12, 2, 1);
+    mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of no bytes */
+    bad_path(&b, strings, 0, 0, "3 rows announced where 6 bytes are left");
+    for (size_t size = 0; size < 8; size++) {
+        assert_int_equal(hd_path_table_count((hd_str){ (char *)b.data, size }, &count, &err), HD_MALFORMED);
+        assert_int_equal(count, 77);
+    }
+    free(b.data);
+
+    /* a chain of names that comes to more than a path may have, told within as many steps */
+    memset(&b, 0, sizeof b);
+    mp_put(&b, 4, 100000), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 0), mp_put(&b, 2, 1), mp_put(&b, 2, 3);
+    for (uint32_t i = 0; i < 100000; i++) mp_put(&b, 3, i);
+    hd_str none = { "\0", 1 };
+    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, none, 65536, path, 100, &length, NULL), HD_OK);
+    assert_int_equal(length, 65536);
+    bad_path(&b, none, 65537, 19, "node 1: with what is below it, its path has more than 65536 bytes");
+    bad_path(&b, none, 99999, 16 + 3 * 34463, "node 34463: with what is below it, its path has more than 65536 bytes");
+    free(b.data);
+}
+
+static void tables_survive_faults(void **state) {
+    (void)state;
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_error err = { 0 };
+        hd_text_table *t = hd_text_table_create(&options, &err);
+        hd_path_table *p = t ? hd_path_table_create(t, &options, &err) : NULL;
+        hd_status status = p ? HD_OK : HD_OUT_OF_MEMORY;
+        char path[] = "usr/include/a0/b.h";
+        for (int i = 0; i < 60 && !status; i++) {
+            uint32_t node;
+            path[13] = (char)('0' + i);
+            status = hd_path_table_add(p, hd_cstr(path), &node, &err);
+            if (!status) is_path(p, t, node, hd_cstr(path));
+        }
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        if (p && status) {       /* what was there is there, and the table goes on */
+            uint32_t node;
+            assert_int_equal(hd_path_table_add(p, hd_cstr("usr/include/a0/b.h"), &node, NULL), HD_OK);
+            is_path(p, t, node, hd_cstr("usr/include/a0/b.h"));
+        }
+        hd_path_table_free(p);
+        hd_text_table_free(t);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    hd_options few = { .limits.max_records = 3 };
+    hd_text_table *t = hd_text_table_create(&few, NULL);
+    hd_path_table *p = hd_path_table_create(t, &few, NULL);
+    uint32_t node;
+    hd_error err;
+    assert_int_equal(add_path(p, "a/b/c"), 2);
+    assert_int_equal(hd_path_table_add(p, hd_cstr("a/c"), &node, &err), HD_LIMIT);
+    assert_string_equal(err.message, "more than the allowed 3 nodes");
+    assert_int_equal(hd_path_table_add(p, hd_cstr("d"), &node, &err), HD_LIMIT);
+    assert_string_equal(err.message, "more than the allowed 3 strings");
+    hd_path_table_free(p);
+    hd_text_table_free(t);
+    hd_path_table_free(NULL);
+    hd_text_table_free(NULL);
+}
+
+/* Indexed profiles. */
+
+static hd_status read_index(const void *data, size_t size, const hd_options *options, hd_memprof_index **x, hd_error *err) {
+    return hd_memprof_index_read(hd_in_memory(data, size), options, x, err);
+}
+
+static void write_index(const hd_memprof_index *index, uint32_t fields, hd_buffer *out) {
+    hd_error err = { 0 };
+    out->size = 0;
+    if (hd_memprof_index_write(index, &(hd_memprof_index_desc){ .layout = HD_MEMPROF_RFC, .fields = fields }, NULL,
+                               hd_out_memory(out), &err))
+        fail_msg("%s", err.message);
+}
+
+static void same_stack(const hd_memprof_index *a, uint32_t s, const hd_memprof_index *b, uint32_t t) {
+    assert_int_equal(a->first[s + 1] - a->first[s], b->first[t + 1] - b->first[t]);
+    for (uint32_t k = 0; k < a->first[s + 1] - a->first[s]; k++) {
+        const hd_memprof_location *l = &a->locations[a->location[a->first[s] + k]];
+        const hd_memprof_location *m = &b->locations[b->location[b->first[t] + k]];
+        assert_int_equal(l->function, m->function);
+        assert_int_equal(l->line_offset, m->line_offset);
+        assert_int_equal(l->column, m->column);
+        assert_int_equal(l->inlined, m->inlined);
+        assert_int_equal(l->line, m->line);
+        assert_int_equal(l->discriminator, m->discriminator);
+        assert_true(hd_str_equal(l->name, m->name));
+        assert_true(hd_str_equal(l->file, m->file));
+    }
+}
+
+/* The same blocks in the same functions. */
+static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
+    assert_int_equal(a->fields, b->fields);
+    assert_int_equal(a->field_count, b->field_count);
+    if (a->field_count) assert_memory_equal(a->field, b->field, a->field_count);
+    assert_int_equal(a->function_count, b->function_count);
+    assert_int_equal(a->block_count, b->block_count);
+    for (uint32_t f = 0; f < a->function_count; f++) {
+        assert_int_equal(a->function[f], b->function[f]);
+        assert_int_equal(a->block_first[f + 1], b->block_first[f + 1]);
+        assert_int_equal(b->site_first[f + 1], 0);
+    }
+    for (uint32_t i = 0; i < a->block_count; i++) {
+        same_stack(a, a->block_stack[i], b, b->block_stack[i]);
+        for (uint32_t c = 0; c < a->field_count; c++)
+            assert_int_equal(a->value[i * a->field_count + c], b->value[i * b->field_count + c]);
+    }
+}
+
+/* Read, written, and the same bytes. */
+static void keeps(const hd_buffer *file, uint32_t fields) {
+    hd_memprof_index *d;
+    hd_buffer out = { 0 };
+    hd_error err = { 0 };
+    if (read_index(file->data, file->size, NULL, &d, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_memprof_index_warnings(d), 0);
+    write_index(d, fields, &out);
+    assert_int_equal(out.size, file->size);
+    assert_memory_equal(out.data, file->data, file->size);
+    hd_buffer_free(&out);
+    hd_memprof_index_free(d);
+}
+
+/* Where a section is in a file. */
+static const uint8_t *section(const hd_buffer *file, uint32_t tag, size_t *size) {
+    for (uint32_t i = 0; i < file->data[12]; i++) {
+        const uint8_t *p = file->data + 16 + 24 * i;
+        if (p[0] != tag) continue;
+        *size = (size_t)hd__memprof_get(p + 16, 8, false);
+        return file->data + hd__memprof_get(p + 8, 8, false);
+    }
+    fail_msg("no section %u", tag);
+    return NULL;
+}
+
+static void has_section(const hd_buffer *file, uint32_t tag, const void *bytes, size_t size) {
+    size_t found;
+    const uint8_t *p = section(file, tag, &found);
+    assert_int_equal(found, size);
+    assert_memory_equal(p, bytes, size);
+}
+
+#define GUID_A 0xa000000000000001
+#define GUID_B 0xb000000000000002
+#define GUID_C 0xc000000000000003
+#define COUNT_SIZE (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))
+
+/* The RFC's A and C, which call B, which calls malloc: two blocks, both B's. */
+static void b_model(ix_model *m, hd_memprof_layout layout) {
+    ix_open(m, layout, COUNT_SIZE);
+    uint32_t b = ix_location(m, GUID_B, "B", "src/b.c", 30, 3, 2, 7, false);
+    uint32_t a = ix_location(m, GUID_A, "A", "src/a.c", 10, 0, 1, 5, false);
+    uint32_t c = ix_location(m, GUID_C, "C", "src/c.c", 20, 0, 4, 9, false);
+    uint32_t ab = ix_stack(m, 2, (uint32_t[]){ b, a }), cb = ix_stack(m, 2, (uint32_t[]){ b, c });
+    ix_function(m, GUID_B);
+    ix_block(m, ab, (uint64_t[]){ 2, 128 });
+    ix_block(m, cb, (uint64_t[]){ 3, 100 });
+}
+
+static void two_contexts_of_b(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes e = { 0 };
+    hd_memprof_index *d;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    assert_memory_equal(out.data, "\x89memrfc\n\1\0\0\0\10\0\0\0", 16);
+    has_section(&out, 1, "\1\4" "\1\4\7StackID" "\2\1\12AllocCount" "\3\1\7AveSize" "\x43\1\15TotalSizeRest", 2 + 10 + 13 + 10 + 16);
+    has_section(&out, 3, "\0\2" "\2\2\x40\0" "\4\3\x21\1", 10); /* 128 = 2 x 64; 100 = 3 x 33 + 1 */
+    mp_put(&e, 4, 1), mp_put(&e, 4, 1), mp_put(&e, 4, 0x80000), mp_put(&e, 8, GUID_B);
+    has_section(&out, 2, e.data, e.size);
+    e.size = 0;                  /* entries: A, then B, then C; paths are numbered src, a.c, b.c, c.c */
+    mp_put(&e, 4, 3), mp_put(&e, 4, 1), mp_put(&e, 4, 0x80000);
+    mp_put(&e, 8, UINT64_C(2) << 40 | 10 << 16 | 0);
+    mp_put(&e, 8, UINT64_C(3) << 40 | 30 << 16 | 3);
+    mp_put(&e, 8, UINT64_C(4) << 40 | 20 << 16 | 0);
+    has_section(&out, 4, e.data, e.size);
+    e.size = 0;
+    mp_put(&e, 4, 4), mp_put(&e, 4, 2), mp_put(&e, 4, 0x10000), mp_put(&e, 4, 0x10001);
+    mp_raw(&e, "\0\0" "\4\1" "\12\1" "\20\1", 8);
+    has_section(&out, 5, e.data, e.size);
+    has_section(&out, 6, "\3src\3a.c\1A\3b.c\1B\3c.c\1C", 22);
+    e.size = 0;                  /* calls: A, B below it, C, B below that */
+    mp_put(&e, 4, 4), mp_put(&e, 4, 2), mp_put(&e, 4, 0x10000), mp_put(&e, 4, 0x10001);
+    mp_raw(&e, "\0\0" "\1\1" "\2\0" "\1\3", 8);
+    has_section(&out, 7, e.data, e.size);
+    e.size = 0;
+    mp_put(&e, 4, 3), mp_put(&e, 4, 4);
+    mp_put(&e, 4, 0x80000), mp_put(&e, 4, 0x10001), mp_put(&e, 4, 0x10002), mp_put(&e, 4, 0x10003);
+    mp_put(&e, 8, GUID_A), mp_raw(&e, "\11\1\5", 3);
+    mp_put(&e, 8, GUID_B), mp_raw(&e, "\17\2\7", 3);
+    mp_put(&e, 8, GUID_C), mp_raw(&e, "\25\4\11", 3);
+    has_section(&out, 32, e.data, e.size);
+    free(e.data);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    assert_int_equal(d->function_count, 1);
+    assert_int_equal(d->function[0], GUID_B);
+    assert_int_equal(d->block_count, 2);
+    hd_memprof_index_free(d);
+    keeps(&out, COUNT_SIZE);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* All of LLVM's fields, and the RFC's tags and names; a field is 1000 x its number, which takes two bytes. */
+static void every_field_has_its_tag(void **state) {
+    (void)state;
+    static const char *const rfc[16] = { "", "StackID", "AllocCount", "AveSize", "MinSize", "MaxSize", "AveAccessCount",
+        "MinAccessCount", "MaxAccessCount", "AveLifetime", "MinLifetime", "MaxLifetime", "NumMigration",
+        "NumLifetimeOverlaps", "NumSameAllocCPU", "NumSameDeallocCPU" };
+    static const uint8_t tags[] = { 1, 2, 6, 70, 7, 8, 3, 67, 4, 5, 40, 41, 9, 73, 10, 11, 45, 46, 12, 13, 14, 15, 51, 52, 53,
+                                    54, 55, 56, 57, 58, 59 };
+    uint32_t all = HD_MEMPROF_FIELD(HD_MEMPROF_FIELDS) - 2;
+    ix_model m;
+    hd_buffer out = { 0 };
+    uint64_t values[HD_MEMPROF_FIELDS], v = 0;
+    size_t size;
+    ix_open(&m, HD_MEMPROF_LLVM_3, all);
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) values[f - 1] = 1000 * f;
+    uint32_t l = ix_location(&m, 1, "", "", 0, 0, 0, 0, false);
+    ix_function(&m, 1);
+    ix_block(&m, ix_stack(&m, 1, &l), values);
+    write_index(ix_show(&m), all, &out);
+    const uint8_t *p = section(&out, 1, &size), *end = p + size;
+    assert_memory_equal(p, "\1\37", 2);
+    p += 2;
+    for (size_t i = 0; i < sizeof tags; i++) {
+        hd_str name;
+        assert_int_equal(*p++, tags[i]);
+        assert_int_equal(*p++, tags[i] == 1 ? 4 : tags[i] == 67 || tags[i] == 70 || tags[i] == 73 ? 1 : tags[i] == 3 || tags[i] == 6 || tags[i] == 9 ? 1 : 3);
+        name.len = *p++;
+        name.data = (const char *)p;
+        if (tags[i] < 16) assert_true(hd_str_equal(name, hd_cstr(rfc[tags[i]])));
+        else if (tags[i] < 64) assert_true(hd_str_equal(name, hd_cstr(hd_memprof_field_name(tags[i] - 32u))));
+        else assert_memory_equal(name.data + name.len - 4, "Rest", 4);
+        p += name.len;
+    }
+    assert_ptr_equal(p, end);
+    p = section(&out, 3, &size), end = p + size;
+    for (size_t i = 0; i < 2; i++) assert_int_equal(*p++, i);
+    for (size_t i = 0; i < sizeof tags; i++) {
+        uint8_t t = tags[i];
+        uint64_t want = t == 1 ? 1 : t == 2 ? 1000 : t == 6 ? 2 : t == 3 ? 5 : t == 9 ? 10 : 0;
+        if (t == 3 || t == 6 || t == 9 || t > 64) v = *p++;
+        else assert_true(hd__varint(&p, end, &v));
+        if (want || t > 64) assert_int_equal(v, want);
+        else assert_int_equal(v % 1000, 0);
+    }
+    assert_ptr_equal(p, end);
+    keeps(&out, all);
+    /* without AllocCount there is no average */
+    write_index(ix_show(&m), HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE), &out);
+    has_section(&out, 1, "\1\2" "\1\4\7StackID" "\x25\3\11TotalSize", 2 + 10 + 12);
+    keeps(&out, HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE));
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
+/* Averages are rounded down, and with the rest nothing is lost: none allocated, and the largest numbers too. */
+static void totals_are_exact(void **state) {
+    (void)state;
+    static const uint64_t counts[] = { 0, 1, 2, 3, 7, 1000, UINT32_MAX, UINT64_MAX }, totals[] = { 0, 1, 2, 99, 1u << 20, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX };
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_memprof_index *d;
+    ix_open(&m, HD_MEMPROF_RFC, COUNT_SIZE);
+    uint32_t l = ix_location(&m, 1, "", "", UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, true), s = ix_stack(&m, 1, &l);
+    ix_function(&m, 1);
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 8; k++) ix_block(&m, s, (uint64_t[]){ counts[i], totals[k] });
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    hd_memprof_index_free(d);
+    keeps(&out, COUNT_SIZE);
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
+static void random_indexes_are_kept(void **state) {
+    (void)state;
+    uint64_t seed = 11;
+    for (int round = 0; round < 500; round++) {
+        ix_model m;
+        hd_buffer out = { 0 };
+        hd_memprof_index *d;
+        hd_error err = { 0 };
+        uint32_t fields = (uint32_t)mp_next(&seed) & (HD_MEMPROF_FIELD(HD_MEMPROF_FIELDS) - 2);
+        ix_random(&m, &seed, fields);
+        write_index(ix_show(&m), fields, &out);
+        if (read_index(out.data, out.size, NULL, &d, &err)) fail_msg("%s", err.message);
+        same_index(ix_show(&m), d);
+        hd_memprof_index_free(d);
+        keeps(&out, fields);
+        hd_buffer_free(&out);
+        ix_close(&m);
+    }
+}
+
+/* Fields that are asked for: fewer, and such as blocks do not have. */
+static void fields_can_be_chosen(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_memprof_index *d;
+    uint32_t asked = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) | HD_MEMPROF_FIELD(HD_MEMPROF_MIN_SIZE);
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), asked, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->fields, asked);
+    assert_int_equal(d->field_count, 2);
+    assert_int_equal(d->field[0], HD_MEMPROF_TOTAL_SIZE);
+    assert_int_equal(d->field[1], HD_MEMPROF_MIN_SIZE);
+    assert_int_equal(d->value[0], 128);
+    assert_int_equal(d->value[1], 0);
+    assert_int_equal(d->value[2], 100);
+    hd_memprof_index_free(d);
+    write_index(ix_show(&m), 0, &out);           /* all that blocks have */
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    hd_memprof_index_free(d);
+    hd_error err;
+    assert_int_equal(hd_memprof_index_write(ix_show(&m), &(hd_memprof_index_desc){ .layout = HD_MEMPROF_RFC, .fields = 1 }, NULL,
+                                            hd_out_memory(&out), &err), HD_INVALID);
+    ix_model none;                               /* which may be none */
+    ix_open(&none, HD_MEMPROF_RFC, 0);
+    uint32_t l = ix_location(&none, 5, "", "", 0, 0, 0, 0, false);
+    ix_function(&none, 5);
+    ix_block(&none, ix_stack(&none, 1, &l), NULL);
+    write_index(ix_show(&none), 0, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->fields, 0);
+    assert_int_equal(d->block_count, 1);
+    hd_memprof_index_free(d);
+    ix_close(&none);
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
+/* What LLVM repeats: B inlined into A, both of which then have the block; F inlined into itself, which has it twice. */
+static void copies_are_dropped(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_memprof_index *d;
+    ix_open(&m, HD_MEMPROF_LLVM_3, COUNT_SIZE);
+    uint32_t b = ix_location(&m, GUID_B, "", "", 0, 0, 2, 7, true), a = ix_location(&m, GUID_A, "", "", 0, 0, 1, 5, false);
+    uint32_t f = ix_location(&m, GUID_C, "", "", 0, 0, 3, 1, true), g = ix_location(&m, GUID_C, "", "", 0, 0, 4, 1, false);
+    uint32_t ba = ix_stack(&m, 2, (uint32_t[]){ b, a }), fg = ix_stack(&m, 3, (uint32_t[]){ f, g, a }), gg = ix_stack(&m, 2, (uint32_t[]){ g, g });
+    ix_function(&m, GUID_C);
+    ix_block(&m, gg, (uint64_t[]){ 7, 7 });      /* not inlined: one is one */
+    ix_block(&m, gg, (uint64_t[]){ 7, 7 });
+    ix_block(&m, fg, (uint64_t[]){ 4, 4 });
+    ix_block(&m, fg, (uint64_t[]){ 4, 4 });
+    ix_block(&m, fg, (uint64_t[]){ 5, 5 });
+    ix_block(&m, fg, (uint64_t[]){ 5, 5 });
+    ix_block(&m, fg, (uint64_t[]){ 5, 5 });      /* two calls that are alike in all */
+    ix_block(&m, fg, (uint64_t[]){ 5, 5 });
+    ix_function(&m, GUID_A);
+    ix_block(&m, ba, (uint64_t[]){ 1, 64 });
+    ix_function(&m, GUID_B);
+    ix_block(&m, ba, (uint64_t[]){ 1, 64 });
+    ix_function(&m, GUID_A + 1);                 /* call sites only */
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->function_count, 2);
+    assert_int_equal(d->function[0], GUID_B);
+    assert_int_equal(d->block_first[1], 1);
+    assert_int_equal(d->function[1], GUID_C);
+    assert_int_equal(d->block_count, 6);
+    static const uint64_t counts[] = { 1, 7, 7, 4, 5, 5 };
+    for (int i = 0; i < 6; i++) assert_int_equal(d->value[2 * i], counts[i]);
+    hd_memprof_index_free(d);
+    keeps(&out, COUNT_SIZE);
+    m.index.layout = HD_MEMPROF_RFC;             /* there, all are what they are, and A cannot own B's block */
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    hd_error err = { 0 };
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
+    assert_string_equal(err.message, "a stack expected that begins in function 0xa000000000000001");
+    assert_int_equal(read_index(out.data, out.size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
+    assert_int_equal(hd_memprof_index_warnings(d), 1);
+    assert_int_equal(d->function_count, 4);
+    assert_int_equal(d->block_count, 9);
+    hd_memprof_index_free(d);
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
+/* A file of the sections of another, some of them changed, others added: in the opposite order, with a gap before each. */
+typedef struct piece {
+    uint32_t tag;
+    const void *data;            /* NULL: it is left out */
+    size_t size;
+} piece;
+
+static void rebuild(mp_bytes *b, const hd_buffer *from, const piece *pieces, size_t n) {
+    static const uint32_t tags[] = { 32, 7, 6, 5, 4, 3, 2, 1 };
+    uint32_t count = 0;
+    uint64_t at[16], size[16], tag[16];
+    mp_bytes body = { 0 };
+    for (size_t i = 0; i < 8 + n; i++) {
+        size_t length;
+        const void *p = i < 8 ? section(from, tags[i], &length) : pieces[i - 8].data;
+        uint32_t t = i < 8 ? tags[i] : pieces[i - 8].tag;
+        bool changed = false;
+        if (i >= 8) length = pieces[i - 8].size;
+        for (size_t k = 0; i < 8 && k < n; k++) changed |= pieces[k].tag == t;
+        if (changed || !p) continue;
+        mp_put(&body, 3, 0x777777);
+        tag[count] = t, at[count] = body.size, size[count++] = length;
+        mp_raw(&body, p, length);
+    }
+    b->size = 0;
+    mp_raw(b, "\x89memrfc\n", 8);
+    mp_put(b, 4, 1), mp_put(b, 4, count);
+    for (uint32_t i = 0; i < count; i++) mp_put(b, 8, tag[i]), mp_put(b, 8, 16 + 24 * count + at[i]), mp_put(b, 8, size[i]);
+    mp_raw(b, body.data, body.size);
+    free(body.data);
+}
+
+/* With fields and sections that nobody knows yet, of every type. */
+static void tomorrow_can_be_read(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes b = { 0 };
+    hd_memprof_index *d;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    static const char schema[] = "\1\12" "\x63\1\3New" "\1\4\7StackID" "\x64\2\1?" "\2\2\0" "\x65\3\0" "\5\1\7MaxSize"
+                                 "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\4\0" "\x67\11\0" "\4\5\7MinSize" "\x68\xff\0";
+    static const char records[] = "\0\2"
+        "\xee" "\2" "\xee\xee" "\x02\x01" "\xff\xff\xff\xff\x0f" "\xfa" "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1" "\3xyz" "\1\7" "\0"
+        "\xee" "\4" "\xee\xee" "\xff\xff" "\0" "\0" "\0" "\0" "\0" "\200\1" "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const piece pieces[] = { { 1, schema, sizeof schema - 1 }, { 3, records, sizeof records - 1 }, { 8, "tomorrow's", 10 },
+                             { 8, "twice", 5 }, { 4000000000u, "", 0 } };
+    rebuild(&b, &out, pieces, 5);
+    hd_error err = { 0 };
+    if (read_index(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
+    assert_int_equal(d->fields, HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE));
+    assert_int_equal(d->field_count, 2);
+    assert_int_equal(d->field[0], HD_MEMPROF_ALLOC_COUNT);
+    assert_int_equal(d->block_count, 2);
+    static const uint64_t want[] = { 0x102, 0xfa, 0xffff, 0 };
+    assert_memory_equal(d->value, want, sizeof want);
+    same_stack(&m.index, 0, d, d->block_stack[0]);
+    same_stack(&m.index, 1, d, d->block_stack[1]);
+    hd_memprof_index_free(d);
+    free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+static void read_fields(const hd_buffer *base, const char *schema, size_t schema_size, const char *records, size_t size, uint32_t fields,
+                        const uint64_t *values) {
+    mp_bytes b = { 0 };
+    hd_memprof_index *d;
+    hd_error err = { 0 };
+    const piece pieces[] = { { 1, schema, schema_size }, { 3, records, size } };
+    rebuild(&b, base, pieces, 2);
+    if (read_index(b.data, b.size, NULL, &d, &err)) fail_msg("%s at %u", err.message, (unsigned)err.offset);
+    assert_int_equal(d->fields, fields);
+    for (uint32_t i = 0; i < d->block_count * d->field_count; i++) assert_int_equal(d->value[i], values[i]);
+    hd_memprof_index_free(d);
+    free(b.data);
+}
+#define READ_FIELDS(schema, records, fields, ...) \
+    read_fields(&out, schema, sizeof schema - 1, records, sizeof records - 1, fields, (uint64_t[]){ __VA_ARGS__ })
+
+/* Files with less: what is not there is absent. */
+static void less_can_be_read(void **state) {
+    (void)state;
+    const uint32_t count = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT), size = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE), max = HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE);
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes b = { 0 };
+    hd_memprof_index *d;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    READ_FIELDS("\1\1\1\4\0", "\0\2\2\4", 0, 0);
+    READ_FIELDS("\1\3\1\4\0\2\1\0\3\1\0", "\0\1\2\3\5", count | size, 3, 15); /* an average without a rest */
+    READ_FIELDS("\1\3\1\4\0\3\1\0\2\1\0", "\0\1\2\3\5", count | size, 15, 5);
+    READ_FIELDS("\1\2\1\4\0\3\1\0", "\0\1\2\5", 0, 0);                       /* without a count it says nothing */
+    READ_FIELDS("\1\3\1\4\0\2\1\0\103\1\0", "\0\1\2\3\5", count, 3);          /* nor does a rest */
+    READ_FIELDS("\1\4\1\4\0\2\1\0\3\1\0\45\1\0", "\0\1\2\3\5\7", count | size, 3, 7); /* the total itself is right */
+    READ_FIELDS("\1\2\1\4\0\41\1\0", "\0\1\2\5", 0, 0);                      /* 33 is none: AllocCount is 2 */
+    /* of two schemas what both have, in the first one's order */
+    READ_FIELDS("\2\4\5\1\0\2\1\0\1\4\0\4\1\0" "\3\2\2\0\1\4\0\5\1\0", "\1\2\1\0\2\11\2\0\4\6", count | max, 9, 1, 6, 2);
+    /* without paths, texts and locations */
+    static const char entry[] = "\1\0\0\0\1\0\0\0\0\0\10\0\5\0\7\0\0\0\0\0", stack[] = "\1\0\0\0\2\0\0\0\0\0\1\0\1\0\0\0\0";
+    const piece pieces[] = { { 32, NULL, 0 }, { 5, NULL, 0 }, { 6, NULL, 0 }, { 4, entry, sizeof entry - 1 }, { 7, stack, sizeof stack - 1 },
+                             { 1, "\1\1\1\4", 5 }, { 3, "\0\2\1\1", 4 } };
+    rebuild(&b, &out, pieces, 7);
+    assert_int_equal(read_index(b.data, b.size, NULL, &d, NULL), HD_OK);
+    assert_int_equal(d->location_count, 1);
+    assert_int_equal(d->locations[0].line, 7);
+    assert_int_equal(d->locations[0].discriminator, 5);
+    assert_int_equal(d->locations[0].function, 0);
+    assert_int_equal(d->locations[0].file.len, 0);
+    assert_int_equal(d->block_count, 2);
+    hd_memprof_index_free(d);
+    free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* Reading fails like this, and leniently does not; what that leaves can be written and read. */
+static void is_bad(const mp_bytes *b, uint64_t offset, const char *message) {
+    hd_memprof_index *d;
+    hd_error err = { 0 };
+    hd_buffer out = { 0 };
+    assert_int_equal(read_index(b->data, b->size, NULL, &d, &err), HD_MALFORMED);
+    assert_string_equal(err.message, message);
+    assert_int_equal(err.offset, offset);
+    assert_int_equal(err.status, HD_MALFORMED);
+    assert_int_equal(read_index(b->data, b->size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
+    assert_true(hd_memprof_index_warnings(d) > 0);
+    write_index(d, 0, &out);
+    hd_memprof_index_free(d);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_OK);
+    hd_memprof_index_free(d);
+    hd_buffer_free(&out);
+}
+
+static size_t section_at(const mp_bytes *b, uint32_t tag) {
+    size_t size;
+    hd_buffer file = { .data = b->data, .size = b->size };
+    return (size_t)(section(&file, tag, &size) - b->data);
+}
+
+/* One number of a file is another, and is put back. */
+static void bad_number(mp_bytes *b, size_t at, unsigned width, uint64_t value, uint64_t offset, const char *message) {
+    uint64_t old = hd__memprof_get(b->data + at, width, false);
+    mp_set(b, at, width, value);
+    is_bad(b, offset, message);
+    mp_set(b, at, width, old);
+}
+
+static void bad_piece(const hd_buffer *base, uint32_t tag, const char *data, size_t size, uint64_t offset, const char *message) {
+    mp_bytes b = { 0 };
+    const piece p = { tag, data, size };
+    rebuild(&b, base, &p, 1);
+    is_bad(&b, offset == HD_UNKNOWN ? 12 : section_at(&b, tag) + offset, message);
+    free(b.data);
+}
+#define BAD_PIECE(tag, data, offset, message) bad_piece(&out, tag, data, sizeof data - 1, offset, message)
+
+static void bad_input_is_told(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes b = { 0 };
+    hd_memprof_index *d;
+    hd_error err;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), COUNT_SIZE, &out);
+    mp_raw(&b, out.data, out.size);
+    mp_set(&b, 7, 1, 0x0b);
+    assert_int_equal(read_index(b.data, b.size, NULL, &d, &err), HD_UNKNOWN_FORMAT);
+    mp_set(&b, 7, 1, 0x0a);
+    mp_set(&b, 8, 4, 2);
+    assert_int_equal(read_index(b.data, b.size, &(hd_options){ .lenient = true }, &d, &err), HD_UNSUPPORTED);
+    assert_string_equal(err.message, "version 1 of the RFC's layout expected, 2 found");
+    assert_int_equal(err.offset, 8);
+    mp_set(&b, 8, 4, 1);
+    size_t size = b.size;
+    char text[200];
+    snprintf(text, sizeof text, "257 sections announced where %zu bytes are left and 256 are allowed", size - 16);
+    bad_number(&b, 12, 4, 257, 12, text);
+    snprintf(text, sizeof text, "strings expected within %zu bytes, 22 at %zu found", size, size - 21);
+    bad_number(&b, 16 + 24 * 5 + 8, 8, size - 21, 16 + 24 * 5, text);
+    snprintf(text, sizeof text, "strings expected within %zu bytes, 18446744073709551615 at %zu found", size, section_at(&b, 6));
+    bad_number(&b, 16 + 24 * 5 + 16, 8, UINT64_MAX, 16 + 24 * 5, text);
+    bad_number(&b, 16 + 24 * 5, 4, 5, 16 + 24 * 5, "a second section of paths");
+    bad_number(&b, 16 + 24 * 2, 4, 99, 12, "no section of records");
+
+    BAD_PIECE(1, "\201\2", 0, "a number of schemas up to 256 expected");
+    BAD_PIECE(1, "\1\201\2", 1, "schema 0: a number of fields up to 256 expected");
+    BAD_PIECE(1, "\1\1\1\4\2x", 2, "schema 0: a field expected: a tag, a type that is not 0, a name");
+    BAD_PIECE(1, "\1\1\1\0\1x", 2, "schema 0: a field expected: a tag, a type that is not 0, a name");
+    BAD_PIECE(1, "\1\2\1\4\1x\1\4\1x", 6, "schema 0: a field is told twice");
+    BAD_PIECE(1, "\1\1\2\4\1x", 2, "schema 0: StackID expected among its fields");
+    BAD_PIECE(1, "\2\1\1\4\0\1", 6, "schema 1: a field expected: a tag, a type that is not 0, a name");
+
+    BAD_PIECE(3, "\1\2", 1, "a record of one of 1 schemas expected");
+    BAD_PIECE(3, "\0\2\2\2\x40\0", 6, "block 1: a varint of at most 64 bits expected within the records");
+    BAD_PIECE(3, "\0\1\2\2\x40", 2, "block 0: the records end in it");
+    BAD_PIECE(3, "\0\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\2\0\0\0", 2, "block 0: a varint of at most 64 bits expected within the records");
+    BAD_PIECE(3, "\0\1\5\2\x40\0", 2, "a StackID from 1 to 4 expected, 5 found");
+    BAD_PIECE(3, "\0\1\0\2\x40\0", 2, "a StackID from 1 to 4 expected, 0 found");
+    BAD_PIECE(3, "\0\1\1\2\x40\0", 2, "a stack expected that begins in function 0xb000000000000002");
+    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0........\13", 16, "function 0: a record expected at 0 to 10, found at 11");
+    BAD_PIECE(2, "\2\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\3\0\0\0\0\0\0\xb0\0", 25,
+              "function 1: a record expected at 10 to 10, found at 0");
+    BAD_PIECE(2, "\2\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\2\0\0\0\0\0\0\xb0\0", 25,
+              "function 1: a GUID above that of the one before expected, 0xb000000000000002 found");
+    static const char order[] = "\3\0\0\0\2\0\0\0\0\0\10\0\1\0\1\0\2\0\0\0\0\0\0\xb0\0\5\0\0\0\0\0\0\0\12\6\0\0\0\0\0\0\0\12";
+    const piece disorder = { 2, order, sizeof order - 1 }; /* the third is below the first */
+    rebuild(&b, &out, &disorder, 1);
+    assert_int_equal(read_index(b.data, b.size, &(hd_options){ .lenient = true }, &d, NULL), HD_OK);
+    assert_int_equal(hd_memprof_index_warnings(d), 2);
+    assert_int_equal(d->function_count, 1);
+    hd_memprof_index_free(d);
+    b.size = 0;
+    mp_raw(&b, out.data, out.size);
+    BAD_PIECE(2, "\1\0\0\0\2\0\0\0\0\0\7\0\1\0\1\0.......\0", 0, "functions: 8 bytes expected in column 0, 7 found");
+    BAD_PIECE(4, "\0\0\0", 0, "a table expected, of which 3 bytes are there");
+    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\1\2\2\0\1\3", 14 + 4, "call 1: a caller expected that stands before it");
+    BAD_PIECE(7, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\3\1\2\0\1\3", 14 + 4, "call 1: one of the entries expected, number 3 found");
+    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\1\4\1\12\1\20\1", 16, "node 0: it is said to be in a directory that is not before it");
+    BAD_PIECE(5, "\4\0\0\0\2\0\0\0\0\0\1\0\1\0\1\0\0\0\4\1\33\1\20\1", 20, "node 2: its name is no string of the table");
+    bad_number(&b, section_at(&b, 4) + 12 + 5, 3, 5, section_at(&b, 4) + 12, "entry 0: its file is none of the paths");
+    bad_number(&b, section_at(&b, 32) + 24 + 8, 1, 24, section_at(&b, 4) + 12, "entry 0: its function's name is no string of the table");
+    snprintf(text, sizeof text, "3 locations expected, as many as entries, 2 found");
+    bad_piece(&out, 32, "\2\0\0\0\1\0\0\0\2\0\1\0\5\6", 14, 0, text);
+    static const char wide[] = "\3\0\0\0\1\0\0\0\5\0\2\0\0\0\377\0\0\1"; /* line 255 x 2^24 + 30; 2^32 + 20 */
+    const piece lines = { 32, wide, sizeof wide - 1 };
+    rebuild(&b, &out, &lines, 1);
+    is_bad(&b, section_at(&b, 4) + 12 + 16, "entry 2: a line, column or discriminator of more than 32 bits");
+    free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* Three functions, of which one allocates in four contexts; all that the layout can have is in it. */
+static void sample(hd_buffer *out) {
+    ix_model m;
+    uint64_t values[HD_MEMPROF_FIELDS];
+    ix_open(&m, HD_MEMPROF_RFC, HD_MEMPROF_FIELD(HD_MEMPROF_FIELDS) - 2);
+    uint32_t l[] = { ix_location(&m, 11, "_Znwm", "/usr/include/new", 99, 1, 3, 4, true), ix_location(&m, 12, "", "a//b.c", 1u << 24, 1u << 16, 70000, 300, false),
+                     ix_location(&m, 13, "main", "", 7, 0, 1, 2, false), ix_location(&m, 12, "_Znwm", "/usr/include/map", 5, 0, 0, 0, true) };
+    const uint32_t stacks[][4] = { { l[0], l[1], l[2] }, { l[0], l[3], l[1], l[2] }, { l[1], l[2] }, { l[0] }, { l[3], l[2] } };
+    static const uint8_t lengths[] = { 3, 4, 2, 1, 2 }, of[] = { 11, 11, 11, 12, 12 }, which[] = { 0, 1, 3, 2, 4 };
+    for (uint32_t i = 0; i < 5; i++) {
+        if (!i || of[i] != of[i - 1]) ix_function(&m, of[i]);
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) values[f - 1] = f * UINT64_C(1000003) >> (8 * i) | (uint64_t)(i == 2) << 40;
+        ix_block(&m, ix_stack(&m, lengths[which[i]], stacks[which[i]]), values);
+    }
+    ix_function(&m, 14);
+    write_index(ix_show(&m), 0, out);
+    ix_close(&m);
+}
+
+/* Reading is survived; what is read can be written, and that is a fixed point. */
+static hd_status survives(const void *data, size_t size, bool lenient) {
+    uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that reading past it is seen */
+    hd_memprof_index *x, *y;
+    hd_buffer out = { 0 }, again = { 0 };
+    hd_error err = { 0 };
+    hd_memprof_lookup lookup;
+    memcpy(copy, data, size);
+    hd_status status = read_index(copy, size, &(hd_options){ .lenient = lenient }, &x, &err);
+    if (!status) {
+        write_index(x, 0, &out);
+        if (read_index(out.data, out.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        same_index(x, y);
+        write_index(y, 0, &again);
+        assert_int_equal(again.size, out.size);
+        assert_memory_equal(again.data, out.data, out.size);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&out);
+        hd_buffer_free(&again);
+    } else if (status == HD_MALFORMED && !lenient) assert_true(err.offset <= size);
+    if (!hd_memprof_lookup_open(copy, size, &lookup, NULL))
+        for (uint64_t guid = 10; guid < 15; guid++) {
+            hd_memprof_record record;
+            bool found;
+            if (hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL) || !found) continue;
+            for (bool more = true; more;) {
+                hd_memprof_location locations[4];
+                uint64_t value[HD_MEMPROF_FIELDS];
+                uint32_t length;
+                if (hd_memprof_lookup_next(&lookup, &record, value, locations, 4, &length, &more, NULL)) break;
+            }
+        }
+    free(copy);
+    return status;
+}
+
+static void truncated_files_are_told(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    sample(&out);
+    assert_int_equal(survives(out.data, out.size, false), HD_OK);
+    for (size_t size = 0; size < out.size; size++) {
+        assert_int_equal(survives(out.data, size, false), size < 8 ? HD_UNKNOWN_FORMAT : HD_MALFORMED);
+        assert_int_equal(survives(out.data, size, true), size < 8 ? HD_UNKNOWN_FORMAT : HD_OK);
+    }
+    hd_buffer_free(&out);
+}
+
+static void changed_bytes_are_survived(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    uint64_t seed = 3;
+    sample(&out);
+    for (size_t at = 0; at < out.size; at++)
+        for (int k = 0; k < 10; k++) {
+            uint8_t old = out.data[at];
+            out.data[at] ^= (uint8_t)(k < 8 ? 1u << k : k < 9 ? 0xffu : 1 + mp_below(&seed, 255));
+            survives(out.data, out.size, false);
+            survives(out.data, out.size, true);
+            out.data[at] = old;
+        }
+    for (int i = 0; i < 3000; i++) {         /* several at a time */
+        uint8_t old[4];
+        size_t at[4];
+        for (int k = 0; k < 4; k++) at[k] = mp_below(&seed, (uint32_t)out.size), old[k] = out.data[at[k]], out.data[at[k]] = (uint8_t)mp_next(&seed);
+        survives(out.data, out.size, true);
+        for (int k = 4; k--;) out.data[at[k]] = old[k];
+    }
+    hd_buffer_free(&out);
+}
+
+/* Functions by GUID, their blocks and locations: what reading finds. */
+static void functions_are_looked_up(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    hd_memprof_index *x;
+    hd_memprof_lookup lookup;
+    hd_memprof_record record;
+    hd_memprof_location locations[5];
+    bool found, more;
+    sample(&out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &x, NULL), HD_OK);
+    assert_int_equal(hd_memprof_lookup_open(out.data, out.size, &lookup, NULL), HD_OK);
+    assert_int_equal(lookup.layout, HD_MEMPROF_RFC);
+    assert_int_equal(lookup.field_count, x->field_count);
+    assert_memory_equal(lookup.field, x->field, x->field_count);
+    for (uint64_t guid = 9; guid < 20; guid++) {
+        uint32_t f = hd_memprof_index_find(x, guid), b;
+        assert_int_equal(hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL), HD_OK);
+        assert_int_equal(found, f != HD_NONE);
+        assert_int_equal(found, guid == 11 || guid == 12 || guid == 14);
+        if (!found) continue;
+        assert_int_equal(record.block_count, x->block_first[f + 1] - x->block_first[f]);
+        assert_int_equal(record.site_count, 0);
+        for (b = x->block_first[f], more = true; more; b++) {
+            uint64_t value[HD_MEMPROF_FIELDS];
+            uint32_t length, s = b < x->block_count ? x->block_stack[b] : 0;
+            assert_int_equal(hd_memprof_lookup_next(&lookup, &record, value, locations, 2 + b % 3, &length, &more, NULL), HD_OK);
+            if (!more) break;
+            assert_memory_equal(value, x->value + b * x->field_count, x->field_count * sizeof *value);
+            assert_int_equal(length, x->first[s + 1] - x->first[s]);
+            for (uint32_t k = 0; k < length && k < 2 + b % 3; k++) {
+                hd_memprof_location l = x->locations[x->location[x->first[s] + k]];
+                assert_true(hd_str_equal(l.name, locations[k].name));
+                assert_int_equal(locations[k].file.len, 0);
+                assert_int_equal(l.function, locations[k].function);
+                assert_int_equal(l.line, locations[k].line);
+                assert_int_equal(l.discriminator, locations[k].discriminator);
+                assert_int_equal(l.line_offset, locations[k].line_offset);
+                assert_int_equal(l.column, locations[k].column);
+                assert_int_equal(l.inlined, locations[k].inlined);
+            }
+        }
+        assert_int_equal(b, x->block_first[f + 1]);
+    }
+    hd_memprof_index_free(x);
+    hd_buffer_free(&out);
+}
+
+static bool never(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return --*(int *)user > 0;
+}
+
+static void faults_are_passed_up(void **state) {
+    (void)state;
+    hd_buffer file = { 0 };
+    hd_memprof_index *x;
+    hd__faults f = { 0 };
+    sample(&file);
+    for (int piecemeal = 0; piecemeal < 2; piecemeal++) {
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            hd__reads reads = { .data = file.data, .size = file.size, .chunk = 100 };
+            hd_error err = { 0 };
+            hd_status status = hd_memprof_index_read(piecemeal ? hd__faults_in(&reads) : hd_in_memory(file.data, file.size),
+                                                     &options, &x, &err);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            assert_int_equal(err.status, status);
+            if (!status) hd_memprof_index_free(x);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        f.fail_at = 0;
+    }
+    assert_int_equal(read_index(file.data, file.size, NULL, &x, NULL), HD_OK);
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_buffer out = { 0 };
+        hd_error err = { 0 };
+        hd_status status = hd_memprof_index_write(x, NULL, &options, hd_out_memory(&out), &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        if (!status) assert_memory_equal(out.data, file.data, file.size);
+        else assert_int_equal(out.size, 0);
+        hd_buffer_free(&out);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    hd__write_faults w = { .fail_at = 1 };
+    hd_error err = { 0 };
+    assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd__faults_out(&w), &err), HD_IO);
+    assert_string_equal(err.message, "writing the profile failed");
+    assert_int_equal(w.after, 0);
+    for (int calls = 1; calls < 9; calls++) {
+        int left = calls;
+        hd_memprof_index *y;
+        hd_options stop = { .progress = never, .user = &left };
+        hd_status status = read_index(file.data, file.size, &stop, &y, NULL);
+        assert_int_equal(status, left > 0 ? HD_OK : HD_CANCELLED);
+        if (!status) hd_memprof_index_free(y);
+        left = calls;
+        hd_buffer out = { 0 };
+        status = hd_memprof_index_write(x, NULL, &stop, hd_out_memory(&out), NULL);
+        assert_int_equal(status, left > 0 ? HD_OK : HD_CANCELLED);
+        hd_buffer_free(&out);
+    }
+    for (uint64_t records = 1; records < 20; records++) {
+        hd_memprof_index *y;
+        hd_options few = { .limits.max_records = records };
+        hd_status status = read_index(file.data, file.size, &few, &y, NULL);
+        assert_int_equal(status, records < 12 ? HD_LIMIT : HD_OK); /* frames of all stacks */
+        if (!status) hd_memprof_index_free(y);
+    }
+    for (uint64_t memory = 100; memory < 20000; memory += 100) {
+        hd_memprof_index *y;
+        hd_options small = { .limits.max_memory = memory };
+        hd_status status = read_index(file.data, file.size, &small, &y, NULL);
+        assert_true(status == HD_LIMIT || (status == HD_OK && memory > 1000));
+        if (!status) hd_memprof_index_free(y);
+    }
+    hd_memprof_index_free(x);
+    hd_buffer_free(&file);
+}
+
+/* Counts that lie, paths and stacks that share all they have: memory follows the bytes. */
+static void memory_follows_the_bytes(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes stacks = { 0 }, records = { 0 }, b = { 0 };
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    hd_memprof_index *x;
+    hd_error err;
+    uint32_t n = 60000;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), 0, &out);
+    mp_put(&stacks, 4, n), mp_put(&stacks, 4, 2), mp_put(&stacks, 2, 0), mp_put(&stacks, 2, 1), mp_put(&stacks, 2, 1), mp_put(&stacks, 2, 3);
+    for (uint32_t i = 0; i < n; i++) mp_put(&stacks, 1, 1), mp_put(&stacks, 3, i); /* B calls itself, and */
+    uint8_t number[10];
+    mp_put(&records, 1, 0);
+    mp_raw(&records, number, (size_t)(hd__put_varint(number, n) - number));
+    for (uint32_t i = 0; i < n; i++) mp_raw(&records, number, (size_t)(hd__put_varint(number, i + 1) - number)); /* allocates every time */
+    const piece pieces[] = { { 7, stacks.data, stacks.size }, { 3, records.data, records.size }, { 1, "\1\1\1\4", 5 } };
+    rebuild(&b, &out, pieces, 3);
+    assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
+    assert_non_null(strstr(err.message, "call stacks come to more than an input of"));
+    assert_true(f.peak < 128 * b.size);
+    assert_int_equal(f.live, 0);
+    free(stacks.data);
+    free(records.data);
+    /* as many directories in one another, and a file in each */
+    mp_bytes paths = { 0 }, entries = { 0 };
+    mp_put(&paths, 4, n), mp_put(&paths, 4, 2), mp_put(&paths, 2, 0), mp_put(&paths, 2, 0), mp_put(&paths, 2, 1), mp_put(&paths, 2, 3);
+    for (uint32_t i = 0; i < n; i++) mp_put(&paths, 3, i);
+    mp_put(&entries, 4, n), mp_put(&entries, 4, 1), mp_put(&entries, 4, 0x80000);
+    for (uint64_t i = 0; i < n; i++) mp_put(&entries, 8, (i + 1) << 40);
+    const piece files[] = { { 4, entries.data, entries.size }, { 5, paths.data, paths.size }, { 32, NULL, 0 } };
+    rebuild(&b, &out, files, 3);
+    f.peak = 0;
+    assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
+    assert_non_null(strstr(err.message, "paths come to more than an input of"));
+    assert_true(f.peak < 128 * b.size);
+    assert_int_equal(f.live, 0);
+    free(paths.data);
+    free(entries.data);
+    /* tables of more rows than bytes; blocks too */
+    for (uint32_t tag = 2; tag < 33; tag = tag == 7 ? 32 : tag + 1) {
+        if (tag == 3 || tag == 6) continue;
+        static const char lie[] = "\xff\xff\xff\xff\1\0\0\0\0\0\10\0........";
+        const piece p = { tag, lie, sizeof lie - 1 }, q = { 3, "\0\xff\xff\xff\xff\xf\1\2\3\4", 10 };
+        for (int k = 0; k < 2; k++) {
+            rebuild(&b, &out, k ? &q : &p, 1);
+            options.lenient = true;
+            f.peak = 0;
+            assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_OK);
+            assert_true(f.peak < 16000);
+            hd_memprof_index_free(x);
+        }
+    }
+    free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* As anything else that can be read: its blocks as a heap. */
+static void dumps_have_them(void **state) {
+    (void)state;
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_dump *dump;
+    hd_memprof *raw;
+    b_model(&m, HD_MEMPROF_LLVM_3);
+    write_index(ix_show(&m), 0, &out);
+    assert_int_equal(hd_read_memory(out.data, out.size, NULL, &dump, NULL), HD_OK);
+    assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF_INDEX);
+    assert_int_equal(hd_dump_memprof_index(dump)->layout, HD_MEMPROF_RFC);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), 228);
+    assert_int_equal(hd_profile_blocks(hd_dump_heap(dump, 0)->profile), 5);
+    hd_dump_free(dump);
+    /* twice the same stack through a function inlined into itself: both count */
+    uint32_t f = ix_location(&m, GUID_B, "", "", 0, 0, 1, 1, true), s = ix_stack(&m, 3, (uint32_t[]){ f, f, 0 });
+    m.index.layout = HD_MEMPROF_RFC;
+    for (int i = 0; i < 2; i++) ix_block(&m, s, (uint64_t[]){ 1, 1000 });
+    assert_int_equal(hd_memprof_index_raw(ix_show(&m), NULL, &raw, NULL), HD_OK);
+    assert_int_equal(hd_memprof_get(raw, 0)->block_count, 4);
+    hd_memprof_free(raw);
+    ix_close(&m);
+    hd_buffer_free(&out);
+}
+
+/* How many blocks or call sites of a function are this one. */
+static uint32_t how_many(const hd_memprof_index *x, uint64_t guid, const hd_memprof_index *y, uint32_t stack, const uint64_t *value) {
+    uint32_t f = hd_memprof_index_find(x, guid), n = 0, from, to;
+    if (f == HD_NONE) return 0;
+    from = value ? x->block_first[f] : x->site_first[f], to = value ? x->block_first[f + 1] : x->site_first[f + 1];
+    for (; from < to; from++) {
+        uint32_t s = value ? x->block_stack[from] : x->site[from], k = 0, length = x->first[s + 1] - x->first[s];
+        if (length != y->first[stack + 1] - y->first[stack]) continue;
+        if (value && memcmp(value, x->value + from * x->field_count, x->field_count * sizeof *value)) continue;
+        while (k < length && hd__memprof_same_location(&x->locations[x->location[x->first[s] + k]],
+                                                       &y->locations[y->location[y->first[stack] + k]])) k++;
+        n += k == length;
+    }
+    return n;
+}
+
+/* The same functions with the same blocks and call sites, in whatever order. */
+static void same_records(const hd_memprof_index *x, const hd_memprof_index *y) {
+    assert_int_equal(x->function_count, y->function_count);
+    assert_int_equal(x->block_count, y->block_count);
+    assert_int_equal(x->site_count, y->site_count);
+    assert_int_equal(x->field_count, y->field_count);
+    assert_memory_equal(x->field, y->field, x->field_count);
+    for (uint32_t f = 0; f < x->function_count; f++) {
+        for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
+            const uint64_t *v = x->value + b * x->field_count;
+            assert_int_equal(how_many(x, x->function[f], x, x->block_stack[b], v), how_many(y, x->function[f], x, x->block_stack[b], v));
+        }
+        for (uint32_t s = x->site_first[f]; s < x->site_first[f + 1]; s++)
+            assert_int_equal(how_many(x, x->function[f], x, x->site[s], NULL), how_many(y, x->function[f], x, x->site[s], NULL));
+    }
+}
+
+/* From LLVM's versions to the RFC's layout and back: what that does not tell is found again in the call stacks. */
+static void from_llvm_and_back(void **state) {
+    (void)state;
+    static const char *const names[] = { "16", "19-v0", "19-v1", "19-v2", "19-v3" };
+    for (int i = 0; i < 5; i++) {
+        char path[100];
+        hd_in in;
+        hd_memprof_index *x, *y;
+        hd_buffer rfc = { 0 }, back = { 0 };
+        hd__faults f = { 0 };
+        hd_error err = { 0 };
+        snprintf(path, sizeof path, "tests/data/memprof-%s.profdata", names[i]);
+        assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+        assert_int_equal(hd_memprof_index_read(in, NULL, &x, NULL), HD_OK);
+        write_index(x, 0, &rfc);
+        if (read_index(rfc.data, rfc.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        assert_int_equal(y->site_count, 0);
+        hd_memprof_index_desc desc = { .layout = x->layout, .fields = x->fields };
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            back.size = 0;
+            hd_status status = hd_memprof_index_write(y, &desc, &options, hd_out_memory(&back), &err);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        hd_memprof_index_free(y);
+        if (read_index(back.data, back.size, NULL, &y, &err)) fail_msg("%s", err.message);
+        assert_true(x->site_count > 0);
+        same_records(x, y);
+        hd_memprof_index_free(x);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&rfc);
+        hd_buffer_free(&back);
+        hd_in_close(&in);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_5),
+        cmocka_unit_test(any_path_comes_back),
+        cmocka_unit_test(bad_tables_are_told),
+        cmocka_unit_test(tables_survive_faults),
+        cmocka_unit_test(two_contexts_of_b),
+        cmocka_unit_test(every_field_has_its_tag),
+        cmocka_unit_test(totals_are_exact),
+        cmocka_unit_test(random_indexes_are_kept),
+        cmocka_unit_test(fields_can_be_chosen),
+        cmocka_unit_test(copies_are_dropped),
+        cmocka_unit_test(tomorrow_can_be_read),
+        cmocka_unit_test(less_can_be_read),
+        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(truncated_files_are_told),
+        cmocka_unit_test(changed_bytes_are_survived),
+        cmocka_unit_test(functions_are_looked_up),
+        cmocka_unit_test(faults_are_passed_up),
+        cmocka_unit_test(memory_follows_the_bytes),
+        cmocka_unit_test(dumps_have_them),
+        cmocka_unit_test(from_llvm_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
