@@ -15450,12 +15450,13 @@ HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd
 /* The record at hand when it is what nearly all are: an object, spelled without anything that is not needed,
    and far enough from the end of the window. All else is left to others, as if not looked at. */
 HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
-    const uint8_t *from = r->at, *p = from + 2, *newline;
+    const uint8_t *from = r->at, *p, *newline;
     uint64_t *number = r->references;
     size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->end - from);
     hd__letters seen = { 0, 0 };
     if (left > HD__NETCF_LINE) left = HD__NETCF_LINE;
     if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->options.netcf_decimal) return false;
+    p = from + 2;
     for (;;) {
         unsigned length;
         if ((size_t)(p - from) > left - 20 || n == room) return false;
