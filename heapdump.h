@@ -8001,7 +8001,8 @@ static void hd__graph_expect(hd_graph *g, double times) {
     size_t references = hd__len(g->target.low);
     double objects = (double)g->described * times, targets = (double)references * times;
     double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
-    if (g->sealed || bytes > (double)(g->mem.limit - g->mem.used) / 2 || bytes > (double)(SIZE_MAX / 4)) return;
+    if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
+    if (bytes > (double)(g->mem.limit - g->mem.used) / 2) return;
     if (!hd__graph_grow(g, (size_t)objects)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
 }
 
@@ -8124,7 +8125,8 @@ static bool hd__graph_close(hd_graph *g) {
 /* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
    overlap with those of the others. `number` may be where the low halves of the ids stand. */
 #define HD__BLOCK 64u
-static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n, uint32_t *number) {
+static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n,
+                              uint32_t *number) {
     const hd__id_index *x = &g->index;
     uint64_t range[HD__BLOCK];
     for (size_t i = 0; i < n && g->dense; i++) number[i] = hd__graph_described(g, hd__ids_get(ids, from + i));
@@ -15206,7 +15208,7 @@ HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters 
     memcpy(&x, p, 8);
     end = (x - '!' * ones) & ~x & 128 * ones;
     if (HD__UNLIKELY(end & 128)) return 0;
-    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: ids of 7 and 8 digits */
+    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: 7 and 8 are frequent */
     rest = 64 - 8 * n;
     x <<= rest;
     v = (x & 15 * ones) + 9 * (x >> 6 & ones);
