@@ -15701,7 +15701,8 @@ static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
     hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
     uint64_t size = x->r->in.size;
     if (x->r->in.read || size < record->offset) return;
-    hd__graph_expect(s->graph, 1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
+    hd__graph_expect(s->graph,
+                     1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
 }
 
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
