@@ -2479,21 +2479,23 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
     buffer[n] = 0;
 }
 
-/* Fills the error, if there is one to fill, and returns its status. */
-HD__NOINLINE static hd_status hd__fail_at(hd_error *err, hd_status status, uint64_t offset,
-                                          uint64_t line, const char *format, ...) {
-    if (err) {
-        va_list args;
-        err->status = status;
-        err->offset = offset;
-        err->line = line;
-        err->column = 0;
-        va_start(args, format);
-        hd__format(err->message, sizeof err->message, format, args);
-        va_end(args);
-    }
-    return status;
+/* Fills the error, if there is one to fill. */
+HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offset, uint64_t line,
+                                  const char *format, ...) {
+    va_list args;
+    if (!err) return;
+    err->status = status;
+    err->offset = offset;
+    err->line = line;
+    err->column = 0;
+    va_start(args, format);
+    hd__format(err->message, sizeof err->message, format, args);
+    va_end(args);
 }
+
+/* The same, and its status, which compilers then see not to be HD_OK. */
+HD__INLINE hd_status hd__status(hd_status status) { return status; }
+#define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
 
 /* Memory of one object: the caller's allocator, counted. */
@@ -20680,7 +20682,7 @@ static hd_status hd__rfc_sections(hd__rfc *x) {
 
 /* full: the first column has 8 bytes. */
 static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__grid *g) {
-    uint64_t at, a, b;
+    uint64_t at = 0, a = 0, b = 0;
     const char *wrong;
     memset(g, 0, sizeof *g);
     if (!(x->there >> s & 1)) return HD_OK;
@@ -23568,7 +23570,7 @@ static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const h
 static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;
-    hd_memprof *raw;
+    hd_memprof *raw = NULL;
     hd_status status;
     if (!(d->index->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
     memset(&namer, 0, sizeof namer);
