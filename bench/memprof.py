@@ -108,7 +108,7 @@ def merge(program):
     files = every[:options.beside]
     size = lambda of: f"{len(of)} profiles, {sum(map(os.path.getsize, of)) / 1e6:.0f} MB, merged"
     ours = [tool, "merge", "-o", work + "/merged.raw"]
-    # It refuses profiles with two frames that its hash of 64 bits does not tell apart.
+    # It refuses some profiles: two frames, it says, have one id.
     llvm = ["llvm-profdata-19", "merge", "--failure-mode=warn", "--profiled-binary", program, "-o", work + "/llvm.memprof", *files]
     compare(size(files), {
         "heapdump merge": (ours + files, None, options.rounds),

@@ -643,8 +643,8 @@ static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spoole
     return false;
 }
 
-/* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names functions
-   with them. */
+/* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names
+   functions with them. */
 static void write_modules(void) {
     char path[4096];
     hd_file file;

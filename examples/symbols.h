@@ -9,10 +9,11 @@
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
-#include "units.h"
-
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <search.h>
+
+enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
@@ -37,7 +38,7 @@ typedef struct symbols_ranges {
 
 /* A DIE that has code: a function, or an inlined one. */
 typedef struct symbols_scope {
-    const unsigned char *die;
+    Dwarf_Die die;
     uint32_t around;             /* the scope that it is in; HD_NONE: none */
 } symbols_scope;
 
@@ -47,9 +48,6 @@ typedef struct symbols_unit {
     symbols_scope *scopes;
     size_t count, capacity;
     symbols_ranges ranges;
-    unit_reader reader;
-    unit_lines lines;
-    const char *compiled_in;     /* directory */
 } symbols_unit;
 
 /* A function at an address; strings are libdw's. */
@@ -75,7 +73,6 @@ typedef struct symbols_object {
     symbols_function *functions; /* by start; libdw itself would search its table from end to end */
     size_t function_count;
     Dwarf_Addr dwarf_bias;
-    unit_sections sections;
     symbols_unit *units;
     size_t unit_count, unit_capacity;
     symbols_ranges ranges;       /* of units */
@@ -139,8 +136,15 @@ static uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbo
     return 1;
 }
 
+/* The items, which may have moved, with room for one more. */
+static void *symbols_room(void *items, size_t count, size_t *capacity, size_t size) {
+    if (count < *capacity) return items;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    return needed(realloc(items, *capacity * size));
+}
+
 static void symbols_add_range(symbols_ranges *r, Dwarf_Addr start, Dwarf_Addr end, uint32_t number) {
-    r->range = unit_room(r->range, r->count, &r->capacity, sizeof *r->range);
+    r->range = symbols_room(r->range, r->count, &r->capacity, sizeof *r->range);
     r->range[r->count++] = (symbols_range){ start, end, number };
 }
 
@@ -195,11 +199,10 @@ static void symbols_read_units(symbols_object *o) {
     Dwarf *dwarf = dwfl_module_getdwarf(o->module, &o->dwarf_bias);
     Dwarf_CU *cu = NULL;
     Dwarf_Die die, tree;
-    if (dwarf) o->sections = unit_find_sections(dwarf);
     while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &tree) == 0) {
         int tag = dwarf_tag(&die);
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) continue;
-        o->units = unit_room(o->units, o->unit_count, &o->unit_capacity, sizeof *o->units);
+        o->units = symbols_room(o->units, o->unit_count, &o->unit_capacity, sizeof *o->units);
         o->units[o->unit_count] = (symbols_unit){ .die = die };
         o->units[o->unit_count].tree = tag == DW_TAG_skeleton_unit ? tree : die;
         symbols_add_ranges(&o->ranges, &die, (uint32_t)o->unit_count++);
@@ -207,40 +210,45 @@ static void symbols_read_units(symbols_object *o) {
     symbols_flatten(&o->ranges);
 }
 
-static void symbols_add_scope(symbols_unit *unit, unit_function *f, uint32_t around) {
-    unit->scopes = unit_room(unit->scopes, unit->count, &unit->capacity, sizeof *unit->scopes);
-    unit->scopes[unit->count] = (symbols_scope){ f->die.addr, around };
-    if (!f->is_one) symbols_add_ranges(&unit->ranges, &f->die, (uint32_t)unit->count);
-    else if (f->start < f->end) symbols_add_range(&unit->ranges, f->start, f->end, (uint32_t)unit->count);
-    unit->count++;
+static uint32_t symbols_add_scope(symbols_unit *unit, Dwarf_Die *die, uint32_t around) {
+    if (dwarf_tag(die) == DW_TAG_subprogram) around = HD_NONE;
+    unit->scopes = symbols_room(unit->scopes, unit->count, &unit->capacity, sizeof *unit->scopes);
+    unit->scopes[unit->count] = (symbols_scope){ *die, around };
+    symbols_add_ranges(&unit->ranges, die, (uint32_t)unit->count);
+    return (uint32_t)unit->count++;
 }
 
-/* All functions of a unit. */
-static void symbols_read_scopes(symbols_unit *unit) {
-    struct { size_t depth; uint32_t number; } *path = NULL; /* the functions around */
+static bool symbols_holds_code(int tag) {
+    switch (tag) {
+    case DW_TAG_variable: case DW_TAG_formal_parameter: case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type: case DW_TAG_array_type: case DW_TAG_call_site: case DW_TAG_GNU_call_site:
+        return false;
+    default: return true;
+    }
+}
+
+/* All functions of a unit that have code. */
+static void symbols_read_unit(symbols_unit *unit) {
     size_t depth = 0, capacity = 0;
-    unit_function f;
-    while (unit_next(&unit->reader, &f)) {
-        while (depth && path[depth - 1].depth >= f.lowest) depth--;
-        path = unit_room(path, depth, &capacity, sizeof *path);
-        path[depth].depth = f.depth;
-        path[depth].number = (uint32_t)unit->count;
-        symbols_add_scope(unit, &f, f.is_inlined && depth ? path[depth - 1].number : HD_NONE);
-        depth++;
+    symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs from the unit down */
+    symbols_scope next = { .around = HD_NONE };
+    unit->read = true;
+    if (dwarf_child(&unit->tree, &next.die) == 0) path[depth++] = next;
+    while (depth) {
+        Dwarf_Die *die = &path[depth - 1].die;
+        int tag = dwarf_tag(die);
+        next.around = path[depth - 1].around;
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
+            next.around = symbols_add_scope(unit, die, next.around);
+        if (symbols_holds_code(tag) && dwarf_child(die, &next.die) == 0) {
+            path = symbols_room(path, depth, &capacity, sizeof *path);
+            path[depth++] = next;
+            continue;
+        }
+        while (depth && dwarf_siblingof(&path[depth - 1].die, &path[depth - 1].die)) depth--;
     }
     free(path);
     symbols_flatten(&unit->ranges);
-}
-
-static void symbols_read_unit(const symbols_object *o, symbols_unit *unit) {
-    Dwarf *dwarf = dwarf_cu_getdwarf(unit->die.cu);
-    Dwarf_Attribute attribute;
-    Dwarf_Word offset;
-    unit->read = true;
-    if (unit_open(&unit->reader, &unit->tree, dwarf, &o->sections)) symbols_read_scopes(unit);
-    if (!dwarf_formudata(dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute), &offset))
-        unit_read_lines(&unit->lines, &o->sections, offset);
-    unit->compiled_in = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
 }
 
 static void symbols_read_build_id(symbols_object *o) {
@@ -291,6 +299,14 @@ static const char *symbols_basename(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* The name of a function DIE, as linked where it says so. */
+static const char *symbols_die_name(Dwarf_Die *die) {
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!name) name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+    return name ? name : dwarf_diename(die);
+}
+
 /* "function (file.c:12)", demangled; NULL: out of memory */
 static char *symbols_text(const char *name, const char *file, int line) {
     int status = -1;
@@ -303,15 +319,22 @@ static char *symbols_text(const char *name, const char *file, int line) {
     return text;
 }
 
+static unsigned symbols_number(Dwarf_Die *die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &value);
+    return (unsigned)value;
+}
+
 /* What the line table says of an address. */
 static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
-    const unit_line *line = unit_line_at(&unit->lines, address);
+    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
     symbols_frame frame = { 0 };
     if (!line) return frame;
-    frame.file = unit_path(&unit->lines, line->file, unit->compiled_in);
-    frame.line = (int)line->line;
-    frame.column = (int)line->column;
-    frame.discriminator = line->discriminator;
+    frame.file = dwarf_linesrc(line, NULL, NULL);
+    dwarf_lineno(line, &frame.line);
+    dwarf_linecol(line, &frame.column);
+    dwarf_linediscriminator(line, &frame.discriminator);
     return frame;
 }
 
@@ -322,25 +345,27 @@ static uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_fr
     uint32_t number, count = 0;
     symbols_frame at;
     symbols_unit *unit;
+    Dwarf_Files *files = NULL;
     address -= o->dwarf_bias;
     number = symbols_at(&o->ranges, address);
     if (number == HD_NONE) return 0;
     unit = &o->units[number];
-    if (!unit->read) symbols_read_unit(o, unit);
+    if (!unit->read) symbols_read_unit(unit);
     at = symbols_line(unit, address);
+    dwarf_getsrcfiles(&unit->die, &files, NULL);
     number = symbols_at(&unit->ranges, address);
     for (; number != HD_NONE && count < capacity; number = unit->scopes[number].around) {
-        unit_told told = unit_tell(&unit->reader, unit->scopes[number].die);
-        const char *name = told.linkage_name ? told.linkage_name : told.name;
+        Dwarf_Die *die = &unit->scopes[number].die;
+        const char *name = symbols_die_name(die);
         if (name) {
             frames[count] = at;
             frames[count].name = name;
-            frames[count++].start_line = told.start_line;
+            frames[count++].start_line = symbols_number(die, DW_AT_decl_line);
         }
-        at.file = unit_path(&unit->lines, told.call_file, unit->compiled_in);
-        at.line = (int)told.call_line;
-        at.column = (int)told.call_column;
-        at.discriminator = told.call_discriminator;
+        at.file = files ? dwarf_filesrc(files, symbols_number(die, DW_AT_call_file), NULL, NULL) : NULL;
+        at.line = (int)symbols_number(die, DW_AT_call_line);
+        at.column = (int)symbols_number(die, DW_AT_call_column);
+        at.discriminator = symbols_number(die, SYMBOLS_DISCRIMINATOR);
     }
     return count;
 }
@@ -549,8 +574,8 @@ static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
         Dwarf_Die die, split;
         int n = module ? dwfl_module_getsymtab(module) : 0;
         while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
-            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function, &to,
-                           0);
+            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function,
+                           &to, 0);
         for (int k = 1; k < n; k++) {
             GElf_Sym symbol;
             const char *name = dwfl_module_getsym(module, k, &symbol, NULL);
@@ -569,8 +594,6 @@ static void symbols_free(symbols *s) {
         for (size_t u = 0; u < o->unit_count; u++) {
             free(o->units[u].scopes);
             free(o->units[u].ranges.range);
-            unit_close(&o->units[u].reader);
-            unit_lines_free(&o->units[u].lines);
         }
         free(o->units);
         free(o->ranges.range);
