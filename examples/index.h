@@ -207,6 +207,7 @@ typedef struct index_symbols {
     const hd_memprof_raw *raw;
     uint32_t *missing;           /* addresses that no binary is given for, by segment */
     uint32_t addresses, absent, unnamed, outside; /* absent: of all segments */
+    bool skips_new;              /* operator new is part of the allocator, as it is where clang records */
 } index_symbols;
 
 static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
@@ -214,6 +215,9 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
     index_symbols *x = user;
     uint32_t n = x->names ? symbols_linked(x->names, a, frames, capacity) : 0;
     x->addresses++;
+    if (n == 1 && x->skips_new && frames->function.len > 4 &&
+        (!memcmp(frames->function.data, "_Znw", 4) || !memcmp(frames->function.data, "_Zna", 4)))
+        return 0;
     if (n) return n;
     if (!a->segment) x->outside++;
     else if (x->names && symbols_has(x->names, a)) x->unnamed++;
@@ -223,8 +227,8 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
 
 static void index_tell(const index_symbols *x) {
     if (x->names && (x->absent || x->unnamed || x->outside))
-        fprintf(stderr, "heapdump: of %u addresses %u are in none of the binaries given, %u have no name "
-                "there, %u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
+        fprintf(stderr, "heapdump: of %u addresses %u are in no binary at hand, %u have no name in theirs, "
+                "%u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
     for (uint32_t s = 0; s < x->raw->segment_count; s++) {
         char id[65];
         if (!x->missing[s]) continue;
@@ -255,10 +259,10 @@ static bool index_is_full(const arguments *a) {
     return a->full_schema || (v && strcmp(v, "2") && strcmp(v, "3"));
 }
 
-static int index_build(const arguments *a, const hd_memprof_raw *from, index_source *s) {
+static int index_build(const arguments *a, const hd_memprof_raw *from, bool skips_new, index_source *s) {
     hd_memprof_symbolizer by = { .symbolize = index_linked };
     hd_memprof_raw raw = *from;
-    index_symbols x = { .names = a->names, .raw = &raw };
+    index_symbols x = { .names = a->names, .raw = &raw, .skips_new = skips_new };
     hd_memprof_symbols *found = NULL;
     hd_error err;
     int status = DONE;
@@ -319,7 +323,7 @@ static int index_open(const arguments *a, index_source *s) {
     }
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
     else status = memprof_add_up(a, s->dump, true, &s->raw);
-    if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), s);
+    if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), false, s);
     if (status) index_close(s);
     return status;
 }
@@ -384,10 +388,6 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
         }
         status = output_close(&o, path, status);
     }
-    if (!status)
-        fprintf(stderr, "heapdump: wrote %s: %s, %u functions, %u blocks, %u call sites\n",
-                path ? path : "standard output", hd_memprof_layout_name(desc.layout),
-                s->index->function_count, s->index->block_count, s->index->site_count);
     if (a->base) hd_in_close(&base);
     return status;
 }
@@ -397,6 +397,9 @@ static int memprof_index(const arguments *a) {
     int status = index_open(a, &s);
     if (status) return status;
     status = index_write_to(a, &s, a->output);
+    if (!status)
+        fprintf(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n",
+                s.index->function_count, s.index->block_count, s.index->site_count, s.index->stack_count);
     index_close(&s);
     return status;
 }
