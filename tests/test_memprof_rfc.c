@@ -1125,7 +1125,7 @@ static void dumps_have_them(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
-    hd_dump *dump;
+    hd_dump *dump = NULL;
     hd_memprof *raw;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), 0, &out);
