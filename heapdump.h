@@ -20902,19 +20902,44 @@ static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_l
 /* A record knows its schema's number above the low 48 bits of its end. */
 #define HD__RFC_RECORD_BITS 48u
 
+/* The first function whose GUID is not below this one. GUIDs are hashes, spread evenly: it is looked for from
+   where it should be, in steps that begin with what chance makes of that. */
+static uint32_t hd__rfc_search(const hd__grid *functions, uint64_t guid) {
+    uint32_t low = 0, high = functions->count;
+    uint64_t step = 1;
+    uint32_t guess = (uint32_t)((guid >> 32) * high >> 32); /* below high, if there are any */
+    while (step * step * 4 < high) step *= 2;
+    if (high && hd__grid_get(functions, guess, 0) < guid) {
+        for (low = guess + 1; high - low > step; low += (uint32_t)step, step *= 4) {
+            uint32_t at = low + (uint32_t)step - 1;
+            if (hd__grid_get(functions, at, 0) < guid) continue;
+            high = at;
+            break;
+        }
+    } else if (high) {
+        for (high = guess; high - low > step; high -= (uint32_t)step, step *= 4) {
+            uint32_t at = high - (uint32_t)step;
+            if (hd__grid_get(functions, at, 0) >= guid) continue;
+            low = at + 1;
+            break;
+        }
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hd__grid_get(functions, middle, 0) < guid) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
                                      hd_memprof_record *record, bool *found, hd_error *err) {
     const uint8_t *p, *end;
     uint64_t at, schema, blocks;
-    uint32_t low = 0, high;
+    uint32_t low;
     hd__rfc x;
     HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
-    high = x.functions.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (hd__grid_get(&x.functions, middle, 0) < guid) low = middle + 1;
-        else high = middle;
-    }
+    low = hd__rfc_search(&x.functions, guid);
     *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
     if (!*found) return HD_OK;
     *found = false;
@@ -20935,6 +20960,15 @@ static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t g
     return HD_OK;
 }
 
+/* A row that is asked for soon. */
+HD__INLINE void hd__grid_prefetch(const hd__grid *g, uint32_t row) {
+#if defined(__GNUC__)
+    if (row < g->count) __builtin_prefetch(g->rows + (size_t)row * g->row);
+#else
+    (void)g, (void)row;
+#endif
+}
+
 static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
                                       uint32_t capacity, uint32_t *length) {
     uint32_t node = (uint32_t)id, n = 0;
@@ -20942,18 +20976,21 @@ static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_m
         return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
     for (; node; n++) {
         uint32_t here = node - 1;
-        uint64_t entry, path;
-        hd_memprof_location l;
-        const char *wrong;
+        uint64_t entry;
         bool before = hd__grid_step(&x->stacks, &node, &entry);
         if (!before || entry >= x->entries.count)
             return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
                                ? "call %u: one of the entries expected, number %u found"
                                : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
         if (n >= capacity) continue;
-        wrong = hd__rfc_location(x, (uint32_t)entry, &l, &path);
+        locations[n].function = entry;
+        hd__grid_prefetch(&x->entries, (uint32_t)entry);
+        hd__grid_prefetch(&x->locations, (uint32_t)entry);
+    }
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        uint64_t entry = locations[i].function, path;
+        const char *wrong = hd__rfc_location(x, (uint32_t)entry, &locations[i], &path);
         if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
-        locations[n] = l;
     }
     *length = n;
     return HD_OK;

@@ -960,6 +960,29 @@ static void functions_are_looked_up(void **state) {
     hd_buffer_free(&out);
 }
 
+/* The place of a GUID among few and many, evenly spread and not. */
+static void guids_are_found(void **state) {
+    (void)state;
+    static uint8_t rows[8 * 400];
+    uint64_t seed = 1;
+    for (uint32_t round = 0; round < 2000; round++) {
+        hd__grid g = { .rows = rows, .count = round % 400, .row = 8, .width = { 8 } };
+        uint64_t guid = 0;
+        for (uint32_t i = 0; i < g.count; i++) {
+            uint64_t r = mp_next(&seed);
+            guid += 1 + (round % 3 == 0 ? r >> 56 : round % 3 == 1 ? r / (g.count + 1) : r >> 60 ? r >> 40 : r >> 8);
+            hd__memprof_put((char *)rows + 8 * i, 8, false, guid);
+        }
+        for (uint32_t k = 0; k < 30; k++) {
+            uint64_t near = g.count ? hd__grid_get(&g, mp_below(&seed, g.count), 0) : 0;
+            uint64_t asked = k % 4 ? near + k % 4 - 2 : mp_next(&seed);
+            uint32_t want = 0;
+            while (want < g.count && hd__grid_get(&g, want, 0) < asked) want++;
+            assert_int_equal(hd__rfc_search(&g, asked), want);
+        }
+    }
+}
+
 static bool never(void *user, uint64_t done, uint64_t total) {
     (void)done, (void)total;
     return --*(int *)user > 0;
@@ -1102,7 +1125,7 @@ static void dumps_have_them(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
-    hd_dump *dump;
+    hd_dump *dump = NULL;
     hd_memprof *raw;
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), 0, &out);
@@ -1213,6 +1236,7 @@ int main(void) {
         cmocka_unit_test(truncated_files_are_told),
         cmocka_unit_test(changed_bytes_are_survived),
         cmocka_unit_test(functions_are_looked_up),
+        cmocka_unit_test(guids_are_found),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_the_bytes),
         cmocka_unit_test(dumps_have_them),
