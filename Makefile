@@ -48,7 +48,7 @@ $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdum
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete -l:libunwind.so.8 -ldl -lpthread
 
-# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one, compiled once.
+# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one.
 $(B)/examples/%: examples/%.c $(B)/examples/heapdump.o heapdump.h | tools-deps
 	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(filter %.c %.o,$^) -o $@ -lpthread
 

@@ -2061,8 +2061,8 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, h
 typedef struct hd_text_table hd_text_table;
 HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err);
 HEAPDUMP_API void hd_text_table_free(hd_text_table *table);
-/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT (4 GB).
-   */
+/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT
+   (4 GB). */
 HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *table, hd_str string, uint32_t *id, hd_error *err);
 /* The table: what is written to a file. Until the next string is added. */
 HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *table);
@@ -2079,8 +2079,8 @@ typedef struct hd_path_table hd_path_table;
 HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
                                                  hd_error *err);
 HEAPDUMP_API void hd_path_table_free(hd_path_table *table);
-/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come then.
-   */
+/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come
+   then. */
 HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *table, hd_str path, uint32_t *node, hd_error *err);
 /* The table: what is written to a file. Until the next path is added. u32 nodes, u32 2, u16 0, u16 4, u16 1,
    u16 4; then by node u32 the id of its name, u32 its directory's number plus one (0: it is in none), all of
@@ -2479,21 +2479,23 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
     buffer[n] = 0;
 }
 
-/* Fills the error, if there is one to fill, and returns its status. */
-HD__NOINLINE static hd_status hd__fail_at(hd_error *err, hd_status status, uint64_t offset,
-                                          uint64_t line, const char *format, ...) {
-    if (err) {
-        va_list args;
-        err->status = status;
-        err->offset = offset;
-        err->line = line;
-        err->column = 0;
-        va_start(args, format);
-        hd__format(err->message, sizeof err->message, format, args);
-        va_end(args);
-    }
-    return status;
+/* Fills the error, if there is one to fill. */
+HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offset, uint64_t line,
+                                  const char *format, ...) {
+    va_list args;
+    if (!err) return;
+    err->status = status;
+    err->offset = offset;
+    err->line = line;
+    err->column = 0;
+    va_start(args, format);
+    hd__format(err->message, sizeof err->message, format, args);
+    va_end(args);
 }
+
+/* The same, and its status, which compilers then see not to be HD_OK. */
+HD__INLINE hd_status hd__status(hd_status status) { return status; }
+#define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
 
 /* Memory of one object: the caller's allocator, counted. */
@@ -7605,7 +7607,7 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
 /* ================================================================================== >>graph
    While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Ids
    are found through an index that keeps the ids in ascending order (which they often are in a file, and
-   then nothing is copied) and knows for each of about objects / 2 equal ranges of ids where it starts:
+   then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
    neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary
    search. Sizes of 2^32 - 1 and more stand in a list of their own. */
 
@@ -7671,7 +7673,7 @@ static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
 
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
-static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
     enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
     uint32_t start[PASSES][DIGITS] = { { 0 } };
     for (uint32_t i = 0; i < n; i++)
@@ -7691,6 +7693,28 @@ static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
         pairs = swap;
     }
     return pairs;
+}
+
+/* The same; more than a cache holds is first split by the leading digit in which keys differ, so that all
+   other passes are over what a cache does hold. */
+static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
+    uint32_t start[DIGITS + 1] = { 0 }, from = 0;
+    uint64_t differ = 0;
+    unsigned shift = 32;
+    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n);
+    for (uint32_t i = 0; i < n; i++) differ |= pairs[i] ^ pairs[0];
+    while (differ >> shift >= DIGITS) shift++;
+    for (uint32_t i = 0; i < n; i++) start[(pairs[i] >> shift & (DIGITS - 1)) + 1]++;
+    for (unsigned d = 0; d < DIGITS; d++) start[d + 1] += start[d];
+    for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+    for (unsigned d = 0; d < DIGITS; d++) {
+        uint32_t count = start[d] - from;
+        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count);
+        if (sorted != spare + from) memcpy(spare + from, sorted, count * sizeof *sorted);
+        from = start[d];
+    }
+    return spare;
 }
 
 /* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
@@ -7752,7 +7776,7 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     if (!ascending && !hd__id_index_order(m, x, n)) return false;
     x->least = hd__id_index_get(x, 0);
     span = hd__id_index_get(x, n - 1) - x->least;
-    while (span >> x->shift > n / 2) x->shift++;
+    while (span >> x->shift > n) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -7960,10 +7984,9 @@ static void hd__graph_set_lengths(hd_graph *g) {
     hd__set_len(g->id.high, g->described);
 }
 
-/* Room in the columns for as many objects again. */
-HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
+/* Room in the columns for so many more objects. */
+HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra) {
     hd__mem *m = &g->mem;
-    size_t extra = g->described < 8 ? 8 : g->described;
     if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
     hd__graph_set_lengths(g);
     if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra) ||
@@ -7973,13 +7996,25 @@ HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g) {
     return HD_OK;
 }
 
+/* Room for `times` as many more objects and references as there are, so that no column grows by being
+   copied. Their pages cost nothing until they are used. It is no error when there is no such room, or when
+   it would take more than half of the memory allowed. */
+static void hd__graph_expect(hd_graph *g, double times) {
+    size_t references = hd__len(g->target.low);
+    double objects = (double)g->described * times, targets = (double)references * times;
+    double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
+    if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
+    if (bytes > (double)(g->mem.limit - g->mem.used) / 2) return;
+    if (!hd__graph_grow(g, (size_t)objects)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
+}
+
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
     uint64_t bytes = g->bytes;
     uint32_t n = g->described;
     if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
     if (g->described >= g->max_records) return HD_LIMIT;
     if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
-    if (n == g->room) HD__TRY(hd__graph_grow(g));
+    if (n == g->room) HD__TRY(hd__graph_grow(g, n < 8 ? 8 : n));
     if (!g->dense) {
         if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
             hd__set_len(g->id.low, n);
@@ -8069,8 +8104,8 @@ static bool hd__graph_close(hd_graph *g) {
     uint32_t references = (uint32_t)hd__len(g->target.low);
     if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
         !hd__room(m, g->first, extra + 1) ||
-        !hd__room(m, g->target.low, references ? 0 : 1)) /* rows have an address, empty ones too */
-        return false;
+        (g->described + extra && !hd__room(m, g->target.low, references ? 0 : 1))) /* rows have an address, */
+        return false;                                                            /* empty ones too */
     for (size_t i = 0; i < extra; i++) {
         stbds_arrput(g->class_of, 0);
         stbds_arrput(g->size, 0);
@@ -8081,47 +8116,109 @@ static bool hd__graph_close(hd_graph *g) {
     hd__trim(m, g->class_of);
     hd__trim(m, g->size);
     hd__trim(m, g->first);
+    hd__trim(m, g->id.low);
+    hd__trim(m, g->id.high);
     hd__trim(m, g->target.low);
+    hd__trim(m, g->classes);
     g->sealed = true;
     return true;
 }
 
-/* References to numbers, a block at a time so that the cache misses of one look-up overlap with those of
-   the others. */
-static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
-    enum { BLOCK = 64 };
-    hd__mem *m = &g->mem;
+/* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
+   overlap with those of the others. `number` may be where the low halves of the ids stand. */
+#define HD__BLOCK 64u
+static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n,
+                              uint32_t *number) {
     const hd__id_index *x = &g->index;
-    size_t n = hd__len(g->target.low);
-    for (size_t low = 0; low < n; low += BLOCK) {
-        size_t size = n - low < BLOCK ? n - low : (size_t)BLOCK;
-        uint64_t range[BLOCK];
-        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) return HD_CANCELLED;
-        for (size_t i = 0; i < size && !g->dense; i++) {
-            range[i] = hd__id_index_range(x, hd__ids_get(&g->target, low + i));
-            if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
-        }
-        for (size_t i = 0; i < size && !g->dense; i++)
-            if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
-        for (size_t i = 0; i < size; i++) {
-            uint64_t id = hd__ids_get(&g->target, low + i);
-            uint32_t object = HD_NONE;
-            if (g->dense) object = hd__graph_described(g, id);
-            else if (range[i] != UINT64_MAX) object = hd__id_index_in(x, id, range[i]);
-            if (object == HD_NONE && !hd__missing_add(m, missing, id, low + i)) return hd__graph_full(g);
-            g->target.low[low + i] = object;
-        }
+    uint64_t range[HD__BLOCK];
+    for (size_t i = 0; i < n && g->dense; i++) number[i] = hd__graph_described(g, hd__ids_get(ids, from + i));
+    if (g->dense) return;
+    for (size_t i = 0; i < n; i++) {
+        range[i] = hd__id_index_range(x, hd__ids_get(ids, from + i));
+        if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
     }
+    for (size_t i = 0; i < n; i++)
+        if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
+    for (size_t i = 0; i < n; i++)
+        number[i] = range[i] == UINT64_MAX ? HD_NONE
+                                           : hd__id_index_in(x, hd__ids_get(ids, from + i), range[i]);
+}
+
+/* References by the shelf of the index that they are looked up in. A shelf fits into a cache, the index of a
+   large graph whose ids are in no order does not. */
+typedef struct hd__shelves {
+    const hd__id_index *index;
+    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; then their numbers */
+    size_t at[514];              /* by shelf: where its next one stands */
+    unsigned shift;              /* from ranges to shelves */
+} hd__shelves;
+#define HD__SHELVES_FROM (1u << 18) /* objects */
+
+HD__INLINE size_t hd__shelf_of(const hd__shelves *p, uint64_t id) {
+    uint64_t range = hd__id_index_range(p->index, id);
+    return range == UINT64_MAX ? 0 : (size_t)(range >> p->shift);
+}
+
+/* Finds all references. False: there are too few for it to pay, or no memory. */
+static bool hd__shelves_find(hd__mem *m, hd__shelves *p, const hd_graph *g) {
+    const hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low), shelves = sizeof p->at / sizeof *p->at - 1;
+    memset(p, 0, sizeof *p);
+    p->index = &g->index;
+    if (!p->index->pairs || g->described < HD__SHELVES_FROM || n < g->described / 2) return false;
+    if (!hd__room(m, p->ids.low, n) || (ids->high && !hd__room(m, p->ids.high, n))) return false;
+    while (p->index->ranges >> p->shift >= shelves) p->shift++;
+    for (size_t i = 0; i < n; i++) p->at[hd__shelf_of(p, hd__ids_get(ids, i)) + 1]++;
+    for (size_t i = 0; i < shelves; i++) p->at[i + 1] += p->at[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = p->at[hd__shelf_of(p, hd__ids_get(ids, i))]++;
+        p->ids.low[at] = ids->low[i];
+        if (ids->high) p->ids.high[at] = ids->high[i];
+    }
+    memmove(p->at + 1, p->at, shelves * sizeof *p->at);
+    p->at[0] = 0;
+    for (size_t i = 0; i < n; i += HD__BLOCK)
+        hd__graph_numbers(g, &p->ids, i, n - i < HD__BLOCK ? n - i : HD__BLOCK, p->ids.low + i);
+    return true;
+}
+
+static hd_status hd__graph_resolve_roots(hd_graph *g, hd__missing *missing) {
     for (size_t i = 0; i < hd__len(g->roots); i++) {
         uint64_t id = hd__ids_get(&g->root_id, i);
         uint32_t object = hd__graph_described(g, id);
-        if (object == HD_NONE && !hd__missing_add(m, missing, id, i | (uint64_t)1 << 32))
+        if (object == HD_NONE && !hd__missing_add(&g->mem, missing, id, i | (uint64_t)1 << 32))
             return hd__graph_full(g);
         g->roots[i].object = object;
     }
-    hd__arr_free(m, g->target.high);
-    hd__ids_free(m, &g->root_id);
+    hd__ids_free(&g->mem, &g->root_id);
     return HD_OK;
+}
+
+/* References and roots to numbers. */
+static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
+    hd__mem *m = &g->mem;
+    hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low);
+    hd__shelves shelves;
+    bool found = hd__shelves_find(m, &shelves, g);
+    hd_status status = HD_OK;
+    for (size_t low = 0; low < n && !status; low += HD__BLOCK) {
+        size_t size = n - low < HD__BLOCK ? n - low : HD__BLOCK;
+        uint32_t number[HD__BLOCK];
+        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) status = HD_CANCELLED;
+        for (size_t i = 0; i < size && found; i++)
+            number[i] = shelves.ids.low[shelves.at[hd__shelf_of(&shelves, hd__ids_get(ids, low + i))]++];
+        if (!found) hd__graph_numbers(g, ids, low, size, number);
+        for (size_t i = 0; i < size && !status; i++) {
+            if (HD__UNLIKELY(number[i] == HD_NONE) &&
+                !hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i))
+                status = hd__graph_full(g);
+            ids->low[low + i] = number[i];
+        }
+    }
+    hd__ids_free(m, &shelves.ids);
+    if (!status) hd__arr_free(m, ids->high);
+    return status ? status : hd__graph_resolve_roots(g, missing);
 }
 
 static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
@@ -15096,30 +15193,41 @@ static const uint8_t hd__hex_digit[256] = {
     128, 42, 43, 44, 45, 46, 47, 128, HD__X8, HD__X8, HD__X8,
     HD__X32, HD__X32, HD__X32, HD__X32 };
 
-/* Eight digits at a time, where a word in memory starts with its lowest byte: value and form of the
-   hexadecimal digits that the eight bytes at p begin with. Returns how many these are. */
+/* Eight digits at a time, where a word in memory starts with its lowest byte: the value of the bytes at p up
+   to the first one that is a blank or control character, at most eight of them. Returns how many these are,
+   0 when not all are hexadecimal digits. The next word can be fetched once their number is known, before
+   their value is. */
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__HEX_WORDS
-HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, uint32_t *form) {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = 128 * ones;
-    uint64_t x, digits, letters, bad, v;
-    unsigned n;
+typedef struct hd__letters {
+    uint64_t lower, upper;       /* not 0: there were digits a to f, A to F */
+} hd__letters;
+
+HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters *seen) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x, v, end, cases, again;
+    unsigned n, rest;
     memcpy(&x, p, 8);
-    v = x & ~high;               /* so that no sum carries into the next byte */
-    digits = (v + (128 - '0') * ones) & ~(v + (127 - '9') * ones);
-    letters = ((v | 32 * ones) + (128 - 'a') * ones) & ~((v | 32 * ones) + (127 - 'f') * ones);
-    bad = (~(digits | letters) | x) & high;
-    n = bad ? (unsigned)__builtin_ctzll(bad) / 8 : 8;
-    if (!n) return 0;
-    x <<= 64 - 8 * n;
-    letters = letters << (64 - 8 * n) & high;
-    *form |= (uint32_t)((letters & x << 2) != 0) * HD__NETCF_LOWER |     /* no branches: half of the ids */
-             (uint32_t)((letters & ~(x << 2)) != 0) * HD__NETCF_UPPER;   /* would take the wrong one */
-    v = __builtin_bswap64((x & 15 * ones) + 9 * (x >> 6 & ones));
+    end = (x - '!' * ones) & ~x & 128 * ones;
+    if (HD__UNLIKELY(end & 128)) return 0;
+    n = (unsigned)__builtin_ctzll(end >> 8 | (uint64_t)1 << 63) / 8 + 1; /* no branch: 7 and 8 are frequent */
+    rest = 64 - 8 * n;
+    x <<= rest;
+    v = (x & 15 * ones) + 9 * (x >> 6 & ones);
+    cases = (x & 64 * ones) >> 1; /* of letters, the bit that lower case has */
+    again = v + '0' * ones + ('a' - '9' - 1) * ((v + 6 * ones) >> 4 & ones);
+    if (HD__UNLIKELY(((again ^ (x | cases)) | (v & 240 * ones)) >> rest)) return 0;
+    seen->lower |= cases & x;
+    seen->upper |= cases & ~x;
+    v = __builtin_bswap64(v);
     v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
-    *value = (v | v >> 16) & UINT64_C(0xffffffff);
+    *value = (uint32_t)(v | v >> 16);
     return n;
+}
+
+HD__INLINE uint32_t hd__letters_form(const hd__letters *seen) {
+    return (uint32_t)(seen->lower != 0) * HD__NETCF_LOWER | (uint32_t)(seen->upper != 0) * HD__NETCF_UPPER;
 }
 #endif
 
@@ -15131,9 +15239,10 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
     uint8_t seen = 0, digit = 128;
 #if defined(HD__HEX_WORDS)
     if (HD__LIKELY(r->end - p > 8)) {
-        unsigned n = hd__hex_word(p, &v, form);
+        hd__letters letters = { 0, 0 };
+        unsigned n = hd__hex_word(p, &v, &letters);
         if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
-            *form |= (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
+            *form |= hd__letters_form(&letters) | (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
             *value = v;
             *at = p + n;
             return HD_OK;
@@ -15230,9 +15339,9 @@ static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netc
             form |= HD__NETCF_SPACE;
             break;
         }
-        if (HD__UNLIKELY(n == room)) {
+        if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
             hd__set_len(r->references, n);
-            if (!hd__room(&r->mem, r->references, 1)) return hd__no_memory(&r->mem, &r->error);
+            if (!hd__room(&r->mem, r->references, 4)) return hd__no_memory(&r->mem, &r->error);
             room = stbds_arrcap(r->references);
         }
         HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &r->references[n], &form));
@@ -15329,6 +15438,67 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     return hd__netcf_place(r, record);
 }
 
+#if defined(HD__HEX_WORDS)
+/* A number of at most 16 digits, without leading zeros, at p and behind it what ends it: its length, 0 when
+   it is anything else. Reads 16 bytes. */
+HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__letters *seen) {
+    uint64_t low;
+    unsigned n = hd__hex_word(p, value, seen), more;
+    if (HD__LIKELY(p[n] <= ' ')) return *p == '0' && n > 1 ? 0 : n;
+    more = n == 8 ? hd__hex_word(p + 8, &low, seen) : 0;
+    if (!more || *p == '0') return 0;
+    *value = *value << 4 * more | low;
+    return n + more;
+}
+
+/* The record at hand when it is what nearly all are: an object, spelled without anything that is not needed,
+   and far enough from the end of the window. All else is left to others, as if not looked at. */
+HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
+    const uint8_t *from = r->at, *p, *newline;
+    uint64_t *number = r->references;
+    size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->end - from);
+    hd__letters seen = { 0, 0 };
+    if (left > HD__NETCF_LINE) left = HD__NETCF_LINE;
+    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->options.netcf_decimal) return false;
+    p = from + 2;
+    for (;;) {
+        unsigned length;
+        if ((size_t)(p - from) > left - 20 || n == room) return false;
+        length = hd__netcf_plain_number(p, &number[n], &seen);
+        p += length;
+        if (!length) break;
+        n++;
+        if (*p != ' ') break;
+        p++;
+    }
+    if (n < 3) return false;
+    record->form = hd__letters_form(&seen) | (uint32_t)(p[-1] == ' ') * HD__NETCF_SPACE;
+    record->form |= (uint32_t)(*p == '\r') * HD__NETCF_CR;
+    newline = p + (*p == '\r');
+    if (*newline != '\n') return false;
+    r->from = from;
+    r->to = p;
+    r->at = newline + 1;
+    record->kind = 'o';
+    record->id = number[0];
+    record->type = number[1];
+    record->size = number[2];
+    record->references = number + 3;
+    record->reference_count = n - 3;
+    record->line = ++r->line;
+    record->offset = r->base + (uint64_t)(from - r->start);
+    record->text.data = (const char *)from;
+    record->text.len = (size_t)(newline - from);
+    r->unterminated = false;
+    return true;
+}
+#else
+HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
+    (void)r, (void)record;
+    return false;
+}
+#endif
+
 /* What is left to say when the input has ended. */
 static hd_status hd__netcf_end(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
     record->kind = 0;
@@ -15349,6 +15519,7 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
                 return hd__cancelled(err);
         }
         r->before = 0;
+        if (HD__LIKELY(hd__netcf_plain_object(r, record))) return HD_OK;
         HD__TRY(hd__netcf_line(r, &any, err));
         if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
             r->bom = true;
@@ -15375,7 +15546,7 @@ typedef struct hd__netcf_odd {
 typedef struct hd__netcf_section {
     hd_netcf_domain domain;
     hd_graph *graph;
-    uint64_t line;               /* of its first record */
+    uint64_t line, offset;       /* of its first record */
     uint64_t records;
     uint8_t *kinds;              /* four a byte. stb_ds arrays */
     uint32_t *types;             /* by type record: class */
@@ -15393,7 +15564,8 @@ struct hd_netcf {
     bool decimal, bom, unterminated;
 };
 
-#define HD__NETCF_CACHE 256u
+#define HD__NETCF_SAMPLE 65536u    /* objects of a domain, from which is told how many there will be */
+#define HD__NETCF_CACHE 2048u     /* entries: more than most programs have types */
 
 typedef struct hd__netcf_in {
     hd_netcf *doc;
@@ -15404,7 +15576,7 @@ typedef struct hd__netcf_in {
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
     uint64_t graphs;             /* bytes that the closed domains' graphs take */
-    struct { uint64_t id; uint32_t class_index; } cache[HD__NETCF_CACHE];
+    struct { uint64_t id; uint32_t class_index, section; } cache[HD__NETCF_CACHE]; /* section from 1 */
 } hd__netcf_in;
 
 static uint64_t hd__netcf_type_hash(const void *owner, uint32_t number) {
@@ -15420,10 +15592,10 @@ static uint64_t hd__netcf_object_hash(const void *owner, uint32_t number) {
 /* The class of a type id, made nameless when no record named it so far. */
 static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
     hd_graph *g = stbds_arrlast(x->doc->sections).graph;
-    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), n;
+    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), section = (uint32_t)hd__len(x->doc->sections), n;
     uint64_t hash;
     size_t probe = 0;
-    if (HD__LIKELY(x->cache[line].class_index && x->cache[line].id == id)) {
+    if (HD__LIKELY(x->cache[line].section == section && x->cache[line].id == id)) {
         *class_index = x->cache[line].class_index;
         return HD_OK;
     }
@@ -15445,6 +15617,7 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
         if (!hd__index_add(&x->doc->mem, &x->types, hash, n, hd__netcf_type_hash, x)) return HD_OUT_OF_MEMORY;
     }
     x->cache[line].id = id;
+    x->cache[line].section = section;
     x->cache[line].class_index = n;
     *class_index = n;
     return HD_OK;
@@ -15467,6 +15640,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     desc.limits.max_memory = hd__netcf_rest(x);
     memset(&s, 0, sizeof s);
     s.line = record->line;
+    s.offset = record->offset;
     s.domain.version = record->version;
     s.domain.begin_ms = s.domain.end_ms = record->time_ms;
     s.domain.name = record->name;
@@ -15479,7 +15653,6 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd__index_free(&doc->mem, &x->types);
     hd__index_free(&doc->mem, &x->seen);
     x->ordered = true;
-    memset(x->cache, 0, sizeof x->cache);
     return HD_OK;
 }
 
@@ -15525,6 +15698,15 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
                ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
+/* What the rest of an input of known length will hold, going by the domain so far. */
+static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
+    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    uint64_t size = x->r->in.size;
+    if (x->r->in.read || size < record->offset) return;
+    hd__graph_expect(s->graph,
+                     1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
+}
+
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_graph *g = stbds_arrlast(x->doc->sections).graph;
     uint32_t class_index;
@@ -15535,6 +15717,7 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
             return hd__netcf_reject(x, "a size that does not take the sum past 2^64");
         HD__TRY(hd__netcf_unseen(x, record->id));
     }
+    if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE)) hd__netcf_expect(x, record);
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
     status = hd_graph_add_object(g, record->id, class_index, record->size);
     if (status == HD_OVERFLOW) {
@@ -20499,7 +20682,7 @@ static hd_status hd__rfc_sections(hd__rfc *x) {
 
 /* full: the first column has 8 bytes. */
 static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__grid *g) {
-    uint64_t at, a, b;
+    uint64_t at = 0, a = 0, b = 0;
     const char *wrong;
     memset(g, 0, sizeof *g);
     if (!(x->there >> s & 1)) return HD_OK;
@@ -23387,7 +23570,7 @@ static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const h
 static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;
-    hd_memprof *raw;
+    hd_memprof *raw = NULL;
     hd_status status;
     if (!(d->index->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
     memset(&namer, 0, sizeof namer);

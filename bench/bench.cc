@@ -1382,46 +1382,56 @@ void add_memprof() {
 // neighbours share their outer frames.
 constexpr uint32_t kIndexed = 1000000;
 uint64_t function_guid(uint32_t i) { return (i + 1) * 0x9e3779b97f4a7c15u; }
-const hd_buffer &million_functions() {
-    static const hd_buffer file = [] {
-        std::vector<hd_memprof_location> locations(kIndexed);
-        std::vector<uint32_t> first{0}, location, block_first{0}, site_first{0}, block_stack, site;
-        std::vector<uint64_t> function, value;
-        for (uint32_t i = 0; i < kIndexed; i++) {
-            locations[i] = hd_memprof_location{};
-            locations[i].function = function_guid(i);
-            locations[i].line_offset = i % 50;
-            locations[i].column = 5;
-            for (uint32_t at = i, k = 0; k < 20; k++, at /= 2) location.push_back(at);
-            first.push_back(static_cast<uint32_t>(location.size()));
-            function.push_back(function_guid(i));
-            block_stack.push_back(i);
-            site.push_back(i / 2);
-            block_first.push_back(i + 1);
-            site_first.push_back(i + 1);
-            for (uint64_t v : {uint64_t{1}, uint64_t{64}, uint64_t{1000}, uint64_t{7}}) value.push_back(v);
-        }
-        hd_memprof_index x{};
-        x.layout = HD_MEMPROF_LLVM_3;
-        x.fields = HD_MEMPROF_HOT_COLD;
-        for (uint8_t field : {HD_MEMPROF_ALLOC_COUNT, HD_MEMPROF_TOTAL_SIZE, HD_MEMPROF_TOTAL_LIFETIME,
-                              HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY})
-            x.field[x.field_count++] = field;
-        x.location_count = x.stack_count = x.function_count = x.block_count = x.site_count = kIndexed;
-        x.locations = locations.data();
-        x.first = first.data();
-        x.location = location.data();
-        x.function = function.data();
-        x.block_first = block_first.data();
-        x.site_first = site_first.data();
-        x.block_stack = block_stack.data();
-        x.value = value.data();
-        x.site = site.data();
-        hd_buffer out{};
-        must(hd_memprof_index_write(&x, nullptr, nullptr, hd_out_memory(&out), nullptr) == HD_OK, "hd_memprof_index_write failed");
-        return out;
-    }();
-    return file;
+hd_buffer write_million_functions(hd_memprof_layout layout) {
+    std::vector<hd_memprof_location> locations(kIndexed);
+    std::vector<uint32_t> first{0}, location, block_first{0}, site_first{0}, block_stack, site;
+    std::vector<uint64_t> function, value;
+    for (uint32_t i = 0; i < kIndexed; i++) {
+        locations[i] = hd_memprof_location{};
+        locations[i].function = function_guid(i);
+        locations[i].line_offset = i % 50;
+        locations[i].column = 5;
+        for (uint32_t at = i, k = 0; k < 20; k++, at /= 2) location.push_back(at);
+        first.push_back(static_cast<uint32_t>(location.size()));
+        function.push_back(function_guid(i));
+        block_stack.push_back(i);
+        site.push_back(i / 2);
+        block_first.push_back(i + 1);
+        site_first.push_back(i + 1);
+        for (uint64_t v : {uint64_t{1}, uint64_t{64}, uint64_t{1000}, uint64_t{7}}) value.push_back(v);
+    }
+    hd_memprof_index x{};
+    x.layout = HD_MEMPROF_LLVM_3;
+    x.fields = HD_MEMPROF_HOT_COLD;
+    for (uint8_t field : {HD_MEMPROF_ALLOC_COUNT, HD_MEMPROF_TOTAL_SIZE, HD_MEMPROF_TOTAL_LIFETIME,
+                          HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY})
+        x.field[x.field_count++] = field;
+    x.location_count = x.stack_count = x.function_count = x.block_count = x.site_count = kIndexed;
+    x.locations = locations.data();
+    x.first = first.data();
+    x.location = location.data();
+    x.function = function.data();
+    x.block_first = block_first.data();
+    x.site_first = site_first.data();
+    x.block_stack = block_stack.data();
+    x.value = value.data();
+    x.site = site.data();
+    hd_buffer out{};
+    hd_memprof_index_desc desc{};
+    desc.layout = layout;
+    must(hd_memprof_index_write(&x, &desc, nullptr, hd_out_memory(&out), nullptr) == HD_OK, "hd_memprof_index_write failed");
+    return out;
+}
+const hd_buffer &million_functions(hd_memprof_layout layout = HD_MEMPROF_LLVM_3) {
+    static const hd_buffer llvm = write_million_functions(HD_MEMPROF_LLVM_3);
+    static const hd_buffer rfc = write_million_functions(HD_MEMPROF_RFC);
+    return layout == HD_MEMPROF_RFC ? rfc : llvm;
+}
+hd_memprof_index *read_million_functions(hd_memprof_layout layout) {
+    hd_memprof_index *index = nullptr;
+    const hd_buffer &file = million_functions(layout);
+    must(hd_memprof_index_read(hd_in_memory(file.data, file.size), nullptr, &index, nullptr) == HD_OK, "hd_memprof_index_read failed");
+    return index;
 }
 
 // A function at random: its block's size and the whole of its call stack.
@@ -1436,13 +1446,12 @@ void add_lookup() {
             }
         })->Unit(benchmark::kNanosecond)->MinTime(0.3)->Repetitions(kRepetitions);
     };
-    add("ours, in the file as it lies", [](uint64_t guid) {
-        static const hd_memprof_lookup lookup = [] {
-            hd_memprof_lookup made;
-            must(hd_memprof_lookup_open(million_functions().data, million_functions().size, &made, nullptr) == HD_OK,
+    const auto in_place = [](hd_memprof_layout layout, uint64_t guid) {
+        static hd_memprof_lookup lookups[HD_MEMPROF_RFC + 1];
+        hd_memprof_lookup &lookup = lookups[layout];
+        if (!lookup.data)
+            must(hd_memprof_lookup_open(million_functions(layout).data, million_functions(layout).size, &lookup, nullptr) == HD_OK,
                  "hd_memprof_lookup_open failed");
-            return made;
-        }();
         hd_memprof_record record;
         hd_memprof_location locations[32];
         uint64_t value[HD_MEMPROF_FIELDS];
@@ -1453,13 +1462,14 @@ void add_lookup() {
              "hd_memprof_lookup failed");
         benchmark::DoNotOptimize(locations);
         return value[1] + length;
-    });
+    };
+    add("ours, in the file as it lies", [=](uint64_t guid) { return in_place(HD_MEMPROF_LLVM_3, guid); });
+    add("the same in the RFC's layout", [=](uint64_t guid) { return in_place(HD_MEMPROF_RFC, guid); });
     add("std::unordered_map of what was read", [](uint64_t guid) {
         static hd_memprof_index *index = nullptr;
         static std::unordered_map<uint64_t, uint32_t> functions;
         if (!index) {
-            must(hd_memprof_index_read(hd_in_memory(million_functions().data, million_functions().size), nullptr, &index,
-                                       nullptr) == HD_OK, "hd_memprof_index_read failed");
+            index = read_million_functions(HD_MEMPROF_LLVM_3);
             for (uint32_t f = 0; f < index->function_count; f++) functions[index->function[f]] = f;
         }
         uint32_t block = index->block_first[functions.at(guid)], stack = index->block_stack[block], length = 0;
@@ -1469,6 +1479,26 @@ void add_lookup() {
         benchmark::DoNotOptimize(locations);
         return hd_memprof_index_value(index, block, HD_MEMPROF_TOTAL_SIZE) + length;
     });
+}
+
+// The same million read and written, in the RFC's layout and in LLVM's.
+void add_rfc() {
+    for (bool written : {false, true})
+        for (hd_memprof_layout layout : {HD_MEMPROF_RFC, HD_MEMPROF_LLVM_3})
+            compare(written ? "memprof, a million functions written" : "memprof, a million functions read",
+                    layout == HD_MEMPROF_RFC ? "ours" : "ours, LLVM's version 3", [=](benchmark::State &state) {
+                hd_memprof_index *index = written ? read_million_functions(layout) : nullptr;
+                for (auto _ : state) {
+                    uint64_t bytes = 0;
+                    if (!written) hd_memprof_index_free(read_million_functions(layout));
+                    else must(hd_memprof_index_write(index, nullptr, nullptr, hd_out_callback([](void *sum, const void *, size_t size) {
+                                  *static_cast<uint64_t *>(sum) += size;
+                                  return HD_OK;
+                              }, &bytes), nullptr) == HD_OK && bytes == million_functions(layout).size, "hd_memprof_index_write failed");
+                }
+                hd_memprof_index_free(index);
+                state.counters["MB"] = static_cast<double>(million_functions(layout).size) / 1e6;
+            })->Unit(benchmark::kMillisecond)->MinTime(0.1)->Repetitions(kRepetitions);
 }
 
 // Adding a heap to a trace of 64 MB of events, beside copying it and no more.
@@ -1718,6 +1748,7 @@ int main(int argc, char **argv) {
     add_dart();
     add_memprof();
     add_lookup();
+    add_rfc();
     add_adding();
     add_netcf("ids ascending", false);
     add_netcf("ids scattered", true);

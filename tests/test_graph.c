@@ -181,6 +181,61 @@ static void ids_are_found(void **state) {
     }
 }
 
+/* More objects than are looked up at once: references by shelves, sorting by a leading digit. */
+static void many_ids_are_found(void **state) {
+    (void)state;
+    enum { N = 300000 };
+    uint64_t *ids = malloc(N * sizeof *ids), *targets = malloc(2 * N * sizeof *targets), random = 4;
+    for (int round = 0; round < 5; round++) {
+        hd_graph *g = hd_graph_create(NULL, NULL);
+        uint32_t missing = 0;
+        add_class(g, "A");
+        for (uint32_t i = 0; i < N; i++) {
+            uint64_t x = (uint64_t)i * 0x9e3779b1u & 0xffffffffu; /* one to one on 32 bits */
+            ids[i] = round == 0 ? x : round == 1 ? x << 20 : round == 2 ? x | (uint64_t)(i % 3) << 60
+                     : round == 3 ? i ^ 1u : i % 1000 ? i ^ 1u : UINT64_MAX - i; /* most in few ranges */
+        }
+        for (uint32_t i = 0; i < N; i++) {
+            size_t count = hd__test_below(&random, 4);
+            uint64_t *target = targets + 2 * (size_t)i, there;
+            target[0] = hd__test_below(&random, N);
+            target[1] = hd__test_below(&random, N);
+            there = ids[target[1]];
+            if (count == 3) there = UINT64_C(0x7fffffff00000000) + (missing++ % 100); /* nobody's */
+            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ ids[target[0]], there }, 2), HD_OK);
+            if (count == 3) target[1] = there;
+        }
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_summarize(g).missing_references, missing);
+        assert_int_equal(hd_graph_summarize(g).missing_objects, 100);
+        for (uint32_t i = 0; i < N; i++) {
+            hd_object o = hd_graph_object(g, i);
+            uint64_t second = hd_graph_object(g, o.references[1]).id, wanted = targets[2 * (size_t)i + 1];
+            if (o.references[0] != targets[2 * (size_t)i] || hd_graph_find(g, ids[i]) != i ||
+                second != (wanted < N ? ids[wanted] : wanted))
+                fail_msg("round %d, object %u", round, i);
+        }
+        hd_graph_free(g);
+    }
+    free(targets);
+    free(ids);
+}
+
+static void one_of_many_ids_twice_is_an_error(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    hd_error err = { 0 };
+    add_class(g, "A");
+    for (uint32_t i = 0; i < 300000; i++) {
+        uint64_t n = i == 299000 ? 77 : i == 299500 ? 5 : i;
+        assert_int_equal(hd_graph_add_object(g, n * 0x9e3779b1u & 0xffffffffu, 1, 1), HD_OK);
+    }
+    assert_int_equal(hd_graph_seal(g, NULL, &err), HD_MALFORMED);
+    assert_non_null(strstr(err.message, "object 96af9a3d is described twice"));
+    hd_graph_free(g);
+}
+
 /* Brute force. ---------------------------------------------------------------------------------- */
 
 enum { MOST = 24 };
@@ -891,6 +946,8 @@ int main(void) {
         cmocka_unit_test(ids_twice_are_an_error),
         cmocka_unit_test(dense_graphs_store_no_ids),
         cmocka_unit_test(ids_are_found),
+        cmocka_unit_test(many_ids_are_found),
+        cmocka_unit_test(one_of_many_ids_twice_is_an_error),
         cmocka_unit_test(random_graphs_agree_with_brute_force),
         cmocka_unit_test(hand_made_graphs_agree_with_brute_force),
         cmocka_unit_test(a_chain_a_million_deep),

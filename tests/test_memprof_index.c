@@ -235,7 +235,7 @@ static hd_memprof_index *built(const hd_memprof_raw *raw, const hd_options *opti
 static void a_raw_profile_becomes_llvms_bytes(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
-    hd_memprof *raw = sample_raw(), *merged;
+    hd_memprof *raw = sample_raw(), *merged = NULL;
     hd_memprof_index *x = built(hd_memprof_get(raw, 0), NULL);
     hd_buffer out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
     assert_int_equal(out.size, v3.size);
@@ -590,7 +590,7 @@ static void an_indexed_file_is_a_heap(void **state) {
     (void)state;
     for (size_t i = 0; i < LLVM_FILES; i++) {
         file f = load(llvm_files[i]);
-        hd_dump *dump;
+        hd_dump *dump = NULL;
         assert_int_equal(hd_read_memory(f.data, f.size, NULL, &dump, NULL), HD_OK);
         free(f.data);
         assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF_INDEX);
@@ -871,7 +871,7 @@ static void faults_are_passed_up(void **state) {
         f.fail_at = 0;
         HD__EACH_FAULT(f) {
             hd_options options = { .allocator = hd__faults_allocator(&f) };
-            hd_dump *dump;
+            hd_dump *dump = NULL;
             hd_status status = hd_read_memory(in.data, in.size, &options, &dump, &err);
             assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
             if (!status) hd_dump_free(dump);

@@ -363,7 +363,7 @@ static void reading_may_fail(void **state) {
 static void large_dumps_have_known_answers(void **state) {
     (void)state;
     for (int scattered = 0; scattered < 2; scattered++) {
-        dump_shape shape = { .trees = 30, .tree_size = 1093, .garbage = 5000, .types = 90, .missing = 100,
+        dump_shape shape = { .trees = 60, .tree_size = 1093, .garbage = 5000, .types = 90, .missing = 100,
                              .scattered = scattered, .seed = 1 };
         dump_answers a;
         dump_text text = dump_make(&shape, &a);
@@ -382,7 +382,7 @@ static void large_dumps_have_known_answers(void **state) {
         assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
         assert_int_equal(d->bytes, a.live_bytes);
         assert_int_equal(d->reached, a.live_objects + 100);
-        for (uint32_t tree = 0; tree < 30; tree++)
+        for (uint32_t tree = 0; tree < shape.trees; tree++)
             for (uint32_t k = 0; k < 1093; k++) {
                 uint32_t o = hd_graph_find(g, dump_id(&shape, tree * 1093 + k));
                 assert_int_equal(d->retained[o], dump_retained(&shape, tree, k));
@@ -396,6 +396,101 @@ static void large_dumps_have_known_answers(void **state) {
         hd_netcf_free(pieces);
         free(text.data);
     }
+}
+
+/* An input that gives a line at a time. */
+typedef struct hd__lines {
+    const char *data;
+    size_t size, at;
+} hd__lines;
+
+static int64_t read_line(void *user, void *buffer, size_t capacity) {
+    hd__lines *in = (hd__lines *)user;
+    const char *from = in->data + in->at, *end = memchr(from, '\n', in->size - in->at);
+    size_t n = end ? (size_t)(end - from) + 1 : in->size - in->at;
+    assert_true(n <= capacity);
+    memcpy(buffer, from, n);
+    in->at += n;
+    return (int64_t)n;
+}
+
+static void same_records(const hd_netcf_record *a, const hd_netcf_record *b) {
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->line, b->line);
+    if (!a->kind) return;
+    assert_int_equal(a->offset, b->offset);
+    assert_int_equal(a->form, b->form);
+    assert_true(hd_str_equal(a->text, b->text));
+    if (a->kind != 'o') return;
+    assert_int_equal(a->id, b->id);
+    assert_int_equal(a->type, b->type);
+    assert_int_equal(a->size, b->size);
+    assert_int_equal(a->reference_count, b->reference_count);
+    if (a->reference_count) assert_memory_equal(a->references, b->references, 8 * a->reference_count);
+}
+
+/* A number as it may be spelled: seldom with leading zeros, upper case or something that is no digit. */
+static size_t random_number(char *to, uint64_t *random, unsigned digits) {
+    static const char wrong[] = "gG@`:/!~\t\x7f\x80\xb1\xc1\xff", *format = "%llx";
+    uint64_t value = hd__test_random(random) >> (64 - 4 * digits);
+    uint64_t odd = hd__test_below(random, 400);
+    size_t n = (size_t)sprintf(to, odd == 0 ? "%llX" : odd == 1 ? "0%llx" : format, (unsigned long long)value);
+    if (odd == 2) to[hd__test_below(random, n)] = wrong[hd__test_below(random, sizeof wrong - 1)];
+    if (odd == 3) to[n++] = ' ';
+    if (odd == 4) n = (size_t)sprintf(to, "%s", "fffffffffffffffff") - hd__test_below(random, 2);
+    if (odd == 5) n = 0;
+    return n;
+}
+
+/* Lines of objects in nearly usual spelling, 1 to 16 digits a number. */
+static size_t random_objects(char *to, uint64_t *random, unsigned lines) {
+    size_t n = (size_t)sprintf(to, "a 2 x 0\n");
+    bool spaces = hd__test_below(random, 2), returns = hd__test_below(random, 4) == 0;
+    for (unsigned line = 0; line < lines; line++) {
+        uint64_t numbers = 3 + hd__test_below(random, hd__test_below(random, 8) ? 4 : 40);
+        to[n++] = 'o';
+        if (!hd__test_below(random, 100)) numbers = hd__test_below(random, 4);
+        for (uint64_t i = 0; i < numbers; i++) {
+            to[n++] = ' ';
+            n += random_number(to + n, random, 1 + (unsigned)hd__test_below(random, hd__test_below(random, 9) ? 8 : 16));
+        }
+        if (spaces != !hd__test_below(random, 50)) to[n++] = ' ';
+        if (returns != !hd__test_below(random, 50)) to[n++] = '\r';
+        to[n++] = '\n';
+    }
+    return n + (size_t)sprintf(to + n, "c x 0\n");
+}
+
+/* Objects far from the end of the window are read by a shorter way; a window of one line has no such. */
+static void both_ways_of_reading_objects_agree(void **state) {
+    (void)state;
+    static char text[1 << 16];
+    uint64_t random = 5, right = 0, wrong = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        size_t size = random_objects(text, &random, 1 + round % 40);
+        hd__lines lines = { .data = text, .size = size };
+        hd_netcf_reader *reader[2];
+        hd_netcf_record record[2] = { { 0 }, { 0 } };
+        hd_error warning[2] = { { 0 }, { 0 } };
+        for (int way = 0; way < 2; way++) {
+            hd_options o = { .lenient = true, .warning = last_warning, .user = &warning[way] };
+            hd_in in = way ? hd_in_callback(read_line, &lines) : hd_in_memory(text, size);
+            assert_int_equal(hd_netcf_open(in, &o, &reader[way], NULL), HD_OK);
+        }
+        do {
+            for (int way = 0; way < 2; way++)
+                assert_int_equal(hd_netcf_next(reader[way], &record[way], NULL), HD_OK);
+            same_records(&record[0], &record[1]);
+            assert_string_equal(warning[0].message, warning[1].message);
+            assert_int_equal(warning[0].offset, warning[1].offset);
+            right += record[0].kind == 'o';
+        } while (record[0].kind);
+        assert_int_equal(hd_netcf_reader_warnings(reader[0]), hd_netcf_reader_warnings(reader[1]));
+        wrong += hd_netcf_reader_warnings(reader[0]);
+        for (int way = 0; way < 2; way++) hd_netcf_close(reader[way]);
+    }
+    assert_in_range(right, 8000, 12000);
+    assert_in_range(wrong, 300, 3000);
 }
 
 /* Any graph becomes a dump that is read as that graph. */
@@ -548,6 +643,7 @@ int main(void) {
         cmocka_unit_test(records_come_one_by_one),
         cmocka_unit_test(reading_may_fail),
         cmocka_unit_test(large_dumps_have_known_answers),
+        cmocka_unit_test(both_ways_of_reading_objects_agree),
         cmocka_unit_test(graphs_are_written),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(many_domains_share_the_memory_allowed),

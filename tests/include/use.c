@@ -108,6 +108,52 @@ static int memprof(void) {
     return failed;
 }
 
+/* The RFC's layout: a path in its tables; an index written, read and looked up in. */
+static int memprof_rfc(void) {
+    hd_text_table *texts = hd_text_table_create(NULL, NULL);
+    hd_path_table *paths = texts ? hd_path_table_create(texts, NULL, NULL) : NULL;
+    hd_memprof_location location;
+    hd_memprof_index index, *read = NULL;
+    hd_memprof_index_desc desc;
+    hd_memprof_lookup lookup;
+    hd_memprof_record record;
+    hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
+    const uint64_t function = 7, value = 64;
+    const uint32_t first[2] = { 0, 1 }, none[2] = { 0, 0 };
+    uint32_t node = 0;
+    size_t length = 0;
+    char path[8];
+    bool found = false;
+    int failed = paths == NULL;
+    memset(&location, 0, sizeof location);
+    memset(&index, 0, sizeof index);
+    memset(&desc, 0, sizeof desc);
+    location.function = function;
+    index.layout = desc.layout = HD_MEMPROF_RFC;
+    index.fields = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE);
+    index.field_count = index.location_count = index.stack_count = index.function_count = index.block_count = 1;
+    index.field[0] = HD_MEMPROF_TOTAL_SIZE;
+    index.locations = &location;
+    index.first = index.block_first = first;
+    index.location = index.block_stack = index.site_first = none;
+    index.function = &function;
+    index.value = &value;
+    if (!failed) failed = hd_path_table_add(paths, hd_cstr("src/a.c"), &node, NULL) != HD_OK;
+    if (!failed)
+        failed = hd_path_table_path(hd_path_table_bytes(paths), hd_text_table_bytes(texts), node, path, sizeof path, &length,
+                                    NULL) != HD_OK || length != 7 || memcmp(path, "src/a.c", 7) != 0;
+    if (!failed) failed = hd_memprof_index_write(&index, &desc, NULL, hd_out_memory(&buffer), NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_index_read(hd_in_memory(buffer.data, buffer.size), NULL, &read, NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_index_value(read, 0, HD_MEMPROF_TOTAL_SIZE) != 64;
+    if (!failed) failed = hd_memprof_lookup_open(buffer.data, buffer.size, &lookup, NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_lookup_find(&lookup, 7, &record, &found, NULL) != HD_OK || !found || record.block_count != 1;
+    hd_memprof_index_free(read);
+    hd_path_table_free(paths);
+    hd_text_table_free(texts);
+    hd_buffer_free(&buffer);
+    return failed;
+}
+
 /* A profile, its breakdown, a trace of it and back: most rooms, and stb_ds inside. */
 static int use(void) {
     static const char *const names[] = { "main", "init", "load", "draw" };
@@ -141,7 +187,7 @@ static int use(void) {
     if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_scalar_count(dump) != 2;
     if (!failed) failed = !hd_dump_detail(dump, 1, "0x2", &dumps.detail) || dumps.detail != HD_LIGHT;
     hd_dump_free(dump);
-    if (!failed) failed = provide() != HD_OK || deduplicate() || memprof();
+    if (!failed) failed = provide() != HD_OK || deduplicate() || memprof() || memprof_rfc();
     hd_buffer_free(&more);
     hd_buffer_free(&buffer);
     hd_breakdown_free(breakdown);

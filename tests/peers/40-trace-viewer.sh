@@ -67,4 +67,4 @@ ${CC:-cc} -std=gnu11 -w -I. $(pkg-config --cflags stb 2>/dev/null || echo -I/usr
 "$work/write" heaps_v2 > "$work/library_v2.json"
 
 # node ends by itself in time; this is for the case that it does not.
-timeout -k 5 100 node tests/peers/trace-viewer.mjs "$work"
+timeout -k 5 250 node tests/peers/trace-viewer.mjs "$work"

@@ -19,7 +19,7 @@ def record(path):
         '--user-data-dir=' + profile, '--remote-debugging-pipe', 'about:blank'],
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=place, close_fds=False)
     os.close(to_browser), os.close(from_browser)
-    late = threading.Timer(90, lambda: os.killpg(browser.pid, 9))
+    late = threading.Timer(240, lambda: os.killpg(browser.pid, 9))
     late.start()
     answers, last = os.fdopen(to_us, 'rb'), 0
     def receive():
