@@ -74,9 +74,10 @@ static hd_str index_name_of(void *user, uint64_t guid) { return index_find(user,
 
 /* As people read it: demangled, with file and line where these are known. */
 static hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line) {
-    char *linked = needed(strndup(name.data, name.len)), *path = needed(strndup(file.data, file.len));
+    char *linked = needed(strndup(name.data, name.len));
+    char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
     free(n->text);
-    n->text = needed(symbols_text(linked, *path ? path : NULL, (int)line));
+    n->text = needed(symbols_text(linked, path, (int)line));
     free(linked);
     free(path);
     return hd_cstr(n->text);
