@@ -159,10 +159,15 @@ $(B)/cutoff: bench/cutoff.c heapdump.h | bench-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lm -lpthread
 
-bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
+$(B)/memprof_fleet: bench/memprof_fleet.c heapdump.h tests/memprof.h | bench-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -lpthread
+
+bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet ## benchmarks, ours beside the peers: a part with BENCH_ARGS, else programs too
 	@$(B)/bench --benchmark_counters_tabular=true $(BENCH_ARGS)
 	@$(if $(BENCH_ARGS),,$(B)/trace $(TRACE_ARGS))
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-cutoff)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-memprof)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
@@ -190,6 +195,11 @@ bench-cutoff: all $(B)/cutoff ## what each cut-off policy explains of real heaps
 	@$(B)/heapdump record --min-bytes 1 --at peak -o $(B)/cutoffs/sqlite3.json -- sqlite3 :memory: "$$cutoff_sql" >/dev/null
 	@$(B)/heapdump record --min-bytes 1 -o $(B)/cutoffs/gcc.json -- $$($(CC) -print-prog-name=cc1) -O2 -quiet $(B)/cutoffs/c.c -o $(B)/cutoffs/c.s
 	@$(B)/cutoff $(B)/cutoffs/python3.json $(B)/cutoffs/sqlite3.json $(B)/cutoffs/gcc.json
+
+.PHONY: bench-memprof
+bench-memprof: all $(B)/memprof_fleet ## 500 MemProf profiles merged, and addresses named, beside LLVM's tools
+	$(call install,python3 clang-19 llvm-19 binutils time)
+	@bench/memprof.py --build $(B) $(MEMPROF_ARGS)
 
 bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: two minutes
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)

@@ -301,17 +301,25 @@ static void find_transparent(void) {
 }
 
 /* What a forked child has loaded: it must not wait for the loader's lock, which another thread of its
-   parent may have held. */
+   parent may have held. So its headers are read where they are mapped. */
 static const module *module_since_fork(uintptr_t pc) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
     extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
     struct dl_find_object found;
+    struct dl_phdr_info info = { 0 };
     size_t before = module_count;
+    const ElfW(Ehdr) *header;
     if (!forked || !_dl_find_object || _dl_find_object((void *)pc, &found) || !found.dlfo_link_map)
         return NULL;
-    add_module((uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, found.dlfo_link_map->l_addr,
-               found.dlfo_link_map->l_name);
-    if (module_count > before) return &modules[before];
+    header = found.dlfo_map_start;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG)) return NULL;
+    info.dlpi_addr = found.dlfo_link_map->l_addr;
+    info.dlpi_name = found.dlfo_link_map->l_name;
+    info.dlpi_phdr = (const ElfW(Phdr) *)(const void *)((const char *)header + header->e_phoff);
+    info.dlpi_phnum = header->e_phnum;
+    each_module(&info, sizeof info, NULL);
+    for (size_t i = before; i < module_count; i++)
+        if (pc >= modules[i].start && pc < modules[i].end) return &modules[i];
 #endif
     (void)pc;
     return NULL;
@@ -635,8 +643,8 @@ static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spoole
     return false;
 }
 
-/* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names functions
-   with them. */
+/* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names
+   functions with them. */
 static void write_modules(void) {
     char path[4096];
     hd_file file;
@@ -823,6 +831,15 @@ static void raw_contexts(raw_columns *c, uint32_t contexts) {
     if (c->first) c->first[c->count] = c->depth;
 }
 
+/* A frame's object is found when it is asked for. */
+static void find_modules_since_fork(uint32_t contexts) {
+    const hd_contexts *all = hd_recorder_contexts(recorder);
+    for (uint32_t context = 1; context < contexts; context++) {
+        hd_frame frame = hd_contexts_frame(all, context);
+        if (frame.kind == HD_FRAME_PC) module_of((uintptr_t)frame.value - 1);
+    }
+}
+
 /* One page more than is needed, for none is not to be had. */
 static void *column(size_t n, size_t size) { return pages(NULL, 0, n * size + 4096); }
 static void column_free(void *p, size_t n, size_t size) {
@@ -841,6 +858,7 @@ static void write_raw(void) {
     for (int i = 0; i < USAGE_LOCKS; i++) pthread_mutex_lock(&usage_locks[i]);
     hd_recorder_visit(recorder, on_live, &now);
     contexts = hd_contexts_count(hd_recorder_contexts(recorder));
+    if (forked) find_modules_since_fork(contexts);
     segments = module_count;
     raw_contexts(&c, contexts);
     count = c.count, depth = c.depth;

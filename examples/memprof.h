@@ -206,8 +206,27 @@ static bool memprof_begins(const char *file) {
     return little == 8 || big == 8;
 }
 
+/* What is added up, and the fields that any of it had. */
+typedef struct memprof_sum {
+    hd_memprof_merger *merger;
+    uint32_t fields;
+} memprof_sum;
+
+static hd_status memprof_add_raw(memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
+    sum->fields |= raw->fields;
+    return hd_memprof_merger_add(sum->merger, raw, err);
+}
+
+/* Says which fields the sum is without, because not all have them. */
+static void memprof_tell_lost(uint32_t had, uint32_t has) {
+    const char *between = "heapdump: not all profiles are of one version: left out is what some lack,";
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if ((had & ~has) >> f & 1) fprintf(stderr, "%s %s", between, hd_memprof_field_name(f)), between = ",";
+    if (had & ~has) fputc('\n', stderr);
+}
+
 /* The profiles of a file one by one, holding one at a time. */
-static int memprof_stream(const arguments *a, const char *file, hd_memprof_merger *merger) {
+static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum) {
     reading r;
     hd_options options = memprof_options(a, &r, file);
     const hd_memprof_raw *raw = NULL;
@@ -220,7 +239,7 @@ static int memprof_stream(const arguments *a, const char *file, hd_memprof_merge
     while (!status) {
         status = hd_memprof_next(reader, &raw, &err);
         if (status || !raw) break;
-        status = hd_memprof_merger_add(merger, raw, &err);
+        status = memprof_add_raw(sum, raw, &err);
     }
     hd_memprof_close(reader);
     hd_in_close(&in);
@@ -229,7 +248,7 @@ static int memprof_stream(const arguments *a, const char *file, hd_memprof_merge
 }
 
 /* Of what is packed, or comes by a pipe, the whole. */
-static int memprof_whole(const char *file, const hd_dump *dump, hd_memprof_merger *merger) {
+static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum) {
     const hd_memprof *memprof = hd_dump_memprof(dump);
     hd_error err;
     if (!memprof) {
@@ -238,36 +257,37 @@ static int memprof_whole(const char *file, const hd_dump *dump, hd_memprof_merge
         return BAD_INPUT;
     }
     for (size_t i = 0; i < hd_memprof_count(memprof); i++)
-        if (hd_memprof_merger_add(merger, hd_memprof_get(memprof, i), &err))
+        if (memprof_add_raw(sum, hd_memprof_get(memprof, i), &err))
             return complain(file, &err, ""), BAD_INPUT;
     return DONE;
 }
 
-static int memprof_add(const arguments *a, const char *file, hd_memprof_merger *merger) {
+static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     int status;
-    if (memprof_begins(file)) return memprof_stream(a, file, merger);
+    if (memprof_begins(file)) return memprof_stream(a, file, sum);
     if (read_dump(file, a, &dump)) return BAD_INPUT;
-    status = memprof_whole(file, dump, merger);
+    status = memprof_whole(file, dump, sum);
     hd_dump_free(dump);
     return status;
 }
 
 /* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come. */
-static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **sum) {
+static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result) {
     hd_error err;
-    hd_memprof_merger *merger = hd_memprof_merger_create(NULL, &err);
+    memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
-    if (!merger) return complain("merging", &err, ""), BAD_INPUT;
-    if (in_order) hd_memprof_merger_keep_order(merger);
+    if (!sum.merger) return complain("merging", &err, ""), BAD_INPUT;
+    if (in_order) hd_memprof_merger_keep_order(sum.merger);
     for (int i = 0; i < a->file_count && !status; i++)
-        status = i || !first ? memprof_add(a, a->files[i], merger)
-                             : memprof_whole(a->files[0], first, merger);
-    if (!status && hd_memprof_merger_finish(merger, sum, &err)) {
+        status = i || !first ? memprof_add(a, a->files[i], &sum)
+                             : memprof_whole(a->files[0], first, &sum);
+    if (!status && hd_memprof_merger_finish(sum.merger, result, &err)) {
         complain("merging", &err, "");
         status = BAD_INPUT;
     }
-    hd_memprof_merger_free(merger);
+    if (!status) memprof_tell_lost(sum.fields, hd_memprof_get(*result, 0)->fields);
+    hd_memprof_merger_free(sum.merger);
     return status;
 }
 

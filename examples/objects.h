@@ -84,9 +84,14 @@ static bool is_shown(uint32_t c) {
 }
 
 static void put_name(FILE *out, hd_str name) {
-    for (size_t n; name.len; name.data += n, name.len -= n) {
-        if (is_shown(first_character(name, &n))) fwrite(name.data, 1, n, out);
+    while (name.len) {
+        size_t shown = 0, n;
+        while (shown < name.len && (unsigned char)name.data[shown] - 0x20u < 0x5f) shown++;
+        n = shown;
+        if (shown) fwrite(name.data, 1, shown, out);
+        else if (is_shown(first_character(name, &n))) fwrite(name.data, 1, n, out);
         else fputc('?', out);
+        name.data += n, name.len -= n;
     }
 }
 

@@ -79,7 +79,7 @@ typedef struct symbols_object {
     void *places;                /* a tree of <search.h> */
     unsigned char build_id[32];
     uint32_t build_id_size;
-    bool used;
+    bool used, has_functions;
 } symbols_object;
 
 typedef struct symbols {
@@ -99,6 +99,7 @@ static int symbols_order(const void *a, const void *b) {
 
 static void symbols_read_functions(symbols_object *o) {
     int n = dwfl_module_getsymtab(o->module);
+    o->has_functions = true;
     if (n > 0) o->functions = malloc((size_t)n * sizeof *o->functions);
     for (int i = 1; i < n && o->functions; i++) {
         GElf_Sym symbol;
@@ -121,8 +122,10 @@ static void symbols_read_functions(symbols_object *o) {
 }
 
 /* The function an address lies in; 0 when no symbol says. */
-static uint32_t symbols_function_at(const symbols_object *o, Dwarf_Addr address, symbols_frame *frame) {
-    size_t low = 0, high = o->function_count;
+static uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame) {
+    size_t low = 0, high;
+    if (!o->has_functions) symbols_read_functions(o);
+    high = o->function_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (o->functions[middle].start <= address) low = middle + 1;
@@ -285,7 +288,6 @@ static symbols_object *symbols_object_of(symbols *s, hd_str path) {
     if (o->module && !dwfl_module_getelf(o->module, &bias)) o->module = NULL;
     o->bias = bias;
     if (o->module) {
-        symbols_read_functions(o);
         symbols_read_units(o);
         symbols_read_build_id(o);
     }
@@ -572,8 +574,8 @@ static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
         Dwarf_Die die, split;
         int n = module ? dwfl_module_getsymtab(module) : 0;
         while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
-            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function, &to,
-                           0);
+            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function,
+                           &to, 0);
         for (int k = 1; k < n; k++) {
             GElf_Sym symbol;
             const char *name = dwfl_module_getsym(module, k, &symbol, NULL);

@@ -49,6 +49,12 @@ if [ -x inline-19 ]; then
   cat small-19.raw.* small-19.raw.* > twice.raw
   check "two profiles in a file add up" "$("$tool" info --json small-19.raw.* | jq '.files[0].profiles[0].totals.AllocCount * 2')" \
     "$("$tool" merge -o sum.raw twice.raw 2> err && "$tool" info --json sum.raw | jq '.files[0].profiles[0].totals.AllocCount')"
+  "$tool" convert --to memprof-raw --memprof-version 3 -o three.raw small-19.raw.* 2> err
+  "$tool" merge -o sum.raw small-19.raw.* three.raw 2> err
+  check "what one of them lacks is left out, and told" "AccessHistogramSize, AccessHistogram, 3" \
+    "$(sed -n 's/.*some lack, \(.*\)/\1/p' err), $("$tool" info --json sum.raw | jq '.files[0].profiles[0].version')"
+  check "versions before 3 do not go with later ones" "1 1" \
+    "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 cannot be added to those of versions 1 and 2' err)"
   if need binutils; then
     objcopy --only-keep-debug inline-19 inline-19.debug
     cp inline-19 stripped
@@ -132,6 +138,27 @@ gcc -O0 -g -no-pie forks.c -o forks
 "$tool" record --format memprof-raw -o forks.raw -- ./forks 2> err
 sizes() { "$tool" memprof --json --binary forks "$1" 2> err | jq -rc '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 3000 and .MaxSize < 3010) | [.AllocCount, .MaxSize]]'; }
 check "what was freed before a fork is in the parent's profile alone" "[[5,3001]] [[1,3002]]" "$(sizes forks.raw) $(sizes forks.forks.*.raw)"
+cat > late.c <<'EOF'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+  if (!fork()) {
+    void *plugin = dlopen("./late.so", RTLD_NOW), *(*make)(void);
+    if (!plugin || !(make = (void *(*)(void))dlsym(plugin, "late_make"))) exit(1);
+    make();
+    exit(0);
+  }
+  wait(NULL);
+  return 0;
+}
+EOF
+gcc -O1 -g -shared -fPIC -Wl,--build-id -DNAME=late_make -DKEEP=4321 $source/hard_plugin.c -o late.so
+gcc -O0 -g late.c -o late
+"$tool" record --format memprof-raw -o late.raw -- ./late 2> err
+check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.late.*.raw 2> err |
+  jq -c '.Records[] | select(.Function == "late_make").AllocSites[].MemInfoBlock | select(.MaxSize == 4321) | [.AllocCount, .TotalSize]')"
 "$tool" record --format memprof-raw --at every=0.02 -o every.raw -- ./lives 2> err
 check "of several dumps the last" "1" "$("$tool" info --json every.raw | jq '.files[0].profiles | length')"
 check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
