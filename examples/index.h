@@ -74,9 +74,10 @@ static hd_str index_name_of(void *user, uint64_t guid) { return index_find(user,
 
 /* As people read it: demangled, with file and line where these are known. */
 static hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line) {
-    char *linked = needed(strndup(name.data, name.len)), *path = needed(strndup(file.data, file.len));
+    char *linked = needed(strndup(name.data, name.len));
+    char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
     free(n->text);
-    n->text = needed(symbols_text(linked, *path ? path : NULL, (int)line));
+    n->text = needed(symbols_text(linked, path, (int)line));
     free(linked);
     free(path);
     return hd_cstr(n->text);
@@ -324,19 +325,30 @@ static int index_open(const arguments *a, index_source *s) {
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
     else status = memprof_add_up(a, s->dump, true, &s->raw);
     if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), false, s);
-    if (status) index_close(s);
-    return status;
+    if (status) {
+        index_close(s);
+        return status;
+    }
+    hd_memprof_free(s->raw);
+    s->raw = NULL;
+    return DONE;
 }
 
-/* --memprof-version 0, 1, 2, 3 or rfc; [3, or what the file has]. False: none of these. */
-static bool index_layout(const arguments *a, const index_source *s, hd_memprof_layout *layout) {
+/* Whether options go with each other. */
+static int index_check(const arguments *a) {
     const char *v = a->memprof_version;
-    *layout = s->built ? HD_MEMPROF_LLVM_3 : s->index->layout;
-    if (!v) return true;
-    if (!strcmp(v, "rfc")) *layout = HD_MEMPROF_RFC;
-    else if (*v >= '0' && *v <= '3' && !v[1]) *layout = (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + (*v - '0'));
-    else return false;
-    return true;
+    if (v && strcmp(v, "rfc") && (*v < '0' || *v > '3' || v[1]))
+        return usage("indexed profiles have versions 0, 1, 2, 3 and rfc, not '%s'", v);
+    if (a->full_schema && a->hot_cold_schema)
+        return usage("--full-schema and --hot-cold-schema do not go together");
+    return DONE;
+}
+
+/* [version 3, or what the file has] */
+static hd_memprof_layout index_layout(const arguments *a, const index_source *s) {
+    const char *v = a->memprof_version;
+    if (!v) return s->built ? HD_MEMPROF_LLVM_3 : s->index->layout;
+    return strcmp(v, "rfc") ? (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + (*v - '0')) : HD_MEMPROF_RFC;
 }
 
 /* The fields to write; 0: as it is. A file that was read without some does not get them. */
@@ -364,9 +376,7 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     hd_error err;
     output o;
     int status;
-    if (!index_layout(a, s, &desc.layout))
-        return usage("--memprof-version takes 0, 1, 2, 3 and rfc, not '%s'", a->memprof_version);
-    if (a->full_schema && a->hot_cold_schema) return usage("--full-schema or --hot-cold-schema");
+    desc.layout = index_layout(a, s);
     if (a->base && desc.layout == HD_MEMPROF_RFC)
         return usage("the RFC's layout stands alone, without --base");
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
@@ -381,9 +391,11 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     }
     status = a->base && !base.data ? usage("--base takes a file, not '%s'", a->base) : output_open(&o, path);
     if (!status) {
-        if (hd_memprof_index_write(s->index, &desc, &options, o.out, &err)) {
+        hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
+        if (failed) {
             const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
-            fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output", why);
+            const char *what = a->base && failed != HD_IO ? a->base : path ? path : "standard output";
+            fprintf(stderr, "heapdump: %s: %s\n", what, why);
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);
@@ -394,7 +406,8 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
 
 static int memprof_index(const arguments *a) {
     index_source s;
-    int status = index_open(a, &s);
+    int status = index_check(a);
+    if (!status) status = index_open(a, &s);
     if (status) return status;
     status = index_write_to(a, &s, a->output);
     if (!status)

@@ -351,7 +351,7 @@ static int memprof_convert(const arguments *a) {
     if (hd_dump_memprof(dump)) {
         status = memprof_write(a, a->files[0], hd_dump_memprof(dump));
     } else {
-        fprintf(stderr, "heapdump: %s is no MemProf profile, of which alone memprof-raw is made\n",
+        fprintf(stderr, "heapdump: %s is no raw MemProf profile, of which alone memprof-raw is made\n",
                 a->files[0]);
         status = BAD_INPUT;
     }
