@@ -22739,15 +22739,17 @@ static hd_status hd__index_put_table(hd__index_out *o, int k, const uint64_t *ke
     return o->full ? hd__no_memory(m, err) : HD_OK;
 }
 
-/* What stacks and locations are called by: as the file they come from did, or else by their hashes. */
+/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
+   version 3, which orders by them but does not tell them. */
 static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
+    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
     if (!hd__room(&o->mem, o->location_id, x->location_count) ||
         !hd__room(&o->mem, o->stack_id, x->stack_count))
         return false;
     for (uint32_t i = 0; i < x->location_count; i++) {
         const hd_memprof_location *l = &x->locations[i];
-        stbds_arrput(o->location_id, x->location_id ? x->location_id[i] : hd__memprof_location_id(l));
+        stbds_arrput(o->location_id, kept ? x->location_id[i] : hd__memprof_location_id(l));
     }
     for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
         uint32_t n = x->first[s + 1] - x->first[s];

@@ -196,6 +196,22 @@ static void versions_become_each_other(void **state) {
     free(v3.data);
 }
 
+/* Version 3 does not tell ids, so that strange ones do not change its order. */
+static void ids_do_not_order_version_3(void **state) {
+    (void)state;
+    file v3 = load("memprof-19-v3.profdata");
+    hd_memprof_index *x = read_name("memprof-19-v0.profdata");
+    uint64_t ids[16];
+    for (uint32_t i = 0; i < x->location_count; i++) ids[i] = 1000 - i;
+    x->location_id = ids;
+    hd_buffer out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
+    assert_int_equal(out.size, v3.size);
+    assert_memory_equal(out.data, v3.data, v3.size);
+    hd_buffer_free(&out);
+    hd_memprof_index_free(x);
+    free(v3.data);
+}
+
 /* The sample's addresses as llvm-symbolizer has them; the module's addresses are not moved. */
 static uint32_t sample_names(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
     static const struct { uint64_t pc; const char *name; uint32_t line, column; } known[] = {
@@ -941,6 +957,7 @@ int main(void) {
         cmocka_unit_test(llvms_files_are_read_and_written_back),
         cmocka_unit_test(the_sample_says_what_llvm_profdata_says),
         cmocka_unit_test(versions_become_each_other),
+        cmocka_unit_test(ids_do_not_order_version_3),
         cmocka_unit_test(a_raw_profile_becomes_llvms_bytes),
         cmocka_unit_test(building_needs_names),
         cmocka_unit_test(contexts_match_as_in_the_rfc),
