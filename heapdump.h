@@ -22598,7 +22598,17 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     return HD_OK;
 }
 
-/* Writing an index. The section grows in memory, because it begins with where its tables are. --- */
+/* Writing an index. A section begins with where its tables are, so that all sizes are told first; then it is
+   written as it goes. --------------------------------------------------------------------------- */
+
+/* A table as it will be: items by bucket. */
+typedef struct hd__index_plan {
+    const uint64_t *keys;
+    uint32_t *order;             /* numbers of items, of each key the first; stb_ds arrays, as are all here */
+    uint64_t *offset;            /* of each bucket */
+    uint32_t kept;
+    uint64_t mask, end, at;      /* end: of items; at: of the table */
+} hd__index_plan;
 
 typedef struct hd__index_out {
     const hd_memprof_index *index;
@@ -22607,29 +22617,124 @@ typedef struct hd__index_out {
     hd_str before, after;
     uint32_t fields, field_count;
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
+    uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
-    bool full;                   /* no memory for more bytes */
-    char *bytes;                 /* the section; stb_ds arrays, as are all here */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
-    uint32_t *rank;              /* by location: its number in the file */
+    uint32_t *rank, *ranked;     /* locations' numbers in the file, and the other way round */
     uint32_t *weight;            /* by location: its place in the order of stacks */
     uint32_t *place;             /* by stack: in version 3's array */
-    uint32_t *order, *spare, *array, *above;
+    uint32_t *array, *above, *order, *spare;
+    hd__index_plan plan[3];
+    uint64_t word[5], at;        /* what the section begins with; where the next part of it will be */
+    hd_sink sink;
 } hd__index_out;
 
 #define HD__INDEX_ABSENT 0xffu
 
-static void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
-    if (o->full || !hd__room(&o->mem, o->bytes, width)) o->full = true;
-    else hd__memprof_put(stbds_arraddnptr(o->bytes, width), width, false, v);
+HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
+    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
+    hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
+    o->sink.fill += width;
 }
 
-static uint64_t hd__index_here(const hd__index_out *o) { return o->before.len + hd__len(o->bytes); }
+/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
+   version 3, which orders by them but does not tell them. */
+static bool hd__index_name(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
+    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
+        !hd__room(&o->mem, o->stack_id, o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) {
+        const hd_memprof_location *l = &x->locations[i];
+        stbds_arrput(o->location_id, kept ? x->location_id[i] : hd__memprof_location_id(l));
+    }
+    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
+        uint32_t n = x->first[s + 1] - x->first[s];
+        hd__set_len(o->count, 0);
+        if (!hd__room(&o->mem, o->count, n)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
+        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
+    }
+    return true;
+}
 
-/* Tells a number where room was left for it: of 8 bytes, at an offset into the section. */
-static void hd__index_patch(hd__index_out *o, size_t at, uint64_t v) {
-    if (!o->full) hd__memprof_put(o->bytes + at, 8, false, v);
+/* Bytes of an item's data. */
+static uint64_t hd__index_stack_size(const hd__index_out *o, uint32_t stack) {
+    if (o->layout >= HD_MEMPROF_LLVM_2) return o->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    return 8 + 8 * (uint64_t)(o->index->first[stack + 1] - o->index->first[stack]);
+}
+
+static uint64_t hd__index_item_size(const hd__index_out *o, int k, uint32_t number) {
+    const hd_memprof_index *x = o->index;
+    uint64_t size = 16;
+    if (k == HD__INDEX_FRAMES) return HD__INDEX_FRAME;
+    if (k == HD__INDEX_STACKS) return 8 * (uint64_t)(x->first[number + 1] - x->first[number]);
+    for (uint32_t b = x->block_first[number]; b < x->block_first[number + 1]; b++)
+        size += o->width + hd__index_stack_size(o, x->block_stack[b]);
+    for (uint32_t s = x->site_first[number]; s < x->site_first[number + 1]; s++)
+        size += hd__index_stack_size(o, x->site[s]);
+    return size;
+}
+
+static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
+    const uint64_t *keys = (const uint64_t *)owner;
+    return keys[a] < keys[b];
+}
+
+/* Numbers of distinct keys, of each the first, by bucket. False: out of memory. */
+static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n) {
+    hd__mem *m = &o->mem;
+    const uint64_t *keys = p->keys;
+    uint32_t *begin, *numbers;
+    if (!hd__room(m, p->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
+        !hd__room(m, o->array, (size_t)hd__index_buckets(n) + 2))
+        return false;
+    numbers = o->spare;
+    begin = o->array + hd__len(o->array);
+    for (uint32_t i = 0; i < n; i++) p->order[i] = i;
+    hd__sort(p->order, o->spare, n, hd__index_key_before, keys);
+    memset(o->above, 0, n * sizeof *o->above);
+    for (uint32_t i = 1; i < n; i++)
+        if (keys[p->order[i]] == keys[p->order[i - 1]]) o->above[p->order[i]] = 1; /* told before */
+    for (uint32_t i = 0; i < n; i++)
+        if (!o->above[i]) numbers[p->kept++] = i;
+    p->mask = hd__index_buckets(p->kept) - 1;
+    memset(begin, 0, (size_t)(p->mask + 2) * sizeof *begin);
+    for (uint32_t i = 0; i < p->kept; i++) begin[(keys[numbers[i]] & p->mask) + 1]++;
+    for (uint64_t b = 0; b <= p->mask; b++) begin[b + 1] += begin[b];
+    for (uint32_t i = 0; i < p->kept; i++) p->order[begin[keys[numbers[i]] & p->mask]++] = numbers[i];
+    return true;
+}
+
+/* The end of the bucket that begins with item number `at`. */
+static uint32_t hd__index_bucket_end(const hd__index_plan *p, uint64_t bucket, uint32_t at) {
+    while (at < p->kept && (p->keys[p->order[at]] & p->mask) == bucket) at++;
+    return at;
+}
+
+static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
+                                      hd_error *err) {
+    hd__index_plan *p = &o->plan[k];
+    uint32_t at = 0;
+    p->keys = keys;
+    if (!hd__index_by_bucket(o, p, n) || !hd__room(&o->mem, p->offset, (size_t)p->mask + 1))
+        return hd__no_memory(&o->mem, err);
+    for (uint64_t b = 0; b <= p->mask; b++) {
+        uint32_t end = hd__index_bucket_end(p, b, at);
+        if (end - at > 0xffff)
+            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
+                            hd__index_table_name[k]);
+        stbds_arrput(p->offset, end > at ? o->at : 0);
+        o->at += end > at ? 2 : 0;
+        for (; at < end; at++)
+            o->at += (k == HD__INDEX_STACKS ? 24 : 32) + hd__index_item_size(o, k, p->order[at]);
+    }
+    p->end = o->at;
+    p->at = (o->at + 7) & ~(uint64_t)7;
+    o->at = p->at + 16 + 8 * (p->mask + 1);
+    return HD_OK;
 }
 
 static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
@@ -22658,9 +22763,9 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
         size_t row = (size_t)b * x->field_count;
         hd__index_put_stack(o, x->block_stack[b]);
         for (uint32_t i = 0; i < o->field_count; i++) {
-            unsigned width = hd__mib[o->field[i]].width;
             uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
-            hd__index_put(o, width, width == 4 && v >> 32 ? UINT32_MAX : v);
+            if (hd__mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
+            else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
         }
     }
     hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
@@ -22669,96 +22774,32 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
 }
 
 static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
-    size_t length;
+    const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, key);
     if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
-    length = hd__len(o->bytes);
-    hd__index_put(o, 8, 0);
+    hd__index_put(o, 8, hd__index_item_size(o, k, number));
     hd__index_put(o, 8, key);
     if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
     else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
     else
-        for (uint32_t i = o->index->first[number]; i < o->index->first[number + 1]; i++)
-            hd__index_put(o, 8, o->location_id[o->index->location[i]]);
-    hd__index_patch(o, length, hd__len(o->bytes) - length - 16);
+        for (uint32_t i = x->first[number]; i < x->first[number + 1]; i++)
+            hd__index_put(o, 8, o->location_id[x->location[i]]);
 }
 
-static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
-    const uint64_t *keys = (const uint64_t *)owner;
-    return keys[a] < keys[b];
-}
-
-/* Numbers of distinct keys in o->order, of each the first, by bucket: how many. */
-static uint32_t hd__index_by_bucket(hd__index_out *o, const uint64_t *keys, uint32_t n, uint64_t *mask) {
-    uint32_t kept = 0, *numbers = o->spare, *begin = o->array;
-    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
-    hd__sort(o->order, o->spare, n, hd__index_key_before, keys);
-    memset(o->above, 0, n * sizeof *o->above);
-    for (uint32_t i = 1; i < n; i++)
-        if (keys[o->order[i]] == keys[o->order[i - 1]]) o->above[o->order[i]] = 1; /* told before */
-    for (uint32_t i = 0; i < n; i++)
-        if (!o->above[i]) numbers[kept++] = i;
-    *mask = hd__index_buckets(kept) - 1;
-    memset(begin, 0, (size_t)(*mask + 2) * sizeof *begin);
-    for (uint32_t i = 0; i < kept; i++) begin[(keys[numbers[i]] & *mask) + 1]++;
-    for (uint64_t b = 0; b <= *mask; b++) begin[b + 1] += begin[b];
-    for (uint32_t i = 0; i < kept; i++) o->order[begin[keys[numbers[i]] & *mask]++] = numbers[i];
-    return kept;
-}
-
-/* Where the table is. */
-static hd_status hd__index_put_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
-                                     uint64_t *table, hd_error *err) {
-    hd__mem *m = &o->mem;
-    uint64_t mask;
-    uint64_t *offsets = NULL;
-    uint32_t kept, at = 0;
-    size_t most = 2 * (size_t)hd__index_buckets(n) + 2;
-    if (!hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
-        !hd__room(m, o->array, most) || !hd__room(m, offsets, most))
-        return hd__arr_free(m, offsets), hd__no_memory(m, err);
-    kept = hd__index_by_bucket(o, keys, n, &mask);
-    for (uint64_t b = 0; b <= mask; b++) {
-        uint32_t end = at;
-        while (end < kept && (keys[o->order[end]] & mask) == b) end++;
-        offsets[b] = end > at ? hd__index_here(o) : 0;
-        if (end - at > 0xffff) {
-            hd__arr_free(m, offsets);
-            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
-                            hd__index_table_name[k]);
-        }
+static hd_status hd__index_put_table(hd__index_out *o, int k) {
+    const hd__index_plan *p = &o->plan[k];
+    uint32_t at = 0;
+    for (uint64_t b = 0; b <= p->mask && !o->sink.status; b++) {
+        uint32_t end = hd__index_bucket_end(p, b, at);
+        if (!(b & 0xfff) && !hd__go_on(o->options, at, p->kept)) return HD_CANCELLED;
         if (end > at) hd__index_put(o, 2, end - at);
-        for (; at < end && !o->full; at++) hd__index_put_item(o, k, keys[o->order[at]], o->order[at]);
+        for (; at < end; at++) hd__index_put_item(o, k, p->keys[p->order[at]], p->order[at]);
     }
-    while (hd__index_here(o) & 7 && !o->full) hd__index_put(o, 1, 0);
-    *table = hd__index_here(o);
-    hd__index_put(o, 8, mask + 1);
-    hd__index_put(o, 8, kept);
-    for (uint64_t b = 0; b <= mask; b++) hd__index_put(o, 8, offsets[b]);
-    hd__arr_free(m, offsets);
-    return o->full ? hd__no_memory(m, err) : HD_OK;
-}
-
-/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
-   version 3, which orders by them but does not tell them. */
-static bool hd__index_name(hd__index_out *o) {
-    const hd_memprof_index *x = o->index;
-    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
-    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
-        !hd__room(&o->mem, o->stack_id, x->stack_count))
-        return false;
-    for (uint32_t i = 0; i < x->location_count; i++) {
-        const hd_memprof_location *l = &x->locations[i];
-        stbds_arrput(o->location_id, kept ? x->location_id[i] : hd__memprof_location_id(l));
-    }
-    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
-        uint32_t n = x->first[s + 1] - x->first[s];
-        hd__set_len(o->count, 0);
-        if (!hd__room(&o->mem, o->count, n)) return false;
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
-        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
-    }
-    return true;
+    for (uint64_t i = p->end; i < p->at; i++) hd__index_put(o, 1, 0);
+    hd__index_put(o, 8, p->mask + 1);
+    hd__index_put(o, 8, p->kept);
+    for (uint64_t b = 0; b <= p->mask; b++) hd__index_put(o, 8, p->offset[b]);
+    return HD_OK;
 }
 
 /* Version 3: the frames most used come first, of these the ones nearest to allocations. */
@@ -22776,25 +22817,12 @@ static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
     return o->location_id[a] < o->location_id[b];
 }
 
-/* Stacks, the outermost frame first. */
-static bool hd__index_stack_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__index_out *o = (const hd__index_out *)owner;
-    const hd_memprof_index *x = o->index;
-    uint32_t i = x->first[a + 1], k = x->first[b + 1];
-    while (i > x->first[a] && k > x->first[b]) {
-        uint32_t one = o->weight[x->location[--i]], other = o->weight[x->location[--k]];
-        if (one != other) return one < other;
-    }
-    return i == x->first[a] && k > x->first[b];
-}
-
 static bool hd__index_rank(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
-    uint32_t n = x->location_count, most = n > x->stack_count ? n : x->stack_count;
+    uint32_t n = x->location_count;
     hd__mem *m = &o->mem;
     if (!hd__room(m, o->count, n + 1) || !hd__room(m, o->sum, n + 1) || !hd__room(m, o->rank, n + 1) ||
-        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->order, most + 1) ||
-        !hd__room(m, o->spare, most + 1))
+        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->ranked, n + 1) || !hd__room(m, o->spare, n + 1))
         return false;
     memset(o->count, 0, n * sizeof *o->count);
     memset(o->sum, 0, n * sizeof *o->sum);
@@ -22803,32 +22831,79 @@ static bool hd__index_rank(hd__index_out *o) {
             o->count[x->location[i]]++;
             o->sum[x->location[i]] += i - x->first[s];
         }
-    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
-    hd__sort(o->order, o->spare, n, hd__index_weight_before, o);
+    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
+    hd__sort(o->ranked, o->spare, n, hd__index_weight_before, o);
     for (uint32_t i = 0; i < n; i++) {
-        bool same = i && !hd__index_weight_before(o, o->order[i - 1], o->order[i]);
-        o->weight[o->order[i]] = same ? o->weight[o->order[i - 1]] : i;
+        bool same = i && !hd__index_weight_before(o, o->ranked[i - 1], o->ranked[i]);
+        o->weight[o->ranked[i]] = same ? o->weight[o->ranked[i - 1]] : i + 1;
     }
-    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
-    hd__sort(o->order, o->spare, n, hd__index_location_before, o);
-    for (uint32_t i = 0; i < n; i++) {
-        o->rank[o->order[i]] = i;
-        hd__index_put_location(o, o->order[i]);
+    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
+    hd__sort(o->ranked, o->spare, n, hd__index_location_before, o);
+    for (uint32_t i = 0; i < n; i++) o->rank[o->ranked[i]] = i;
+    return true;
+}
+
+/* Stacks that are alike up to a depth, in a row of o->order. */
+typedef struct hd__index_run {
+    uint32_t from, n, depth;
+} hd__index_run;
+
+/* The weight of a stack's frame at a depth, the outermost being at 0; none is less than any. */
+HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uint32_t depth) {
+    const uint32_t *first = o->index->first + stack;
+    return depth < first[1] - first[0] ? o->weight[o->index->location[first[1] - 1 - depth]] : 0;
+}
+
+static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
+    (void)owner;
+    return a < b;
+}
+
+/* Stacks by weights, the outermost frame's first: those with less, as much and more than one taken at random,
+   which are sorted in turn, those with as much by the next frame. */
+static bool hd__index_sort_stacks(hd__index_out *o) {
+    hd__index_run *runs = NULL, run;
+    uint64_t seed = hd__seed();
+    bool whole;
+    run.from = run.depth = 0;
+    run.n = o->index->stack_count;
+    for (uint32_t i = 0; i < run.n; i++) o->order[i] = i;
+    for (whole = hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
+        uint32_t *order, less = 0, more, at = 0, pivot;
+        run = stbds_arrpop(runs);
+        order = o->order + run.from;
+        more = run.n;
+        seed = hd__hash_u64(seed, run.n);
+        pivot = hd__index_weight(o, order[seed % run.n], run.depth);
+        while (at < more) {
+            uint32_t stack = order[at], weight = hd__index_weight(o, stack, run.depth);
+            if (weight == pivot) at++;
+            else if (weight < pivot) order[at++] = order[less], order[less++] = stack;
+            else order[at] = order[--more], order[more] = stack;
+        }
+        for (int part = 0; part < 3 && whole; part++) {
+            hd__index_run next = run;
+            next.from += part == 0 ? 0 : part == 1 ? less : more;
+            next.n = part == 0 ? less : part == 1 ? more - less : run.n - more;
+            next.depth += part == 1;
+            if (next.n < 2) continue;
+            if (part != 1 || pivot) whole = hd__push(&o->mem, runs, next);
+            else hd__sort(order + less, o->spare, next.n, hd__index_number_before, NULL); /* alike */
+        }
     }
-    return !o->full;
+    hd__arr_free(&o->mem, runs);
+    return whole;
 }
 
 /* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
    not have, its length, and, before these, how far back the one frame is that both have last. */
-static bool hd__index_put_radix(hd__index_out *o) {
+static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
     hd__mem *m = &o->mem;
-    if (!hd__room(m, o->place, n + 1)) return false;
-    hd__set_len(o->array, 0);
-    hd__set_len(o->above, 0);
-    for (uint32_t i = 0; i < n; i++) o->order[i] = i;
-    hd__sort(o->order, o->spare, n, hd__index_stack_before, o);
+    if (!hd__room(m, o->place, n + 1) || !hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1))
+        return false;
+    if (n && !hd__index_sort_stacks(o)) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
         uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
         uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
@@ -22847,37 +22922,52 @@ static bool hd__index_put_radix(hd__index_out *o) {
         stbds_arrput(o->array, length);
     }
     for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
-    for (size_t i = hd__len(o->array); i-- && !o->full;) hd__index_put(o, 4, o->array[i]);
-    return !o->full;
+    hd__set_len(o->above, 0);
+    return true;
 }
 
-static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
+static unsigned hd__index_words(const hd__index_out *o) { return o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3; }
+
+/* What is where. */
+static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
-    uint64_t word[5] = { 0 };
-    unsigned version = o->layout - HD_MEMPROF_LLVM_0, words = o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
-    size_t at = version ? 8 : 0;
+    bool radix = o->layout == HD_MEMPROF_LLVM_3;
     if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
-    if (version) hd__index_put(o, 8, version);
-    for (unsigned i = 0; i < words; i++) hd__index_put(o, 8, 0);
+    o->at = o->before.len + 8 * (hd__index_words(o) + 1 + o->field_count);
+    if (o->layout != HD_MEMPROF_LLVM_0) o->at += 8;
+    if (radix) {
+        if (!hd__index_rank(o) || !hd__index_make_radix(o)) return hd__no_memory(&o->mem, err);
+        o->at += HD__INDEX_FRAME * (uint64_t)x->location_count;
+        o->word[0] = o->at;
+        o->at += 4 * (uint64_t)hd__len(o->array);
+        o->word[1] = o->at;
+    }
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_RECORDS, x->function, x->function_count, err));
+    o->word[radix ? 2 : 0] = o->plan[HD__INDEX_RECORDS].at;
+    if (radix) return HD_OK;
+    o->word[1] = o->at;
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, err));
+    o->word[2] = o->plan[HD__INDEX_FRAMES].at;
+    if (o->layout != HD_MEMPROF_LLVM_2) return HD_OK;
+    o->word[3] = o->at;
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, err));
+    o->word[4] = o->plan[HD__INDEX_STACKS].at;
+    return HD_OK;
+}
+
+static hd_status hd__index_put_section(hd__index_out *o) {
+    if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
+    for (unsigned i = 0; i < hd__index_words(o); i++) hd__index_put(o, 8, o->word[i]);
     hd__index_put(o, 8, o->field_count);
     for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
     if (o->layout == HD_MEMPROF_LLVM_3) {
-        if (!hd__index_rank(o)) return hd__no_memory(&o->mem, err);
-        word[0] = hd__index_here(o);
-        if (!hd__index_put_radix(o)) return hd__no_memory(&o->mem, err);
-        word[1] = hd__index_here(o);
+        for (uint32_t i = 0; i < o->index->location_count; i++) hd__index_put_location(o, o->ranked[i]);
+        for (size_t i = hd__len(o->array); i--;) hd__index_put(o, 4, o->array[i]);
+        return hd__index_put_table(o, HD__INDEX_RECORDS);
     }
-    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS, x->function, x->function_count,
-                                &word[o->layout == HD_MEMPROF_LLVM_3 ? 2 : 0], err));
-    if (o->layout != HD_MEMPROF_LLVM_3) {
-        word[1] = hd__index_here(o);
-        HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, &word[2], err));
-        word[3] = hd__index_here(o);
-        if (o->layout == HD_MEMPROF_LLVM_2)
-            HD__TRY(hd__index_put_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, &word[4], err));
-    }
-    for (unsigned i = 0; i < words; i++) hd__index_patch(o, at + 8 * i, word[i]);
-    return o->full ? hd__no_memory(&o->mem, err) : HD_OK;
+    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS));
+    HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES));
+    return o->layout == HD_MEMPROF_LLVM_2 ? hd__index_put_table(o, HD__INDEX_STACKS) : HD_OK;
 }
 
 /* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
@@ -22940,12 +23030,34 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
         for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
             if (fields >> f & 1) o->field[o->field_count++] = (uint8_t)f;
     }
+    o->width = 0;
     for (uint32_t i = 0; i < o->field_count; i++) {
+        o->width += hd__mib[o->field[i]].width;
         o->source[i] = HD__INDEX_ABSENT;
         for (uint32_t k = 0; k < x->field_count; k++)
             if (x->field[k] == o->field[i]) o->source[i] = (uint8_t)k;
     }
     return HD_OK;
+}
+
+static void hd__index_out_free(hd__index_out *o) {
+    hd__mem *m = &o->mem;
+    hd__arr_free(m, o->location_id);
+    hd__arr_free(m, o->stack_id);
+    hd__arr_free(m, o->count);
+    hd__arr_free(m, o->sum);
+    hd__arr_free(m, o->rank);
+    hd__arr_free(m, o->ranked);
+    hd__arr_free(m, o->weight);
+    hd__arr_free(m, o->place);
+    hd__arr_free(m, o->array);
+    hd__arr_free(m, o->above);
+    hd__arr_free(m, o->order);
+    hd__arr_free(m, o->spare);
+    for (int k = 0; k < 3; k++) {
+        hd__arr_free(m, o->plan[k].order);
+        hd__arr_free(m, o->plan[k].offset);
+    }
 }
 
 /* What is around the section, its header telling where everything will be. */
@@ -22972,21 +23084,19 @@ static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_d
 static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
     char header[32 + 8 * HD__INDEX_OFFSETS];
     uint64_t version = hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
-    uint64_t grown = hd__len(o->bytes);
     size_t size = (size_t)hd__index_header_size(version);
-    hd_sink sink;
     hd_status status;
     memcpy(header, o->before.data, size);
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
         uint64_t at = hd__get_le64((const uint8_t *)header + 32 + 8 * i);
-        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at + grown);
+        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at - o->before.len + o->at);
     }
-    hd__sink_begin(&sink, out);
-    hd__sink_put(&sink, header, size);
-    hd__sink_put(&sink, o->before.data + size, o->before.len - size);
-    hd__sink_put(&sink, o->bytes, hd__len(o->bytes));
-    hd__sink_str(&sink, o->after);
-    status = hd__sink_flush(&sink);
+    hd__sink_begin(&o->sink, out);
+    hd__sink_put(&o->sink, header, size);
+    hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
+    if (hd__index_put_section(o)) return hd__cancelled(err);
+    hd__sink_str(&o->sink, o->after);
+    status = hd__sink_flush(&o->sink);
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
 
@@ -23342,23 +23452,11 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     }
     status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
-    if (!status) status = hd__index_put_section(&o, err);
-    if (!status && !hd__go_on(options, hd__len(o.bytes), HD_UNKNOWN)) status = hd__cancelled(err);
+    if (!status) status = hd__index_plan_section(&o, err);
     if (!status) status = hd__index_put_file(&o, out, err);
     if (unfolded) hd__indexed_free(unfolded);
     hd__arr_free(&o.mem, around.around);
-    hd__arr_free(&o.mem, o.bytes);
-    hd__arr_free(&o.mem, o.location_id);
-    hd__arr_free(&o.mem, o.stack_id);
-    hd__arr_free(&o.mem, o.count);
-    hd__arr_free(&o.mem, o.sum);
-    hd__arr_free(&o.mem, o.rank);
-    hd__arr_free(&o.mem, o.weight);
-    hd__arr_free(&o.mem, o.place);
-    hd__arr_free(&o.mem, o.order);
-    hd__arr_free(&o.mem, o.spare);
-    hd__arr_free(&o.mem, o.array);
-    hd__arr_free(&o.mem, o.above);
+    hd__index_out_free(&o);
     return status;
 }
 
