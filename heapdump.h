@@ -45,7 +45,7 @@
        >>provider  dump providers and the manager that asks them
        >>netcf     .NET Compact Framework and XNA heap dumps (text)
        >>dart      Dart VM heap snapshots
-       >>memprof   LLVM MemProf: what clang's -fmemory-profile writes
+       >>memprof   LLVM MemProf: what clang's -fmemory-profile writes, and -fmemory-profile-use reads
        >>dump      hd_read_*: detects the format, reads anything
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -1934,7 +1934,8 @@ typedef struct hd_memprof_location {
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
 
-/* One indexed profile, in columns, functions in the order of the file. */
+/* One indexed profile, in columns, functions in the order of the file. Whoever fills one himself can have it
+   written, and as a raw profile; find, match, warnings and free take what was read or built. */
 typedef struct hd_memprof_index {
     hd_memprof_layout layout;
     uint32_t fields;             /* that blocks have: bit `field` of each. Absent is not zero */
@@ -1956,8 +1957,9 @@ typedef struct hd_memprof_index {
 } hd_memprof_index;
 
 /* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a
-   memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed), HD_IO,
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed,
+   but for LLVM's header, schema and where its tables are); HD_LIMIT (call stacks that unfold to some hundred
+   times the bytes; others); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 /* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
@@ -2000,12 +2002,14 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
 /* Blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: those whose
    stack begins with it, at most `capacity` of them. How many there are. Of a location, function, line_offset
    and column count; columns do not when the record has none. Looked for in the record of chain[0].function:
-   in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. */
+   in the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, {B, loc3} both. Goes through the whole
+   record. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
 /* An index as a raw profile without segments, so that all that is said of these can be said of it: each
-   block once, in the function that allocates; the addresses are numbers of locations. */
+   block once, in the function that allocates, without histograms; the addresses are numbers of locations.
+   Errors: HD_INVALID (columns that do not fit each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
 /* The symbolizer of that, user being a hd_memprof_namer: a function without a name is its GUID, "0x1f". */
@@ -19685,7 +19689,8 @@ typedef struct hd__memprof_filling {
     const hd_memprof_symbols *symbols;
     hd_profile *profile;
     uint32_t field;
-    uint64_t *sums;              /* stb_ds array: the field, by cell */
+    uint64_t *sums;              /* stb_ds arrays: the field, by cell; */
+    uint32_t *node;              /* and of each stack, its node, HD_NONE while no block had it */
     char *text;                  /* stb_ds array */
     char label[HD__MEMPROF_NAME];
 } hd__memprof_filling;
@@ -19766,11 +19771,14 @@ static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) 
     if (x->raw->fields >> HD_MEMPROF_ALLOC_COUNT & 1) blocks = b->value[HD_MEMPROF_ALLOC_COUNT];
     if (from == to && x->view->symbolizer.symbolize) return HD_OK;
     memset(nodes, 0, sizeof nodes);
+    if (x->node[b->stack] != HD_NONE) to = from;
     while (to > from) {
         hd_str name;
         if (!hd__memprof_frame_name(x, &s->frames[s->frame[--to]], &name)) return HD_OUT_OF_MEMORY;
         HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0]));
     }
+    if (x->node[b->stack] == HD_NONE) x->node[b->stack] = nodes[0];
+    nodes[0] = x->node[b->stack];
     if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1]));
     row = hd__table_find(&p->cells, nodes);
     HD__TRY(hd_profile_add(p, nodes, 0, blocks));
@@ -19784,6 +19792,9 @@ static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) 
 static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *options, hd_error *err) {
     hd_profile *p = x->profile;
     hd_status status = HD_OK;
+    uint32_t stacks = x->raw->stack_count;
+    if (!hd__room(&p->mem, x->node, stacks)) return hd__no_memory(&p->mem, err);
+    if (stacks) memset(x->node, 0xff, stacks * sizeof *x->node);
     for (uint32_t i = 0; i < x->raw->block_count && !status; i++) {
         if (!(i & HD__TICK) && !hd__go_on(options, i, x->raw->block_count)) return hd__cancelled(err);
         status = hd__memprof_fill_block(x, i);
@@ -19827,8 +19838,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     if ((unsigned)x.view->split > HD_MEMPROF_SPLIT_BINARY)
         return hd__fail(err, HD_INVALID, "no split %u", (uint64_t)x.view->split);
     if (!(raw->fields >> x.field & 1))
-        return hd__fail(err, HD_UNSUPPORTED, "the blocks of version %u do not have %s",
-                        (uint64_t)raw->version, hd_memprof_field_name(x.field));
+        return hd__fail(err, HD_UNSUPPORTED, "these blocks do not have %s", hd_memprof_field_name(x.field));
     desc.axis_count = x.view->split || x.view->label ? 2 : 1;
     if (!x.view->label) desc.axis_name[1] = axes[x.view->split];
     if (options) {
@@ -19841,6 +19851,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     status = x.profile ? hd__memprof_fill(&x, options, err) : err->status;
     if (x.profile) {
         hd__arr_free(&x.profile->mem, x.sums);
+        hd__arr_free(&x.profile->mem, x.node);
         hd__arr_free(&x.profile->mem, x.text);
     }
     hd_memprof_symbols_free(symbols);
@@ -19915,9 +19926,12 @@ struct hd_text_table {
 };
 
 static bool hd__texts_get(const uint8_t *bytes, size_t size, uint32_t id, hd_str *string) {
-    const uint8_t *p = bytes + id, *end = bytes + size;
+    const uint8_t *p, *end;
     uint64_t n;
-    if (id >= size || !hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
+    if (id >= size) return false;
+    p = bytes + id;
+    end = bytes + size;
+    if (!hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
     string->data = (const char *)p;
     string->len = (size_t)n;
     return true;
@@ -21489,16 +21503,18 @@ static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks)
 }
 
 /* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
-   among those inlined there. */
-static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack) {
+   among those inlined there. `known`, by stack: what was counted before; 0: nothing was. */
+static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint32_t *known) {
     uint64_t guid = x->locations[x->location[x->first[stack]]].function;
     uint32_t n = 0;
     if (x->layout == HD_MEMPROF_RFC) return 1;
+    if (known[stack]) return known[stack];
     for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
         const hd_memprof_location *l = &x->locations[x->location[i]];
         n += l->function == guid;
         if (!l->inlined) break;
     }
+    known[stack] = n;
     return n;
 }
 
@@ -21700,6 +21716,7 @@ static hd_status hd__indexing_stack_table(hd__indexing *x) {
 
 /* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
 #define HD__INDEX_UNFOLD 256u
+#define HD__INDEX_UNFOLD_LEAST (1u << 22)
 
 /* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
 static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
@@ -21709,7 +21726,8 @@ static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
     size_t from = hd__len(d->location);
     *whole = n && n <= most;
     if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
-    if (from + n > HD__INDEX_UNFOLD * most || from + n >= x->r->max_records)
+    if ((from + n > HD__INDEX_UNFOLD * most && from + n > HD__INDEX_UNFOLD_LEAST) ||
+        from + n >= x->r->max_records)
         return hd__fail_at(&x->r->error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
                            (uint64_t)from);
     if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
@@ -21903,8 +21921,8 @@ static hd_status hd__indexing_all(hd__indexing *x) {
 /* Reading. All of it is checked but for entries and nodes that nothing leads to. Paths and stacks share what
    they have in common, which those of the index do not: what they come to there is bounded by the input. */
 
-#define HD__RFC_SPREAD 32u       /* bytes of paths, and of numbers of frames, by byte of the input */
-#define HD__RFC_SPREAD_LEAST (1u << 20)
+#define HD__RFC_SPREAD 256u      /* bytes of paths, and of numbers of frames, by byte of the input */
+#define HD__RFC_SPREAD_LEAST (1u << 24)
 
 typedef struct hd__rfc_reading {
     hd__rfc file;
@@ -21970,6 +21988,7 @@ static hd_status hd__rfc_read_path(hd__rfc_reading *r, uint32_t node, hd_str *pa
     wrong = hd__path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
     if (wrong) {
         HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        r->path[node] = hd_cstr("");
         return HD_OK;
     }
     if (n > r->spread) return hd__rfc_too_much(r, hd__grid_offset(&x->paths, node - 1), "paths");
@@ -22075,7 +22094,7 @@ static hd_status hd__rfc_read_record(hd__rfc_reading *r, uint64_t guid, const ui
     hd__rfc *x = &r->file;
     const uint8_t *end = x->data + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
     uint64_t schema, blocks;
-    if (!hd__varint(at, end, &schema) || schema + 1 >= hd__len(r->schema) || !hd__varint(at, end, &blocks))
+    if (!hd__varint(at, end, &schema) || schema >= hd__len(r->schema) - 1 || !hd__varint(at, end, &blocks))
         return hd__rfc_bad(x, (uint64_t)(*at - x->data), "a record of one of %u schemas expected",
                            (uint64_t)hd__len(r->schema) - 1);
     for (uint64_t i = 0; i < blocks; i++) {
@@ -22470,7 +22489,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     x.to = hd__indexed_create(&mem);
     if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
         status = hd__no_memory(&mem, err);
-    else if (!hd__len(x.to->block_stack))
+    else if (raw->block_count && !hd__len(x.to->block_stack))
         status = hd__fail(err, HD_UNSUPPORTED,
                           "no call stack is left: the symbolizer knows none of %u addresses",
                           (uint64_t)symbols->addresses);
@@ -22500,15 +22519,18 @@ typedef struct hd__index_unfolding {
     hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
     hd_memprof_frame *frames;
     uint32_t *first, *frame;
+    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
 } hd__index_unfolding;
 
 static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
     const hd_memprof_index *x = u->from;
     hd__mem *m = u->to.m;
     for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
-        uint32_t address;
+        uint32_t address, from = k;
         bool inlined = true;
         for (; inlined && k < x->first[stack + 1]; k++) {
+            u->too_long = k - from == HD_MEMPROF_INLINE_MAX;
+            if (u->too_long) return false;
             if (!hd__push(m, u->addresses.location, x->location[k])) return false;
             inlined = x->locations[x->location[k]].inlined;
         }
@@ -22590,6 +22612,9 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     if (u.to.to) u.to.to->mem = mem;
     if (!whole) {
         if (u.to.to) hd__indexed_free(u.to.to);
+        if (u.too_long)
+            return hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
+                            (uint64_t)HD_MEMPROF_INLINE_MAX - 1);
         return hd__no_memory(&mem, err);
     }
     hd__indexed_show(u.to.to);
@@ -22928,10 +22953,24 @@ static bool hd__index_make_radix(hd__index_out *o) {
 
 static unsigned hd__index_words(const hd__index_out *o) { return o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3; }
 
+/* Versions 0 and 1 tell stacks wherever they are used, which must not make more of a small file than real
+   ones come to. */
+static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
+    if (x->stack_count) most += x->first[x->stack_count];
+    for (uint32_t i = 0; i < x->block_count; i++)
+        told += x->first[x->block_stack[i] + 1] - x->first[x->block_stack[i]];
+    for (uint32_t i = 0; i < x->site_count; i++) told += x->first[x->site[i] + 1] - x->first[x->site[i]];
+    if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
+    return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
+}
+
 /* What is where. */
 static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
     bool radix = o->layout == HD_MEMPROF_LLVM_3;
+    HD__TRY(hd__index_check_size(o, err));
     if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
     o->at = o->before.len + 8 * (hd__index_words(o) + 1 + o->field_count);
     if (o->layout != HD_MEMPROF_LLVM_0) o->at += 8;
@@ -22989,18 +23028,22 @@ static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
     for (uint32_t i = 0; i < x->site_count; i++)
         if (x->site[i] >= x->stack_count)
             return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
-    for (uint32_t i = 0; i < x->field_count; i++)
-        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS)
-            return hd__fail(err, HD_INVALID, "there is no field %u", (uint64_t)x->field[i]);
+    for (uint32_t i = 0, seen = 0; i < x->field_count; i++) {
+        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS || seen >> x->field[i] & 1)
+            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[i]);
+        seen |= HD_MEMPROF_FIELD(x->field[i]);
+    }
     return HD_OK;
 }
 
-static hd_status hd__index_check_values(const hd_memprof_index *x, const hd_options *options, hd_error *err) {
+/* Those of fields that are written. */
+static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
+                                        hd_error *err) {
     for (uint32_t b = 0; b < x->block_count; b++)
         for (uint32_t i = 0; i < x->field_count; i++) {
             uint64_t v = x->value[(size_t)b * x->field_count + i];
             hd_error warning;
-            if (hd__mib[x->field[i]].width == 8 || !(v >> 32)) continue;
+            if (hd__mib[x->field[i]].width == 8 || !(v >> 32) || !(fields >> x->field[i] & 1)) continue;
             hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
                      hd__mib[x->field[i]].name, v);
             if (!options || !options->lenient) {
@@ -23121,7 +23164,7 @@ typedef struct hd__rfc_out {
     uint32_t *first;             /* their first blocks here, */
     uint64_t *record;            /* and where their records begin */
     uint32_t *blocks;            /* numbers of those that are written */
-    uint32_t *seen;              /* by stack: blocks so far */
+    uint32_t *seen, *copies;     /* by stack: blocks so far; hd__index_copies */
     uint32_t *entry;             /* by location: its number here plus one */
     uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
     uint32_t *locations;         /* by entry: the location's number */
@@ -23143,7 +23186,8 @@ static hd_status hd__rfc_out_function(hd__rfc_out *o, uint32_t f) {
     if (!hd__room(&o->mem, o->blocks, x->block_first[f + 1] - x->block_first[f])) return hd__rfc_out_full(o);
     for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
         uint32_t s = x->block_stack[b];
-        if (hd__index_owns(x, f, b) && o->seen[s]++ % hd__index_copies(x, s) == 0) stbds_arrput(o->blocks, b);
+        if (!hd__index_owns(x, f, b)) continue;
+        if (o->seen[s]++ % hd__index_copies(x, s, o->copies) == 0) stbds_arrput(o->blocks, b);
     }
     if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) return HD_OK;
     if (n && o->guid[n - 1] == x->function[f]) return HD_OK;
@@ -23156,9 +23200,12 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->function_count;
     if (!hd__room(&o->mem, o->functions, n) || !hd__room(&o->mem, o->spare, n) ||
-        !hd__room(&o->mem, o->seen, x->stack_count))
+        !hd__room(&o->mem, o->seen, x->stack_count) || !hd__room(&o->mem, o->copies, x->stack_count))
         return hd__rfc_out_full(o);
-    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->seen, 0u);
+    for (uint32_t i = 0; i < x->stack_count; i++) {
+        stbds_arrput(o->seen, 0u);
+        stbds_arrput(o->copies, 0u);
+    }
     for (uint32_t i = 0; i < n; i++) {
         hd__keyed key;
         key.key = x->function[i];
@@ -23412,6 +23459,7 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     hd__arr_free(&o.mem, o.record);
     hd__arr_free(&o.mem, o.blocks);
     hd__arr_free(&o.mem, o.seen);
+    hd__arr_free(&o.mem, o.copies);
     hd__arr_free(&o.mem, o.entry);
     hd__arr_free(&o.mem, o.node);
     hd__arr_free(&o.mem, o.locations);
@@ -23445,7 +23493,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     HD__TRY(hd__index_fits(index, err));
     HD__TRY(hd__index_fields(&o, desc->fields, err));
     if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
-    HD__TRY(hd__index_check_values(index, options, err));
+    HD__TRY(hd__index_check_values(index, o.fields, options, err));
     if (index->layout == HD_MEMPROF_RFC) {
         HD__TRY(hd__index_unfold(index, options, &unfolded, err));
         o.index = &unfolded->shown;
@@ -23513,7 +23561,8 @@ typedef struct hd__index_flat {
     const hd_memprof_index *from;
     hd__mem *m;
     hd__memprof_columns *to;
-    uint32_t *map, *seen;        /* by stack: its number there; blocks so far. stb_ds arrays */
+    uint32_t *map, *seen, *copies; /* by stack: its number there; blocks so far; hd__index_copies. stb_ds
+                                      arrays */
 } hd__index_flat;
 
 static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
@@ -23521,7 +23570,7 @@ static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
     hd__memprof_columns *c = x->to;
     uint32_t s = from->block_stack[block], n = from->first[s + 1] - from->first[s];
     hd_memprof_block b;
-    if (x->seen[s]++ % hd__index_copies(from, s)) return true;
+    if (x->seen[s]++ % hd__index_copies(from, s, x->copies)) return true;
     if (x->map[s] == HD_NONE) {
         x->map[s] = (uint32_t)hd__len(c->stack_id);
         if (!hd__room(x->m, c->pc, n) || !hd__push(x->m, c->stack_id, (uint64_t)x->map[s] + 1)) return false;
@@ -23539,10 +23588,12 @@ static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
 static bool hd__index_flat_all(hd__index_flat *x) {
     const hd_memprof_index *from = x->from;
     uint32_t n = from->stack_count;
-    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__push(x->m, x->to->first, 0u))
+    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__room(x->m, x->copies, n) ||
+        !hd__push(x->m, x->to->first, 0u))
         return false;
     if (n) memset(x->map, 0xff, n * sizeof *x->map);
     if (n) memset(x->seen, 0, n * sizeof *x->seen);
+    if (n) memset(x->copies, 0, n * sizeof *x->copies);
     for (uint32_t f = 0; f < from->function_count; f++)
         for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
             if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
@@ -23566,6 +23617,7 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
     whole = doc && hd__room(&mem, doc->parts, 1) && hd__index_flat_all(&x);
     hd__arr_free(&mem, x.map);
     hd__arr_free(&mem, x.seen);
+    hd__arr_free(&mem, x.copies);
     if (doc) doc->mem = mem;
     if (!whole) {
         if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);

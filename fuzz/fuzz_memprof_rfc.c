@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!hd__rfc_detect(data, size)) return 0;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
-        hd_options options = { .lenient = run / 2, .limits.max_memory = 256 * size + (8u << 20) };
+        hd_options options = { .lenient = run / 2, .limits.max_memory = 1024 * size + (64u << 20) };
         hd_memprof_index *x = NULL, *y;
         hd_buffer out = { 0 }, again = { 0 };
         hd_error err = { 0 };

@@ -950,6 +950,115 @@ static void columns_that_do_not_fit_are_refused(void **state) {
     assert_int_equal(out.size, 0);
 }
 
+/* Columns of one function with so many blocks, each with a stack of its own: `own` frames that only it has, then
+   `shared` that all have, all but the last inlined or none. */
+static hd_memprof_index deep(uint32_t blocks, uint32_t own, uint32_t shared, bool inlined) {
+    static hd_memprof_location locations[70000];
+    static uint32_t first[3001], block_stack[3000], site_first[2], block_first[2];
+    static uint64_t function[1], value[3000];
+    static uint32_t *location;
+    uint32_t at = 0, n = blocks * own + shared;
+    hd_memprof_index x = { .layout = HD_MEMPROF_LLVM_3, .fields = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE), .field_count = 1,
+                           .field = { HD_MEMPROF_TOTAL_SIZE }, .location_count = n, .stack_count = blocks,
+                           .function_count = 1, .block_count = blocks, .locations = locations, .first = first,
+                           .function = function, .block_first = block_first, .site_first = site_first,
+                           .block_stack = block_stack, .value = value };
+    assert_true(n <= 70000 && blocks <= 3000);
+    free(location);
+    location = (uint32_t *)malloc(blocks * (size_t)(own + shared) * sizeof *location);
+    for (uint32_t i = 0; i < n; i++) {
+        locations[i] = (hd_memprof_location){ .function = 1 + (i < blocks * own ? 0 : i % 7), .line_offset = i };
+        locations[i].inlined = inlined && i + 1 < n;
+    }
+    for (uint32_t b = 0; b < blocks; b++) {
+        for (uint32_t i = 0; i < own; i++) location[at++] = b * own + i;
+        for (uint32_t i = 0; i < shared; i++) location[at++] = blocks * own + i;
+        first[b + 1] = at;
+        block_stack[b] = b;
+        value[b] = b;
+    }
+    function[0] = 1;
+    block_first[1] = blocks;
+    x.location = location;
+    return x;
+}
+
+/* Recursion at the runtime's limit, inlined several times over, with a thousand calls at its end, unfolds to many
+   hundred times its bytes, and is read back in every layout. */
+static void deep_recursion_is_read_back(void **state) {
+    (void)state;
+    hd_memprof_index x = deep(1200, 1, 1275, false);
+    for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_RFC; layout++) {
+        hd_buffer out = written(&x, (hd_memprof_layout)layout, x.fields);
+        hd_memprof_index *y = read_bytes(out.data, out.size, NULL);
+        assert_int_equal(y->block_count, 1200);
+        assert_int_equal(y->first[1], 1276);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&out);
+    }
+}
+
+/* What a few bytes of the others would become. */
+static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
+    (void)state;
+    hd_buffer out = { 0 };
+    hd_error err;
+    hd_memprof_index x = deep(1, 1, 60000, false);
+    hd_memprof_index_desc desc = { .layout = HD_MEMPROF_LLVM_0 };
+    static uint32_t stacks[3000], block_first[2] = { 0, 3000 };
+    x.block_count = 3000;        /* all of one stack, which version 0 tells each time */
+    x.block_stack = stacks;
+    x.block_first = block_first;
+    assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_LIMIT);
+    assert_string_equal(err.message, "call stacks of 63001 frames come to 180003000 in versions 0 and 1");
+    desc.layout = HD_MEMPROF_LLVM_3;
+    assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_OK);
+    hd_buffer_free(&out);
+    /* a call inlined into more than symbolizers tell of, which LLVM's forms repeat for each */
+    x = deep(1, 1, 300, true);
+    x.layout = HD_MEMPROF_RFC;
+    assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_UNSUPPORTED);
+    assert_string_equal(err.message, "a call that is inlined into more than 255 others");
+    x = deep(1, 1, 255, true);
+    x.layout = HD_MEMPROF_RFC;
+    assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_OK);
+    hd_buffer_free(&out);
+}
+
+/* Only of fields that are written. */
+static void values_of_other_fields_may_be_large(void **state) {
+    (void)state;
+    hd_memprof_index x = deep(1, 1, 1, false);
+    uint64_t value[2] = { 5, UINT64_C(1) << 33 };
+    hd_memprof_index_desc desc = { .fields = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) };
+    hd_buffer out = { 0 };
+    x.value = value;
+    x.field_count = 2;
+    x.field[1] = HD_MEMPROF_MAX_SIZE;
+    x.fields |= HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE);
+    assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    hd_buffer_free(&out);
+    assert_int_equal(hd_memprof_index_write(&x, NULL, NULL, hd_out_memory(&out), NULL), HD_OVERFLOW);
+    x.field[1] = HD_MEMPROF_TOTAL_SIZE; /* told twice */
+    assert_int_equal(hd_memprof_index_write(&x, NULL, NULL, hd_out_memory(&out), NULL), HD_INVALID);
+}
+
+/* A program that allocated nothing has an index of nothing. */
+static void an_empty_profile_has_an_empty_index(void **state) {
+    (void)state;
+    uint32_t first = 0;
+    hd_memprof_raw raw = { .version = 4, .fields = hd_memprof_version_fields(4), .first = &first };
+    hd_memprof_index *x = built(&raw, NULL), *y;
+    for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_RFC; layout++) {
+        hd_buffer out = written(x, (hd_memprof_layout)layout, HD_MEMPROF_HOT_COLD);
+        y = read_bytes(out.data, out.size, NULL);
+        assert_int_equal(y->function_count, 0);
+        hd_memprof_index_free(y);
+        hd_buffer_free(&out);
+    }
+    hd_memprof_index_free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_those_of_their_documents),
@@ -971,6 +1080,10 @@ int main(void) {
         cmocka_unit_test(memory_follows_the_bytes),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(columns_that_do_not_fit_are_refused),
+        cmocka_unit_test(deep_recursion_is_read_back),
+        cmocka_unit_test(what_would_be_repeated_beyond_measure_is_refused),
+        cmocka_unit_test(values_of_other_fields_may_be_large),
+        cmocka_unit_test(an_empty_profile_has_an_empty_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
