@@ -266,7 +266,7 @@ static void what_cannot_be_is_told(void **state) {
     mp_model m;
     program(&m, 1);
     refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_TOTAL_ACCESS_DENSITY }, HD_UNSUPPORTED,
-            "the blocks of version 1 do not have TotalAccessDensity");
+            "these blocks do not have TotalAccessDensity");
     refused(&m, (hd_memprof_view){ .field = HD_MEMPROF_ALLOC_TIMESTAMP }, HD_INVALID,
             "a count or total, minimum or maximum expected, AllocTimestamp found");
     refused(&m, (hd_memprof_view){ .field = 28 }, HD_INVALID, "unknown found");

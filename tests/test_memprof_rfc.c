@@ -1238,6 +1238,7 @@ static void largest_numbers_are_none(void **state) {
     assert_int_equal(x->block_count, 0);
     hd_memprof_index_free(x);
     hd_buffer_free(&out);
+    ix_close(&m);
     free(b.data);
 }
 
