@@ -1463,7 +1463,7 @@ void add_lookup() {
         benchmark::DoNotOptimize(locations);
         return value[1] + length;
     };
-    add("ours, in the file as it lies", [=](uint64_t guid) { return in_place(HD_MEMPROF_LLVM_3, guid); });
+    add("ours", [=](uint64_t guid) { return in_place(HD_MEMPROF_LLVM_3, guid); });
     add("the same in the RFC's layout", [=](uint64_t guid) { return in_place(HD_MEMPROF_RFC, guid); });
     add("std::unordered_map of what was read", [](uint64_t guid) {
         static hd_memprof_index *index = nullptr;
