@@ -993,6 +993,11 @@ HEAPDUMP_API uint32_t hd__scopes_off;
    however that is left. */
 #define HD__JOIN2(a, b) a##b
 #define HD__JOIN(a, b) HD__JOIN2(a, b)
+#if defined(__COUNTER__)
+#define HD__UNIQUE __COUNTER__
+#else
+#define HD__UNIQUE __LINE__    /* one scope a line */
+#endif
 #if defined(__GNUC__)
 #define HD__SCOPES_ON() (!__atomic_load_n(&hd__scopes_off, __ATOMIC_RELAXED))
 #else
@@ -1013,17 +1018,19 @@ struct hd__auto_scope {
 };
 }
 extern "C" {
-#define HD_SCOPE(category, name)                                                    \
-    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
-    hd__auto_scope HD__JOIN(hd__scope_, __LINE__)(&HD__JOIN(hd__category_, __LINE__), (name))
+#define HD_SCOPE(category, name) HD__SCOPE(category, name, HD__UNIQUE)
+#define HD__SCOPE(category, name, n)                                      \
+    static hd_category HD__JOIN(hd__category_, n) = { (category), 0, 0 }; \
+    hd__auto_scope HD__JOIN(hd__scope_, n)(&HD__JOIN(hd__category_, n), (name))
 #elif defined(__GNUC__)
 HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
     if (scope->session) hd_scope_end(scope);
 }
-#define HD_SCOPE(category, name)                                                    \
-    static hd_category HD__JOIN(hd__category_, __LINE__) = { (category), 0, 0 };       \
-    hd_scope HD__JOIN(hd__scope_, __LINE__) __attribute__((cleanup(hd__scope_cleanup), unused)) = \
-        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, __LINE__), (name)) : (hd_scope){ 0, 0, 0 }
+#define HD_SCOPE(category, name) HD__SCOPE(category, name, HD__UNIQUE)
+#define HD__SCOPE(category, name, n)                                                          \
+    static hd_category HD__JOIN(hd__category_, n) = { (category), 0, 0 };                     \
+    hd_scope HD__JOIN(hd__scope_, n) __attribute__((cleanup(hd__scope_cleanup), unused)) =    \
+        HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, n), (name)) : (hd_scope){ 0, 0, 0 }
 #endif
 
 /* =============================================================================== >>register
@@ -2212,6 +2219,11 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
    program sees of its own stb_ds, included before or after, stays as it was. */
 #ifndef HEAPDUMP_STB_DS_H
 #define HEAPDUMP_STB_DS_H "stb_ds.h"
+#endif
+#if defined(__has_include)
+#if !__has_include(HEAPDUMP_STB_DS_H)
+#error "heapdump.h: no stb_ds.h on the include path. Debian, Ubuntu: install libstb-dev, add `pkg-config --cflags stb`; else copy stb_ds.h"
+#endif
 #endif
 #pragma push_macro("INCLUDE_STB_DS_H")
 #pragma push_macro("STB_DS_IMPLEMENTATION")
@@ -6930,7 +6942,7 @@ static uint32_t hd__walk_axis(const hd__walk *w, uint32_t turn) {
 
 static bool hd__append(hd__mem *m, char **text, hd_str s) {
     char *t = *text;
-    if (!hd__room(m, t, s.len + 1)) return false;
+    if (s.len > SIZE_MAX / 2 || !hd__room(m, t, s.len + 1)) return false;
     *text = t;
     if (s.len) memcpy(t + hd__len(t), s.data, s.len);
     hd__set_len(t, hd__len(t) + s.len);
@@ -8539,7 +8551,7 @@ HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without
 
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *g, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err) {
-    hd_total all, rest;
+    hd_total all = { 0, 0 }, rest = { 0, 0 };
     HD__TRY(hd_graph_reach(g, NULL, 0, options, NULL, &all, err));
     HD__TRY(hd_graph_reach(g, objects, count, options, NULL, &rest, err));
     total->objects = all.objects - rest.objects;
@@ -20767,7 +20779,7 @@ static const char *hd__rfc_schema_next(const uint8_t **at, const uint8_t *end, h
     for (; s->count < n; s->count++) {
         hd__rfc_field *field = &s->field[s->count];
         hd__rfc_tag known;
-        uint64_t tag, length;
+        uint64_t tag = 0, length;
         *at = p;
         if (!hd__varint(&p, end, &tag) || p == end || (field->type = *p++) == 0 ||
             !hd__varint(&p, end, &length) || length > (uint64_t)(end - p))
@@ -20949,7 +20961,7 @@ static uint32_t hd__rfc_search(const hd__grid *functions, uint64_t guid) {
 static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
                                      hd_memprof_record *record, bool *found, hd_error *err) {
     const uint8_t *p, *end;
-    uint64_t at, schema, blocks;
+    uint64_t at, schema = 0, blocks;
     uint32_t low;
     hd__rfc x;
     HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
@@ -21733,7 +21745,7 @@ static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
     if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
     for (uint64_t i = 0; i < n && *whole; i++) {
         uint64_t before = at;
-        uint32_t element;
+        uint32_t element = 0;
         *whole = hd__index_radix_next(x->l.data, &at, end, &element) && element < hd__len(d->locations);
         if (!*whole) HD__TRY(hd__memprof_bad(x->r, before, "a call stack leads nowhere"));
         else stbds_arrput(d->location, element);

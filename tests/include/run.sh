@@ -124,6 +124,24 @@ asserting() {
 two_files() {                    # two_files OBJECT "MAIN'S" "OTHER'S" "LINKER'S": compilers
   compile "$2" "$here/use.c" -DMAIN && other_file "$3" && link "$4" "$1" use.o other.o && ./program
 }
+across_files() {                 # across_files "COMPILER" FLAGS...: optimised when linked
+  local compiler
+  read -ra compiler <<<"$1"
+  shift
+  "${compiler[@]}" "${cwarn[@]}" -I"$top" "${stb[@]}" "$@" -DMAIN -DHEAPDUMP_IMPLEMENTATION "$here/use.c" -c -o main.o &&
+    "${compiler[@]}" "${cwarn[@]}" -I"$top" "${stb[@]}" "$@" "$here/use.c" -c -o other.o &&
+    "${compiler[@]}" "${cwarn[@]}" "$@" main.o other.o -o program -lpthread && ./program
+}
+alone() {                        # alone "COMPILER" FLAGS...: one file, its copy static
+  compile "$1" "$here/use.c" -DALONE -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION "${@:2}" && link "$1" use.o && ./program
+}
+plain_c() {                      # plain_c COMPILER FLAGS...: of a compiler without gcc's warnings and standards
+  "$1" "${@:2}" -I"$top" "${stb[@]}" -DALONE -DHEAPDUMP_IMPLEMENTATION "$here/use.c" -o program -lpthread && ./program
+}
+without_stb() {
+  stb=()
+  ! implementation "$1" -fsyntax-only '-DHEAPDUMP_STB_DS_H="no/stb_ds.h"' 2>messages && grep -q 'error.*install libstb-dev' messages
+}
 two_copies() {                   # each file with a private copy
   compile "$1" "$here/use.c" -DMAIN -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION &&
     other_file "$2" -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION && link "$3" use.o other.o && ./program
@@ -165,11 +183,26 @@ check "$c99" kept "$c99" c.o
 check "$cxx11" kept "$cxx11" cxx.o
 has "$clang" && check "$clang -std=c99" kept "$clang -std=c99" clang.o
 wait # for the objects that others link
-check "$cc -O2: no warnings" implementation "$c99" -O2
-check "$cxx -O2: no warnings" implementation "$cxx -xc++ -std=c++17" -O2
+levels=(-O0 -O1 -O2 -O3 -Os -Og)
+for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
+for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done
+check "$cc -O2 -flto: no warnings, runs" across_files "$c99" -O2 -flto
+switches=(-DHEAPDUMP_NO_STDIO -DHEAPDUMP_NO_SIMD -DHEAPDUMP_NO_THREADS -DHD_MAX_AXES=2)
+for switch in "${switches[@]}"; do check "$cc -O2 $switch: no warnings" implementation "$c99" -O2 $switch; done
+check "$cc -O2 -DHEAPDUMP_STATIC: no warnings, runs" alone "$c99" -O2
+check "$cc -O2 ${switches[*]}: no warnings" implementation "$c99" -O2 "${switches[@]}"
+check "$cc: no stb_ds.h: says what to install" without_stb "$c99"
 for std in c11 c17; do check "$cc -std=$std" accepts "$cc -std=$std"; done
 for std in c++17 c++20; do check "$cxx -std=$std" accepts "$cxx -xc++ -std=$std"; done
 if has "$clang"; then
+  for level in "${levels[@]}"; do check "$clang $level: no warnings" implementation "$clang -std=c99" $level; done
+  if "$clang" -flto -fuse-ld=lld -x c - -o lld <<<'int main(void) { return 0; }' 2>/dev/null; then
+    check "$clang -O2 -flto: no warnings, runs" across_files "$clang -std=c99" -O2 -flto -fuse-ld=lld
+  else
+    skip "$clang -O2 -flto" "it cannot link without lld"
+  fi
+  check "$clang -O2 -DHEAPDUMP_STATIC: no warnings, runs" alone "$clang -std=c99" -O2
+  check "$clang -O2 ${switches[*]}: no warnings" implementation "$clang -std=c99" -O2 "${switches[@]}"
   for std in c11 c17; do check "$clang -std=$std" accepts "$clang -std=$std"; done
   check "$clang: HD_SCOPE" scopes "$clang -std=c99" clang.o
   check "$clang: HEAPDUMP_STATIC, HD_SCOPE" static_copy "$clang -std=c99"
@@ -211,6 +244,11 @@ if echo 'int main(void) { return 0; }' | "$cc" -m32 -x c - -o m32 -lpthread 2>/d
   check "-m32: compiles, links, runs" on_32_bits "$cc -m32 -std=c99"
 else
   skip "-m32" "$cc -m32 makes no programs that run here; gcc-multilib brings it"
+fi
+if has tcc; then
+  check "tcc -DHEAPDUMP_NO_THREADS: compiles, links, runs" plain_c tcc -DHEAPDUMP_NO_THREADS
+else
+  skip tcc "not here; tcc brings it"
 fi
 mingw=x86_64-w64-mingw32
 if has $mingw-gcc; then check "$mingw-gcc: compiles and links" for_windows "$mingw-gcc -std=c99"

@@ -24,8 +24,8 @@ static int leave_by_jumps(void) {
         if (i == 2) break;
         {
             HD_SCOPE("test", "nested");
-            HD_SCOPE("test", "two in a block");
-            EXPECT(hd_tracker_depth() == 3);
+            HD_SCOPE("test", "two on"); HD_SCOPE("test", "a line");
+            EXPECT(hd_tracker_depth() == 4);
         }
     }
     EXPECT(hd_tracker_depth() == 0);

@@ -1,4 +1,4 @@
-/* A program in two files, C and C++ alike: this one with main (-DMAIN), the other without. */
+/* A program in two files, C and C++ alike: this one with main (-DMAIN), the other without; or in one (-DALONE). */
 #include "heapdump.h"
 #include <string.h>
 
@@ -195,7 +195,9 @@ static int use(void) {
     return failed;
 }
 
-#ifdef MAIN
+#if defined(ALONE)
+int main(void) { return use(); }
+#elif defined(MAIN)
 int main(void) { return use() || other_file(); }
 #else
 int other_file(void) { return use(); }
