@@ -126,14 +126,16 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c fuzz/pieces.h heapdump.h | fuzz-deps
+$(B)/fuzz/%: fuzz/%.c fuzz/pieces.h tests/faults.h heapdump.h | fuzz-deps
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
 
 fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
-	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/fuzz/corpus/$$f; \
+	@set -e; cat fuzz/*.dict >$(B)/fuzz/fuzz_all.dict; for f in $(FUZZERS); do mkdir -p $(B)/fuzz/corpus/$$f; \
+	  seeds=../../fuzz/seeds/$$f dict=../../fuzz/$$f.dict; \
+	  if [ $$f = fuzz_all ]; then seeds='../../fuzz/seeds/*' dict=fuzz_all.dict; fi; \
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -dict=../../fuzz/$$f.dict corpus/$$f ../../fuzz/seeds/$$f); done
+	    -dict=$$dict corpus/$$f $$seeds); done
 
 .PHONY: bench-deps bench-programs bench-index
 PROGRAMS := bench/programs.py --build $(B)

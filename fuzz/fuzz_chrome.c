@@ -10,30 +10,6 @@ static hd_status count_bytes(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-static uint64_t mixed(uint64_t hash, const char *text) { return hd__hash_bytes(hash, text, strlen(text)); }
-static const char *dump_of(const hd_heap *h) { return h->dump ? h->dump : "0x1"; }
-
-/* A number that depends on all that the heaps say, and not on their order. */
-static uint64_t digest(const hd_heap *heaps, size_t n) {
-    uint64_t sum = n;
-    for (size_t i = 0; i < n; i++) {
-        const hd_heap *h = &heaps[i];
-        uint64_t label = hd__hash_u64(hd__hash_u64(h->pid, h->time_us), h->profile != NULL);
-        hd_breakdown *b;
-        label = mixed(mixed(mixed(label, dump_of(h)), h->allocator), h->process ? h->process : "");
-        CHECK(!hd_heap_break_down(h, NULL, NULL, &b, NULL));
-        for (uint32_t e = 0; e < b->entries.count; e++) {
-            uint64_t hash = hd__hash_u64(hd__hash_u64(label, b->entries.bytes[e]), b->entries.blocks[e]);
-            for (uint32_t a = 0; a < 2; a++)
-                for (uint32_t k = b->entries.node[2 * e + a]; k != HD_NONE; k = b->axis[a].parent[k])
-                    hash = hd__hash_bytes(hash, b->axis[a].node_name[k].data, b->axis[a].node_name[k].len);
-            sum += hash;
-        }
-        hd_breakdown_free(b);
-    }
-    return sum;
-}
-
 /* Whether labels do not tell two heaps apart, or give a dump two times. Ids and names end at a NUL. */
 static bool labels_collide(const hd_heap *h, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -56,7 +32,7 @@ static void print_and_rewrite(const hd_heap *heaps, size_t n, bool ascii) {
     CHECK(!status || (status == HD_INVALID && labels_collide(heaps, n)));
     if (!status && ascii) {      /* bytes that are no UTF-8 are written as U+FFFD */
         CHECK(!hd_read_memory(bytes.data, bytes.size, NULL, &again, NULL));
-        CHECK(digest(heaps, n) == digest(hd_dump_heap(again, 0), hd_dump_heap_count(again)));
+        CHECK(heaps_digest(heaps, n) == heaps_digest(hd_dump_heap(again, 0), hd_dump_heap_count(again)));
     }
     hd_dump_free(again);
     hd_buffer_free(&bytes);

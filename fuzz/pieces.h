@@ -1,10 +1,10 @@
-/* What the harnesses share: checks that hold, and inputs in pieces. Include after heapdump.h. */
+/* What the harnesses share: checks that hold, inputs in pieces, heaps as a number. Include after heapdump.h. */
 #include <stdlib.h>
 
 #define CHECK(x) ((x) ? (void)0 : abort())
 
 /* 1 to 13 bytes at a time, as the bytes themselves have it. */
-static int64_t read_piece(void *user, void *buffer, size_t capacity) {
+HD_UNUSED static int64_t read_piece(void *user, void *buffer, size_t capacity) {
     hd_in *left = (hd_in *)user;
     size_t n = left->size ? 1 + *left->data % 13 : 0;
     if (n > left->size) n = (size_t)left->size;
@@ -13,4 +13,50 @@ static int64_t read_piece(void *user, void *buffer, size_t capacity) {
     left->data += n;
     left->size -= n;
     return (int64_t)n;
+}
+
+HD_UNUSED static uint64_t mixed(uint64_t hash, const char *text) { return hd__hash_bytes(hash, text, strlen(text)); }
+HD_UNUSED static const char *dump_of(const hd_heap *h) { return h->dump ? h->dump : "0x1"; }
+
+/* A number that depends on all that the heaps say, and not on their order. */
+HD_UNUSED static uint64_t heaps_digest(const hd_heap *heaps, size_t n) {
+    uint64_t sum = n;
+    for (size_t i = 0; i < n; i++) {
+        const hd_heap *h = &heaps[i];
+        uint64_t label = hd__hash_u64(hd__hash_u64(h->pid, h->time_us), h->profile != NULL);
+        hd_breakdown *b;
+        label = mixed(mixed(mixed(label, dump_of(h)), h->allocator), h->process ? h->process : "");
+        CHECK(!hd_heap_break_down(h, NULL, NULL, &b, NULL));
+        for (uint32_t e = 0; e < b->entries.count; e++) {
+            uint64_t hash = hd__hash_u64(hd__hash_u64(label, b->entries.bytes[e]), b->entries.blocks[e]);
+            for (uint32_t a = 0; a < b->entries.axis_count; a++)
+                for (uint32_t k = b->entries.node[b->entries.axis_count * (size_t)e + a]; k != HD_NONE; k = b->axis[a].parent[k])
+                    hash = hd__hash_bytes(hash, b->axis[a].node_name[k].data, b->axis[a].node_name[k].len);
+            sum += hash;
+        }
+        hd_breakdown_free(b);
+    }
+    return sum;
+}
+
+/* Other bytes do not all come back: what is no UTF-8 is written as U+FFFD, and labels end at a NUL. */
+HD_UNUSED static bool text_is_ascii(const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)(text[i] - 1) > 0x7e) return false;
+    return true;
+}
+
+HD_UNUSED static bool heaps_are_ascii(const hd_heap *heaps, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *label[3] = { heaps[i].process, heaps[i].dump, heaps[i].allocator };
+        uint32_t axes = heaps[i].profile ? hd_profile_axis_count(heaps[i].profile) : heaps[i].breakdown->entries.axis_count;
+        for (int k = 0; k < 3; k++)
+            if (label[k] && !text_is_ascii(label[k], strlen(label[k]))) return false;
+        for (uint32_t a = 0; a < axes; a++) {
+            hd_axis axis = heaps[i].profile ? hd_profile_axis(heaps[i].profile, a) : heaps[i].breakdown->axis[a];
+            for (uint32_t k = 0; k < axis.node_count; k++)
+                if (!text_is_ascii(axis.node_name[k].data, axis.node_name[k].len)) return false;
+        }
+    }
+    return true;
 }
