@@ -1909,7 +1909,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
    stack of the allocations that it, or what was inlined into it, makes, and its call sites that lead to
    allocations. Two forms: LLVM's, inside an indexed PGO profile, in four versions; and that of the RFC,
    with names and files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
-   "Profile Data matching in IR"; AS-SHIPPED. */
+   "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
 typedef enum hd_memprof_layout {
     HD_MEMPROF_LLVM_0 = 1,       /* LLVM's version 0: in profiles of clang 16 */
     HD_MEMPROF_LLVM_1 = 2,
@@ -1963,8 +1963,8 @@ typedef struct hd_memprof_index {
     hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
 } hd_memprof_index;
 
-/* Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not known; an indexed profile without a
-   memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed,
+/* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
+   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed,
    but for LLVM's header, schema and where its tables are); HD_LIMIT (call stacks that unfold to some hundred
    times the bytes; others); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
@@ -1991,7 +1991,8 @@ typedef struct hd_memprof_index_desc {
 } hd_memprof_index_desc;
 
 /* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
-   the bytes that llvm-profdata 19 writes. In the RFC's layout, a block is only in the function that
+   the bytes that llvm-profdata 19 writes; beside counters of LLVM 22, whose header allows versions 2 and 3
+   alone, those that it writes. In the RFC's layout, a block is only in the function that
    allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
    output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
    field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
@@ -20511,7 +20512,7 @@ static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
     return out[0] | (uint64_t)out[1] << 32;
 }
 
-/* LLVM's frame id. */
+/* LLVM's frame id, up to headers of version 12. */
 static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     uint64_t values[4], id = 0;
     values[0] = l->function;
@@ -20520,6 +20521,20 @@ static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     values[3] = l->inlined;
     for (int i = 0; i < 4; i++) id ^= values[i] + 0x9e3779b97f4a7c15u + (id << 6) + (id >> 2);
     return id;
+}
+
+/* The same from 13 on: the BLAKE3 of a frame's 17 bytes. */
+static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
+    uint64_t values[3];
+    uint32_t out[8];
+    hd__blake3_node node;
+    values[0] = l->function;
+    values[1] = l->line_offset | (uint64_t)l->column << 32;
+    values[2] = l->inlined;
+    hd__blake3_chunk(values, 3, 0, &node);
+    node.length = 17;
+    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
+    return out[0] | (uint64_t)out[1] << 32;
 }
 
 /* The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
@@ -21048,7 +21063,8 @@ static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof
    they are; at the end, where each bucket begins. ----------------------------------------------- */
 
 static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
-#define HD__INDEX_LAST 12u       /* the header's latest version */
+#define HD__INDEX_LAST 13u       /* the header's latest version, as of LLVM 22: of the shape of */
+#define HD__INDEX_OURS 12u       /* LLVM 19's, which is written where there is none to keep */
 #define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
 
 /* Where the header tells offsets, and from which version on: functions, memprof, binary ids, temporal traces,
@@ -21081,7 +21097,7 @@ static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index
     h->there = (h->version & HD__INDEX_MEMPROF) != 0;
     h->version &= 0xffffffffu;
     if (h->version < 8 || h->version > HD__INDEX_LAST)
-        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 12 expected, %u found",
+        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 13 expected, %u found",
                            h->version);
     header = hd__index_header_size(h->version);
     if (size < header)
@@ -21174,6 +21190,10 @@ static hd_status hd__index_section(hd_memprof_lookup *l, hd_error *err) {
     uint64_t word[6] = { 0 }, at = l->begin, first, words;
     if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
     first = hd__get_le64(l->data + at);
+    if (first == 4)
+        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+                           "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
+                           "merge the raw profiles with llvm-profdata's --memprof-version=3 instead");
     if (first > 3 && first < 24)
         return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
                            "a memprof section of version 0 to 3 expected, %u found", first);
@@ -22438,10 +22458,10 @@ static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
     static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
                                           800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
     uint8_t file[560], *p = file;
-    size_t header = (size_t)hd__index_header_size(HD__INDEX_LAST), begin = sizeof file - 16;
+    size_t header = (size_t)hd__index_header_size(HD__INDEX_OURS), begin = sizeof file - 16;
     memset(file, 0, sizeof file);
     memcpy(p, hd__index_magic, 8);
-    p[8] = HD__INDEX_LAST;
+    p[8] = HD__INDEX_OURS;
     hd__put_le32(p + 32, (uint32_t)begin - 24);
     hd__put_le32(p + 48, (uint32_t)begin);
     hd__put_le32(p + 64, (uint32_t)begin + 8);
@@ -22675,17 +22695,25 @@ HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
     o->sink.fill += width;
 }
 
+/* The version of the header that is written. */
+static uint64_t hd__index_version(const hd__index_out *o) {
+    return hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
+}
+
 /* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
    version 3, which orders by them but does not tell them. */
 static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
+    bool is_late = hd__index_version(o) > HD__INDEX_OURS;
     if (!hd__room(&o->mem, o->location_id, x->location_count) ||
         !hd__room(&o->mem, o->stack_id, o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0))
         return false;
     for (uint32_t i = 0; i < x->location_count; i++) {
         const hd_memprof_location *l = &x->locations[i];
-        stbds_arrput(o->location_id, kept ? x->location_id[i] : hd__memprof_location_id(l));
+        stbds_arrput(o->location_id, kept      ? x->location_id[i]
+                                     : is_late ? hd__memprof_location_blake3(l)
+                                               : hd__memprof_location_id(l));
     }
     for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
         uint32_t n = x->first[s + 1] - x->first[s];
@@ -23133,12 +23161,17 @@ static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_d
         o->before = around->shown.before;
         o->after = around->shown.after;
     }
+    if (hd__index_version(o) > HD__INDEX_OURS && o->layout < HD_MEMPROF_LLVM_2 &&
+        (desc->base || o->layout != o->index->layout))
+        return hd__fail(err, HD_UNSUPPORTED,
+                        "no compiler reads a memprof section of version %u under a header of version %u",
+                        (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), hd__index_version(o));
     return HD_OK;
 }
 
 static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
     char header[32 + 8 * HD__INDEX_OFFSETS];
-    uint64_t version = hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
+    uint64_t version = hd__index_version(o);
     size_t size = (size_t)hd__index_header_size(version);
     hd_status status;
     memcpy(header, o->before.data, size);

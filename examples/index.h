@@ -394,7 +394,9 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
         hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
         if (failed) {
             const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
-            const char *what = a->base && failed != HD_IO ? a->base : path ? path : "standard output";
+            const char *what = failed != HD_IO ? (a->base ? a->base : a->files[0])
+                               : path          ? path
+                                               : "standard output";
             fprintf(stderr, "heapdump: %s: %s\n", what, why);
             status = BAD_INPUT;
         }

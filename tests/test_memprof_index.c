@@ -687,8 +687,8 @@ static void bad_input_is_told(void **state) {
     uint64_t table = hd__get_le64(f.data + SECTION + 24);
     free(f.data);
     bad(v3, 0, 1, HD_UNKNOWN_FORMAT, "no indexed profile");
-    bad(v3, 8, 13 | UINT64_C(1) << 62, HD_UNSUPPORTED, "a header of version 8 to 12 expected, 13 found");
-    bad(v3, 8, 7 | UINT64_C(1) << 62, HD_UNSUPPORTED, "a header of version 8 to 12 expected, 7 found");
+    bad(v3, 8, 14 | UINT64_C(1) << 62, HD_UNSUPPORTED, "a header of version 8 to 13 expected, 14 found");
+    bad(v3, 8, 7 | UINT64_C(1) << 62, HD_UNSUPPORTED, "a header of version 8 to 13 expected, 7 found");
     bad(v3, 8, 12, HD_UNSUPPORTED, "without a memprof section");
     bad(v3, 40, 1 << 20, HD_MALFORMED, "an offset within bytes 72 to");
     bad(v3, 40, 71, HD_MALFORMED, "an offset within bytes 72 to");
