@@ -555,11 +555,19 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
 
 /* memprof --hints: what the compiler calls each context. ---------------------------------------- */
 
+#define INDEX_COMPILER "clang 19"
+
+/* Whether all thresholds are the compiler's own. */
+static bool index_is_usual(const arguments *a) {
+    return a->limit[0] < 0 && a->limit[1] < 0 && a->limit[2] < 0;
+}
+
 /* A context of an allocation: a block of the index as a raw profile, where call stacks are numbers of
    locations. */
 typedef struct index_context {
     uint32_t block;
-    uint32_t depth;              /* locations that tell it from those of other heat; 0: there are none */
+    uint32_t depth;              /* locations that tell it from those of other heat; 0: there are none of
+                                    other heat; more than it has: it is not told apart */
     uint32_t left, right;        /* while that is found: locations shared with the next of other heat */
     hd_memprof_heat heat, hint;  /* by its numbers; what the compiler makes of it among the others */
     uint64_t bytes;
@@ -741,6 +749,8 @@ static void index_put_context(FILE *out, index_hints *h, const index_context *c,
 }
 
 static void index_hints_text(FILE *out, const arguments *a, index_hints *h, const double limits[3]) {
+    fprintf(out, "what " INDEX_COMPILER " makes of them, by %s\n",
+            index_is_usual(a) ? "its own thresholds" : "thresholds that were given");
     fprintf(out, "cold: less than %g accesses a byte and second, and living for %g s or longer\n"
             "hot: more than %g accesses a byte and second\n", limits[0], limits[1], limits[2]);
     for (int heat = 0; heat <= HD_MEMPROF_HEAT_UNKNOWN; heat++)
@@ -770,6 +780,7 @@ static void index_place_json(hd_json *j, index_hints *h, const hd_memprof_locati
 
 static void index_context_json(hd_json *j, index_hints *h, const index_context *c) {
     const uint64_t *value = h->raw->blocks[c->block].value;
+    uint32_t n = index_length(h, c->block), depth = c->depth ? c->depth : 1;
     hd_json_newline(j), hd_json_object(j);
     hd_json_key(j, "bytes"), hd_json_u64(j, c->bytes);
     hd_json_key(j, "blocks"), hd_json_u64(j, value[HD_MEMPROF_ALLOC_COUNT]);
@@ -778,9 +789,10 @@ static void index_context_json(hd_json *j, index_hints *h, const index_context *
     hd_json_u64(j, value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY]);
     json_text(j, "heat", hd_memprof_heat_name(c->heat));
     json_text(j, "hint", hd_memprof_heat_name(c->hint));
-    hd_json_key(j, "frames"), hd_json_u64(j, c->depth ? c->depth : 1);
+    hd_json_key(j, "told_apart"), hd_json_bool(j, depth <= n);
+    hd_json_key(j, "frames"), hd_json_u64(j, depth < n ? depth : n);
     hd_json_key(j, "stack"), hd_json_array(j);
-    for (uint32_t i = 0; i < index_length(h, c->block); i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const hd_memprof_location *l = index_location(h, c->block, i);
         hd_json_object(j);
         index_place_json(j, h, l);
@@ -790,8 +802,10 @@ static void index_context_json(hd_json *j, index_hints *h, const index_context *
     hd_json_end(j), hd_json_end(j);
 }
 
-static void index_hints_json(hd_json *j, index_hints *h) {
+static void index_hints_json(hd_json *j, const arguments *a, index_hints *h) {
     hd_json_object(j);
+    json_text(j, "compiler", INDEX_COMPILER);
+    hd_json_key(j, "own_thresholds"), hd_json_bool(j, index_is_usual(a));
     hd_json_key(j, "allocations"), hd_json_array(j);
     for (size_t i = 0; i < h->site_count; i++) {
         const index_site *site = &h->sites[i];
@@ -831,7 +845,7 @@ static int index_show_hints(const arguments *a, const hd_memprof_index *index) {
         index_hints_make(&h);
         text = output_text(&o);
         hd_json_begin(&j, o.out);
-        if (a->json) index_hints_json(&j, &h);
+        if (a->json) index_hints_json(&j, a, &h);
         else index_hints_text(text, a, &h, limits);
         if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
         if (fclose(text)) status = BAD_INPUT;
@@ -857,7 +871,7 @@ static int index_hints_of(const arguments *a) {
 static int memprof(const arguments *a) {
     hd_dump *first;
     int status;
-    if (!a->hints && (a->limit[0] >= 0 || a->limit[1] >= 0 || a->limit[2] >= 0))
+    if (!a->hints && !index_is_usual(a))
         return usage("thresholds are for --hints");
     if (a->hints) return index_hints_of(a);
     if (memprof_begins(a->files[0])) return memprof_raw_records(a, NULL);

@@ -86,7 +86,8 @@ def hints_of(path):
     for allocation in json.load(open(path))["allocations"]:
         for c in allocation["contexts"]:
             stack = tuple((f["function"], f["line_offset"] & 0xffff, f["column"]) for f in c["stack"])
-            found.append((stack, c["frames"], c["hint"].replace(" ", "")))
+            frames = c["frames"] if c["told_apart"] else len(stack) + 1
+            found.append((stack, frames, c["hint"].replace(" ", "")))
     return found
 
 
