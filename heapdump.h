@@ -1964,9 +1964,10 @@ typedef struct hd_memprof_index {
 } hd_memprof_index;
 
 /* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
-   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a warning, and without what is malformed,
-   but for LLVM's header, schema and where its tables are); HD_LIMIT (call stacks that unfold to some hundred
-   times the bytes; others); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
+   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a
+   warning, and without what is malformed, but for LLVM's header, schema and where its tables are); HD_LIMIT
+   (call stacks that unfold to some hundred times the bytes; others); HD_IO, HD_OUT_OF_MEMORY,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 /* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
@@ -23775,6 +23776,30 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     return (hd_format)0;
 }
 
+/* What to do with texts that tell of memprof profiles, and are not read: the MemProf runtime's, and the YAML that
+   llvm-profdata prints and merges. NULL: it is none. */
+static const char *hd__memprof_advice(const uint8_t *p, size_t size) {
+    static const char report[] = "a text report of the MemProf runtime, which is not read: record again with "
+                                 "MEMPROF_OPTIONS=print_text=0, and take the raw profile that this writes";
+    static const char yaml[] = "a memprof profile as LLVM's YAML, which is not read: llvm-profdata merge "
+                               "--memprof-version=3 makes an indexed one of it";
+    static const char listing[] = "a listing of a memprof profile, which is not read: take the profile that it "
+                                  "lists";
+    static const struct {
+        const char *begin, *advice;
+    } texts[] = { { "Recorded MIBs", report },      { "Memory allocation stack id", report },
+                  { "MIB:", report },               { "HeapProfileRecords:", yaml },
+                  { "DataAccessProfiles:", yaml },  { "MemprofProfile:", listing },
+                  { "# MemProfSummary:", listing } };
+    size_t at = 0;
+    if (size > 4 && !memcmp(p, "---", 3)) at = p[3] == '\n' ? 4 : p[3] == '\r' && p[4] == '\n' ? 5 : 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t n = strlen(texts[i].begin);
+        if (size - at >= n && !memcmp(p + at, texts[i].begin, n)) return texts[i].advice;
+    }
+    return NULL;
+}
+
 static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
@@ -23880,6 +23905,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_in in = peeked->in;
+    const char *advice;
     hd_format format;
     size_t skip;
     hd_dump *d;
@@ -23887,6 +23913,8 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     if (!peeked->size)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
     format = hd__detect(peeked->bytes, peeked->size, &skip);
+    advice = format ? NULL : hd__memprof_advice(peeked->bytes, peeked->size);
+    if (advice) return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s", advice);
     if (!format)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump, a "
