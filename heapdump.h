@@ -1880,7 +1880,7 @@ typedef enum hd_memprof_split {
     HD_MEMPROF_SPLIT_LIFETIME,   /* of an allocation, on average: "< 1 ms", "< 10 ms" ... ">= 100 s" */
     HD_MEMPROF_SPLIT_SIZE,       /* of an allocation, on average: "<= 16", "<= 32" ... powers of two */
     HD_MEMPROF_SPLIT_HEAT,       /* hd_memprof_heat's names */
-    HD_MEMPROF_SPLIT_BINARY      /* the build id of the innermost frame's segment */
+    HD_MEMPROF_SPLIT_BINARY      /* the innermost frame's segment: its name, or else its build id */
 } hd_memprof_split;
 
 typedef struct hd_memprof_view {
@@ -1892,7 +1892,10 @@ typedef struct hd_memprof_view {
     hd_memprof_split split;
     /* Instead of the split: the name on axis 1, which needs to live until the next call. */
     hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
-    void *user;                  /* handed to it */
+    /* Of HD_MEMPROF_SPLIT_BINARY: the name of a segment's file, which needs to live until the next call; empty:
+       not known [NULL]. */
+    hd_str (*segment)(void *user, const hd_memprof_raw *raw, uint32_t segment);
+    void *user;                  /* handed to both */
     hd_memprof_thresholds thresholds;
     hd_memprof_symbolizer symbolizer;
     bool lines;                  /* frames are called "function file.c:12" */
@@ -19747,6 +19750,10 @@ static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
     }
     segment = first[0] < first[1] ? x->symbols->frames[x->symbols->frame[first[0]]].segment : HD_NONE;
     if (segment == HD_NONE) return name;
+    if (x->view->segment) {
+        name = x->view->segment(x->view->user, x->raw, segment);
+        if (name.len) return name;
+    }
     name.len = (size_t)(hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]) - x->label);
     name.data = x->label;
     return name;

@@ -323,7 +323,7 @@ static const command commands[] = {
       "time, and written as one raw profile.\n\n"
       "  --all                  every dump counts\n"
       "  --to FORMAT            chrome, heaps_v2 with all of it, or memprof-raw [chrome]\n"
-      "  --memprof-version N    of memprof-raw: write version 1 to 5 [as it is]\n"
+      "  --memprof-version N    of memprof-raw: write version 1 to 5 [the first that has the fields of all]\n"
       "  --add-to TRACE         write TRACE with the result added\n", "all is listed", true, true, true },
     { "info", info, "o json all", "info [OPTIONS] FILE...",
       "Lists processes, dumps and allocators, and what the dumps say of them; or objects, references,\n"
@@ -417,9 +417,9 @@ static const command commands[] = {
       "  --binary FILE          the program, and each library of it that was profiled (by build id)\n"
       "  --memprof-version N    0 to 3, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
       "                         read [3, or that of the indexed profile]\n"
-      "  --full-schema          all fields [versions 0, 1 and rfc]\n"
+      "  --full-schema          all fields [versions 0, 1 and rfc; of an indexed profile what it has]\n"
       "  --hot-cold-schema      those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
-      "                         TotalLifetimeAccessDensity [versions 2 and 3]\n"
+      "                         TotalLifetimeAccessDensity [versions 2 and 3 of raw profiles]\n"
       "  --base FILE            put it into this indexed profile, beside its counters of functions; beside\n"
       "                         those of LLVM 22, in version 2 or 3\n"
       "  --strict               stop at the first malformed piece instead of leaving it out\n"

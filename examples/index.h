@@ -221,7 +221,7 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
         return 0;
     if (n) return n;
     if (!a->segment) x->outside++;
-    else if (x->names && symbols_has(x->names, a)) x->unnamed++;
+    else if (x->names && symbols_binary(x->names, a)) x->unnamed++;
     else x->absent++, x->missing[a->segment - x->raw->segments]++;
     return 0;
 }
@@ -323,7 +323,7 @@ static int index_open(const arguments *a, index_source *s) {
         if (s->index) return DONE;
     }
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
-    else status = memprof_add_up(a, s->dump, true, &s->raw);
+    else status = memprof_add_up(a, s->dump, true, &s->raw, NULL);
     if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), false, s);
     if (status) {
         index_close(s);
@@ -364,7 +364,9 @@ static bool index_fields(const arguments *a, const index_source *s, hd_memprof_l
         return s->built || !(all & ~rest & ~has);
     }
     if (!a->hot_cold_schema && !s->built && layout == s->index->layout) return true;
-    *fields = a->hot_cold_schema || is_small ? has & HD_MEMPROF_HOT_COLD : is_rfc || !s->built ? has : all;
+    *fields = a->hot_cold_schema || (is_small && s->built) ? has & HD_MEMPROF_HOT_COLD
+              : is_rfc || !s->built                        ? has
+                                                           : all;
     return !a->hot_cold_schema || *fields;
 }
 
@@ -406,15 +408,26 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     return status;
 }
 
+/* Says which fields are written, where most are not and nobody said so. */
+static void index_tell_fields(const arguments *a, const index_source *s) {
+    if (!s->built || a->hot_cold_schema || index_is_full(a)) return;
+    for (uint32_t f = 0; f < s->index->field_count; f++)
+        fprintf(stderr, "%s %s", f ? "," : "heapdump: fields kept:",
+                hd_memprof_field_name(s->index->field[f]));
+    fputs(" (--full-schema keeps all)\n", stderr);
+}
+
 static int memprof_index(const arguments *a) {
     index_source s;
     int status = index_check(a);
     if (!status) status = index_open(a, &s);
     if (status) return status;
     status = index_write_to(a, &s, a->output);
-    if (!status)
+    if (!status) {
+        index_tell_fields(a, &s);
         fprintf(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n",
                 s.index->function_count, s.index->block_count, s.index->site_count, s.index->stack_count);
+    }
     index_close(&s);
     return status;
 }

@@ -76,7 +76,12 @@ static hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw
     hd_memprof_view view = { .field = a->field, .average = a->average, .split = memprof_split(a),
                              .symbolizer = symbolizer };
     hd_profile *profile;
-    hd_status status = hd_memprof_profile(raw, &view, NULL, &profile, err);
+    hd_status status;
+    if (a->names) {
+        view.segment = symbols_file;
+        view.user = a->names;
+    }
+    status = hd_memprof_profile(raw, &view, NULL, &profile, err);
     if (status) return status;
     heap->profile = profile;
     *made = true;
@@ -210,10 +215,12 @@ static bool memprof_begins(const char *file) {
 typedef struct memprof_sum {
     hd_memprof_merger *merger;
     uint32_t fields;
+    uint32_t version;            /* the latest */
 } memprof_sum;
 
 static hd_status memprof_add_raw(memprof_sum *sum, const hd_memprof_raw *raw, hd_error *err) {
     sum->fields |= raw->fields;
+    if (raw->version > sum->version) sum->version = raw->version;
     return hd_memprof_merger_add(sum->merger, raw, err);
 }
 
@@ -272,8 +279,10 @@ static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     return status;
 }
 
-/* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come. */
-static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result) {
+/* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come;
+   *version (may be NULL): the latest among them. */
+static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
+                          uint32_t *version) {
     hd_error err;
     memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
@@ -287,6 +296,7 @@ static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_orde
         status = BAD_INPUT;
     }
     if (!status) memprof_tell_lost(sum.fields, hd_memprof_get(*result, 0)->fields);
+    if (version) *version = sum.version;
     hd_memprof_merger_free(sum.merger);
     return status;
 }
@@ -333,7 +343,7 @@ static bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-r
 static int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
     int status = memprof_check_whole(a);
-    if (!status) status = memprof_add_up(a, NULL, false, &sum);
+    if (!status) status = memprof_add_up(a, NULL, false, &sum, NULL);
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status)
@@ -370,6 +380,7 @@ typedef struct memprof_site {
 
 typedef struct memprof_records {
     const hd_memprof_raw *raw;
+    uint32_t version;            /* of the files: their sum may be of another */
     hd_memprof_symbols *symbols;
     memprof_site *sites;         /* by function, allocations first */
     size_t count, capacity;
@@ -468,7 +479,7 @@ static void memprof_records_text(FILE *out, const memprof_records *r) {
     const hd_memprof_raw *raw = r->raw;
     const hd_memprof_symbols *s = r->symbols;
     fprintf(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
-            "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", raw->version,
+            "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", r->version,
             raw->segment_count, r->blocks, r->functions, r->stacks);
     for (uint32_t i = 0; i < raw->segment_count; i++) {
         char id[65];
@@ -544,7 +555,7 @@ static void memprof_site_json(hd_json *j, const memprof_records *r, const mempro
 
 static void memprof_records_json(hd_json *j, const memprof_records *r) {
     hd_json_object(j);
-    hd_json_key(j, "Version"), hd_json_u64(j, r->raw->version);
+    hd_json_key(j, "Version"), hd_json_u64(j, r->version);
     hd_json_key(j, "NumMibInfo"), hd_json_u64(j, r->blocks);
     hd_json_key(j, "NumAllocFunctions"), hd_json_u64(j, r->functions);
     hd_json_key(j, "NumStackOffsets"), hd_json_u64(j, r->stacks);
@@ -588,7 +599,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     memprof_records r = { 0 };
     hd_memprof *sum = NULL;
     hd_error err;
-    int status = memprof_add_up(a, first, false, &sum);
+    int status = memprof_add_up(a, first, false, &sum, &r.version);
     if (status) return status;
     r.raw = hd_memprof_get(sum, 0);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {

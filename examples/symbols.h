@@ -539,11 +539,23 @@ static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_mempro
     return n;
 }
 
-/* Whether the binary that an address is in is given. */
-static bool symbols_has(const symbols *s, const hd_memprof_address *a) {
+/* The binary that an address is in; NULL: it is not given. */
+static const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a) {
     for (size_t i = 0; a->segment && i < s->count; i++)
-        if (symbols_is_of(&s->objects[i], a)) return true;
-    return false;
+        if (symbols_is_of(&s->objects[i], a)) return &s->objects[i];
+    return NULL;
+}
+
+/* What hd_memprof_view.segment asks for: the name of a binary that is given, or its path when another has that
+   name. */
+static hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment) {
+    const symbols *s = user;
+    hd_memprof_address a = { .segment = &raw->segments[segment], .file_offset = raw->version < 3 };
+    const symbols_object *o = symbols_binary(s, &a);
+    const char *name = o ? symbols_basename(o->path) : "";
+    for (size_t i = 0; o && i < s->count; i++)
+        if (&s->objects[i] != o && !strcmp(symbols_basename(s->objects[i].path), name)) name = o->path;
+    return hd_cstr(name);
 }
 
 typedef void (*symbols_name_fn)(void *user, const char *name);

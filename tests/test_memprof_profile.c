@@ -397,12 +397,39 @@ static void real_profiles(void **state) {
     }
 }
 
+/* Of the first segment. */
+static hd_str own_segment(void *user, const hd_memprof_raw *raw, uint32_t segment) {
+    assert_true(segment < raw->segment_count);
+    return hd_cstr(segment ? "" : (const char *)user);
+}
+
+static void a_segment_is_called_what_the_caller_calls_it(void **state) {
+    (void)state;
+    char name[] = "app";
+    for (uint32_t version = 1; version < 6; version += 3) {
+        mp_model m;
+        hd_memprof_view view = { .split = HD_MEMPROF_SPLIT_BINARY, .segment = own_segment, .user = name };
+        program(&m, version);
+        hd_profile *p = made(&m, &view);
+        assert_string_equal(hd_profile_axis(p, 1).name, "binary");
+        is(hd_profile_axis(p, 1).node_name[1], "app");
+        hd_profile_free(p);
+        name[0] = 0;
+        p = made(&m, &view);
+        is(hd_profile_axis(p, 1).node_name[1], version < 3 ? "map@1000:3000" : "a0a1a2a3a4a5a6a7");
+        hd_profile_free(p);
+        name[0] = 'a';
+        mp_close(&m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_symbolizer),
         cmocka_unit_test(with_a_symbolizer),
         cmocka_unit_test(frames_are_told_in_full),
         cmocka_unit_test(every_metric_and_split),
+        cmocka_unit_test(a_segment_is_called_what_the_caller_calls_it),
         cmocka_unit_test(what_cannot_be_is_told),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(real_profiles),
