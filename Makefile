@@ -41,7 +41,7 @@ TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h p
 
 $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -lpthread
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -ldl -lpthread
 
 $(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdump.h | tools-deps
 	@mkdir -p $(@D)

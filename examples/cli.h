@@ -153,6 +153,13 @@ typedef struct output {
     hd_out out;
 } output;
 
+/* What is written when the tool ends in the middle, for want of memory: it goes. */
+static hd_file *output_unfinished;
+
+static void output_abandon(void) {
+    if (output_unfinished) hd_file_discard(output_unfinished);
+}
+
 static int output_open(output *o, const char *path) {
     hd_error err;
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
@@ -166,11 +173,14 @@ static int output_open(output *o, const char *path) {
         return BAD_INPUT;
     }
     o->out = hd_file_out(&o->file);
+    if (!output_unfinished) atexit(output_abandon);
+    output_unfinished = &o->file;
     return DONE;
 }
 
 static int output_close(output *o, const char *path, int status) {
     hd_error err;
+    output_unfinished = NULL;
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
         if (status) hd_file_discard(&o->file);

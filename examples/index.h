@@ -77,7 +77,7 @@ static hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t l
     char *linked = needed(strndup(name.data, name.len));
     char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
     free(n->text);
-    n->text = needed(symbols_text(linked, path, (int)line));
+    n->text = symbols_text(linked, path, (int)line);
     free(linked);
     free(path);
     return hd_cstr(n->text);

@@ -9,6 +9,7 @@
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <search.h>
@@ -17,6 +18,63 @@ enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf
 
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
+   information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
+   damaged files ask for. These functions come before those of libc, and of what is preloaded, and hand on to the
+   next. Sanitizers bring their own. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SYMBOLS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYMBOLS_SANITIZED
+#endif
+
+static __thread unsigned symbols_at_work;
+static void symbols_rest(const unsigned *before) { symbols_at_work = *before; }
+/* To the end of the block. */
+#define SYMBOLS_WORK \
+    __attribute__((cleanup(symbols_rest), unused)) const unsigned symbols_before = symbols_at_work++
+
+#ifndef SYMBOLS_SANITIZED
+#define SYMBOLS_ALLOCATION_MAX (1u << 30)
+
+static void *symbols_allocated(void *memory, size_t count, size_t size) {
+    if (memory || !symbols_at_work || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
+    symbols_at_work = 0;         /* for what ending allocates */
+    return needed(NULL);
+}
+
+/* NULL as well to what dlsym itself allocates, which it can do without. */
+static void *symbols_next(const char *name) {
+    static __thread bool looking;
+    void *next;
+    if (looking) return NULL;
+    looking = true;
+    next = dlsym(RTLD_NEXT, name);
+    looking = false;
+    return next;
+}
+
+void *malloc(size_t size) {
+    static void *(*next)(size_t);
+    if (!next) *(void **)&next = symbols_next("malloc");
+    return symbols_allocated(next ? next(size) : NULL, 1, size);
+}
+
+void *calloc(size_t count, size_t size) {
+    static void *(*next)(size_t, size_t);
+    if (!next) *(void **)&next = symbols_next("calloc");
+    return symbols_allocated(next ? next(count, size) : NULL, count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    static void *(*next)(void *, size_t);
+    if (!next) *(void **)&next = symbols_next("realloc");
+    return symbols_allocated(next ? next(memory, size) : NULL, 1, size);
+}
+#endif
 
 typedef struct symbols_function {
     Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
@@ -100,17 +158,16 @@ static int symbols_order(const void *a, const void *b) {
 static void symbols_read_functions(symbols_object *o) {
     int n = dwfl_module_getsymtab(o->module);
     o->has_functions = true;
-    if (n > 0) o->functions = malloc((size_t)n * sizeof *o->functions);
-    for (int i = 1; i < n && o->functions; i++) {
+    if (n > 0) o->functions = needed(malloc((size_t)n * sizeof *o->functions));
+    for (int i = 1; i < n; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
         symbols_function *f = &o->functions[o->function_count];
         int type;
         f->name = dwfl_module_getsym_info(o->module, i, &symbol, &address, NULL, NULL, NULL);
+        if (!f->name || !*f->name || symbol.st_shndx == SHN_UNDEF) continue;
         type = GELF_ST_TYPE(symbol.st_info);
-        if (!f->name || !*f->name || symbol.st_shndx == SHN_UNDEF ||
-            (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
-            continue;
+        if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
         f->start = address;
         f->end = symbol.st_size ? address + symbol.st_size : 0;
         f->rank = (unsigned char)((type != STT_NOTYPE) * 4 + (symbol.st_size != 0) * 2 +
@@ -268,17 +325,15 @@ static symbols_object *symbols_object_of(symbols *s, hd_str path) {
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debuginfo_path
     };
-    symbols_object *o, *grown;
+    SYMBOLS_WORK;
+    symbols_object *o;
     GElf_Addr bias = 0;
     for (size_t i = s->count; i--;)
         if (hd_str_equal(hd_cstr(s->objects[i].path), path)) return &s->objects[i];
-    grown = realloc(s->objects, (s->count + 1) * sizeof *grown);
-    if (!grown) return NULL;
-    s->objects = grown;
-    o = &grown[s->count];
+    s->objects = needed(realloc(s->objects, (s->count + 1) * sizeof *s->objects));
+    o = &s->objects[s->count];
     memset(o, 0, sizeof *o);
-    o->path = strndup(path.data, path.len);
-    if (!o->path) return NULL;
+    o->path = needed(strndup(path.data, path.len));
     s->count++;
     o->dwfl = *o->path == '/' ? dwfl_begin(&callbacks) : NULL;
     if (!o->dwfl) return o;
@@ -307,8 +362,9 @@ static const char *symbols_die_name(Dwarf_Die *die) {
     return name ? name : dwarf_diename(die);
 }
 
-/* "function (file.c:12)", demangled; NULL: out of memory */
+/* "function (file.c:12)", demangled */
 static char *symbols_text(const char *name, const char *file, int line) {
+    SYMBOLS_WORK;
     int status = -1;
     char *demangled = name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
     const char *shown = demangled && !status ? demangled : name;
@@ -316,7 +372,7 @@ static char *symbols_text(const char *name, const char *file, int line) {
     if (!file || line <= 0) text = strdup(shown);
     else if (asprintf(&text, "%s (%s:%d)", shown, symbols_basename(file), line) < 0) text = NULL;
     free(demangled);
-    return text;
+    return needed(text);
 }
 
 static unsigned symbols_number(Dwarf_Die *die, unsigned name) {
@@ -394,6 +450,7 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
 
 /* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
 static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
+    SYMBOLS_WORK;
     symbols *s = user;
     symbols_object *o;
     symbols_frame frames[HD_RENAME_MAX];
@@ -403,13 +460,10 @@ static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     path[0] = name;
     if (!symbols_split(name, &object, &offset)) return 1;
     o = symbols_object_of(s, object);
-    if (o && o->module) {
+    if (o->module) {
         uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);
         if (!n) n = symbols_function_at(o, offset + o->bias, frames);
-        while (n--) {
-            char *text = symbols_text(frames[n].name, frames[n].file, frames[n].line);
-            if (text) s->names[s->name_count++] = text;
-        }
+        while (n--) s->names[s->name_count++] = symbols_text(frames[n].name, frames[n].file, frames[n].line);
     }
     if (!s->name_count) {
         const char *slash = memrchr(name.data, '/', name.len);
@@ -511,6 +565,7 @@ static symbols_place *symbols_of(symbols *s, const hd_memprof_address *a) {
 /* An hd_memprof_symbolize_fn: functions as they are linked. */
 static uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                                uint32_t capacity) {
+    SYMBOLS_WORK;
     const symbols_place *place = symbols_of(user, a);
     uint32_t n = place ? place->count : 0;
     for (uint32_t i = 0; i < n && i < capacity; i++) {
@@ -528,12 +583,13 @@ static uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_mempr
 /* The same as people read them: "function (file.c:12)". */
 static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                               uint32_t capacity) {
+    SYMBOLS_WORK;
     uint32_t n = symbols_linked(user, a, frames, capacity);
     symbols_place *place = n ? symbols_of(user, a) : NULL;
     if (n && !place->shown) place->shown = needed(calloc(n, sizeof *place->shown));
     for (uint32_t i = 0; i < n && i < capacity; i++) {
         const symbols_frame *f = &place->frames[i];
-        if (!place->shown[i]) place->shown[i] = needed(symbols_text(f->name, f->file, f->line));
+        if (!place->shown[i]) place->shown[i] = symbols_text(f->name, f->file, f->line);
         frames[i].function = hd_cstr(place->shown[i]);
     }
     return n;
@@ -541,6 +597,7 @@ static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_mempro
 
 /* The binary that an address is in; NULL: it is not given. */
 static const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a) {
+    SYMBOLS_WORK;
     for (size_t i = 0; a->segment && i < s->count; i++)
         if (symbols_is_of(&s->objects[i], a)) return &s->objects[i];
     return NULL;
@@ -577,6 +634,7 @@ static int symbols_take_function(Dwarf_Die *die, void *user) {
 
 /* All functions, as linked, those of debug information first; a name may come again. */
 static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
+    SYMBOLS_WORK;
     symbols_taking to = { take, user };
     for (size_t i = 0; i < s->count; i++) {
         Dwfl_Module *module = s->objects[i].module;
