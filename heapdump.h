@@ -13587,8 +13587,17 @@ static uint32_t hd__chrome_item_of(hd__chrome_in *x, uint32_t process, hd__dicti
     return i;
 }
 
-/* The node of an id, HD__NODE_BAD when its definition, or that of a frame above it, is missing or
-   circular. */
+/* An item whose parent is not defined stands outermost, as in the trace viewer; in heaps_v2 that is what a
+   parent 0 means. */
+static hd_status hd__chrome_orphan(hd__chrome_in *x, const hd__item *item) {
+    hd__digits_text a, b;
+    if (item->dictionary >= HD__D_V2_NODES && item->parent == HD__ID_NUMBER) return HD_OK;
+    return hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
+                           "id '%S' has the parent '%S', which is not defined", hd__id_text(x, item->id, a),
+                           hd__id_text(x, item->parent, b));
+}
+
+/* The node of an id, HD__NODE_BAD when its definition is missing, or it is below itself. */
 static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id,
                                  uint32_t *node) {
     /* what an item refers to is looked for where the item stands, so that it is one node to all */
@@ -13597,7 +13606,9 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
     hd__set_len(x->chain, 0);
     while (id != HD_NONE) {
         uint32_t i = hd__chrome_item_of(x, process, dictionary, id);
-        if (i == HD_NONE) at = HD__NODE_BAD;
+        if (i == HD_NONE && hd__len(x->chain))
+            HD__TRY(hd__chrome_orphan(x, &x->items[stbds_arrlast(x->chain)]));
+        else if (i == HD_NONE) at = HD__NODE_BAD;
         else if (x->items[i].node == HD__NODE_OPEN) at = HD__NODE_BAD;
         else if (x->items[i].node != HD__NODE_UNKNOWN) at = x->items[i].node;
         else {
