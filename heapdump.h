@@ -164,7 +164,8 @@ typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
     const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
-    /* Malformed pieces cost that piece, a warning each, instead of failing the call. */
+    /* Malformed pieces cost that piece, a warning each, instead of failing the call. Some warnings are of
+       what is not malformed, and come when strict, too. */
     bool lenient;
     void (*warning)(void *user, const hd_error *warning);
     /* Called now and then with bytes (or cells) done and in all (HD_UNKNOWN: cannot be told);
@@ -1189,8 +1190,9 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 /* ================================================================================= >>chrome
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
-   bare arrays and arrays that a crashed writer left open. Source: chromium-heap-dump-format,
-   AS-SHIPPED. */
+   bare arrays and arrays that a crashed writer left open. The old format becomes a profile where all of its
+   totals are what its self sizes come to, and otherwise a breakdown, with a warning.
+   Source: chromium-heap-dump-format, AS-SHIPPED. */
 
 /* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
    allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
@@ -12339,7 +12341,7 @@ typedef struct hd__item {
 typedef struct hd__entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* ids, then nodes; HD_NONE: absent */
-    uint32_t self;               /* old format: the node of bt's "<self>"; HD_NONE: a cumulative size */
+    uint32_t self;               /* old format: HD_NONE of a total, else the node of bt's "<self>" */
     bool bad;                    /* complained of already */
 } hd__entry;
 
@@ -12349,6 +12351,7 @@ typedef struct hd__chrome_heap {
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
     bool v2, old;
+    bool is_profile;             /* its entries, but for those left out, are self sizes */
 } hd__chrome_heap;
 
 /* Of the old format: bytes of one type (0: of all) in a frame itself. */
@@ -12435,30 +12438,39 @@ static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string
     return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
 }
 
-/* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
-                                 const char *format, ...) {
+static void hd__complaint(const hd__chrome_in *x, hd_error *e, hd_status status, hd__where where,
+                          const char *format, va_list args) {
     hd_str id = hd__chrome_text(x, where.id);
-    hd_error e;
     size_t n;
-    va_list args;
     if (id.len > 32) id.len = 32;
-    hd__fail_at(&e, status, where.offset, where.line,
+    hd__fail_at(e, status, where.offset, where.line,
                 where.event == HD_UNKNOWN ? ""
                 : !where.has_pid          ? "event %u: "
                 : where.id == HD_NONE     ? "event %u, pid %u: "
                                           : "event %u, pid %u, dump %S: ",
                 where.event, where.pid, id);
-    n = strlen(e.message);
+    n = strlen(e->message);
+    hd__format(e->message + n, sizeof e->message - n, format, args);
+}
+
+static void hd__chrome_warn(hd__chrome_in *x, const hd_error *e) {
+    x->dump->warnings++;
+    if (x->options && x->options->warning) x->options->warning(x->options->user, e);
+}
+
+/* A malformed piece: fatal when strict, else counted, told, and left out. */
+static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
+                                 const char *format, ...) {
+    hd_error e;
+    va_list args;
     va_start(args, format);
-    hd__format(e.message + n, sizeof e.message - n, format, args);
+    hd__complaint(x, &e, status, where, format, args);
     va_end(args);
     if (!x->options || !x->options->lenient) {
         if (x->err) *x->err = e;
         return status;
     }
-    x->dump->warnings++;
-    if (x->options->warning) x->options->warning(x->options->user, &e);
+    hd__chrome_warn(x, &e);
     return HD_OK;
 }
 
@@ -12484,6 +12496,17 @@ static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, u
     where.pid = where.has_pid ? x->processes[process].pid : 0;
     where.id = dump == HD_NONE ? HD_NONE : x->dumps[dump].id;
     return where;
+}
+
+/* What is well-formed and still worth a warning, strict or not. */
+static void hd__remark_of(hd__chrome_in *x, const hd__chrome_heap *heap, const char *format, ...) {
+    hd_error e;
+    va_list args;
+    va_start(args, format);
+    hd__complaint(x, &e, HD_MALFORMED, hd__where_was(x, &heap->place, heap->process, heap->dump), format,
+                  args);
+    va_end(args);
+    hd__chrome_warn(x, &e);
 }
 
 #define hd__complain(x, status, offset, ...) \
@@ -12807,7 +12830,7 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     heap.allocator = allocator;
     heap.place = hd__place_of(x, offset);
     heap.first = hd__len(x->entries);
-    heap.v2 = v2;
+    heap.v2 = heap.is_profile = v2;
     if (hd__len(x->heaps) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more than the allowed %u heaps", x->max_records);
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
@@ -13679,8 +13702,122 @@ static bool hd__chrome_rising(const hd__chrome_in *x, const hd__chrome_heap *hea
     return true;
 }
 
+/* The old format has self sizes of backtraces, of a type or of all types together, and totals. The self
+   sizes are a profile when each total that is given, of all, of a type or of the types of a backtrace, is
+   what they come to; otherwise bytes are missing, or are told twice, and who has them cannot be told. */
+typedef struct hd__tally {
+    uint64_t bytes, blocks;
+    bool any, passed;            /* passed: 2^64 */
+} hd__tally;
+
+static void hd__tally_add(hd__tally *t, uint64_t bytes, uint64_t blocks) {
+    t->passed |= !hd__sum(&t->bytes, bytes);
+    hd__sum_known(&t->blocks, blocks);
+    t->any = true;
+}
+
+/* A total that is not given agrees. */
+static bool hd__tally_agrees(const hd__tally *total, const hd__tally *parts) {
+    return !total->any || (total->bytes == parts->bytes &&
+                           (total->blocks == HD_UNKNOWN || total->blocks == parts->blocks));
+}
+
+/* Whether totals agree with their parts. Keys are sorted: the group in the upper half, in the lower 0 for
+   its total. `alone`: a total without parts is one itself. All groups add up to *sum. */
+static bool hd__old_agrees(const hd__chrome_in *x, const hd__chrome_heap *heap, const hd__keyed *keys,
+                           size_t n, bool alone, hd__tally *sum) {
+    bool agree = true;
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < n;) {
+        uint64_t group = keys[i].key >> 32;
+        hd__tally total, parts;
+        memset(&total, 0, sizeof total);
+        memset(&parts, 0, sizeof parts);
+        for (; i < n && keys[i].key >> 32 == group; i++) {
+            const hd__entry *e = &x->entries[heap->first + keys[i].number];
+            hd__tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
+        }
+        if (alone && !parts.any) parts = total;
+        agree &= hd__tally_agrees(&total, &parts) && !total.passed;
+        hd__tally_add(sum, parts.bytes, parts.blocks);
+        sum->passed |= parts.passed;
+    }
+    return agree && !sum->passed;
+}
+
+/* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
+static void hd__old_settle(hd__chrome_in *x, hd__chrome_heap *heap, hd__keyed *keys) {
+    hd__tally total, sum;
+    size_t cells = 0, n = 0;
+    bool agree = true;
+    memset(&total, 0, sizeof total);
+    for (size_t i = 0; i < heap->count; i++)
+        cells += x->entries[heap->first + i].bt != HD__NODE_BAD && x->entries[heap->first + i].self != HD_NONE;
+    if (cells) {                 /* by type; without backtraces the totals of types are all there is */
+        for (size_t i = 0; i < heap->count; i++) {
+            const hd__entry *e = &x->entries[heap->first + i];
+            if (e->bt == HD__NODE_BAD || !e->type) continue;
+            keys[n].key = (uint64_t)e->type << 32 | (e->self != HD_NONE);
+            keys[n++].number = (uint32_t)i;
+        }
+        hd__sort_keys(keys, keys + heap->count, n);
+        agree = hd__old_agrees(x, heap, keys, n, false, &sum);
+    }
+    n = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__entry *e = &x->entries[heap->first + i];
+        if (e->bt == HD__NODE_BAD) continue;
+        if (e->self == HD_NONE && (cells || !e->type)) {
+            if (!e->type) hd__tally_add(&total, e->size, e->count);
+            continue;
+        }
+        keys[n].key = (uint64_t)e->bt << 32 | e->type;
+        keys[n++].number = (uint32_t)i;
+    }
+    hd__sort_keys(keys, keys + heap->count, n);
+    agree &= hd__old_agrees(x, heap, keys, n, true, &sum);
+    if (sum.passed) return;      /* told where it is added up again */
+    if (total.any && total.bytes != sum.bytes) {
+        hd__remark_of(x, heap, "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is "
+                      "read as cumulative sizes", hd__chrome_text(x, heap->allocator), total.bytes, sum.bytes);
+        return;
+    }
+    if (!agree || !hd__tally_agrees(&total, &sum)) {
+        hd__remark_of(x, heap, "the self sizes or counts of the heap of %S do not come to its totals: it is "
+                      "read as cumulative sizes", hd__chrome_text(x, heap->allocator));
+        return;
+    }
+    heap->old = false;
+    heap->is_profile = true;
+    for (size_t i = 0; i < heap->count; i++) {
+        hd__entry *e = &x->entries[heap->first + i];
+        if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__NODE_BAD;
+    }
+    for (size_t i = 0, k; i < n; i = k) { /* what all types have together, where they are told apart too */
+        for (k = i; k < n && keys[k].key == keys[i].key; k++) {}
+        if ((uint32_t)keys[i].key || k == n || keys[k].key >> 32 != keys[i].key >> 32) continue;
+        for (; i < k; i++) x->entries[heap->first + keys[i].number].bt = HD__NODE_BAD;
+    }
+}
+
+/* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
+static hd_status hd__chrome_resolve_old(hd__chrome_in *x, hd__chrome_heap *heap) {
+    hd__mem *m = &x->dump->mem;
+    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
+    if (!keys) return hd__in_no_memory(x);
+    hd__old_settle(x, heap, keys);
+    hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
+    for (size_t i = 0; i < heap->count && heap->old; i++) {
+        hd__entry *e = &x->entries[heap->first + i];
+        if (e->bt != HD__NODE_BAD && e->self != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
+                                   &e->self, x->err));
+    }
+    return HD_OK;
+}
+
 /* Ids to nodes, in place; the bt of an entry to be left out becomes HD__NODE_BAD. */
-static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *heap) {
+static hd_status hd__chrome_resolve(hd__chrome_in *x, hd__chrome_heap *heap) {
     hd__mem *m = &x->dump->mem;
     bool may_repeat = !heap->v2 && !hd__chrome_rising(x, heap);
     hd__table_free(m, &x->seen);
@@ -13703,13 +13840,11 @@ static hd_status hd__chrome_resolve(hd__chrome_in *x, const hd__chrome_heap *hea
                                         "entry %u of the heap of %S stands twice", (uint64_t)i,
                                         hd__chrome_text(x, heap->allocator)));
         }
-        if (ok && heap->old && ids[0] != HD_NONE)
-            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, nodes[0], hd_cstr("<self>"), false,
-                                   &e->self, x->err));
+        e->self = ids[0] == HD_NONE ? HD_NONE : nodes[0];
         e->bt = ok ? nodes[0] : HD__NODE_BAD;
         e->type = nodes[1];
     }
-    return HD_OK;
+    return heap->old ? hd__chrome_resolve_old(x, heap) : HD_OK;
 }
 
 /* The entries of a heap that are not left out, by the final numbers of their nodes; what its cells add up
@@ -13722,7 +13857,7 @@ static hd_status hd__chrome_keys(hd__chrome_in *x, const hd__chrome_heap *heap, 
         const hd__entry *e = &x->entries[heap->first + i];
         hd__keyed *key = &keys[*count];
         if (e->bt == HD__NODE_BAD) continue;
-        if (heap->v2 && !hd__sum(bytes, e->size)) {
+        if (heap->is_profile && !hd__sum(bytes, e->size)) {
             HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
                                     hd__chrome_text(x, heap->allocator)));
             continue;
@@ -13765,10 +13900,9 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
     return status;
 }
 
-/* The old format. Its entries are the self sizes of backtraces, of one type or of all, and cumulative
-   sizes at the root. They become the new format's entries: what is given is kept, and what is missing is
-   added up at each node where entries meet or have bytes of their own. (At each node on the way it would
-   be out of proportion to the input.) */
+/* The old format where it does not add up. Its entries become the new format's: what is given is kept, and
+   what is missing is added up at each node where entries meet or have bytes of their own. (At each node on
+   the way it would be out of proportion to the input.) */
 
 static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
     const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
@@ -13911,6 +14045,18 @@ static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint
     return HD_OK;
 }
 
+/* Totals of types of one name add up. */
+static hd_status hd__old_total(hd__chrome_in *x, const hd__cell *cell, bool *whole) {
+    uint32_t nodes[2], row;
+    nodes[0] = 0;
+    nodes[1] = cell->type;
+    row = hd__table_find(&x->rows, nodes);
+    if (row == HD_NONE) return hd__old_row(x, 0, cell->type, cell->bytes, cell->blocks);
+    *whole &= hd__sum(&x->rows.bytes[row], cell->bytes);
+    hd__sum_known(&x->rows.blocks[row], cell->blocks);
+    return HD_OK;
+}
+
 /* The rows of a heap of the old format. */
 static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
                               const hd_axis *axis, const uint32_t *jump) {
@@ -13927,7 +14073,7 @@ static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uin
         cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
         cell.bytes = e->size;
         cell.blocks = e->count;
-        if (cell.self == HD_NONE) HD__TRY(hd__old_row(x, 0, cell.type, cell.bytes, cell.blocks));
+        if (cell.self == HD_NONE) HD__TRY(hd__old_total(x, &cell, &whole));
         else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
     }
     if (hd__len(x->cells)) {
@@ -14020,7 +14166,7 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
         }
         if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
         else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
-        if (from->v2) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
+        if (from->is_profile) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
         else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
     }
     return HD_OK;

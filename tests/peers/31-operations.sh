@@ -66,6 +66,17 @@ check "of several dumps the last" 610 "$("$tool" merge two.json 2> err | "$tool"
 check "merge --all" 960 "$("$tool" merge --all two.json 2> err | "$tool" tree --json - | jq '.heaps[0].rows[0].bytes')"
 check "merge with a file that is bad" 1 "$(status "$tool" merge a.json no.json)"
 
+old() {
+  printf '[{"pid":1,"ph":"M","name":"stackFrames","args":{"stackFrames":{"1":{"name":"main"},"2":{"name":"load","parent":"1"}}}},'
+  printf '{"pid":1,"ts":1,"ph":"v","id":"0x1","args":{"dumps":{"heaps":{"malloc":{"entries":[{"size":"%s"},{"size":"3","bt":"1"},{"size":"5","bt":"2"}]}}}}}]' "$1"
+}
+old 8 > old.json
+old 9 > gap.json
+check "the old format, its totals adding up, to heaps_v2 and back" "0 $("$tool" tree --json old.json) 0" \
+  "$(status "$tool" convert --to heaps_v2 -o old2.json old.json) $("$tool" tree --json old2.json) $(wc -c < err)"
+check "the old format, with a gap: a warning" "0 1 9 1" \
+  "$(status "$tool" tree --strict --exact gap.json) $(grep -c 'total of 9 bytes, but its self sizes come to 8' err) $(awk 'NR == 1 { print $1 }' out) $(grep -c other out)"
+check "... and no heaps_v2" 1 "$(status "$tool" convert --to heaps_v2 -o gap2.json gap.json)"
 check "convert to heaps_v2 and back" "$("$tool" tree --json a.json)" "$("$tool" convert --to heaps_v2 a.json | "$tool" tree --json -)"
 "$tool" convert --to chrome -o a1.json a.json
 "$tool" convert --to chrome -o b1.json b.json
