@@ -486,8 +486,9 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
                                hd_error *err);
 /* The tree as text: bytes (with their standard error when they are estimates: two times in three the
-   truth is within it), share of the total, blocks, indented name. A frame that is its parent's
-   only content is not indented further, unless every_route is set. */
+   truth is within it), share of the total ("> 100%", and a warning, where a breakdown contradicts itself),
+   blocks, indented name. A frame that is its parent's only content is not indented further, unless
+   every_route is set. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
                                      hd_out out);
 
@@ -621,20 +622,26 @@ typedef struct hd_top_options {
 /* A name wherever it stands on an axis: what is at nodes of that name (self), and what is at or below
    them (total), counted once where the name is on one path several times. */
 typedef struct hd_top_row {
-    hd_str name;                 /* "<self>": what stands at the root itself */
+    hd_str name;                 /* "<self>": what stands at the root itself; "<other>": what a breakdown does
+                                    not list below it */
     uint64_t self_bytes, self_blocks, bytes, blocks;
     double self_variance, variance;
+    uint64_t unlisted_bytes;     /* of a breakdown: what these nodes hold beyond what is listed below them, */
+    uint64_t unlisted_blocks;    /* their own or not; 0 of a profile */
+    bool self_is_bound;          /* of a breakdown: of some nodes self is all, since nothing is listed below
+                                    them, be there anything or not */
 } hd_top_row;
 
 /* Calls `row` for each name, the largest first, ties by name. "<self>" counts to the node above it. Of a
-   breakdown: the same of hd_breakdown_axis_profile, so that self is an upper bound, what is not listed
-   further being in it, and total a lower one. Stops when `row` returns anything but HD_OK, and returns
-   that. Cost: a pass over nodes and cells, then sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_OVERFLOW, HD_INVALID (no such axis). */
+   breakdown, self is what it lists as "<self>", and what stands at nodes below which it lists nothing; the
+   latter is an upper bound, as totals are lower ones. Stops when `row` returns anything but HD_OK, and
+   returns that. Cost: a pass over nodes and rows, then sorting the names. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_OVERFLOW, HD_INVALID (no such axis). */
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
 /* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
-   estimates) and their shares of the heap, blocks, name. */
+   estimates) and their shares of the heap, blocks, name, and in brackets what of it is not listed, and
+   "self?" where self is a bound. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
 
 /* ================================================================================== >>graph
@@ -6485,17 +6492,23 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
     return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
 }
 
-/* The entries at the root of all other axes, with what each holds beyond its listed children. */
+/* What an entry holds beyond its listed children: it has some, it has none, or it is "<self>". */
+enum { HD__REST_UNLISTED, HD__REST_INNERMOST, HD__REST_SELF };
+
+/* The entries at the root of all other axes, with what each holds beyond its listed children. *kind: by
+   row, an HD__REST_. */
 static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
-                               hd_rows *to, hd_error *err) {
+                               hd_rows *to, uint8_t **kind, hd_error *err) {
     const hd_rows *rows = &b->entries;
     uint32_t n = 0, depth = 0, *node, *stack;
     uint64_t *bytes, *blocks;
     double *variance;
+    uint8_t *kinds;
     node = (uint32_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *node);
     bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *bytes);
     variance = (double *)hd__arena_take(m, arena, rows->count, sizeof *variance);
-    if (!node || !bytes || !variance) return hd__no_memory(m, err);
+    *kind = kinds = (uint8_t *)hd__arena_take(m, arena, rows->count, 1);
+    if (!node || !bytes || !variance || !kinds) return hd__no_memory(m, err);
     stack = node + rows->count;
     blocks = bytes + rows->count;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -6506,8 +6519,10 @@ static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown 
         bytes[n] = rows->bytes[i];
         blocks[n] = rows->blocks[i];
         variance[n] = rows->variance[i];
+        kinds[n] = at && hd__is_self(b->axis[axis].node_name[at]) ? HD__REST_SELF : HD__REST_INNERMOST;
         if (depth) {
             above = stack[depth - 1];
+            kinds[above] = HD__REST_UNLISTED;
             bytes[above] = hd__less(bytes[above], bytes[n]);
             blocks[above] = hd__less_known(blocks[above], blocks[n]);
             variance[above] = hd__less_variance(variance[above], variance[n]);
@@ -6529,6 +6544,7 @@ static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown 
         bytes[k] = bytes[i];
         blocks[k] = blocks[i];
         variance[k] = variance[i];
+        kinds[k] = kinds[i];
         to->count++;
     }
     return HD_OK;
@@ -6541,13 +6557,14 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
     hd_breakdown view;
     hd_profile *p;
     hd__merge x;
+    uint8_t *kind;
     hd_status status;
     if (axis >= b->entries.axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
     memset(&view, 0, sizeof view);
     view.axis[0] = b->axis[axis];
     view.entries.axis_count = 1;
     HD__TRY(hd__profile_like(&view, options, &p, err));
-    status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, err);
+    status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, &kind, err);
     if (!status) {
         x = hd__merge_make(p, &view, options);
         x.copy = true;
@@ -6565,6 +6582,7 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
     hd_breakdown view;
     hd_profile *p;
     hd__merge x;
+    uint8_t *kind;
     hd_status status = HD_OK;
     HD__TRY(hd__check_axis(heap, axis, err));
     view = hd__view(heap);
@@ -6572,7 +6590,8 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
         return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
                         "cells cannot be had back: take the profile of one of its axes");
     HD__TRY(hd__profile_like(&view, options, &p, err));
-    if (heap->breakdown) status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, err);
+    if (heap->breakdown)
+        status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, &kind, err);
     if (!status) {
         x = hd__merge_make(p, &view, options);
         x.copy = x.invert = true;
@@ -6938,6 +6957,7 @@ typedef struct hd__walk {
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
     char *name;
+    uint64_t larger;             /* rows of one heap that are larger than its total */
     uint32_t first_axis;
     bool every_route;
 } hd__walk;
@@ -7056,8 +7076,20 @@ static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_erro
     for (uint32_t s = 0; s < w->sides; s++) row.amount[s] = hd__amount_at(&w->rows[s], 0);
     row.flags = w->diff ? w->diff->flags[0] : 0;
     status = emit(user, w, &row);
-    while (!status && hd__walk_next(w, &row, &fail)) status = emit(user, w, &row);
+    while (!status && hd__walk_next(w, &row, &fail)) {
+        w->larger += !w->diff && row.entry != HD_NONE && row.amount[0].bytes > w->rows[0].bytes[0];
+        status = emit(user, w, &row);
+    }
     return fail ? hd__no_memory(&w->mem, err) : status;
+}
+
+/* What is larger than the total has no share of it. */
+static void hd__warn_larger(const hd_options *options, const hd_heap *heap, uint64_t count) {
+    hd_error warning;
+    if (!count || !options->warning) return;
+    hd__fail(&warning, HD_MALFORMED, "the heap of %s has a total of %u bytes, but lists %u that hold more",
+             heap->allocator ? heap->allocator : "the file", heap->breakdown->entries.bytes[0], count);
+    options->warning(options->user, &warning);
 }
 
 /* The rows of a heap, or of two. */
@@ -7080,6 +7112,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
     status = hd__walk_run(&w, emit, user, err);
+    if (!status) hd__warn_larger(&options->options, heap, w.larger);
     hd__arr_free(&w.mem, w.levels);
     hd__arr_free(&w.mem, w.name);
     hd__arena_free(&w.mem, &w.arena);
@@ -7247,12 +7280,19 @@ static void hd__print_name(hd_sink *s, hd_str name) {
     }
 }
 
-/* Behind a sign of `sign` bytes that takes one column. */
+/* Behind a sign, of an error, which takes one column. No part is more than its whole, and no error known that
+   is ten times what it is of. */
 static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const char *sign) {
     char text[24], *p;
     double share = whole ? (double)part / (double)whole : 0;
-    uint64_t tenths = (uint64_t)((share < 1e6 ? share : 1e6) * 1000 + 0.5);
+    uint64_t tenths = (uint64_t)(share < 10 ? share * 1000 + 0.5 : 0);
     size_t n = strlen(sign);
+    if (n ? share >= 10 : part > whole) {
+        hd__sink_pad(s, 1);
+        hd__sink_put(s, sign, n);
+        hd__sink_str(s, hd_cstr(n ? ">1000%" : " > 100%"));
+        return;
+    }
     p = hd__digits(text + 4, tenths % 10, 10);
     *--p = '.';
     do *--p = (char)('0' + (tenths / 10) % 10), tenths /= 10;
@@ -7433,10 +7473,14 @@ typedef struct hd__top {
     hd__arena arena;
     hd__strings names;
     hd_axis axis;
-    hd__amount *self, *whole;    /* by node */
+    const uint8_t *kind;         /* of a breakdown: by row, an HD__REST_ */
+    hd__amount *self, *unlisted, *whole; /* by node */
     uint8_t *used;               /* by node: whether cells stand at or below it */
-    hd__amount *name_self, *name_whole; /* by name */
+    uint8_t *bound;              /* by node: whether its self may not be its own */
+    hd__amount *name_self, *name_unlisted, *name_whole; /* by name */
+    uint8_t *name_bound;
     uint32_t *order;             /* of names */
+    uint64_t total, larger;      /* larger: names that have more than the total */
 } hd__top;
 
 static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
@@ -7451,22 +7495,27 @@ static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
     return x != y ? x > y : hd__top_before(owner, a, b);
 }
 
-/* Self and whole of each node. */
+/* Self, unlisted and whole of each node. */
 static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
     uint32_t n = t->axis.node_count;
-    t->self = (hd__amount *)hd__arena_take(&t->mem, &t->arena, n, 2 * sizeof *t->self);
-    t->used = (uint8_t *)hd__arena_take(&t->mem, &t->arena, n, 1);
+    t->self = (hd__amount *)hd__arena_take(&t->mem, &t->arena, n, 3 * sizeof *t->self);
+    t->used = (uint8_t *)hd__arena_take(&t->mem, &t->arena, n, 2);
     if (!t->self || !t->used) return hd__no_memory(&t->mem, err);
-    t->whole = t->self + n;
-    memset(t->self, 0, n * sizeof *t->self);
-    memset(t->used, 0, n);
+    t->unlisted = t->self + n;
+    t->whole = t->unlisted + n;
+    t->bound = t->used + n;
+    memset(t->self, 0, 2 * (size_t)n * sizeof *t->self);
+    memset(t->used, 0, 2 * (size_t)n);
     for (uint32_t i = 0; i < cells->count; i++) {
         uint32_t at = cells->node[(size_t)i * cells->axis_count + axis];
+        unsigned kind = t->kind ? t->kind[i] : HD__REST_SELF;
         if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
-        hd__amount_add(&t->self[at], hd__amount_at(cells, i));
+        hd__amount_add(kind == HD__REST_UNLISTED ? &t->unlisted[at] : &t->self[at], hd__amount_at(cells, i));
+        t->bound[at] |= kind == HD__REST_INNERMOST;
         t->used[at] = 1;
     }
     memcpy(t->whole, t->self, n * sizeof *t->self);
+    for (uint32_t i = 0; i < n; i++) hd__amount_add(&t->whole[i], t->unlisted[i]);
     for (uint32_t i = n; i-- > 1;) {
         hd__amount_add(&t->whole[t->axis.parent[i]], t->whole[i]);
         t->used[t->axis.parent[i]] |= t->used[i];
@@ -7489,50 +7538,69 @@ static void hd__preorder(const hd_axis *axis, uint32_t *order, uint32_t *scratch
     }
 }
 
+static hd_status hd__top_name(hd__top *t, hd_str name, uint32_t *number, hd_error *err) {
+    *number = hd__strings_add(&t->mem, &t->arena, &t->names, name);
+    return *number == HD_NONE ? hd__no_memory(&t->mem, err) : HD_OK;
+}
+
+/* The root has no name: what is its own is "<self>", and what is not listed below it "<other>". */
+static hd_status hd__top_numbers(hd__top *t, uint32_t *number, uint32_t *other, hd_error *err) {
+    *number = *other = HD_NONE;
+    if (t->self[0].bytes || t->self[0].blocks) HD__TRY(hd__top_name(t, hd_cstr("<self>"), &number[0], err));
+    if (t->unlisted[0].bytes || t->unlisted[0].blocks)
+        HD__TRY(hd__top_name(t, hd_cstr("<other>"), other, err));
+    for (uint32_t i = 1; i < t->axis.node_count; i++) {
+        number[i] = HD_NONE;
+        if (t->used[i]) HD__TRY(hd__top_name(t, t->axis.node_name[i], &number[i], err));
+    }
+    return HD_OK;
+}
+
 /* What each name has: its outermost nodes are told by how often it is on the path to a node. */
 static hd_status hd__top_names(hd__top *t, hd_error *err) {
     hd__mem *m = &t->mem;
-    uint32_t n = t->axis.node_count, depth = 0, names;
+    uint32_t n = t->axis.node_count, depth = 0, names, other;
     uint32_t *number = (uint32_t *)hd__arena_take(m, &t->arena, n, 4 * sizeof *number);
     uint32_t *preorder = number + n, *path = number + 2 * (size_t)n, *open;
     if (!number) return hd__no_memory(m, err);
-    for (uint32_t i = 0; i < n; i++) {
-        number[i] = HD_NONE;
-        if (!(i ? t->used[i] : t->self[0].bytes || t->self[0].blocks)) continue;
-        number[i] = hd__strings_add(m, &t->arena, &t->names, i ? t->axis.node_name[i] : hd_cstr("<self>"));
-        if (number[i] == HD_NONE) return hd__no_memory(m, err);
-    }
+    HD__TRY(hd__top_numbers(t, number, &other, err));
     names = (uint32_t)hd__len(t->names.strings);
     hd__preorder(&t->axis, preorder, path);
     open = (uint32_t *)hd__arena_take(m, &t->arena, names, 3 * sizeof *open);
-    t->name_self = (hd__amount *)hd__arena_take(m, &t->arena, names, 2 * sizeof *t->name_self);
-    if (!open || !t->name_self) return hd__no_memory(m, err);
+    t->name_self = (hd__amount *)hd__arena_take(m, &t->arena, names, 3 * sizeof *t->name_self);
+    t->name_bound = (uint8_t *)hd__arena_take(m, &t->arena, names, 1);
+    if (!open || !t->name_self || !t->name_bound) return hd__no_memory(m, err);
     t->order = open + names;
-    t->name_whole = t->name_self + names;
+    t->name_unlisted = t->name_self + names;
+    t->name_whole = t->name_unlisted + names;
     memset(open, 0, names * sizeof *open);
-    memset(t->name_self, 0, 2 * names * sizeof *t->name_self);
-    for (uint32_t k = 0; k < n; k++) {
+    memset(t->name_self, 0, 3 * (size_t)names * sizeof *t->name_self);
+    memset(t->name_bound, 0, names);
+    if (number[0] != HD_NONE) {
+        t->name_self[number[0]] = t->name_whole[number[0]] = t->self[0];
+        t->name_bound[number[0]] = t->bound[0];
+    }
+    if (other != HD_NONE) t->name_unlisted[other] = t->name_whole[other] = t->unlisted[0];
+    for (uint32_t k = 1; k < n; k++) {
         uint32_t i = preorder[k], name = number[i];
         for (; depth && path[depth - 1] != t->axis.parent[i]; depth--)
             if (number[path[depth - 1]] != HD_NONE) open[number[path[depth - 1]]]--;
         path[depth++] = i;
         if (name == HD_NONE) continue;
         hd__amount_add(&t->name_self[name], t->self[i]);
-        if (!open[name]) hd__amount_add(&t->name_whole[name], i ? t->whole[i] : t->self[i]);
-        if (i) open[name]++;
-        else number[i] = HD_NONE; /* the root is on every path, by no name */
+        hd__amount_add(&t->name_unlisted[name], t->unlisted[i]);
+        t->name_bound[name] |= t->bound[i];
+        if (!open[name]++) hd__amount_add(&t->name_whole[name], t->whole[i]);
     }
     return HD_OK;
 }
 
-static hd_status hd__top_run(hd__top *t, const hd_profile *p, const hd_top_options *options, uint32_t axis,
+static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, const hd_top_options *options,
                              hd_status (*emit)(void *user, const hd_top_row *row), void *user,
                              hd_error *err) {
-    hd_rows cells = hd_profile_cells(p);
     uint32_t n;
     hd_status status = HD_OK;
-    t->axis = hd_profile_axis(p, axis);
-    HD__TRY(hd__top_nodes(t, &cells, axis, err));
+    HD__TRY(hd__top_nodes(t, cells, axis, err));
     HD__TRY(hd__top_names(t, err));
     n = (uint32_t)hd__len(t->names.strings);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
@@ -7548,6 +7616,10 @@ static hd_status hd__top_run(hd__top *t, const hd_profile *p, const hd_top_optio
         row.bytes = t->name_whole[name].bytes;
         row.blocks = t->name_whole[name].blocks;
         row.variance = t->name_whole[name].variance;
+        row.unlisted_bytes = t->name_unlisted[name].bytes;
+        row.unlisted_blocks = t->name_unlisted[name].blocks;
+        row.self_is_bound = t->name_bound[name] != 0;
+        t->larger += row.bytes > t->total;
         status = emit(user, &row);
     }
     return status;
@@ -7557,21 +7629,30 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
                               hd_status (*emit)(void *user, const hd_top_row *row), void *user,
                               hd_error *err) {
     hd_top_options none;
-    hd_profile *own = NULL;
+    hd_breakdown view;
+    hd_rows cells;
     hd__top t;
-    hd_status status;
+    uint8_t *kind = NULL;
+    hd_status status = HD_OK;
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
     HD__TRY(hd__check_axis(heap, options->axis, err));
-    if (heap->breakdown)
-        HD__TRY(hd_breakdown_axis_profile(heap->breakdown, options->axis, &options->options, &own, err));
+    view = hd__view(heap);
+    cells = view.entries;
     memset(&t, 0, sizeof t);
-    t.mem = own ? hd__mem_rest(&own->mem) : hd__mem_options(&options->options);
+    t.mem = hd__mem_options(&options->options);
     t.names.seed = hd__seed();
-    status = hd__top_run(&t, own ? own : heap->profile, options, own ? 0 : options->axis, emit, user, err);
+    t.axis = view.axis[options->axis];
+    t.total = heap->breakdown ? heap->breakdown->entries.bytes[0] : HD_UNKNOWN;
+    if (heap->breakdown) {
+        status = hd__axis_rows(&t.mem, &t.arena, heap->breakdown, options->axis, &cells, &kind, err);
+        t.kind = kind;
+    }
+    if (!status)
+        status = hd__top_run(&t, &cells, heap->breakdown ? 0 : options->axis, options, emit, user, err);
+    if (!status) hd__warn_larger(&options->options, heap, t.larger);
     hd__strings_free(&t.mem, &t.names);
     hd__arena_free(&t.mem, &t.arena);
-    hd_profile_free(own);
     return status;
 }
 
@@ -7594,6 +7675,13 @@ static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
     if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
     hd__sink_pad(s, 2);
     hd__print_name(s, row->name);
+    if (row->unlisted_bytes) {
+        hd__sink_str(s, hd_cstr(" ("));
+        hd__print_size(s, row->unlisted_bytes, t->units, 0);
+        hd__sink_str(s, hd_cstr(row->self_is_bound ? " unlisted, self?)" : " unlisted)"));
+    } else if (row->self_is_bound) {
+        hd__sink_str(s, hd_cstr(" (self?)"));
+    }
     hd__sink_put(s, "\n", 1);
     return s->status;
 }

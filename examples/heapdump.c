@@ -290,7 +290,8 @@ static const command commands[] = {
       "  --json                 one JSON value\n", "--min-share 0.01", true, true, true },
     { "top", top, "o json by self exact top metric", "top [OPTIONS] FILE...",
       "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
-      "on a stack twice counts once.\n\n"
+      "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
+      "listed below it, its own or not; 'self?' that of some of its own it is not known whether they are.\n\n"
       "  --top K                so many names [20]\n"
       "  --by backtrace|type    functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
       "                         heat, binary\n"
@@ -302,11 +303,12 @@ static const command commands[] = {
     { "diff", diff, "o json by every-route exact before after all metric", "diff [OPTIONS] BEFORE [AFTER]",
       "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
-      "allocator in common. '?' marks sizes that are bounds, since a dump does not list the entry, '~' a\n"
-      "change that sampling may have made up. Objects are compared class by class, since their ids mean\n"
-      "nothing from one dump to the next; --top alone leaves some out. Snapshots of one Dart process are\n"
-      "compared object by object too, where both have identity hash codes: what is new, gone, or of another\n"
-      "size. Objects without a code are in the classes alone.\n\n"
+      "allocator in common; 'none in FILE' stands for the other one where there is none such. '?' marks sizes\n"
+      "that are bounds, since a dump does not list the entry, '~' a change that sampling may have made up.\n"
+      "Objects are compared class by class, since their ids mean nothing from one dump to the next; --top\n"
+      "alone leaves some out. Snapshots of one Dart process are compared object by object too, where both\n"
+      "have identity hash codes: what is new, gone, or of another size. Objects without a code are in the\n"
+      "classes alone.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
       "  --all                  every object that is new, gone, or changed [10 of each]\n"
       "  --by backtrace|type    what to break down by first [backtrace]; of MemProf profiles also\n"

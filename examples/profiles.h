@@ -168,9 +168,11 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
     return HD_OK;
 }
 
-static hd_status tree_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
+static hd_status tree_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
     hd_tree_options options = tree_options(a);
     options.first_axis = axis_in(a, heap);
+    options.options.warning = on_warning;
+    options.options.user = r;
     return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out);
 }
 
@@ -185,21 +187,24 @@ static hd_status top_row(void *user, const hd_top_row *row) {
     hd_json_key(j, "self_bytes"), hd_json_u64(j, row->self_bytes);
     json_known(j, "self_blocks", row->self_blocks);
     json_error(j, "self_error", row->self_variance);
+    hd_json_key(j, "self_is_bound"), hd_json_bool(j, row->self_is_bound);
+    hd_json_key(j, "unlisted_bytes"), hd_json_u64(j, row->unlisted_bytes);
+    json_known(j, "unlisted_blocks", row->unlisted_blocks);
     hd_json_end(j);
     return HD_OK;
 }
 
-static hd_status top_heap(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out) {
+static hd_status top_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
     hd_top_options options = {
         .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
-        .units = !a->exact && !memprof_counted(a)
+        .units = !a->exact && !memprof_counted(a), .options = { .warning = on_warning, .user = r }
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
 }
 
 /* Each chosen heap of each file; what could be read is shown even when another file was bad. */
-static int show(const arguments *a,
-                hd_status (*one)(const arguments *a, const hd_heap *heap, hd_json *j, hd_out out)) {
+static int show(const arguments *a, hd_status (*one)(const arguments *a, const hd_heap *heap, reading *r,
+                                                     hd_json *j, hd_out out)) {
     output o;
     hd_json *j;
     bool any = false;
@@ -208,6 +213,7 @@ static int show(const arguments *a,
     j = json_open(a, "heaps", o.out);
     for (int i = 0; i < a->file_count; i++) {
         chosen c;
+        reading r = { .file = a->files[i] };
         hd_status failed = HD_OK;
         if (choose(a, a->files[i], &c)) {
             status = BAD_INPUT;
@@ -221,7 +227,7 @@ static int show(const arguments *a,
                 json_label(j, &c.heaps[h]);
                 hd_json_key(j, "rows"), hd_json_array(j);
             }
-            failed = one(a, &c.heaps[h], j, o.out);
+            failed = one(a, &c.heaps[h], &r, j, o.out);
             if (a->json) hd_json_end(j), hd_json_end(j);
         }
         if (failed) fprintf(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
@@ -298,24 +304,38 @@ static hd_status diff_row(void *user, const hd_diff_row *row) {
     return HD_OK;
 }
 
-/* NULL on one side: nothing was there. */
-static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, hd_json *j,
-                     hd_out out) {
+static void json_side(hd_json *j, const char *key, const hd_heap *heap, const hd_heap *absent) {
+    hd_json_key(j, key);
+    if (heap == absent) {
+        hd_json_null(j);
+    } else {
+        hd_json_object(j), json_label(j, heap), hd_json_end(j);
+    }
+}
+
+/* Where a heap that has no counterpart was looked for. */
+static char *place_of(const chosen *c, const char *id) {
+    char *text;
+    if (asprintf(&text, "none in %s%s%s", c->file, id ? ", dump " : "", id ? id : "") < 0) text = needed(NULL);
+    return text;
+}
+
+/* NULL on one side: nothing was there. `places` are what to call the sides then. */
+static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, char *const *places,
+                     hd_json *j, hd_out out) {
     hd_tree_options options = tree_options(a);
     hd_profile *none = needed(hd_profile_create(NULL, NULL));
-    hd_heap absent = before ? *before : *after;
+    hd_heap absent = { .allocator = places[before != NULL], .profile = none };
     hd_error err;
     hd_status status;
-    absent.breakdown = NULL;
-    absent.profile = none;
     if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;
     if (!before) before = &absent;
     if (!after) after = &absent;
     err.message[0] = 0;
     if (a->json) {
         hd_json_object(j);
-        hd_json_key(j, "before"), hd_json_object(j), json_label(j, before), hd_json_end(j);
-        hd_json_key(j, "after"), hd_json_object(j), json_label(j, after), hd_json_end(j);
+        json_side(j, "before", before, &absent);
+        json_side(j, "after", after, &absent);
         hd_json_key(j, "rows"), hd_json_array(j);
         status = hd_diff_tree(before, after, &options, diff_row, j, &err);
         hd_json_end(j), hd_json_end(j);
@@ -339,6 +359,7 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
 static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *paired = needed(calloc(y->count, 1)), any = false;
+    char *places[2] = { place_of(x, a->before), place_of(y, a->after) };
     bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
     int status;
     if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
@@ -356,11 +377,12 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
             if (k < y->count) paired[k] = true;
             if (any && !a->json) out.write(out.user, "\n", 1);
             any = true;
-            if (diff_pair(a, i < x->count ? &x->heaps[i] : NULL, k < y->count ? &y->heaps[k] : NULL, j, out))
+            if (diff_pair(a, i < x->count ? &x->heaps[i] : NULL, k < y->count ? &y->heaps[k] : NULL, places, j,
+                          out))
                 status = BAD_INPUT;
             if (i < x->count) break;
         }
-    free(in_x), free(in_y), free(paired);
+    free(in_x), free(in_y), free(paired), free(places[0]), free(places[1]);
     return status;
 }
 

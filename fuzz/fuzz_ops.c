@@ -48,8 +48,8 @@ static void same(const hd_heap *x, const hd_heap *y) {
 static uint64_t total(const hd_heap *h) { return h->profile ? hd_profile_bytes(h->profile) : h->breakdown->entries.bytes[0]; }
 
 static hd_status add_self(void *user, const hd_top_row *row) {
-    CHECK(row->self_bytes <= row->bytes);
-    *(uint64_t *)user += row->self_bytes;
+    CHECK(row->self_bytes <= row->bytes && row->unlisted_bytes <= row->bytes);
+    *(uint64_t *)user += row->self_bytes + row->unlisted_bytes;
     return HD_OK;
 }
 

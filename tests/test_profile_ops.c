@@ -459,11 +459,47 @@ static void top_of_a_breakdown_has_bounds(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 16 });
-    assert_text(top_text(heap_listing(b), (hd_top_options){ 0 }), "main 15 4 63 6\n"
+    assert_text(top_text(heap_listing(b), (hd_top_options){ 0 }), "main 0 0 63 6\n"
                                                                   "h 32 1 48 2\n"
                                                                   "f 0 0 16 1\n"
                                                                   "g 16 1 16 1\n");
     hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static hd_status put_unlisted(void *user, const hd_top_row *row) {
+    FILE *f = (FILE *)user;
+    fprintf(f, "%.*s %" PRIu64 "%s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self_bytes,
+            row->self_is_bound ? "?" : "", row->unlisted_bytes);
+    put_blocks(f, row->unlisted_blocks);
+    fprintf(f, " %" PRIu64 "\n", row->bytes);
+    return HD_OK;
+}
+
+/* "name self-bytes unlisted-bytes unlisted-blocks bytes" a line, "?" after bounds. */
+static char *unlisted_text(hd_heap heap, uint32_t axis) {
+    char *text;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    assert_int_equal(hd_top(&heap, &(hd_top_options){ .axis = axis }, put_unlisted, f, NULL), HD_OK);
+    fclose(f);
+    return text;
+}
+
+/* What a condensed heap does not list is not called self: it may be anybody's. */
+static void top_tells_unlisted_bytes_from_self(void **state) {
+    (void)state;
+    hd_profile *p = calls_profile();
+    hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *some = exported(p, (hd_cutoff){ .min_bytes = 16 }),
+                 *none = exported(p, (hd_cutoff){ .min_bytes = 1000 });
+    assert_text(unlisted_text(heap_of(p), 0), "main 1 0 0 63\nh 32 0 0 48\nf 10 0 0 30\ng 20 0 0 28\n");
+    assert_text(unlisted_text(heap_listing(all), 0), "main 1 0 0 63\nh 32 0 0 48\nf 10? 0 0 30\ng 20? 0 0 28\n");
+    assert_text(unlisted_text(heap_listing(some), 0), "main 0 15 4 63\nh 32 0 0 48\nf 0 0 0 16\ng 16? 0 0 16\n");
+    assert_text(unlisted_text(heap_listing(some), 1), "U 52? 0 0 52\n<other> 0 11 3 11\n");
+    assert_text(unlisted_text(heap_listing(none), 0), "<self> 63? 0 0 63\n");
+    hd_breakdown_free(all);
+    hd_breakdown_free(some);
+    hd_breakdown_free(none);
     hd_profile_free(p);
 }
 
@@ -473,6 +509,20 @@ static void assert_top_printed(hd_heap heap, hd_top_options options, const char 
     assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
     assert_string_equal((const char *)out.data, expected);
     hd_buffer_free(&out);
+}
+
+static void top_prints_what_is_not_listed(void **state) {
+    (void)state;
+    hd_profile *p = calls_profile();
+    hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 16 });
+    hd_heap heap = { .allocator = "malloc", .pid = 3, .breakdown = b };
+    assert_top_printed(heap, (hd_top_options){ 0 }, "63  100.0%              6  malloc, pid 3\n"
+                                                    "63  100.0%   0    0.0%  6  main (15 unlisted)\n"
+                                                    "48   76.2%  32   50.8%  2  h\n"
+                                                    "16   25.4%   0    0.0%  1  f\n"
+                                                    "16   25.4%  16   25.4%  1  g (self?)\n");
+    hd_breakdown_free(b);
+    hd_profile_free(p);
 }
 
 static void top_is_printed_in_columns(void **state) {
@@ -611,6 +661,22 @@ static hd_status check_top_row(void *user, const hd_top_row *row) {
     return HD_OK;
 }
 
+typedef struct top_sum {
+    const hd_profile *profile;
+    uint64_t bytes;
+} top_sum;
+
+/* Of a breakdown of the profile: self that is no bound is no more than there is. */
+static hd_status check_listed_row(void *user, const hd_top_row *row) {
+    top_sum *sum = (top_sum *)user;
+    char name[16];
+    snprintf(name, sizeof name, "%.*s", (int)row->name.len, row->name.data);
+    sum->bytes += row->self_bytes + row->unlisted_bytes;
+    if (*name != '<' && !row->self_is_bound)
+        assert_true(row->self_bytes <= bytes_below(sum->profile, 0, name, true));
+    return HD_OK;
+}
+
 static void operations_agree_with_each_other(void **state) {
     (void)state;
     uint64_t r = 9;
@@ -636,6 +702,11 @@ static void operations_agree_with_each_other(void **state) {
         hd_heap_release(&rooted);
         hd_heap_release(&once);
         hd_heap_release(&twice);
+
+        top_sum sum = { p, 0 };
+        hd_heap listing = heap_listing(b);
+        assert_int_equal(hd_top(&listing, NULL, check_listed_row, &sum, NULL), HD_OK);
+        assert_int_equal(sum.bytes, hd_profile_bytes(p));
 
         /* Of breakdowns: parts add up to each entry, kept ones are no more than there is. */
         parts[0] = filtered(heap_listing(b), axis, name, true);
@@ -918,6 +989,8 @@ int main(void) {
         cmocka_unit_test(name_counts_once_per_path),
         cmocka_unit_test(ties_go_by_name_and_what_is_at_the_root_is_self),
         cmocka_unit_test(top_of_a_breakdown_has_bounds),
+        cmocka_unit_test(top_tells_unlisted_bytes_from_self),
+        cmocka_unit_test(top_prints_what_is_not_listed),
         cmocka_unit_test(top_is_printed_in_columns),
         cmocka_unit_test(merging_is_associative_and_commutative),
         cmocka_unit_test(operations_agree_with_each_other),

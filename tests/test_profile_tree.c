@@ -281,20 +281,33 @@ static void tree_of_nothing_is_its_total(void **state) {
     hd_profile_free(p);
 }
 
+static void count_warning(void *user, const hd_error *warning) {
+    assert_string_equal(warning->message, "the heap of m has a total of 1 bytes, but lists 2 that hold more");
+    ++*(int *)user;
+}
+
 /* A file may say that a part is larger than the whole, by any factor. */
-static void tree_survives_parts_larger_than_the_whole(void **state) {
+static void parts_larger_than_the_whole_have_no_share_and_a_warning(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     hd_breakdown *b;
     hd_buffer text = { 0 };
+    int warnings = 0;
+    hd_options options = { .warning = count_warning, .user = &warnings };
     add_cell(p, "/", NULL, 1, HD_UNKNOWN);
-    add_cell(p, "/a", NULL, UINT64_MAX - 2, HD_UNKNOWN);
+    add_cell(p, "/a", NULL, UINT64_MAX - 4, HD_UNKNOWN);
+    add_cell(p, "/a/b", NULL, 2, HD_UNKNOWN);
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
-    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = b }, NULL, hd_out_memory(&text)), HD_OK);
+    hd_heap heap = { .allocator = "m", .breakdown = b };
+    assert_int_equal(hd_print_tree(&heap, &(hd_tree_options){ .options = options }, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(warnings, 1);
+    assert_int_equal(hd_print_top(&heap, &(hd_top_options){ .options = options }, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(warnings, 2);
+    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text)), HD_OK);
     assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
-    const char *line = strstr((const char *)text.data, "18446744073709551613");
-    assert_non_null(line);
-    assert_true(strtod(line + 20, NULL) > 999.9);
+    const char *line = strstr((const char *)text.data, "18446744073709551611");
+    assert_memory_equal(line + 20, "  > 100%  ", 10);
+    assert_non_null(strstr((const char *)text.data, "1  100.0%  m\n"));
     hd_buffer_free(&text);
     hd_breakdown_free(b);
     hd_profile_free(p);
@@ -448,7 +461,7 @@ int main(void) {
         cmocka_unit_test(tree_joins_the_names_of_entries_that_are_not_listed),
         cmocka_unit_test(tree_keeps_every_name_on_its_line),
         cmocka_unit_test(tree_of_nothing_is_its_total),
-        cmocka_unit_test(tree_survives_parts_larger_than_the_whole),
+        cmocka_unit_test(parts_larger_than_the_whole_have_no_share_and_a_warning),
         cmocka_unit_test(tree_stops_at_the_row_that_says_so_and_returns_what_it_said),
         cmocka_unit_test(first_axis_has_to_be_one_of_the_profile),
         cmocka_unit_test(very_deep_trees),

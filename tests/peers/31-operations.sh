@@ -28,6 +28,17 @@ check "top" "main 350 0,load 300 100,parse 200 200,save 50 50" \
   "$("$tool" top --json a.json | jq -r '.heaps[0].rows[] | "\(.name) \(.bytes) \(.self_bytes)"' | paste -sd,)"
 check "top --self" "parse,load,save,main" "$("$tool" top --self --json a.json | jq -r '.heaps[0].rows[].name' | paste -sd,)"
 check "top --top 2 --by type" "Node 300,Buffer 50" "$("$tool" top --top 2 --by type --json a.json | rows)"
+"$tool" convert --to chrome --min-bytes 150 -o cut.json a.json
+check "top of a condensed heap: what is not listed is nobody's own" "main 350 0 50 false,load 300 0 100 false,parse 200 200 0 true" \
+  "$("$tool" top --json cut.json | jq -r '.heaps[0].rows[] | "\(.name) \(.bytes) \(.self_bytes) \(.unlisted_bytes) \(.self_is_bound)"' | paste -sd,)"
+check "... in words" "main (50 unlisted),load (100 unlisted),parse (self?)" "$("$tool" top --exact cut.json | sed -n '2,$s/.*[0-9]  //p' | paste -sd,)"
+check "... of one that is whole" 0 "$("$tool" top a.json | grep -c 'unlisted\|self?')"
+printf '[{"pid":1,"ph":"M","args":{"stackFrames":{"1":{"name":"main"}}}},{"pid":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"malloc":{"entries":[{"size":"1","bt":""},{"size":"fffff","bt":"1"}]}}}}}]' > more.json
+for c in tree top; do
+  check "$c of more than the total: a warning, and no share" "0 1 1 1" \
+    "$(status "$tool" $c more.json) $(grep -c 'warning: the heap of malloc has a total of 1 bytes, but lists 1 that hold more' err) $(grep -c '> 100%' out) $(grep -c '\.[0-9]%' out)"
+  check "... in JSON too" 1 "$("$tool" $c --json more.json 2>&1 >/dev/null | grep -c warning)"
+done
 check "tree --keep" " 200,main 200,load 200,parse 200,Node 200" "$("$tool" tree --keep parse --json a.json | rows)"
 check "tree --keep type=" " 50,main 50,save 50,Buffer 50" "$("$tool" tree --keep type=Buf --json a.json | rows)"
 check "tree --drop" " 150,main 150,load 100,Node 100,save 50,Buffer 50" "$("$tool" tree --drop parse --json a.json | rows)"
@@ -51,6 +62,14 @@ check "diff with a dump that is not there, on one side" 1 "$(status "$tool" diff
 trace 3 other 0x1 1 2 3 > c.json
 check "a process without a partner is gone, or new" "350 0,0 6" \
   "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(.rows[0].before) \(.rows[0].after)"' | paste -sd,)"
+check "... and the other side is said to be missing" "malloc, app, pid 1, dump 0x1 -> none in c.json,none in a.json -> malloc, other, pid 3, dump 0x1" \
+  "$("$tool" diff a.json c.json | sed -n 's/.*  \(.* -> .*\)/\1/p' | paste -sd,)"
+check "... in JSON too" "app null,null other" \
+  "$("$tool" diff --json a.json c.json | jq -r '.diffs[] | "\(if .before then .before.process else null end) \(if .after then .after.process else null end)"' | paste -sd,)"
+trace 1 app 0x2 1 2 3 | sed 's/"malloc":{"nodes"/"other":{"nodes"/' > d.json
+jq -c -n --slurpfile a a.json --slurpfile d d.json '{traceEvents: ($a[0].traceEvents + $d[0].traceEvents)}' > ad.json
+check "... of one file, which dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \
+  "$("$tool" diff --before 0x1 --after 0x2 ad.json | sed -n '1s/.*  \(.* -> .*\)/\1/p')"
 check "diff of one dump" "1 heapdump: a.json: one dump, and none to compare it with" "$(status "$tool" diff a.json) $(cat err)"
 check "diff of three" 2 "$(status "$tool" diff a.json b.json c.json)"
 
