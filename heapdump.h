@@ -947,7 +947,8 @@ typedef struct hd_tracker_desc {
     hd_contexts *contexts;       /* borrowed, until hd_tracker_stop; required */
     hd_capture capture;
     const char *categories;      /* as hd_tracker_set_categories takes [""] */
-    uint32_t max_frames;         /* per backtrace, up to HD_MAX_FRAMES [48] */
+    uint32_t max_frames;         /* per stack, up to HD_MAX_FRAMES; a mixed backtrace has two stacks, and
+                                    HD_MAX_FRAMES in all, of which scopes come first [48] */
     hd_unwind_fn unwind;         /* required for native and mixed */
     void *user;
 } hd_tracker_desc;
@@ -10327,8 +10328,10 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void) {
 
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     const void *pcs[HD_MAX_FRAMES + 1];
-    uint32_t max = hd__tracker.max_frames, i = 0;
-    size_t n = hd__tracker.unwind(hd__tracker.user, pcs, (size_t)max + 1);
+    uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0;
+    size_t n;
+    if (max > HD_MAX_FRAMES - scopes) max = HD_MAX_FRAMES - scopes;
+    n = hd__tracker.unwind(hd__tracker.user, pcs, (size_t)max + 1);
     if (n > max) {
         hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
         n = max;

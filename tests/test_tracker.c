@@ -479,6 +479,37 @@ static void a_mixed_stack_has_native_frames_under_its_scopes(void **state) {
     assert_int_equal(hd_tracker_depth(), 3);
 }
 
+/* Scopes come first; what is left is for the innermost native frames. */
+static void a_mixed_stack_has_no_more_than_the_most_frames(void **state) {
+    static const struct { uint32_t max, scopes, native, names, pcs, cuts; } cases[] = {
+        { HD_MAX_FRAMES, 100, 100, 100, HD_MAX_FRAMES - 100, 1 },
+        { HD_MAX_FRAMES, 100, HD_MAX_FRAMES - 100, 100, HD_MAX_FRAMES - 100, 0 },
+        { HD_MAX_FRAMES, HD_MAX_FRAMES - 1, 500, HD_MAX_FRAMES - 1, 1, 1 },
+        { HD_MAX_FRAMES, HD_MAX_FRAMES, 500, HD_MAX_FRAMES, 0, 1 },
+        { HD_MAX_FRAMES, HD_MAX_FRAMES + 10, 500, HD_MAX_FRAMES, 0, 2 },
+        { 70, 200, 200, 70, HD_MAX_FRAMES - 70, 2 },
+        { 48, 200, 200, 48, 48, 2 },
+    };
+    (void)state;
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        stack s = { cases[k].native, 0, 0, false };
+        hd_scope scopes[HD_MAX_FRAMES + 100];
+        uint32_t found[HD_FRAME_TYPE + 1] = { 0 };
+        start_native(HD_CAPTURE_MIXED_STACK, cases[k].max, &s);
+        for (uint32_t i = 0; i < cases[k].scopes; i++) scopes[i] = hd_scope_begin(&any, letters[i % 2]);
+        for (int again = 0; again < 2; again++) {
+            memset(found, 0, sizeof found);
+            for (uint32_t at = hd_tracker_snapshot(NULL); at != HD_NONE; at = hd_contexts_frame(contexts, at).parent)
+                found[hd_contexts_frame(contexts, at).kind]++;
+            assert_int_equal(found[HD_FRAME_NAME], cases[k].names);
+            assert_int_equal(found[HD_FRAME_PC], cases[k].pcs);
+            assert_int_equal(found[HD_FRAME_TRUNCATED], cases[k].cuts);
+        }
+        for (uint32_t i = cases[k].scopes; i-- > 0;) hd_scope_end(&scopes[i]);
+        hd_tracker_stop();
+    }
+}
+
 /* A stack that changes at its inner end mostly, and anywhere at times, with scopes above it. */
 typedef struct frames {
     uintptr_t pc[64];            /* outermost first */
@@ -942,6 +973,7 @@ int main(void) {
         TEST(off_captures_types_alone),
         TEST(a_native_stack_keeps_its_innermost_frames),
         TEST(a_mixed_stack_has_native_frames_under_its_scopes),
+        TEST(a_mixed_stack_has_no_more_than_the_most_frames),
         TEST(native_stacks_are_right_wherever_they_change),
         TEST(starting_says_what_is_wrong_and_changes_nothing),
         TEST(equal_paths_are_one_context),
