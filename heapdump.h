@@ -1376,10 +1376,10 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
                                                                  bool enabled, hd_error *err);
 
 /* Asks all providers and writes the dump through to the output, under the ids 0x1, 0x2, ...; one of which
-   nobody has anything to say is not written. time_us: microseconds on the trace's clock, never less than
-   before. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
+   nobody has anything to say is not written. time_us: microseconds on the trace's clock, not less than that
+   of the dump written last. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
    manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add has;
-   HD_INVALID (called by a provider). */
+   HD_INVALID (called by a provider; earlier than the last dump, in which case nobody was asked). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
                                                    uint64_t time_us, hd_error *err);
 /* Call often: makes the dump that is due by period_us, if one is, and at most one. The first call starts
@@ -14880,6 +14880,7 @@ struct hd_memory_dump_manager {
     hd__registration *providers; /* stb_ds array */
     bool profiling, ticking;
     uint64_t dumps;              /* ids given */
+    uint64_t last_us;            /* the time of the last of these */
     uint64_t due_us, periods;
     hd_memory_dump dump;
     const hd_memory_dump_manager *outer; /* that its caller is inside of */
@@ -15241,6 +15242,7 @@ static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, 
     if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
     HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
     m->dumps++;
+    m->last_us = time_us;
     return HD_OK;
 }
 
@@ -15253,6 +15255,13 @@ static hd_status hd__manager_gather(hd_memory_dump_manager *m, hd_error *err) {
             HD__TRY(hd__manager_ask(m, &m->providers[i], err));
     }
     return hd__manager_overhead(m, err);
+}
+
+/* Readers order dumps by time, and the trace viewer wants them in that order. */
+static hd_status hd__manager_in_time(const hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+    if (time_us >= m->last_us) return HD_OK;
+    return hd__fail(err, HD_INVALID, "a dump not before the last, at %u us, expected, one at %u us found",
+                    m->last_us, time_us);
 }
 
 static hd_status hd__manager_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
@@ -15269,7 +15278,8 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd
                                                    uint64_t time_us, hd_error *err) {
     hd_status status;
     HD__TRY(hd__manager_enter(m, err));
-    status = hd__manager_dump(m, detail, time_us, NULL, err);
+    status = hd__manager_in_time(m, time_us, err);
+    if (!status) status = hd__manager_dump(m, detail, time_us, NULL, err);
     hd__manager_leave(m);
     return status;
 }
@@ -15278,6 +15288,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd
 static hd_status hd__manager_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
     hd_detail detail;
+    HD__TRY(hd__manager_in_time(m, time_us, err));
     if (!m->ticking) m->due_us = time_us;
     m->ticking = true;
     detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;

@@ -323,6 +323,29 @@ static void providers_that_call_their_manager_are_refused(void **state) {
     hd_buffer_free(&bytes);
 }
 
+static void a_dump_before_the_last_is_refused_and_nobody_asked(void **state) {
+    (void)state;
+    hd_buffer bytes = { 0 };
+    hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .period_us = 100 });
+    talker t = talker_named("t", say_size);
+    hd_error err = { 0 };
+    take_part(m, &t);
+    dump_now(m, HD_LIGHT, 1000);
+    dump_now(m, HD_LIGHT, 1000); /* at once is not before */
+    assert_int_equal(hd_memory_dump_manager_dump(m, HD_DETAILED, 999, &err), HD_INVALID);
+    assert_string_equal(err.message, "a dump not before the last, at 1000 us, expected, one at 999 us found");
+    assert_int_equal(hd_memory_dump_manager_tick(m, 500, &err), HD_INVALID); /* the first: one is due */
+    assert_string_equal(t.log, "ll");
+    assert_int_equal(hd_memory_dump_manager_tick(m, 1100, &err), HD_OK);
+    dump_now(m, HD_LIGHT, 1150);
+    assert_string_equal(t.log, "lldl");
+    end_trace(m, &bytes);
+    assert_int_equal(times(&bytes, "'ph':'v'"), 4);
+    assert_int_equal(times(&bytes, "'id':'0x4'"), 1);
+    assert_int_equal(times(&bytes, "'ts':999,"), 0);
+    hd_buffer_free(&bytes);
+}
+
 static void ticks_dump_by_period_the_first_and_every_so_many_in_detail(void **state) {
     (void)state;
     hd_buffer bytes = { 0 };
@@ -593,6 +616,7 @@ int main(void) {
         cmocka_unit_test(a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_more),
         cmocka_unit_test(a_provider_whose_call_fails_has_failed),
         cmocka_unit_test(providers_that_call_their_manager_are_refused),
+        cmocka_unit_test(a_dump_before_the_last_is_refused_and_nobody_asked),
         cmocka_unit_test(ticks_dump_by_period_the_first_and_every_so_many_in_detail),
         cmocka_unit_test(a_recorders_heap_comes_with_what_the_recorder_takes),
         cmocka_unit_test(contexts_with_their_bytes_are_a_profile),
