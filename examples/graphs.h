@@ -69,14 +69,17 @@ static int no_class(const objects *o, const char *name) {
     return BAD_INPUT;
 }
 
+/* Nothing, of a class without objects; one that the file does not know is an error besides. */
 static int class_total(const arguments *a, const objects *o, hd_total *total) {
-    uint32_t count = hd_graph_object_count(o->graph), n = 0;
+    uint32_t count = hd_graph_object_count(o->graph), classes = hd_graph_class_count(o->graph), n = 0, c = 0;
     uint32_t *all = needed(malloc(((size_t)count + 1) * sizeof *all));
     hd_error err;
     int status = DONE;
+    memset(total, 0, sizeof *total);
+    while (c < classes && !hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(a->class_name))) c++;
     for (uint32_t i = 0; i < count; i++)
         if (is_named(o, i, a->class_name)) all[n++] = i;
-    if (!n) status = no_class(o, a->class_name);
+    if (c == classes) status = no_class(o, a->class_name);
     else if (hd_graph_retained(o->graph, all, n, NULL, total, &err)) status = failed(o->file, &err);
     free(all);
     return status;
@@ -111,11 +114,11 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
     uint32_t *top, n;
     hd_total total;
     if (a->class_name) {
-        if (class_total(a, o, &total)) return BAD_INPUT;
+        int status = class_total(a, o, &total);
         json_text(j, "class", a->class_name);
         hd_json_key(j, "retained"), hd_json_u64(j, total.bytes);
         hd_json_key(j, "objects"), hd_json_u64(j, total.objects);
-        return DONE;
+        return status;
     }
     n = largest(a, o, &top);
     hd_json_key(j, "live_bytes"), hd_json_u64(j, o->dominators->bytes);

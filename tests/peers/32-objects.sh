@@ -56,6 +56,14 @@ check "classes --top tells what is left" "3 more classes" "$("$tool" classes --t
 check "retained" "a1 464,c1 256,b2 160" "$("$tool" retained --top 3 --json game.log | jq -r '.files[0].objects[] | "\(.id) \(.retained)"' | paste -sd,)"
 check "retained: ids as the file has them" "a1 c1 b2" "$("$tool" retained --exact --top 3 game.log | awk 'NR > 1 { print $4 }' | paste -sd' ')"
 check "retained --class: counted once" "448 in 4" "$("$tool" retained --exact --class Level game.log | awk '{ print $1, $2, $3 }')"
+printf 'a 2 x 1\nt 1 Used\nt 2 Unused\no 1 1 8\nr 1 1 0\nc x 2\n' > unused.log
+for c in "Used 0 8 1" "Unused 0 0 0" "Neither 1 0 0"; do
+  set -- $c
+  check "retained --class --json: the same keys of class $1" "$2 [\"$1\",$3,$4] file,class,retained,objects" \
+    "$(status "$tool" retained --json --class "$1" unused.log) $(jq -c '.files[0] | [.class, .retained, .objects]' out) $(jq -r '.files[0] | keys_unsorted | join(",")' out)"
+done
+check "retained of a class without objects" "0 in 0 objects would go with all of class Unused" \
+  "$("$tool" retained --exact --class Unused unused.log | tr -s ' ' | sed 's/^ //')"
 check "retained of a class that is none" 1 "$(status "$tool" retained --class Nothing game.log)"
 check "path" "root: local, pinned|Game (game) id a1, retains 464, by reference 1|Level (game) id b2, retains 160, by reference 1|Texture (game) id c2, retains 128" \
   "$("$tool" path --exact --id c2 game.log | tr -s ' ' | sed 's/^ //' | paste -sd'|')"
