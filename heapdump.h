@@ -250,17 +250,27 @@ typedef struct hd_sink {
 } hd_sink;
 
 /* A file that appears under its final name only when it is whole: written beside it under a
-   temporary name, then renamed, with the permissions of the file it replaces. Symbolic links are
-   followed; devices and pipes are written to as they are. Async-signal-safe on POSIX, and free of
-   malloc. */
+   temporary name, then renamed. A new one can be read and written by its owner alone (0600, less the
+   umask); one that replaces a file of the same owner has that one's permissions, never its set-id bits.
+   Symbolic links are followed as far as the kernel follows them; where one leads to nothing, an empty
+   file is there meanwhile. Devices and pipes are written to as they are. Async-signal-safe on POSIX, and
+   free of malloc. */
 typedef struct hd_file {
     int fd;
+    int directory;               /* where it appears, -1 for devices and pipes */
     hd_status status;            /* of the writes so far: a file with a gap is not committed */
     int os_error;                /* errno of the write that failed; 0: none did */
-    char path[4096], temporary[4096];
+    bool is_default;             /* made by hd_file_create_default, and others write there */
+    bool filled_link;            /* a link led to nothing: the empty file is ours */
+    char path[4096];             /* as it was given */
+    char name[256], temporary[320]; /* in the directory */
 } hd_file;
 
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err);
+/* The same for a name that the program chose itself, and that others may have guessed: in a directory
+   that they can write to, only a file of one's own is replaced, and no link is followed: HD_IO, here or
+   from hd_file_commit. */
+HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err);
 HEAPDUMP_API hd_out hd_file_out(hd_file *file);
 /* Renames into place. On failure the temporary file is removed and an older file of that name is
    as it was. Either way `file` is closed. Errors: HD_IO. */
@@ -2208,6 +2218,7 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 #ifndef HEAPDUMP_NO_THREADS
 #include <pthread.h>
@@ -3148,34 +3159,49 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read_fn, void *user) {
 #define hd__os_read(fd, p, n) _read((fd), (p), (unsigned)((n) < 0x40000000 ? (n) : 0x40000000))
 #define hd__os_write(fd, p, n) _write((fd), (p), (unsigned)((n) < 0x40000000 ? (n) : 0x40000000))
 #define hd__os_close(fd) _close(fd)
-#define hd__os_unlink(path) _unlink(path)
-#define hd__os_rename(from, to) (MoveFileExA((from), (to), MOVEFILE_REPLACE_EXISTING) ? 0 : -1)
+#define hd__os_create(at, name) _open((name), O_WRONLY | O_CREAT | O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE)
+#define hd__os_unlink(at, name) _unlink(name)
+#define hd__os_rename(at, from, to) (MoveFileExA((from), (to), MOVEFILE_REPLACE_EXISTING) ? 0 : -1)
 #define hd__os_pid() ((uint64_t)GetCurrentProcessId())
 #else
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
+ssize_t readlinkat(int at, const char *path, char *target, size_t size);
+int openat(int at, const char *path, int flags, ...);
+int unlinkat(int at, const char *path, int flags);
+int fchmod(int fd, mode_t mode);
+int fchown(int fd, uid_t user, gid_t group);
+int madvise(void *start, size_t size, int advice);
+#if defined(__GLIBC__)
 #ifndef O_CLOEXEC
-#define O_CLOEXEC 0
+#define O_CLOEXEC __O_CLOEXEC
+#define O_DIRECTORY __O_DIRECTORY
+#define O_NOFOLLOW __O_NOFOLLOW
+#define AT_FDCWD (-100)
 #endif
-#define hd__os_open(path, flags) open((path), (flags) | O_CLOEXEC, 0666)
-#define hd__os_read(fd, p, n) read((fd), (p), (n))
-#define hd__os_write(fd, p, n) write((fd), (p), (n))
-#define hd__os_close(fd) close(fd)
-#define hd__os_unlink(path) unlink(path)
-#ifdef HEAPDUMP_NO_STDIO
+#endif
+#endif
+#if defined(__O_PATH) && !defined(O_PATH)
+#define O_PATH __O_PATH
+#endif
+#if defined(HEAPDUMP_NO_STDIO) || (defined(__STRICT_ANSI__) && !defined(__cplusplus))
 #ifdef __cplusplus
 extern "C"
 #endif
-int rename(const char *from, const char *to); /* stdio.h has it */
+int renameat(int from_at, const char *from, int to_at, const char *to); /* stdio.h has it */
 #endif
-#define hd__os_rename(from, to) rename((from), (to))
-#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
-ssize_t readlink(const char *path, char *target, size_t size);
-int fchmod(int fd, mode_t mode);
-int madvise(void *start, size_t size, int advice);
-#endif
+#define hd__os_open(path, flags) open((path), (flags) | O_CLOEXEC, 0600)
+#define hd__os_read(fd, p, n) read((fd), (p), (n))
+#define hd__os_write(fd, p, n) write((fd), (p), (n))
+#define hd__os_close(fd) close(fd)
+#define hd__os_create(at, name) \
+    openat((at), (name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+#define hd__os_unlink(at, name) unlinkat((at), (name), 0)
+#define hd__os_rename(at, from, to) renameat((at), (from), (at), (to))
 #if defined(__linux__) && !defined(MADV_DONTNEED)
 #define MADV_DONTNEED 4
 #endif
 #define hd__os_pid() ((uint64_t)getpid())
+#define hd__os_user() geteuid()
 #endif
 
 static hd_status hd__fail_os(hd_error *err, const char *what, const char *path) {
@@ -3292,53 +3318,141 @@ static hd_status hd__file_write(void *user, const void *data, size_t size) {
     return file->status;
 }
 
-/* Replaces a symbolic link by what it leads to, so that the link stays. */
-static void hd__follow_links(char *path, size_t most) {
+/* Closes what is not -1, and leaves errno to what failed before. */
+static void hd__file_close(int fd) {
+    int saved = errno;
+    if (fd >= 0) hd__os_close(fd);
+    errno = saved;
+}
+
 #if !defined(_WIN32)
-    char target[sizeof ((hd_file *)0)->path];
-    for (int links = 0; links < 40; links++) {
-        ssize_t n = readlink(path, target, sizeof target);
-        char *slash = strrchr(path, '/');
-        size_t keep = n > 0 && *target != '/' && slash ? (size_t)(slash + 1 - path) : 0;
-        if (n <= 0 || keep + (size_t)n > most) return;
-        memcpy(path + keep, target, (size_t)n);
-        path[keep + (size_t)n] = 0;
-    }
+/* What has the name in a directory, a link itself. */
+static bool hd__file_look(int directory, const char *name, struct stat *st) {
+#if defined(O_PATH)
+    int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool found = fd >= 0 && !fstat(fd, st);
+    hd__file_close(fd);
+    return found;
 #else
-    (void)path, (void)most;
+    return !fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW);
 #endif
 }
 
-HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
-    static uint64_t counter;
-    size_t n = path ? strlen(path) : 0, most = sizeof file->path - 48;
-#if !defined(_WIN32)
-    struct stat st;
-    bool exists;
+/* Goes into the directory of a path, from the one that the file is in so far. The path is as it was, after. */
+static bool hd__file_enter(hd_file *file, char *path) {
+    char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int from = file->directory, flags = O_DIRECTORY | O_CLOEXEC;
+#if defined(O_PATH)
+    flags |= O_PATH;             /* needs no right to list it */
 #endif
-    file->fd = -1;
-    file->status = HD_OK;
-    file->os_error = 0;
-    if (n == 0 || n > most)
-        return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found", (uint64_t)most,
-                        (uint64_t)n);
-    memcpy(file->path, path, n + 1);
-    hd__follow_links(file->path, most);
-    n = strlen(file->path);
-    *file->temporary = 0;
-#if !defined(_WIN32)
-    exists = !stat(file->path, &st);
-    if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        file->fd = hd__os_open(file->path, O_WRONLY);
-        return file->fd < 0 ? hd__fail_os(err, "open", path) : HD_OK;
+    errno = *name ? ENAMETOOLONG : EISDIR;
+    if (!*name || strlen(name) >= sizeof file->name) return false;
+    memcpy(file->name, name, strlen(name) + 1);
+    *name = 0;
+    file->directory = openat(from < 0 ? AT_FDCWD : from, *path ? path : ".", flags);
+    *name = *file->name;
+    hd__file_close(from);
+    return file->directory >= 0;
+}
+
+/* Goes where the links lead that a path ends with. *linked: there is one. */
+static bool hd__file_follow(hd_file *file, bool *linked) {
+    char target[sizeof file->path];
+    *linked = false;
+    for (int links = 0; links <= 40; links++) {
+        ssize_t n;
+        if (!hd__file_enter(file, *linked ? target : file->path)) return false;
+        n = readlinkat(file->directory, file->name, target, sizeof target - 1);
+        if (n < 0) return true;
+        target[n] = 0;
+        *linked = true;
     }
+    errno = ELOOP;
+    return false;
+}
+
+/* Finds the directory that a file goes into, and what it replaces. Whether links are followed is left to
+   the kernel, which may protect users from those of others: only the file that it led to counts, however
+   we found its directory. */
+static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        struct stat at;
+        bool linked, is_there;
+        int fd;
+        hd__file_close(file->directory);
+        file->directory = -1;
+        *exists = !stat(file->path, st);
+        if (!*exists && errno != ENOENT) return false;
+        if (!hd__file_follow(file, &linked)) return false;
+        is_there = hd__file_look(file->directory, file->name, &at);
+        if (*exists && is_there && at.st_dev == st->st_dev && at.st_ino == st->st_ino) return true;
+        if (*exists || is_there) continue; /* another has changed it since */
+        if (!linked) return true;
+        fd = hd__os_open(file->path, O_WRONLY | O_CREAT | O_NONBLOCK);
+        if (fd < 0) return false;
+        hd__os_close(fd);
+        file->filled_link = true;
+    }
+    errno = EAGAIN;
+    return false;
+}
+
+/* The same for default names: there is no file, one of ours, or others cannot write there. */
+static bool hd__file_place_default(hd_file *file, struct stat *st, bool *exists) {
+    struct stat directory;
+    if (!hd__file_enter(file, file->path) || fstat(file->directory, &directory)) return false;
+    file->is_default = (directory.st_mode & 022) || (directory.st_uid && directory.st_uid != hd__os_user());
+    if (!file->is_default) return hd__file_place(file, st, exists);
+    *exists = hd__file_look(file->directory, file->name, st);
+    errno = EEXIST;
+    return !*exists || (S_ISREG(st->st_mode) && st->st_uid == hd__os_user());
+}
+
+/* A pipe too. What has become a file since is none. */
+static bool hd__file_open_device(hd_file *file) {
+    struct stat st;
+    file->fd = hd__os_open(file->path, O_WRONLY);
+    if (file->fd < 0 || (!fstat(file->fd, &st) && !S_ISREG(st.st_mode))) return file->fd >= 0;
+    hd__os_close(file->fd);
+    file->fd = -1;
+    errno = EAGAIN;
+    return false;
+}
+
+/* Gives a file the permissions of the one that it replaces, as far as the same people get them. */
+static void hd__file_permit(int fd, const struct stat *old) {
+    struct stat st;
+    mode_t mode = old->st_mode & 0777;
+    if (fstat(fd, &st) || st.st_uid != old->st_uid) return;
+    if (st.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid)) mode &= ~(mode_t)070;
+    if (fchmod(fd, mode)) {}     /* the new file's own will do */
+}
+
+/* Of a default name, takes it, so that nothing of another's is replaced. *taken: it was free. */
+static bool hd__file_claim(hd_file *file, bool *taken) {
+    struct stat st;
+    int fd = hd__os_create(file->directory, file->name);
+    hd__file_close(fd);
+    *taken = fd >= 0;
+    return *taken || (errno == EEXIST && hd__file_look(file->directory, file->name, &st) &&
+                      S_ISREG(st.st_mode) && st.st_uid == hd__os_user());
+}
+#endif
+
+/* A free name beside the file's. */
+static int hd__file_open_temporary(hd_file *file) {
+    static uint64_t counter;
+    size_t n = strlen(file->name);
+    int fd = -1;
+#if !defined(_WIN32)
+    if (n > 200) n = 200;        /* names have 255 bytes at most */
 #endif
     for (int attempt = 0; attempt < 100; attempt++) {
         char digits[20], *end = file->temporary + n, *p;
         uint64_t part[2];
         part[0] = hd__os_pid();
         part[1] = HD__ADD(&counter, 1);
-        memcpy(file->temporary, file->path, n);
+        memcpy(file->temporary, file->name, n);
         for (int i = 0; i < 2; i++) {
             p = hd__digits(digits, part[i], 10);
             *end++ = '.';
@@ -3346,16 +3460,72 @@ HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error 
             end += digits + 20 - p;
         }
         memcpy(end, ".tmp", 5);
-        file->fd = hd__os_open(file->temporary, O_WRONLY | O_CREAT | O_EXCL);
-        if (file->fd >= 0) {
-#if !defined(_WIN32)
-            if (exists && fchmod(file->fd, st.st_mode & 07777)) {} /* the new file's own will do */
-#endif
-            return HD_OK;
-        }
-        if (errno != EEXIST) break;
+        fd = hd__os_create(file->directory, file->temporary);
+        if (fd >= 0 || errno != EEXIST) break;
     }
+    return fd;
+}
+
+/* Away with what a file that does not appear has left, errno as it was. */
+static void hd__file_clear(hd_file *file) {
+    int saved = errno;
+    if (*file->temporary) hd__os_unlink(file->directory, file->temporary);
+#if !defined(_WIN32)
+    {
+        struct stat st;
+        if (file->filled_link && hd__file_look(file->directory, file->name, &st) && !st.st_size)
+            hd__os_unlink(file->directory, file->name);
+    }
+#endif
+    hd__file_close(file->directory);
+    file->directory = -1;
+    errno = saved;
+}
+
+static hd_status hd__file_create(const char *path, bool is_default, hd_file *file, hd_error *err) {
+    size_t n = path ? strlen(path) : 0;
+    file->fd = file->directory = -1;
+    file->status = HD_OK;
+    file->os_error = 0;
+    file->is_default = file->filled_link = false;
+    *file->temporary = 0;
+    if (n == 0 || n >= sizeof file->path)
+        return hd__fail(err, HD_INVALID, "a path of 1 to %u bytes expected, %u found",
+                        (uint64_t)sizeof file->path - 1, (uint64_t)n);
+    memcpy(file->path, path, n + 1);
+#if defined(_WIN32)
+    (void)is_default;
+    if (n >= sizeof file->name) return hd__fail(err, HD_IO, "cannot create %s: its path is too long", path);
+    memcpy(file->name, path, n + 1);
+    file->fd = hd__file_open_temporary(file);
+#else
+    {
+        struct stat st;
+        bool exists;
+        if (!(is_default ? hd__file_place_default(file, &st, &exists) : hd__file_place(file, &st, &exists))) {
+            hd__file_clear(file);
+            return hd__fail_os(err, "create", path);
+        }
+        if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+            hd__file_clear(file);
+            return hd__file_open_device(file) ? HD_OK : hd__fail_os(err, "open", path);
+        }
+        file->fd = hd__file_open_temporary(file);
+        if (file->fd >= 0 && exists && S_ISREG(st.st_mode)) hd__file_permit(file->fd, &st);
+    }
+#endif
+    if (file->fd >= 0) return HD_OK;
+    *file->temporary = 0;
+    hd__file_clear(file);
     return hd__fail_os(err, "create", path);
+}
+
+HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err) {
+    return hd__file_create(path, false, file, err);
+}
+
+HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err) {
+    return hd__file_create(path, true, file, err);
 }
 
 HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file_write, file); }
@@ -3363,22 +3533,29 @@ HEAPDUMP_API hd_out hd_file_out(hd_file *file) { return hd_out_callback(hd__file
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
     int fd = file->fd;
     hd_status status = file->status;
-    bool beside = *file->temporary != 0;
+    bool taken = false;
     if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
     if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
     file->fd = -1;
     if (hd__os_close(fd) && !status) status = hd__fail_os(err, "write", file->path);
-    if (!status && beside && hd__os_rename(file->temporary, file->path))
+#if !defined(_WIN32)
+    if (!status && file->is_default && !hd__file_claim(file, &taken))
+        status = hd__fail_os(err, "create", file->path);
+#endif
+    if (!status && *file->temporary && hd__os_rename(file->directory, file->temporary, file->name)) {
         status = hd__fail_os(err, "write", file->path);
-    if (status && beside) hd__os_unlink(file->temporary);
+        if (taken) hd__os_unlink(file->directory, file->name);
+    }
+    if (!status) *file->temporary = 0, file->filled_link = false;
+    hd__file_clear(file);
     return status;
 }
 
 HEAPDUMP_API void hd_file_discard(hd_file *file) {
     if (file->fd < 0) return;
     hd__os_close(file->fd);
-    if (*file->temporary) hd__os_unlink(file->temporary);
     file->fd = -1;
+    hd__file_clear(file);
 }
 
 static void hd__sink_begin(hd_sink *s, hd_out out) {

@@ -437,7 +437,7 @@ static void a_file_appears_when_committed(void **state) {
     assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
     assert_file(path, "one two");
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(hd_file_commit(&file, NULL), HD_INVALID); /* it is closed */
     hd_file_discard(&file);
     assert_file(path, "one two");
@@ -503,8 +503,224 @@ static void a_link_stays_and_its_file_keeps_its_permissions(void **state) {
     }
     unlink(link);
     assert_int_equal(symlink("link", link), 0); /* to itself */
-    assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
-    hd_file_discard(&file);
+    assert_int_equal(hd_file_create(link, &file, NULL), HD_IO);
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* Writes over a file through `path`, and says which permissions it had meanwhile, under its other name. */
+static mode_t written_over(const char *path) {
+    char beside[800];
+    hd_file file;
+    mode_t meanwhile;
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    snprintf(beside, sizeof beside, "%s/%s", dir, file.temporary);
+    meanwhile = mode_of(beside);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_file(path, "text");
+    return meanwhile;
+}
+
+static void of_the_permissions_of_an_old_file_none_are_set_id(void **state) {
+    static const struct { mode_t old, now; } cases[] = {
+        { 0644, 0644 }, { 0600, 0600 }, { 0666, 0666 }, { 0640, 0640 }, { 06777, 0777 }, { 04755, 0755 },
+        { 02750, 0750 }, { 01644, 0644 }, { 0444, 0444 } };
+    const char *path = in_dir("old");
+    mode_t mask = umask(077);
+    (void)state;
+    assert_int_equal(written_over(path), 0600); /* a new one is its owner's */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(chmod(path, cases[i].old), 0);
+        assert_int_equal(written_over(path) & ~cases[i].now & 077, 0); /* never more than in the end */
+        assert_int_equal(mode_of(path), cases[i].now);
+    }
+    umask(0);
+    unlink(path);
+    assert_int_equal(written_over(path), 0600);
+    assert_int_equal(mode_of(path), 0600);
+    umask(mask);
+}
+
+/* What only root can arrange. */
+static bool is_root(const char *what) {
+    if (!geteuid()) return true;
+    print_message("SKIP: %s: not root\n", what);
+    return false;
+}
+
+static void another_users_permissions_are_not_taken_over(void **state) {
+    const char *path = in_dir("old");
+    struct stat st;
+    (void)state;
+    if (!is_root("files of other users")) skip();
+    put(path, "old", 3);
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_int_equal(chmod(path, 06777), 0);
+    assert_int_equal(written_over(path), 0600);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(chown(path, 0, 65534), 0); /* of a group, what that group was given */
+    assert_int_equal(chmod(path, 0640), 0);
+    written_over(path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_gid, 65534);
+    assert_int_equal(st.st_mode & 07777, 0640);
+}
+
+static void a_link_may_lead_anywhere(void **state) {
+    const char *far = in_dir("far"), *sub = in_dir("sub"), *link = in_dir("link");
+    char target[400], inside[400];
+    hd_file file;
+    int before = open_files();
+    (void)state;
+    assert_int_equal(mkdir(sub, 0700), 0);
+    snprintf(target, sizeof target, "%s/target", sub);
+    snprintf(inside, sizeof inside, "%s/inside", sub);
+    for (int whole = 0; whole < 2; whole++) {
+        /* link -> far -> sub/inside -> target, which is in sub */
+        assert_int_equal(symlink("far", link), 0);
+        assert_int_equal(symlink(whole ? inside : "sub/inside", far), 0);
+        assert_int_equal(symlink("target", inside), 0);
+        for (int old = 0; old < 2; old++) {
+            assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
+            assert_int_equal(write_to(&file, "text"), HD_OK);
+            assert_int_equal(entries(sub, false), 3); /* it is written beside the target */
+            assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+            assert_file(target, "text");
+            assert_int_equal(entries(sub, false), 2);
+        }
+        unlink(target);
+        assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
+        hd_file_discard(&file);
+        assert_int_equal(entries(sub, false), 1); /* nothing appeared where it led to */
+        unlink(inside), unlink(far), unlink(link);
+    }
+    assert_int_equal(rmdir(sub), 0);
+    assert_int_equal(open_files(), before);
+}
+
+/* Whether the kernel lets nobody be led astray by others' links in directories like /tmp. */
+static bool links_are_protected(void) {
+    char on = 0;
+    int fd = open("/proc/sys/fs/protected_symlinks", O_RDONLY);
+    if (fd < 0 || read(fd, &on, 1) != 1) on = 0;
+    close(fd);
+    if (on != '1') print_message("SKIP: fs.protected_symlinks is off\n");
+    return on == '1';
+}
+
+static void others_links_in_a_shared_directory_are_not_followed(void **state) {
+    const char *sub = in_dir("shared"), *victim = in_dir("victim");
+    char link[400];
+    hd_file file;
+    hd_error err;
+    (void)state;
+    if (!is_root("links of other users") || !links_are_protected()) skip();
+    assert_int_equal(mkdir(sub, 0700), 0);
+    assert_int_equal(chmod(sub, 01777), 0);
+    snprintf(link, sizeof link, "%s/link", sub);
+    for (int old = 0; old < 2; old++) {
+        if (old) put(victim, "precious", 8);
+        assert_int_equal(symlink(victim, link), 0);
+        assert_int_equal(lchown(link, 65534, 65534), 0);
+        assert_int_equal(hd_file_create(link, &file, &err), HD_IO);
+        assert_non_null(strstr(err.message, strerror(EACCES)));
+        assert_int_equal(entries(sub, false), 1);
+        unlink(link);
+    }
+    assert_file(victim, "precious");
+    assert_int_equal(rmdir(sub), 0);
+}
+
+static void what_another_put_at_a_default_name_stays(void **state) {
+    const char *sub = in_dir("shared"), *victim = in_dir("victim");
+    char path[400], text[400];
+    hd_file file;
+    hd_error err;
+    int before = open_files();
+    (void)state;
+    put(victim, "precious", 8);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    snprintf(path, sizeof path, "%s/heapdump.app.7.json", sub);
+    snprintf(text, sizeof text, "%s", victim);
+    assert_int_equal(chmod(sub, 0777), 0);
+    for (int late = 0; late < 2; late++) { /* before, or while it is being written */
+        for (int kind = 0; kind < 4; kind++) {
+            if (late) assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
+            if (kind == 0) assert_int_equal(symlink(text, path), 0);
+            if (kind == 1) assert_int_equal(symlink("nothing", path), 0);
+            if (kind == 2) assert_int_equal(mkfifo(path, 0666), 0);
+            if (kind == 3) {
+                if (!is_root("a file of another user")) break;
+                put(path, "theirs", 6);
+                assert_int_equal(chown(path, 65534, 65534), 0);
+            }
+            assert_int_equal(late ? hd_file_commit(&file, &err) : hd_file_create_default(path, &file, &err), HD_IO);
+            assert_non_null(strstr(err.message, strerror(EEXIST)));
+            if (kind == 3) assert_file(path, "theirs");
+            assert_int_equal(entries(sub, false), 1);
+            assert_int_equal(remove(path), 0);
+        }
+    }
+    assert_file(victim, "precious");
+    for (int again = 0; again < 2; again++) { /* one's own is replaced */
+        assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
+        assert_int_equal(write_to(&file, "text"), HD_OK);
+        assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+        assert_file(path, "text");
+    }
+    unlink(path);
+    assert_int_equal(chmod(sub, 0755), 0); /* nobody else can have made it */
+    assert_int_equal(symlink("../target", path), 0);
+    assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_file(in_dir("target"), "text");
+    unlink(path);
+    assert_int_equal(rmdir(sub), 0);
+    assert_int_equal(open_files(), before);
+}
+
+/* The directory counts that was there at first, whatever has its name later. */
+static void a_directory_that_is_replaced_gets_nothing(void **state) {
+    const char *sub = in_dir("sub"), *moved = in_dir("moved"), *other = in_dir("other");
+    char path[400];
+    hd_file file;
+    (void)state;
+    assert_int_equal(mkdir(sub, 0700), 0);
+    assert_int_equal(mkdir(other, 0700), 0);
+    snprintf(path, sizeof path, "%s/file", sub);
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(rename(sub, moved), 0);
+    assert_int_equal(symlink("other", sub), 0);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_int_equal(entries(other, false), 0);
+    snprintf(path, sizeof path, "%s/file", moved);
+    assert_file(path, "text");
+    unlink(path), unlink(sub), rmdir(moved), rmdir(other);
+}
+
+static void a_name_may_be_as_long_as_names_are(void **state) {
+    char path[400];
+    hd_file file;
+    (void)state;
+    size_t n = (size_t)snprintf(path, sizeof path, "%s/", dir);
+    memset(path + n, 'n', 256);
+    path[n + 255] = 0;
+    written_over(path);
+    path[n + 255] = 'n', path[n + 256] = 0;
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_IO);
+    assert_int_equal(errno, ENAMETOOLONG);
+    path[n] = 0;
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_IO); /* a directory */
+    assert_int_equal(entries(dir, false), 1);
 }
 
 static void a_pipe_is_written_to(void **state) {
@@ -532,7 +748,7 @@ static void a_pipe_is_written_to(void **state) {
 static void other_peoples_files_are_left_alone(void **state) {
     const char *path = in_dir("f");
     hd_file file;
-    char taken[2][4096], *number;
+    char taken[2][400], *number;
     (void)state;
     /* Its next two temporary names, as another process of that id could have left them. */
     assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
@@ -542,7 +758,7 @@ static void other_peoples_files_are_left_alone(void **state) {
     unsigned long n = strtoul(number, NULL, 10);
     *number = 0;
     for (unsigned long i = 0; i < 2; i++) {
-        snprintf(taken[i], sizeof taken[i], "%.4000s%lu.tmp", file.temporary, n + 1 + i);
+        snprintf(taken[i], sizeof taken[i], "%s/%s%lu.tmp", dir, file.temporary, n + 1 + i);
         put(taken[i], "theirs", 6);
     }
     assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
@@ -588,10 +804,10 @@ static void paths_that_cannot_be_are_refused(void **state) {
     assert_non_null(strstr(err.message, in_dir("no/such/file")));
     assert_non_null(strstr(err.message, strerror(ENOENT)));
     hd_file_discard(&file);
-    /* The longest path that leaves room for the temporary name, and one more. */
+    /* The longest path that the system takes, and one more. */
     size_t n = (size_t)snprintf(path, sizeof path, "%s/", dir);
-    while (n < 4046) path[n++] = '.', path[n++] = '/';
-    while (n < 4048) path[n++] = 'f';
+    while (n < 4092) path[n++] = '.', path[n++] = '/';
+    while (n < 4095) path[n++] = 'f';
     path[n] = 0;
     assert_int_equal(hd_file_create(path, &file, &err), HD_OK);
     assert_int_equal(write_to(&file, "text"), HD_OK);
@@ -601,7 +817,7 @@ static void paths_that_cannot_be_are_refused(void **state) {
     path[n] = 0;
     assert_int_equal(hd_file_create(path, &file, &err), HD_INVALID);
     assert_int_equal(err.status, HD_INVALID);
-    assert_string_equal(err.message, "a path of 1 to 4048 bytes expected, 4049 found");
+    assert_string_equal(err.message, "a path of 1 to 4095 bytes expected, 4096 found");
     assert_int_equal(entries(dir, false), 1);
     assert_int_equal(open_files(), before);
 }
@@ -674,6 +890,11 @@ int main(void) {
         T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
         T(a_discarded_file_leaves_nothing), T(a_new_file_replaces_an_old_one),
         T(a_link_stays_and_its_file_keeps_its_permissions), T(a_pipe_is_written_to),
+        T(of_the_permissions_of_an_old_file_none_are_set_id),
+        T(another_users_permissions_are_not_taken_over), T(a_link_may_lead_anywhere),
+        T(others_links_in_a_shared_directory_are_not_followed),
+        T(what_another_put_at_a_default_name_stays), T(a_directory_that_is_replaced_gets_nothing),
+        T(a_name_may_be_as_long_as_names_are),
         T(other_peoples_files_are_left_alone), T(a_failed_commit_leaves_what_was),
         T(paths_that_cannot_be_are_refused), T(a_full_disk_is_told),
         T(a_file_with_a_gap_is_not_committed),
