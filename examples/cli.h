@@ -22,6 +22,7 @@ typedef struct arguments {
     hd_cutoff cutoff;
     bool has_cutoff, json, strict, exact, decimal;
     const char *output;
+    bool default_output;         /* of a name that nobody typed */
     const char *dump, *allocator; /* which heaps */
     double default_share;        /* of objects, where no cut-off is given */
     uint64_t pid;
@@ -160,7 +161,7 @@ static void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }
 
-static int output_open(output *o, const char *path) {
+static int output_open_as(output *o, const char *path, bool is_default) {
     hd_error err;
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
     o->is_file = path && strcmp(path, "-");
@@ -168,7 +169,7 @@ static int output_open(output *o, const char *path) {
         o->out = hd_out_file(stdout);
         return DONE;
     }
-    if (hd_file_create(path, &o->file, &err)) {
+    if ((is_default ? hd_file_create_default : hd_file_create)(path, &o->file, &err)) {
         fprintf(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
@@ -177,6 +178,8 @@ static int output_open(output *o, const char *path) {
     output_unfinished = &o->file;
     return DONE;
 }
+
+static int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
 
 static int output_close(output *o, const char *path, int status) {
     hd_error err;

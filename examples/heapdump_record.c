@@ -601,24 +601,24 @@ static void note_missing(int error) {
 }
 
 /* Away from the low numbers: the program's next open gets the number it expects. */
-static void move_up(hd_file *file) {
-    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 512);
-    if (fd < 0) return;
-    close(file->fd);
-    file->fd = fd;
+static void move_up(int *fd) {
+    int up = fcntl(*fd, F_DUPFD_CLOEXEC, 512);
+    if (up < 0) return;
+    close(*fd);
+    *fd = up;
 }
 
 /* While standard input, output or error are closed, something that cannot be written to stands in, lest
    what another thread writes there gets into the dump. */
-static bool open_aside(hd_file *file, const char *path) {
+static bool open_aside(hd_file *file, const char *path, bool spooled) {
     bool is_open;
     int stand_in[3], n = 0, error;
     while (n < 3 && (stand_in[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
         if (stand_in[n++] > 2) break;
-    is_open = hd_file_create(path, file, NULL) == HD_OK;
+    is_open = (spooled ? hd_file_create : hd_file_create_default)(path, file, NULL) == HD_OK;
     error = errno;
     while (n--) close(stand_in[n]);
-    if (is_open) move_up(file);
+    if (is_open) move_up(&file->fd), move_up(&file->directory);
     errno = error;
     return is_open;
 }
@@ -633,7 +633,7 @@ static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spoole
     options.allocator = hd_page_allocator();
     options.lenient = true;      /* what is too large for its field is the largest */
     dump_path(path, spooled);
-    if (!open_aside(&file, path)) return false;
+    if (!open_aside(&file, path, spooled)) return false;
     if ((heap ? hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL)
               : hd_memprof_write_raw(raw, 0, &options, hd_file_out(&file), NULL)) == HD_OK)
         return hd_file_commit(&file, NULL) == HD_OK;
@@ -651,7 +651,7 @@ static void write_modules(void) {
     hd_out out;
     dump_path(path, true);
     text(path + strlen(path), path + 4090, ".modules");
-    if (!open_aside(&file, path)) return;
+    if (!open_aside(&file, path, true)) return;
     out = hd_file_out(&file);
     for (size_t i = 0; i < module_count; i++)
         if (*modules[i].path == '/') out.write(out.user, modules[i].path, strlen(modules[i].path) + 1);
@@ -909,7 +909,7 @@ static bool write_cost(bool spooled) {
     }
     text(p, end, ".stats");
     p = describe_cost(told, told + sizeof told - 1);
-    if (!open_aside(&file, path)) return false;
+    if (!open_aside(&file, path, spooled)) return false;
     if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK)
         return hd_file_commit(&file, NULL) == HD_OK;
     hd_file_discard(&file);

@@ -391,7 +391,8 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
         desc.base = base.data;
         desc.base_size = (size_t)base.size;
     }
-    status = a->base && !base.data ? usage("--base takes a file, not '%s'", a->base) : output_open(&o, path);
+    status = a->base && !base.data ? usage("--base takes a file, not '%s'", a->base)
+                                    : output_open_as(&o, path, a->default_output);
     if (!status) {
         hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
         if (failed) {

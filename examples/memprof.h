@@ -314,7 +314,7 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
     hd_status failed = HD_OK;
     uint32_t version = memprof_raw_version(a);
     output o;
-    int status = output_open(&o, a->output);
+    int status = output_open_as(&o, a->output, a->default_output);
     if (status) return status;
     if (!version) failed = hd_memprof_write(memprof, &options, o.out, &err);
     for (size_t i = 0; version && i < hd_memprof_count(memprof) && !failed; i++)

@@ -478,7 +478,8 @@ static void condensed_free(hd_heap *heaps, size_t count) {
 }
 
 /* A trace of the heaps alone, or one with them added. */
-static int write_heaps(const hd_heap *heaps, size_t count, const char *path, const char *add_to) {
+static int write_heaps(const hd_heap *heaps, size_t count, const char *path, bool is_default,
+                       const char *add_to) {
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
     hd_options options = { .inflate = &hd_zlib };
     hd_in in;
@@ -490,7 +491,7 @@ static int write_heaps(const hd_heap *heaps, size_t count, const char *path, con
         complain(add_to, &err, "");
         return BAD_INPUT;
     }
-    status = output_open(&o, path);
+    status = output_open_as(&o, path, is_default);
     if (!status) {
         failed = add_to ? hd_chrome_add(in, &dumps, &options, o.out, &err)
                         : hd_chrome_write(heaps, count, NULL, o.out, &err);
@@ -510,7 +511,7 @@ static int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
     hd_heap *condensed = NULL;
     size_t count = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
-    if (!status) status = write_heaps(condensed, count, a->output, a->add_to);
+    if (!status) status = write_heaps(condensed, count, a->output, false, a->add_to);
     condensed_free(condensed, count);
     symbols_free(&names);
     return status;

@@ -122,6 +122,7 @@ static int record_raw(const arguments *a, const char *spool, const spooled *file
     hd_dump *dump;
     int status = in && out ? read_dump(in, a, &dump) : BAD_INPUT;
     to.output = out;
+    to.default_output = !a->output || !is_main;
     if (!status) {
         status = !hd_dump_memprof(dump) ? BAD_INPUT
                  : record_is_rfc(a)     ? record_rfc(&to, dump, in, names)
@@ -156,7 +157,7 @@ static int record_process(const arguments *a, const char *spool, const spooled *
         read++;
     }
     if (!status) status = condense(heaps, read, a, names, &condensed, &count);
-    if (!status) status = write_heaps(condensed, count, out, NULL);
+    if (!status) status = write_heaps(condensed, count, out, !a->output || !is_main, NULL);
     if (!status) tell_written(out, condensed, count);
     condensed_free(condensed, count);
     for (size_t i = 0; i < read; i++) hd_dump_free(dumps[i]);
