@@ -185,6 +185,15 @@ HEAPDUMP_API hd_str hd_cstr(const char *s);          /* NULL gives the empty str
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
 /* By bytes, a prefix before the longer: <0, 0, >0. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
+/* The next piece of a text, as a person may see it, who knows nobody that wrote it: a stretch of *text, or
+   "?" for a character that a terminal would obey (controls, breaks of lines, directions of writing) and for
+   a byte that is not UTF-8. *text is what follows; the piece is empty when nothing is left:
+
+       for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, stdout);
+
+   Names and texts of a dump are as they were found: what prints them does this. hd_print_tree and its
+   like, and the messages of hd_error, have done it. */
+HEAPDUMP_API hd_str hd_visible(hd_str *text);
 
 /* ===================================================================================== >>io
    Inputs and outputs are small structs passed by value; whoever made one closes it. */
@@ -296,8 +305,8 @@ HEAPDUMP_API void hd_json_array(hd_json *json);        /* [ ... hd_json_end */
 HEAPDUMP_API void hd_json_end(hd_json *json);
 HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
-/* Control characters, quotes and backslashes are escaped; lone surrogates (as three bytes) come out
-   as \uD8xx; other bytes that are not UTF-8 become U+FFFD. */
+/* Quotes, backslashes and what hd_visible does not show are escaped, lone surrogates (as three bytes)
+   too; other bytes that are not UTF-8 become U+FFFD. */
 HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
 HEAPDUMP_API void hd_json_cstr(hd_json *json, const char *value);
 HEAPDUMP_API void hd_json_u64(hd_json *json, uint64_t value);   /* exact, all 64 bits */
@@ -2486,6 +2495,48 @@ HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b) {
     return order ? order : a.len < b.len ? -1 : a.len > b.len;
 }
 
+/* Length of the well-formed UTF-8 sequence at p, 0 when there is none; 3 for a lone surrogate too. */
+static unsigned hd__utf8(const unsigned char *p, size_t left) {
+    unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n > left) return 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) return 0;
+    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))) return 0;
+    return n;
+}
+
+/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
+   lone surrogates, breaks of lines, directions to write in. */
+static bool hd__is_shown(const unsigned char *p, unsigned n) {
+    if (n == 1) return *p >= 32 && *p != 127;
+    if (n == 2) return (p[0] != 0xc2 || p[1] >= 0xa0) && (p[0] != 0xd8 || p[1] != 0x9c);
+    if (n != 3) return n != 0;
+    if (p[0] == 0xe2 && p[1] == 0x80) return (p[2] < 0x8e || p[2] > 0x8f) && (p[2] < 0xa8 || p[2] > 0xae);
+    if (p[0] == 0xe2 && p[1] == 0x81) return p[2] < 0xa6 || p[2] > 0xa9;
+    return p[0] != 0xed || p[1] < 0xa0;
+}
+
+HEAPDUMP_API hd_str hd_visible(hd_str *text) {
+    hd_str piece = *text;
+    size_t at = 0;
+    unsigned n = 0;
+    while (at < text->len) {
+        const unsigned char *p = (const unsigned char *)text->data + at;
+        n = hd__utf8(p, text->len - at);
+        if (!hd__is_shown(p, n)) break;
+        at += n;
+    }
+    piece.len = at;
+    if (!at && text->len) {
+        piece = hd_cstr("?");
+        at = n ? n : 1;
+    }
+    if (at) text->data += at;
+    text->len -= at;
+    return piece;
+}
+
 /* Digits of `value` in `base` at the end of a buffer of 20 bytes; returns where they start. */
 static char *hd__digits(char end[20], uint64_t value, unsigned base) {
     char *p = end + 20;
@@ -2497,7 +2548,7 @@ static char *hd__digits(char end[20], uint64_t value, unsigned base) {
 }
 
 /* A small printf for messages, without stdio: %s const char *, %S hd_str, %u uint64_t, %x the same
-   in hexadecimal, %c int. Cut to fit; bytes that are not printable ASCII become '?'. */
+   in hexadecimal, %c int. As hd_visible has it, and cut to fit. */
 static void hd__format(char *buffer, size_t capacity, const char *format, va_list args) {
     size_t n = 0;
     for (; *format; format++) {
@@ -2515,8 +2566,16 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
                 piece.len = (size_t)(digits + 20 - piece.data);
             }
         }
-        for (size_t i = 0; i < piece.len && n + 1 < capacity; i++)
-            buffer[n++] = piece.data[i] >= 32 && piece.data[i] < 127 ? piece.data[i] : '?';
+        while (piece.len && n + 1 < capacity) {
+            hd_str part = hd_visible(&piece);
+            if (part.len > capacity - 1 - n) {
+                part.len = capacity - 1 - n;
+                while ((part.data[part.len] & 0xc0) == 0x80) part.len--; /* whole characters */
+                capacity = n + part.len + 1;
+            }
+            memcpy(buffer + n, part.data, part.len);
+            n += part.len;
+        }
     }
     buffer[n] = 0;
 }
@@ -3812,17 +3871,6 @@ HEAPDUMP_API void hd_json_end(hd_json *j) {
     hd__sink_put(&j->sink, j->state[j->depth--] & HD__W_OBJECT ? "}" : "]", 1);
 }
 
-/* Length of the well-formed UTF-8 sequence at p, 0 when there is none; 3 for a lone surrogate too. */
-static unsigned hd__utf8(const unsigned char *p, size_t left) {
-    unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (n > left) return 0;
-    for (unsigned i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) return 0;
-    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))) return 0;
-    return n;
-}
-
 /* A code point in one to four bytes; surrogates too. */
 static size_t hd__utf8_put(uint32_t code, char bytes[4]) {
     static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
@@ -3849,7 +3897,7 @@ static uint32_t hd__json_length(hd_str s) {
         unsigned bytes = *p < 128 ? 1 : hd__utf8(p, (size_t)(end - p));
         if (*p < 32 || *p == 127) n += 6;
         else if (*p == '"' || *p == '\\') n += 2;
-        else if (bytes == 3 && p[0] == 0xed && p[1] >= 0xa0) n += 6;
+        else if (bytes && !hd__is_shown(p, bytes)) n += 6;
         else n += bytes ? bytes : 3;
         p += bytes ? bytes : 1;
     }
@@ -3874,9 +3922,9 @@ static void hd__json_quote(hd_json *j, hd_str s) {
         } else {
             unsigned n = hd__utf8(p, (size_t)(end - p));
             if (!n) hd__sink_put(&j->sink, "\xef\xbf\xbd", 3);
-            else if (n == 3 && p[0] == 0xed && p[1] >= 0xa0)
-                hd__json_escape(j, 0xd000u | (unsigned)(p[1] & 0x3f) << 6 | (p[2] & 0x3fu));
-            else hd__sink_put(&j->sink, (const char *)p, n);
+            else if (hd__is_shown(p, n)) hd__sink_put(&j->sink, (const char *)p, n);
+            else hd__json_escape(j, n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                                           : (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu));
             p += n ? n : 1;
         }
     }
@@ -7436,26 +7484,9 @@ static size_t hd__blocks_width(uint64_t blocks) {
     return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
 }
 
-/* Whether a terminal shows the UTF-8 sequence of n bytes at p, and does not take it for an order: controls,
-   lone surrogates, breaks of lines, directions to write in. */
-static bool hd__is_shown(const unsigned char *p, unsigned n) {
-    if (n == 1) return *p >= 32 && *p != 127;
-    if (n == 2) return p[0] != 0xc2 || p[1] >= 0xa0;
-    if (n != 3) return n != 0;
-    if (p[0] == 0xe2 && p[1] == 0x80) return p[2] < 0xa8 || p[2] > 0xae;
-    if (p[0] == 0xe2 && p[1] == 0x81) return p[2] < 0xa6 || p[2] > 0xa9;
-    return p[0] != 0xed || p[1] < 0xa0;
-}
-
 /* A name is within one line, whatever is in it. */
 static void hd__print_name(hd_sink *s, hd_str name) {
-    const unsigned char *p = (const unsigned char *)name.data, *end = p + name.len;
-    while (p < end) {
-        unsigned n = hd__utf8(p, (size_t)(end - p));
-        if (hd__is_shown(p, n)) hd__sink_put(s, (const char *)p, n);
-        else hd__sink_put(s, "?", 1);
-        p += n ? n : 1;
-    }
+    while (name.len) hd__sink_str(s, hd_visible(&name));
 }
 
 /* Behind a sign, of an error, which takes one column. No part is more than its whole, and no error known that
@@ -7482,10 +7513,10 @@ static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const cha
 
 static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     char digits[20], *p = hd__digits(digits, heap->pid, 10);
-    hd__sink_str(s, heap->allocator ? hd_cstr(heap->allocator) : hd_cstr("total"));
+    hd__print_name(s, heap->allocator ? hd_cstr(heap->allocator) : hd_cstr("total"));
     if (heap->process) {
         hd__sink_str(s, hd_cstr(", "));
-        hd__sink_str(s, hd_cstr(heap->process));
+        hd__print_name(s, hd_cstr(heap->process));
     }
     if (heap->pid) {
         hd__sink_str(s, hd_cstr(", pid "));
@@ -7493,7 +7524,7 @@ static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     }
     if (heap->dump) {
         hd__sink_str(s, hd_cstr(", dump "));
-        hd__sink_str(s, hd_cstr(heap->dump));
+        hd__print_name(s, hd_cstr(heap->dump));
     }
     if (heap->sample_bytes) {
         char text[24];

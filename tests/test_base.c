@@ -98,7 +98,34 @@ static void messages_show_no_unprintable_bytes(void **state) {
     hd_error err;
     (void)state;
     hd__fail(&err, HD_IO, "%s%S%c%c", "a\nb\x1b[31m\x7f", str("\0~ \xc3\xa9", 5), '\r', 0x80);
-    assert_string_equal(err.message, "a?b?[31m??~ ????");
+    assert_string_equal(err.message, "a?b?[31m??~ \xc3\xa9??");
+}
+
+static void a_text_is_shown_without_orders_to_the_terminal(void **state) {
+    static const struct { const char *text, *shown; } cases[] = {
+        { "", "" }, { "plain ~", "plain ~" }, { "\x1b[31mred\x7f\n\t\r", "?[31mred????" },
+        { "\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "???\xc2\xa0" },       /* C1 */
+        { "\x9b\xff\xc3", "???" }, { "\xc0\x9b\xe2\x82", "????" },     /* not UTF-8 */
+        { "\xd8\x9b\xd8\x9c\xd8\x9d", "\xd8\x9b?\xd8\x9d" },         /* directions */
+        { "\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "\xe2\x80\x8d??\xe2\x80\x90" },
+        { "\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf", "\xe2\x80\xa7????\xe2\x80\xaf" },
+        { "\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa", "\xe2\x81\xa5??\xe2\x81\xaa" },
+        { "\xed\x9f\xbf\xed\xa0\x80\xee\x80\x80\xf0\x9f\x8e\x89", "\xed\x9f\xbf?\xee\x80\x80\xf0\x9f\x8e\x89" } };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char shown[64];
+        size_t n = 0;
+        hd_str text = hd_cstr(cases[i].text), piece;
+        while ((piece = hd_visible(&text)).len) {
+            memcpy(shown + n, piece.data, piece.len);
+            n += piece.len;
+        }
+        assert_int_equal(text.len, 0);
+        assert_int_equal(n, strlen(cases[i].shown));
+        assert_memory_equal(shown, cases[i].shown, n);
+    }
+    hd_str nothing = str(NULL, 0);
+    assert_int_equal(hd_visible(&nothing).len, 0);
 }
 
 static void messages_are_cut_to_fit(void **state) {
@@ -111,6 +138,14 @@ static void messages_are_cut_to_fit(void **state) {
     assert_int_equal(strlen(e.err.message), sizeof e.err.message - 1);
     assert_memory_equal(e.err.message, text, sizeof e.err.message - 1);
     assert_int_equal(e.guard, '!');
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "\xe2\x82\xac"[i % 3]; /* between characters */
+    for (size_t at = 0; at < 3; at++) {
+        hd__fail(&e.err, HD_IO, "%S%S%u", str("xx", at), str(text, sizeof text), (uint64_t)1);
+        size_t n = strlen(e.err.message);
+        assert_true(n >= sizeof e.err.message - 3 && (n - at) % 3 == 0);
+        assert_memory_equal(e.err.message + at, text, n - at);
+    }
+    memset(text, 'x', sizeof text);
     hd__fail(&e.err, HD_IO, "%S", str(text, sizeof e.err.message - 1));
     assert_int_equal(strlen(e.err.message), sizeof e.err.message - 1);
 }
@@ -608,6 +643,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(status_texts_are_distinct), T(strings_compare_by_bytes), T(no_string_is_the_empty_string),
         T(messages_are_formatted), T(messages_show_no_unprintable_bytes),
+        T(a_text_is_shown_without_orders_to_the_terminal),
         T(messages_are_cut_to_fit), T(no_error_struct_is_needed),
         T(a_limit_and_a_refusal_are_told_apart), T(the_default_allocator_is_realloc),
         T(pages_grow_shrink_and_go),

@@ -100,11 +100,16 @@ static void strings_are_escaped(void **state) {
 #define BAD "\xef\xbf\xbd"
     static const struct { const char *s; size_t n; const char *quoted; } cases[] = {
         S("a \"b\" \\ /", "\"a \\\"b\\\" \\\\ /\""), S("\0\n\x1f\x7f", "\"\\u0000\\u000a\\u001f\\u007f\""),
-        S("\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\""), S("\xe0\xa0\x80\xef\xbf\xbf", "\"\xe0\xa0\x80\xef\xbf\xbf\""),
+        S("\xc2\xa0\xdf\xbf", "\"\xc2\xa0\xdf\xbf\""), S("\xe0\xa0\x80\xef\xbf\xbf", "\"\xe0\xa0\x80\xef\xbf\xbf\""),
         S("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""),
         /* lone surrogates, and what stands right beside them */
         S("\xed\xa0\x80", "\"\\ud800\""), S("\xed\xbf\xbf", "\"\\udfff\""), S("\xed\xaf\xbfx", "\"\\udbffx\""),
         S("\xed\x9f\xbf\xee\x80\x80", "\"\xed\x9f\xbf\xee\x80\x80\""),
+        /* what a terminal obeys though it is no control of ASCII, and what stands right beside it */
+        S("\xc2\x80\xc2\x9b\xc2\x9f", "\"\\u0080\\u009b\\u009f\""), S("\xd8\x9b\xd8\x9c", "\"\xd8\x9b\\u061c\""),
+        S("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "\"\xe2\x80\x8d\\u200e\\u200f\xe2\x80\x90\""),
+        S("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xaf", "\"\xe2\x80\xa7\\u2028\\u202e\xe2\x80\xaf\""),
+        S("\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa", "\"\xe2\x81\xa5\\u2066\\u2069\xe2\x81\xaa\""),
         /* stray, overlong, too large, cut */
         S("\x80", "\"" BAD "\""), S("a\xffz", "\"a" BAD "z\""), S("\xc0\x80", "\"" BAD BAD "\""),
         S("\xc1\xbf", "\"" BAD BAD "\""), S("\xe0\x9f\xbf", "\"" BAD BAD BAD "\""),
@@ -129,6 +134,12 @@ static size_t encode(uint32_t code, char *to) {
     return n;
 }
 
+static bool is_obeyed(uint32_t code) {
+    return code < 32 || (code >= 127 && code < 0xa0) || code == 0x61c || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           (code >= 0xd800 && code < 0xe000);
+}
+
 static void every_code_point_is_written(void **state) {
     (void)state;
     for (uint32_t code = 0; code < 0x110000; code += code < 0x3000 || (code > 0xd700 && code < 0x10100) ? 1 : 97) {
@@ -136,7 +147,7 @@ static void every_code_point_is_written(void **state) {
         size_t n = encode(code, bytes), size;
         text t = { 0 };
         if (code == '"' || code == '\\') size = (size_t)snprintf(expected, sizeof expected, "\"\\%c\"", (int)code);
-        else if (code < 32 || code == 127 || (code >= 0xd800 && code < 0xe000))
+        else if (is_obeyed(code))
             size = (size_t)snprintf(expected, sizeof expected, "\"\\u%04x\"", (unsigned)code);
         else size = (size_t)snprintf(expected, sizeof expected, "\"%.*s\"", (int)n, bytes);
         quote(&t, bytes, n);
@@ -163,7 +174,7 @@ static void any_bytes_make_valid_utf8(void **state) {
             assert_true(i + length <= t.size);
             if (length > 1) code &= 0x7fu >> length;
             for (size_t k = 1; k < length; k++) code = code << 6 | (t.data[i + k] & 0x3f);
-            assert_true(code >= 32 && code != 127 && code < 0x110000 && (code < 0xd800 || code >= 0xe000));
+            assert_true(!is_obeyed(code) && code < 0x110000);
             assert_int_equal(encode(code, again), length);
             assert_memory_equal(again, t.data + i, length);
             i += length;

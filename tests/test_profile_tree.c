@@ -274,6 +274,21 @@ static void tree_keeps_every_name_on_its_line(void **state) {
     hd_profile_free(p);
 }
 
+static void labels_are_shown_as_names_are(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(1);
+    hd_heap heap = { .profile = p, .allocator = "a\x1b]0;\x07", .process = "p\nq\xc2\x9b", .pid = 7,
+                     .dump = "\xe2\x80\xae\xff" };
+    hd_buffer text = { 0 };
+    add_cell(p, "/f\x1b", NULL, 1, HD_UNKNOWN);
+    assert_printed(&heap, NULL, "1  100.0%  a?]0;?, p?q?, pid 7, dump ??\n1  100.0%    f?\n");
+    assert_int_equal(hd_print_top(&heap, NULL, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_diff(&heap, &heap, NULL, hd_out_memory(&text)), HD_OK);
+    for (size_t i = 0; i < text.size; i++) assert_true(text.data[i] == '\n' || (text.data[i] >= 32 && text.data[i] < 127));
+    hd_buffer_free(&text);
+    hd_profile_free(p);
+}
+
 static void tree_of_nothing_is_its_total(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -460,6 +475,7 @@ int main(void) {
         cmocka_unit_test(tree_prints_sizes_in_units_rounded),
         cmocka_unit_test(tree_joins_the_names_of_entries_that_are_not_listed),
         cmocka_unit_test(tree_keeps_every_name_on_its_line),
+        cmocka_unit_test(labels_are_shown_as_names_are),
         cmocka_unit_test(tree_of_nothing_is_its_total),
         cmocka_unit_test(parts_larger_than_the_whole_have_no_share_and_a_warning),
         cmocka_unit_test(tree_stops_at_the_row_that_says_so_and_returns_what_it_said),
