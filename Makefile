@@ -37,7 +37,7 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h
+TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h text.h
 
 $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)

@@ -53,12 +53,12 @@ typedef struct arguments {
     int file_count;
 } arguments;
 
-static int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 static int usage(const char *format, ...) {
     va_list args;
     fputs("heapdump: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    display_list(stderr, format, args);
     va_end(args);
     fputs("; see heapdump --help\n", stderr);
     return WRONG_USAGE;
@@ -110,6 +110,7 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
     else fprintf(stderr, "\rreading %s", r->file);
     if (total != HD_UNKNOWN && total) fprintf(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
     else if (!r->doing) fprintf(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
+    fflush(stderr);
     r->shown = true;
     return true;
 }

@@ -54,7 +54,7 @@ static void put_value(FILE *out, const hd_dart_data *data, size_t most) {
     case HD_DART_NULL: fputs("null", out); break;
     case HD_DART_BOOL: fputs(data->value ? "true" : "false", out); break;
     case HD_DART_INTEGER: fprintf(out, "%lld", (long long)data->value); break;
-    case HD_DART_DOUBLE: number_text(data->number, number), fputs(number, out); break;
+    case HD_DART_DOUBLE: number_text(data->number, number), display(out, "%s", number); break;
     case HD_DART_LENGTH: fprintf(out, "length %llu", (unsigned long long)data->value); break;
     case HD_DART_LATIN1: case HD_DART_UTF16: case HD_DART_NAME: put_text(out, data, most); break;
     }

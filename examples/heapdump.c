@@ -25,6 +25,7 @@
 #include "../heapdump.h"
 #include "inflate.h"
 
+#include "text.h"
 #include "cli.h"
 #include "profiles.h"
 #include "record.h"
@@ -446,11 +447,13 @@ static const command commands[] = {
 };
 
 static int command_help(const command *c) {
-    printf("usage: heapdump %s\n\n%s", c->usage, c->help);
-    if (c->cutoff) printf("%s                         [%s]\n", cutoff_help, c->cutoff);
-    if (c->work) printf("%s", work_help);
-    if (c->names) printf("%s", names_help);
-    if (c->select) printf("%s", select_help);
+    display(stdout, "usage: heapdump %s\n\n", c->usage);
+    put_lines(stdout, hd_cstr(c->help));
+    if (c->cutoff) put_lines(stdout, hd_cstr(cutoff_help));
+    if (c->cutoff) display(stdout, "                         [%s]\n", c->cutoff);
+    if (c->work) put_lines(stdout, hd_cstr(work_help));
+    if (c->names) put_lines(stdout, hd_cstr(names_help));
+    if (c->select) put_lines(stdout, hd_cstr(select_help));
     return fflush(stdout) ? BAD_INPUT : DONE;
 }
 
@@ -556,12 +559,13 @@ int main(int argc, char **argv) {
     memset(&a, 0, sizeof a);
     a.depth = 48;
     for (int i = 0; i < 3; i++) a.limit[i] = -1;
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
     if (argc < 2) {
-        fputs(help, stderr);
+        put_lines(stderr, hd_cstr(help));
         return WRONG_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        fputs(help, stdout);
+        put_lines(stdout, hd_cstr(help));
         return fflush(stdout) ? BAD_INPUT : DONE;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

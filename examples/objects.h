@@ -60,56 +60,6 @@ static int objects_open(const arguments *a, const char *file, bool dominators, o
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
-/* The character that a text begins with, surrogates too, and its bytes; one that is not UTF-8 is HD_NONE. */
-static uint32_t first_character(hd_str text, size_t *bytes) {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    const unsigned char *p = (const unsigned char *)text.data;
-    size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-    uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
-    *bytes = 1;
-    if (!n || n > text.len) return HD_NONE;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) return HD_NONE;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    if (c < least[n] || c > 0x10ffff) return HD_NONE;
-    *bytes = n;
-    return c;
-}
-
-/* What a terminal shows, and does not take for an order: to set colours say, or to write backwards. */
-static bool is_shown(uint32_t c) {
-    return c >= 0x20 && c <= 0x10ffff && (c < 0x7f || c >= 0xa0) && (c < 0xd800 || c > 0xdfff) &&
-           (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
-}
-
-static void put_name(FILE *out, hd_str name) {
-    while (name.len) {
-        size_t shown = 0, n;
-        while (shown < name.len && (unsigned char)name.data[shown] - 0x20u < 0x5f) shown++;
-        n = shown;
-        if (shown) fwrite(name.data, 1, shown, out);
-        else if (is_shown(first_character(name, &n))) fwrite(name.data, 1, n, out);
-        else fputc('?', out);
-        name.data += n, name.len -= n;
-    }
-}
-
-/* In quotes, what is not shown as in JSON; bytes that are not UTF-8 as \xNN. */
-static void put_quoted(FILE *out, hd_str text) {
-    fputc('"', out);
-    for (size_t n; text.len; text.data += n, text.len -= n) {
-        uint32_t c = first_character(text, &n);
-        if (c == '"' || c == '\\') fprintf(out, "\\%c", (int)c);
-        else if (is_shown(c)) fwrite(text.data, 1, n, out);
-        else if (c == '\n') fputs("\\n", out);
-        else if (c == '\t') fputs("\\t", out);
-        else if (c == HD_NONE) fprintf(out, "\\x%02x", (unsigned char)*text.data);
-        else fprintf(out, "\\u%04x", c);
-    }
-    fputc('"', out);
-}
-
 static void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
     put_name(out, c.name);

@@ -174,11 +174,11 @@ static void show_stats(const char *spool) {
     char path[PATH_MAX + 256], text[4096];
     while (d && (e = readdir(d))) {
         FILE *f;
-        size_t length = strlen(e->d_name), n;
+        size_t length = strlen(e->d_name);
         if (length < 6 || strcmp(e->d_name + length - 6, ".stats")) continue;
         snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
         f = fopen(path, "r");
-        while (f && (n = fread(text, 1, sizeof text, f)) > 0) fwrite(text, 1, n, stderr);
+        if (f) put_lines(stderr, (hd_str){ text, fread(text, 1, sizeof text, f) });
         if (f) fclose(f);
         unlink(path);
     }
@@ -444,8 +444,8 @@ static int record(const arguments *a) {
         return BAD_INPUT;
     }
     if (!link_recorder(library, spool, link)) {
-        fputs("heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n",
-              stderr);
+        display(stderr,
+                "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n");
         rmdir(spool);
         return BAD_INPUT;
     }
