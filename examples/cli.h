@@ -6,7 +6,7 @@ enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
 
 static void *needed(void *memory) {
     if (memory) return memory;
-    fprintf(stderr, "heapdump: out of memory\n");
+    display(stderr, "heapdump: out of memory\n");
     exit(BAD_INPUT);
 }
 
@@ -56,19 +56,19 @@ typedef struct arguments {
 static int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 static int usage(const char *format, ...) {
     va_list args;
-    fputs("heapdump: ", stderr);
+    display(stderr, "heapdump: ");
     va_start(args, format);
     display_list(stderr, format, args);
     va_end(args);
-    fputs("; see heapdump --help\n", stderr);
+    display(stderr, "; see heapdump --help\n");
     return WRONG_USAGE;
 }
 
 static void complain(const char *file, const hd_error *err, const char *kind) {
-    fprintf(stderr, "heapdump: %s: ", file);
-    if (err->offset != HD_UNKNOWN) fprintf(stderr, "offset %llu: ", (unsigned long long)err->offset);
-    fprintf(stderr, "%s%s", kind, err->message);
-    if (err->line > 1 && !err->column) fprintf(stderr, " (line %llu)", (unsigned long long)err->line);
+    display(stderr, "heapdump: %s: ", file);
+    if (err->offset != HD_UNKNOWN) display(stderr, "offset %llu: ", (unsigned long long)err->offset);
+    display(stderr, "%s%s", kind, err->message);
+    if (err->line > 1 && !err->column) display(stderr, " (line %llu)", (unsigned long long)err->line);
     fputc('\n', stderr);
 }
 
@@ -106,10 +106,10 @@ static bool on_progress(void *user, uint64_t done, uint64_t total) {
     if (!isatty(STDERR_FILENO)) return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec - r->began.tv_sec < 1) return true;
-    if (r->doing) fprintf(stderr, "\r%s", r->doing);
-    else fprintf(stderr, "\rreading %s", r->file);
-    if (total != HD_UNKNOWN && total) fprintf(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
-    else if (!r->doing) fprintf(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
+    if (r->doing) display(stderr, "\r%s", r->doing);
+    else display(stderr, "\rreading %s", r->file);
+    if (total != HD_UNKNOWN && total) display(stderr, ": %3.0f%%", 100.0 * (double)done / (double)total);
+    else if (!r->doing) display(stderr, ": %llu MiB", (unsigned long long)(done >> 20));
     fflush(stderr);
     r->shown = true;
     return true;
@@ -134,11 +134,11 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     clock_gettime(CLOCK_MONOTONIC, &r.began);
     status = strcmp(file, "-") ? hd_read_file(file, &options, dump, &err)
                                : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
-    if (r.shown) fputs("\r\033[K", stderr);
-    if (r.warnings > 20) fprintf(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
+    if (r.shown) display(stderr, "\r\033[K");
+    if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
         !hd_dump_graph(*dump)) {
-        fprintf(stderr, "heapdump: %s: nothing could be read\n", r.file);
+        display(stderr, "heapdump: %s: nothing could be read\n", r.file);
         hd_dump_free(*dump);
         return BAD_INPUT;
     }
@@ -171,7 +171,7 @@ static int output_open_as(output *o, const char *path, bool is_default) {
         return DONE;
     }
     if ((is_default ? hd_file_create_default : hd_file_create)(path, &o->file, &err)) {
-        fprintf(stderr, "heapdump: %s\n", err.message);
+        display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
     o->out = hd_file_out(&o->file);
@@ -189,11 +189,11 @@ static int output_close(output *o, const char *path, int status) {
     if (o->is_file) {
         if (status) hd_file_discard(&o->file);
         else if (hd_file_commit(&o->file, &err)) {
-            fprintf(stderr, "heapdump: %s\n", err.message);
+            display(stderr, "heapdump: %s\n", err.message);
             status = BAD_INPUT;
         }
     } else if ((fflush(stdout) || ferror(stdout)) && !status) {
-        fprintf(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
+        display(stderr, "heapdump: %s: %s\n", path ? path : "standard output",
                 errno ? strerror(errno) : "writing failed");
         status = BAD_INPUT;
     }
@@ -227,7 +227,7 @@ static void json_label(hd_json *j, const hd_heap *heap) {
 static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
     hd_json *j = malloc(sizeof *j);
     if (!j) {
-        fprintf(stderr, "heapdump: out of memory\n");
+        display(stderr, "heapdump: out of memory\n");
         exit(BAD_INPUT);
     }
     hd_json_begin(j, out);
@@ -260,7 +260,7 @@ static ssize_t output_put(void *o, const char *data, size_t size) {
 static FILE *output_text(output *o) {
     FILE *text = fopencookie(&o->out, "w", (cookie_io_functions_t){ .write = output_put });
     if (!text) {
-        fprintf(stderr, "heapdump: %s\n", strerror(errno));
+        display(stderr, "heapdump: %s\n", strerror(errno));
         exit(BAD_INPUT);
     }
     return text;

@@ -43,7 +43,7 @@ static void number_text(double number, char text[32]) {
 static void put_text(FILE *out, const hd_dart_data *data, size_t most) {
     hd_str text = text_of(*data, most);
     put_quoted(out, text);
-    if (units_of(data) > most || (is_string(data->tag) && units_of(data) < data->value)) fputs("...", out);
+    if (units_of(data) > most || (is_string(data->tag) && units_of(data) < data->value)) display(out, "...");
     free((char *)text.data);
 }
 
@@ -51,11 +51,11 @@ static void put_text(FILE *out, const hd_dart_data *data, size_t most) {
 static void put_value(FILE *out, const hd_dart_data *data, size_t most) {
     char number[32];
     switch (data->tag) {
-    case HD_DART_NULL: fputs("null", out); break;
-    case HD_DART_BOOL: fputs(data->value ? "true" : "false", out); break;
-    case HD_DART_INTEGER: fprintf(out, "%lld", (long long)data->value); break;
+    case HD_DART_NULL: display(out, "null"); break;
+    case HD_DART_BOOL: display(out, data->value ? "true" : "false"); break;
+    case HD_DART_INTEGER: display(out, "%lld", (long long)data->value); break;
     case HD_DART_DOUBLE: number_text(data->number, number), display(out, "%s", number); break;
-    case HD_DART_LENGTH: fprintf(out, "length %llu", (unsigned long long)data->value); break;
+    case HD_DART_LENGTH: display(out, "length %llu", (unsigned long long)data->value); break;
     case HD_DART_LATIN1: case HD_DART_UTF16: case HD_DART_NAME: put_text(out, data, most); break;
     }
 }
@@ -88,7 +88,7 @@ static void json_value(hd_json *j, const hd_dart_data *data, size_t most) {
 /* Whether what the command says can be told of a file. */
 static bool is_dart(const objects *o, const char *what) {
     if (hd_dump_dart(o->dump)) return true;
-    fprintf(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_format_name(hd_dump_format(o->dump)),
+    display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_format_name(hd_dump_format(o->dump)),
             what);
     return false;
 }
@@ -129,20 +129,20 @@ static int strings_text(const arguments *a, const objects *o, FILE *out) {
     uint32_t n, i;
     if (find_strings(a, o, &table)) return BAD_INPUT;
     n = repeated(table, &cut);
-    fprintf(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
+    display(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
             a->garbage ? ", garbage among them" : " that a root holds", table->count);
-    put_bytes(out, a, table->bytes, 0), fputs(a->exact ? " bytes" : "", out);
-    fputs("; duplicates waste ", out), put_bytes(out, a, table->wasted, 0);
-    if (cut) fputs(", and ", out), put_bytes(out, a, cut, 0), fputs(" if those marked ? are alike", out);
+    put_bytes(out, a, table->bytes, 0), display(out, a->exact ? " bytes" : "");
+    display(out, "; duplicates waste "), put_bytes(out, a, table->wasted, 0);
+    if (cut) display(out, ", and "), put_bytes(out, a, cut, 0), display(out, " if those marked ? are alike");
     fputc('\n', out);
-    fprintf(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
+    display(out, "%12s %12s %10s %10s   %s\n", "wasted", "bytes", "objects", "first id", "text");
     for (i = 0; i < n && i < shown_of(a, 20); i++) {
         const hd_string_row *row = &table->rows[i];
         put_bytes(out, a, row->wasted, 12);
         fputc(' ', out), put_bytes(out, a, row->bytes, 12);
-        fprintf(out, " %10llu ", (unsigned long long)row->objects);
+        display(out, " %10llu ", (unsigned long long)row->objects);
         put_id(out, o, hd_graph_object(o->graph, row->object).id, 10);
-        fputs(row->cut ? " ? " : "   ", out), put_text(out, &row->data, 60), fputc('\n', out);
+        display(out, row->cut ? " ? " : "   "), put_text(out, &row->data, 60), fputc('\n', out);
     }
     put_more(out, n, i);
     hd_string_table_free(table);
@@ -235,7 +235,7 @@ static int facts_find(const char *file, const hd_dart *dart, dart_facts *f) {
 }
 
 static void put_length(FILE *out, const hd_graph *graph, const hd_length_row *row) {
-    fprintf(out, "%12llu %10llu %14llu %10llu  ", (unsigned long long)row->length,
+    display(out, "%12llu %10llu %14llu %10llu  ", (unsigned long long)row->length,
             (unsigned long long)row->objects, (unsigned long long)row->bytes,
             (unsigned long long)hd_graph_object(graph, row->object).id);
     put_class(out, graph, row->class_index);
@@ -245,27 +245,27 @@ static void put_length(FILE *out, const hd_graph *graph, const hd_length_row *ro
 static void put_lengths(FILE *out, const hd_graph *graph, const dart_facts *f, uint32_t most) {
     uint32_t n = f->lengths->count, i;
     if (!n) return;
-    fprintf(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %14s %10s  %s\n",
+    display(out, "lists, maps and sets, those of most bytes by class and length\n%12s %10s %14s %10s  %s\n",
             "length", "objects", "bytes", "first id", "class");
     for (i = 0; i < n && i < most; i++) put_length(out, graph, &f->lengths->rows[i]);
     put_more(out, n, i);
     if (i == n) return;
-    fputs("the longest\n", out);
+    display(out, "the longest\n");
     for (i = 0; i < n && i < most; i++) put_length(out, graph, f->longest[i]);
 }
 
 static void put_libraries(FILE *out, const hd_library_table *table, uint32_t most) {
     uint32_t i;
-    fprintf(out, "libraries\n%14s %10s %14s %10s %8s  %s\n", "live bytes", "live", "bytes", "objects",
+    display(out, "libraries\n%14s %10s %14s %10s %8s  %s\n", "live bytes", "live", "bytes", "objects",
             "classes", "library");
     for (i = 0; i < table->count && i < most; i++) {
         const hd_library_row *row = &table->rows[i];
-        fprintf(out, "%14llu %10llu %14llu %10llu %8llu  ", (unsigned long long)row->live_bytes,
+        display(out, "%14llu %10llu %14llu %10llu %8llu  ", (unsigned long long)row->live_bytes,
                 (unsigned long long)row->live_objects, (unsigned long long)row->bytes,
                 (unsigned long long)row->objects, (unsigned long long)row->classes);
-        if (!row->name.len && !row->uri.len) fputs("(the VM's own)", out);
+        if (!row->name.len && !row->uri.len) display(out, "(the VM's own)");
         put_name(out, row->name);
-        if (row->uri.len) fputs(row->name.len ? "  (" : "(", out), put_name(out, row->uri), fputc(')', out);
+        if (row->uri.len) display(out, row->name.len ? "  (" : "("), put_name(out, row->uri), fputc(')', out);
         fputc('\n', out);
     }
     put_more(out, table->count, i);
@@ -275,19 +275,19 @@ static int dart_info_text(const arguments *a, const char *file, FILE *out, const
     hd_dart_header h = hd_dart_get_header(dart);
     dart_facts f;
     if (facts_find(file, dart, &f)) return BAD_INPUT;
-    fprintf(out, "%12llu objects that the root holds, %llu bytes\n", (unsigned long long)f.live.objects,
+    display(out, "%12llu objects that the root holds, %llu bytes\n", (unsigned long long)f.live.objects,
             (unsigned long long)f.live.bytes);
-    fprintf(out, "%12zu external properties\n", hd_dart_external_count(dart));
+    display(out, "%12zu external properties\n", hd_dart_external_count(dart));
     if (h.has_identity)
-        fprintf(out, "%12llu identity hash codes that are not 0\n", (unsigned long long)f.identities);
-    else fputs("             no identity hash codes\n", out);
-    fputs("isolate ", out), put_name(out, h.name);
-    fprintf(out, ", flags %llu; as the VM counts: %llu bytes of objects, %llu external, %llu capacity\n",
+        display(out, "%12llu identity hash codes that are not 0\n", (unsigned long long)f.identities);
+    else display(out, "             no identity hash codes\n");
+    display(out, "isolate "), put_name(out, h.name);
+    display(out, ", flags %llu; as the VM counts: %llu bytes of objects, %llu external, %llu capacity\n",
             (unsigned long long)h.flags, (unsigned long long)h.shallow_size,
             (unsigned long long)h.external_size, (unsigned long long)h.capacity);
-    fputs("objects by their data\n", out);
+    display(out, "objects by their data\n");
     for (uint32_t tag = 0; tag < TAGS; tag++)
-        fprintf(out, "%12llu %s\n", (unsigned long long)f.tags[tag], hd_dart_tag_name(tag));
+        display(out, "%12llu %s\n", (unsigned long long)f.tags[tag], hd_dart_tag_name(tag));
     put_libraries(out, f.libraries, shown_of(a, 5));
     put_lengths(out, hd_dart_graph(dart), &f, shown_of(a, 5));
     facts_free(&f);
@@ -414,38 +414,38 @@ static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
     const hd_graph *graph = hd_dart_graph(p->side[side]);
     put_change(out, m->bytes[0], m->bytes[1], 14);
     for (int k = 0; k < 2; k++) {
-        if (m->object[k] == HD_NONE) fprintf(out, " %10s", "-");
+        if (m->object[k] == HD_NONE) display(out, " %10s", "-");
         else
-            fprintf(out, " %10llu",
+            display(out, " %10llu",
                     (unsigned long long)hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
     }
-    fputs("  ", out), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
+    display(out, "  "), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
     fputc('\n', out);
 }
 
 static void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
-    fputs("\nobject by object, of those that have an identity hash code\n", out);
-    fprintf(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
+    display(out, "\nobject by object, of those that have an identity hash code\n");
+    display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
             "change of kept", "kept", "class");
     for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
         const hd_identity_row *r = &p->change->rows[i];
         if (!identity_changed(r)) continue;
         shown++;
-        fprintf(out, "%14llu %10llu %14llu %10llu ", (unsigned long long)(r->bytes[1] - r->kept_bytes[1]),
+        display(out, "%14llu %10llu %14llu %10llu ", (unsigned long long)(r->bytes[1] - r->kept_bytes[1]),
                 (unsigned long long)(r->objects[1] - r->kept),
                 (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
                 (unsigned long long)(r->objects[0] - r->kept));
         put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
-        fprintf(out, " %10llu  ", (unsigned long long)r->kept), put_name(out, r->name);
-        if (r->library.len) fputs("  (", out), put_name(out, r->library), fputc(')', out);
+        display(out, " %10llu  ", (unsigned long long)r->kept), put_name(out, r->name);
+        if (r->library.len) display(out, "  ("), put_name(out, r->library), fputc(')', out);
         fputc('\n', out);
     }
     for (int kind = NEW; kind < KINDS; kind++) {
         moved *list;
         size_t n = moved_of(p, kind, &list), i;
         if (n)
-            fprintf(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
+            display(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
                     "id after", "class");
         for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, &list[i]);
         put_more(out, n, i);
@@ -518,7 +518,7 @@ static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_du
     if (!p->side[0] || !p->side[1]) return DONE;
     for (int k = 0; k < 2; k++) {
         if (hd_dart_get_header(p->side[k]).has_identity) continue;
-        fprintf(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
+        display(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
                 a->files[k]);
         return DONE;
     }

@@ -13,20 +13,20 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
     hd_error err;
     uint32_t most = shown_of(a, HD_NONE), i = 0;
     if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
-    fprintf(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
+    display(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
             "objects", "class");
     for (; i < h->count && i < most; i++) {
         const hd_class_row *row = &h->rows[i];
         put_bytes(out, a, row->retained, 12);
         put_share(out, row->retained, o->dominators->bytes);
         fputc(' ', out), put_bytes(out, a, row->live_bytes, 12);
-        fprintf(out, " %10llu ", (unsigned long long)row->live_objects);
+        display(out, " %10llu ", (unsigned long long)row->live_objects);
         put_bytes(out, a, row->bytes, 12);
-        fprintf(out, " %10llu  ", (unsigned long long)row->objects);
+        display(out, " %10llu  ", (unsigned long long)row->objects);
         put_class(out, o->graph, row->class_index);
         fputc('\n', out);
     }
-    if (i < h->count) fprintf(out, "%u more classes\n", h->count - i);
+    if (i < h->count) display(out, "%u more classes\n", h->count - i);
     hd_histogram_free(h);
     return DONE;
 }
@@ -65,7 +65,7 @@ static bool is_named(const objects *o, uint32_t object, const char *name) {
 }
 
 static int no_class(const objects *o, const char *name) {
-    fprintf(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
+    display(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
     return BAD_INPUT;
 }
 
@@ -91,18 +91,18 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
     if (a->class_name) {
         if (class_total(a, o, &total)) return BAD_INPUT;
         put_bytes(out, a, total.bytes, 12);
-        fprintf(out, " in %llu objects would go with all of class %s\n", (unsigned long long)total.objects,
+        display(out, " in %llu objects would go with all of class %s\n", (unsigned long long)total.objects,
                 a->class_name);
         return DONE;
     }
     n = largest(a, o, &top);
-    fprintf(out, "%12s %7s %12s %10s  %s\n", "retained", "", "shallow", "id", "class");
+    display(out, "%12s %7s %12s %10s  %s\n", "retained", "", "shallow", "id", "class");
     for (uint32_t i = 0; i < n; i++) {
         hd_object object = hd_graph_object(o->graph, top[i]);
         put_bytes(out, a, o->dominators->retained[top[i]], 12);
         put_share(out, o->dominators->retained[top[i]], o->dominators->bytes);
         fputc(' ', out), put_bytes(out, a, object.size, 12);
-        fputc(' ', out), put_id(out, o, object.id, 10), fputs("  ", out);
+        fputc(' ', out), put_id(out, o, object.id, 10), display(out, "  ");
         put_class(out, o->graph, object.class_index);
         fputc('\n', out);
     }
@@ -174,10 +174,10 @@ static int find_paths(const arguments *a, const objects *o, uint32_t *object, hd
 }
 
 static void put_root(FILE *out, const objects *o, const hd_root *root) {
-    fprintf(out, "root: %s", hd_root_kind_name(root->kind));
+    display(out, "root: %s", hd_root_kind_name(root->kind));
     for (uint32_t flag = 1; flag && flag <= root->flags; flag <<= 1)
-        if (root->flags & flag) fprintf(out, ", %s", hd_root_flag_name(flag));
-    if (root->container != HD_NONE) fputs(" of ", out), put_class(out, o->graph, root->container);
+        if (root->flags & flag) display(out, ", %s", hd_root_flag_name(flag));
+    if (root->container != HD_NONE) display(out, " of "), put_class(out, o->graph, root->container);
     fputc('\n', out);
 }
 
@@ -185,7 +185,7 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
     hd_paths *paths;
     uint32_t object;
     if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
-    if (!paths->count) fputs("no root holds it: garbage, or held by weak roots alone\n", out);
+    if (!paths->count) display(out, "no root holds it: garbage, or held by weak roots alone\n");
     for (uint32_t p = 0; p < paths->count; p++) {
         const hd_path *path = &paths->paths[p];
         hd_root root = hd_graph_root(o->graph, path->root);
@@ -194,11 +194,11 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
         for (uint32_t i = 0; i < path->length; i++) {
             hd_object step = hd_graph_object(o->graph, path->objects[i]);
             hd_str field = field_of(o, path, i);
-            fputs("  ", out), put_class(out, o->graph, step.class_index);
-            fputs("  id ", out), put_id(out, o, step.id, 0);
-            fputs(", retains ", out), put_bytes(out, a, o->dominators->retained[path->objects[i]], 0);
-            if (field.len) fputs(", by ", out), put_name(out, field);
-            else if (i + 1 < path->length) fprintf(out, ", by reference %u", path->references[i]);
+            display(out, "  "), put_class(out, o->graph, step.class_index);
+            display(out, "  id "), put_id(out, o, step.id, 0);
+            display(out, ", retains "), put_bytes(out, a, o->dominators->retained[path->objects[i]], 0);
+            if (field.len) display(out, ", by "), put_name(out, field);
+            else if (i + 1 < path->length) display(out, ", by reference %u", path->references[i]);
             fputc('\n', out);
         }
     }
@@ -316,7 +316,7 @@ static uint32_t referrer_count(const subject *s) {
 
 static void put_retained(FILE *out, const arguments *a, const objects *o, uint32_t object) {
     if (is_live(o, object)) put_bytes(out, a, retained_by(o, object), 12);
-    else fprintf(out, "%12s", "garbage");
+    else display(out, "%12s", "garbage");
 }
 
 /* An object that has to do with the one asked for: by which of whose references, HD_NONE: not by one. */
@@ -324,28 +324,28 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
                           uint32_t reference) {
     hd_object x = hd_graph_object(o->graph, object);
     put_id(out, o, x.id, 12), fputc(' ', out);
-    put_retained(out, a, o, object), fputs("  ", out);
+    put_retained(out, a, o, object), display(out, "  ");
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
         if (field.len) put_name(out, field);
-        else fprintf(out, "[%u]", reference);
-        fputs(": ", out);
+        else display(out, "[%u]", reference);
+        display(out, ": ");
     }
     put_class(out, o->graph, x.class_index);
     if (hd_dump_dart(o->dump)) {
         hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
-        if (data.tag) fputs("  ", out), put_value(out, &data, VALUE_UNITS);
+        if (data.tag) display(out, "  "), put_value(out, &data, VALUE_UNITS);
     }
     fputc('\n', out);
 }
 
 static void put_list_head(FILE *out, const char *title, uint32_t count) {
-    fprintf(out, "%s %u\n", title, count);
-    if (count) fprintf(out, "%12s %12s  %s\n", "id", "retained", "class");
+    display(out, "%s %u\n", title, count);
+    if (count) display(out, "%12s %12s  %s\n", "id", "retained", "class");
 }
 
 static void put_size(FILE *out, const arguments *a, const char *name, uint64_t bytes) {
-    fprintf(out, "%12s ", name), put_bytes(out, a, bytes, 12);
+    display(out, "%12s ", name), put_bytes(out, a, bytes, 12);
 }
 
 /* What Dart alone tells of an object. */
@@ -354,40 +354,40 @@ static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, 
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
     uint64_t externals = 0;
     if (data.tag) {
-        fprintf(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->all ? SIZE_MAX : 1024);
+        display(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->all ? SIZE_MAX : 1024);
         if (is_string(data.tag)) {
-            fprintf(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
+            display(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
             if (units_of(&data) < data.value)
-                fprintf(out, " of which the file has %llu", (unsigned long long)units_of(&data));
+                display(out, " of which the file has %llu", (unsigned long long)units_of(&data));
         }
         fputc('\n', out);
     }
-    if (identity) fprintf(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
+    if (identity) display(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
     if (s->o.size != shallow) put_size(out, a, "own bytes", shallow), fputc('\n', out);
     for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
         hd_dart_external x = hd_dart_get_external(dart, i);
         if (x.object != s->object || externals++ >= shown_of(a, NEIGHBOURS)) continue;
-        put_size(out, a, "external", x.size), fputs("  ", out), put_name(out, x.name), fputc('\n', out);
+        put_size(out, a, "external", x.size), display(out, "  "), put_name(out, x.name), fputc('\n', out);
     }
     put_more(out, externals, shown_of(a, NEIGHBOURS));
 }
 
 static void put_object(FILE *out, const arguments *a, const objects *o, const subject *s) {
     const hd_dart *dart = hd_dump_dart(o->dump);
-    fputs("id ", out), put_id(out, o, s->o.id, 0), fputs("  ", out);
+    display(out, "id "), put_id(out, o, s->o.id, 0), display(out, "  ");
     put_class(out, o->graph, s->o.class_index);
     if (dart) {
         hd_str uri = hd_dart_get_class(dart, s->o.class_index).library_uri;
-        if (uri.len) fputs("  ", out), put_name(out, uri);
+        if (uri.len) display(out, "  "), put_name(out, uri);
     }
-    fputs(s->o.class_index ? "\n" : "  no record describes it\n", out);
+    display(out, s->o.class_index ? "\n" : "  no record describes it\n");
     if (dart) put_dart_object(out, a, dart, s);
     put_size(out, a, "shallow", s->o.size), fputc('\n', out);
     if (is_live(o, s->object)) {
         put_size(out, a, "retained", retained_by(o, s->object));
-        fprintf(out, " in %u objects\n", described_below(o, s->object));
+        display(out, " in %u objects\n", described_below(o, s->object));
     } else {
-        fprintf(out, "%12s %12s: no root holds it\n", "retained", "garbage");
+        display(out, "%12s %12s: no root holds it\n", "retained", "garbage");
     }
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);
@@ -545,12 +545,12 @@ static int object(const arguments *a) {
 
 static void graph_info_text(FILE *out, const hd_graph *graph) {
     hd_graph_summary s = hd_graph_summarize(graph);
-    fprintf(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
+    display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
             (unsigned long long)s.classes, (unsigned long long)s.bytes);
-    fprintf(out, "%12llu references\n%12llu roots, %llu of them weak\n", (unsigned long long)s.references,
+    display(out, "%12llu references\n%12llu roots, %llu of them weak\n", (unsigned long long)s.references,
             (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
     if (s.missing_objects || s.missing_classes)
-        fprintf(out, "%12llu objects that no record describes, from %llu references and %llu roots\n"
+        display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n"
                 "%12llu classes that no record describes\n", (unsigned long long)s.missing_objects,
                 (unsigned long long)s.missing_references, (unsigned long long)s.missing_roots,
                 (unsigned long long)s.missing_classes);
@@ -591,8 +591,8 @@ static void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
 static void netcf_info(FILE *out, const hd_netcf *netcf) {
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
         hd_netcf_domain d = hd_netcf_get_domain(netcf, i);
-        fputs("application domain ", out), put_name(out, d.name);
-        fprintf(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
+        display(out, "application domain "), put_name(out, d.name);
+        display(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
                 (unsigned long long)d.begin_ms, (unsigned long long)d.end_ms);
         graph_info_text(out, d.graph);
     }
@@ -618,10 +618,10 @@ static int graph_heap(const arguments *a, const char *file, const hd_graph *grap
 
 static void diff_class_text(FILE *out, const hd_class_change *c) {
     put_change(out, c->bytes[0], c->bytes[1], 14);
-    fprintf(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
+    display(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
     put_change(out, c->objects[0], c->objects[1], 10);
-    fputs("  ", out), put_name(out, c->name);
-    if (c->scope.len) fputs("  (", out), put_name(out, c->scope), fputc(')', out);
+    display(out, "  "), put_name(out, c->name);
+    if (c->scope.len) display(out, "  ("), put_name(out, c->scope), fputc(')', out);
     fputc('\n', out);
 }
 
@@ -663,7 +663,7 @@ static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump
     }
     out = output_text(&o);
     j = json_open(a, "classes", o.out);
-    if (!a->json) fprintf(out, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
+    if (!a->json) display(out, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
     for (uint32_t i = 0; i < change->count && shown < most; i++) {
         const hd_class_change *c = &change->rows[i];
         if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
@@ -703,7 +703,7 @@ static int write_objects(const arguments *a, const hd_dump *dump) {
     int status = output_open(&o, a->output);
     if (status) return status;
     if (write_as(a->to, dump, o.out, &err)) {
-        fprintf(stderr, "heapdump: %s\n",
+        display(stderr, "heapdump: %s\n",
                 o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
         status = BAD_INPUT;
     }

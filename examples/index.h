@@ -147,14 +147,14 @@ static int index_info_text(FILE *out, const char *file, const hd_memprof_index *
     hd_error err;
     uint64_t total;
     int column = 0;
-    fprintf(out, "%s", hd_memprof_layout_name(index->layout));
-    if (h.version) fprintf(out, ", indexed profile of version %u, %s", h.version, index_is_of(&h));
-    if (h.functions) fprintf(out, " (%llu)", (unsigned long long)h.functions);
-    fprintf(out, "\n%u functions, %u blocks, %u call sites, %u call stacks, %u frames\nschema:",
+    display(out, "%s", hd_memprof_layout_name(index->layout));
+    if (h.version) display(out, ", indexed profile of version %u, %s", h.version, index_is_of(&h));
+    if (h.functions) display(out, " (%llu)", (unsigned long long)h.functions);
+    display(out, "\n%u functions, %u blocks, %u call sites, %u call stacks, %u frames\nschema:",
             index->function_count, index->block_count, index->site_count, index->stack_count,
             index->location_count);
     for (uint32_t f = 0; f < index->field_count; f++)
-        fprintf(out, " %s", hd_memprof_field_name(index->field[f]));
+        display(out, " %s", hd_memprof_field_name(index->field[f]));
     if (hd_memprof_index_raw(index, NULL, &raw, &err)) {
         fputc('\n', out);
         complain(file, &err, "");
@@ -162,7 +162,7 @@ static int index_info_text(FILE *out, const char *file, const hd_memprof_index *
     }
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (memprof_total(hd_memprof_get(raw, 0), f, &total))
-            fprintf(out, "%s%26s %16llu", column++ % 2 ? "  " : "\n", hd_memprof_field_name(f),
+            display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
                     (unsigned long long)total);
     fputc('\n', out);
     hd_memprof_free(raw);
@@ -228,13 +228,13 @@ static uint32_t index_linked(void *user, const hd_memprof_address *a, hd_memprof
 
 static void index_tell(const index_symbols *x) {
     if (x->names && (x->absent || x->unnamed || x->outside))
-        fprintf(stderr, "heapdump: of %u addresses %u are in no binary at hand, %u have no name in theirs, "
+        display(stderr, "heapdump: of %u addresses %u are in no binary at hand, %u have no name in theirs, "
                 "%u are in no module\n", x->addresses, x->absent, x->unnamed, x->outside);
     for (uint32_t s = 0; s < x->raw->segment_count; s++) {
         char id[65];
         if (!x->missing[s]) continue;
         memprof_build_id(id, &x->raw->segments[s]);
-        fprintf(stderr, "heapdump: no binary for %u addresses in what has build id %s\n", x->missing[s],
+        display(stderr, "heapdump: no binary for %u addresses in what has build id %s\n", x->missing[s],
                 *id ? id : "<None>");
     }
 }
@@ -382,7 +382,7 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     if (a->base && desc.layout == HD_MEMPROF_RFC)
         return usage("the RFC's layout stands alone, without --base");
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
-        fprintf(stderr, "heapdump: %s has not the fields that --%s-schema asks for\n", a->files[0],
+        display(stderr, "heapdump: %s has not the fields that --%s-schema asks for\n", a->files[0],
                 a->full_schema ? "full" : "hot-cold");
         return BAD_INPUT;
     }
@@ -400,7 +400,7 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
             const char *what = failed != HD_IO ? (a->base ? a->base : a->files[0])
                                : path          ? path
                                                : "standard output";
-            fprintf(stderr, "heapdump: %s: %s\n", what, why);
+            display(stderr, "heapdump: %s: %s\n", what, why);
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);
@@ -413,9 +413,9 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
 static void index_tell_fields(const arguments *a, const index_source *s) {
     if (!s->built || a->hot_cold_schema || index_is_full(a)) return;
     for (uint32_t f = 0; f < s->index->field_count; f++)
-        fprintf(stderr, "%s %s", f ? "," : "heapdump: fields kept:",
+        display(stderr, "%s %s", f ? "," : "heapdump: fields kept:",
                 hd_memprof_field_name(s->index->field[f]));
-    fputs(" (--full-schema keeps all)\n", stderr);
+    display(stderr, " (--full-schema keeps all)\n");
 }
 
 static int memprof_index(const arguments *a) {
@@ -426,7 +426,7 @@ static int memprof_index(const arguments *a) {
     status = index_write_to(a, &s, a->output);
     if (!status) {
         index_tell_fields(a, &s);
-        fprintf(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n",
+        display(stderr, "heapdump: %u functions, %u blocks, %u call sites, %u call stacks\n",
                 s.index->function_count, s.index->block_count, s.index->site_count, s.index->stack_count);
     }
     index_close(&s);
@@ -485,25 +485,25 @@ static void index_records_text(FILE *out, const hd_memprof_index *index, index_n
     hd_memprof_raw fields = { .fields = index->fields };
     const uint32_t *frame;
     uint32_t n;
-    fprintf(out, "MemprofProfile:\n  Summary:\n    Layout: %s\n    NumFunctions: %u\n    NumMibInfo: %u\n"
+    display(out, "MemprofProfile:\n  Summary:\n    Layout: %s\n    NumFunctions: %u\n    NumMibInfo: %u\n"
             "    NumCallSites: %u\n    NumCallStacks: %u\n  Records:\n",
             hd_memprof_layout_name(index->layout), index->function_count, index->block_count,
             index->site_count, index->stack_count);
     for (uint32_t f = 0; f < index->function_count; f++) {
         uint32_t b = index->block_first[f], s = index->site_first[f];
-        fputs("  -\n    Function: ", out), put_name(out, index_name_of(names, index->function[f]));
-        fprintf(out, "\n    GUID: 0x%llx\n", (unsigned long long)index->function[f]);
-        if (b < index->block_first[f + 1]) fputs("    AllocSites:\n", out);
+        display(out, "  -\n    Function: "), put_name(out, index_name_of(names, index->function[f]));
+        display(out, "\n    GUID: 0x%llx\n", (unsigned long long)index->function[f]);
+        if (b < index->block_first[f + 1]) display(out, "    AllocSites:\n");
         for (; b < index->block_first[f + 1]; b++) {
             hd_memprof_block block = index_block(index, b);
-            fputs("    -\n      Callstack:\n", out);
+            display(out, "    -\n      Callstack:\n");
             frame = index_stack(index, block.stack, &n);
             memprof_frames_text(out, frames, frame, n, 0);
             memprof_block_text(out, &fields, &block);
         }
-        if (s < index->site_first[f + 1]) fputs("    CallSites:\n", out);
+        if (s < index->site_first[f + 1]) display(out, "    CallSites:\n");
         for (; s < index->site_first[f + 1]; s++) {
-            fputs("    -\n", out);
+            display(out, "    -\n");
             frame = index_stack(index, index->site[s], &n);
             memprof_frames_text(out, frames, frame, n, 0);
         }
@@ -749,36 +749,36 @@ static void index_put_shown(FILE *out, index_hints *h, uint64_t guid) {
 static void index_put_context(FILE *out, index_hints *h, const index_context *c, bool all) {
     const uint64_t *value = h->raw->blocks[c->block].value;
     uint32_t n = index_length(h, c->block), shown = all || c->depth > n ? n : c->depth;
-    fprintf(out, "%14llu %10llu %14.3f %12.3f  %s", (unsigned long long)c->bytes,
+    display(out, "%14llu %10llu %14.3f %12.3f  %s", (unsigned long long)c->bytes,
             (unsigned long long)value[HD_MEMPROF_ALLOC_COUNT], index_density(value), index_lifetime(value),
             hd_memprof_heat_name(c->hint));
-    if (c->hint != c->heat) fprintf(out, " (%s, but not to be told apart)", hd_memprof_heat_name(c->heat));
+    if (c->hint != c->heat) display(out, " (%s, but not to be told apart)", hd_memprof_heat_name(c->heat));
     for (uint32_t i = 1; i < shown; i++) {
         const hd_memprof_location *l = index_location(h, c->block, i);
-        fputs(i == 1 ? ", from " : " < ", out);
+        display(out, i == 1 ? ", from " : " < ");
         index_put_shown(out, h, l->function);
-        fprintf(out, " +%u:%u", l->line_offset, l->column);
+        display(out, " +%u:%u", l->line_offset, l->column);
     }
     fputc('\n', out);
 }
 
 static void index_hints_text(FILE *out, const arguments *a, index_hints *h, const double limits[3]) {
-    fprintf(out, "what " INDEX_COMPILER " makes of them, by %s\n",
+    display(out, "what " INDEX_COMPILER " makes of them, by %s\n",
             index_is_usual(a) ? "its own thresholds" : "thresholds that were given");
-    fprintf(out, "cold: less than %g accesses a byte and second, and living for %g s or longer\n"
+    display(out, "cold: less than %g accesses a byte and second, and living for %g s or longer\n"
             "hot: more than %g accesses a byte and second\n", limits[0], limits[1], limits[2]);
     for (int heat = 0; heat <= HD_MEMPROF_HEAT_UNKNOWN; heat++)
         if (h->each[heat])
-            fprintf(out, "%14llu bytes in %u contexts: %s\n", (unsigned long long)h->bytes[heat],
+            display(out, "%14llu bytes in %u contexts: %s\n", (unsigned long long)h->bytes[heat],
                     h->each[heat], hd_memprof_heat_name((hd_memprof_heat)heat));
     for (size_t i = 0; i < h->site_count; i++) {
         const index_site *site = &h->sites[i];
         if (!i || index_function_order(site - 1, site)) {
             fputc('\n', out);
             index_put_shown(out, h, site->at.function);
-            fprintf(out, ": %llu bytes\n", (unsigned long long)site->function_bytes);
+            display(out, ": %llu bytes\n", (unsigned long long)site->function_bytes);
         }
-        fprintf(out, "  line +%u, column %u: %s\n%14s %10s %14s %12s\n", site->at.line_offset,
+        display(out, "  line +%u, column %u: %s\n%14s %10s %14s %12s\n", site->at.line_offset,
                 site->at.column, index_verdict(h, site), "bytes", "blocks", "accesses/(B s)", "lifetime (s)");
         for (size_t k = 0; k < site->count; k++)
             index_put_context(out, h, &h->contexts[site->first + k], a->all);

@@ -40,7 +40,7 @@ static int memprof_open_binaries(arguments *a) {
         char *path = realpath(a->binaries[i], NULL);
         symbols_object *o = path ? symbols_object_of(a->names, hd_cstr(path)) : NULL;
         if (!o || !o->module) {
-            fprintf(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
+            display(stderr, "heapdump: %s: %s\n", a->binaries[i], path ? "no ELF file" : strerror(errno));
             free(path);
             return BAD_INPUT;
         }
@@ -53,7 +53,7 @@ static int memprof_open_binaries(arguments *a) {
 static void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->names && i < a->names->count; i++)
         if (!a->names->objects[i].used)
-            fprintf(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
+            display(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
     if (a->names) symbols_free(a->names);
     free(a->names);
     free(a->binaries);
@@ -126,20 +126,20 @@ static void memprof_info_text(FILE *out, const hd_memprof *memprof) {
         const hd_memprof_raw *raw = hd_memprof_get(memprof, i);
         uint64_t total;
         int column = 0;
-        fprintf(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
+        display(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
                 raw->big_endian ? "big" : "little", raw->segment_count);
-        fprintf(out, "%u blocks, %u call stacks, %u frames, %llu histogram counters", raw->block_count,
+        display(out, "%u blocks, %u call stacks, %u frames, %llu histogram counters", raw->block_count,
                 raw->stack_count, raw->first[raw->stack_count], (unsigned long long)raw->counter_count);
         for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
             if (memprof_total(raw, f, &total))
-                fprintf(out, "%s%26s %16llu", column++ % 2 ? "  " : "\n", hd_memprof_field_name(f),
+                display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
                         (unsigned long long)total);
-        fprintf(out, "\n%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
+        display(out, "\n%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
         for (uint32_t s = 0; s < raw->segment_count; s++) {
             const hd_memprof_segment *segment = &raw->segments[s];
             char id[65];
             memprof_build_id(id, segment);
-            fprintf(out, "%#18llx %#18llx %#18llx  %s\n", (unsigned long long)segment->start,
+            display(out, "%#18llx %#18llx %#18llx  %s\n", (unsigned long long)segment->start,
                     (unsigned long long)segment->end, (unsigned long long)segment->offset, *id ? id : "-");
         }
     }
@@ -228,7 +228,7 @@ static hd_status memprof_add_raw(memprof_sum *sum, const hd_memprof_raw *raw, hd
 static void memprof_tell_lost(uint32_t had, uint32_t has) {
     const char *between = "heapdump: not all profiles are of one version: left out is what some lack,";
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if ((had & ~has) >> f & 1) fprintf(stderr, "%s %s", between, hd_memprof_field_name(f)), between = ",";
+        if ((had & ~has) >> f & 1) display(stderr, "%s %s", between, hd_memprof_field_name(f)), between = ",";
     if (had & ~has) fputc('\n', stderr);
 }
 
@@ -259,7 +259,7 @@ static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum
     const hd_memprof *memprof = hd_dump_memprof(dump);
     hd_error err;
     if (!memprof) {
-        fprintf(stderr, "heapdump: %s is no %sMemProf profile\n", file,
+        display(stderr, "heapdump: %s is no %sMemProf profile\n", file,
                 hd_dump_memprof_index(dump) ? "raw " : "");
         return BAD_INPUT;
     }
@@ -321,7 +321,7 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
         failed = hd_memprof_write_raw(hd_memprof_get(memprof, i), version, &options, o.out, &err);
     if (failed) {
         const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
-        fprintf(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
+        display(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
         status = BAD_INPUT;
     }
     return output_close(&o, a->output, status);
@@ -347,7 +347,7 @@ static int memprof_merge(const arguments *a) {
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status)
-        fprintf(stderr, "heapdump: %d file%s merged: %u blocks\n", a->file_count,
+        display(stderr, "heapdump: %d file%s merged: %u blocks\n", a->file_count,
                 a->file_count == 1 ? "" : "s", hd_memprof_get(sum, 0)->block_count);
     hd_memprof_free(sum);
     return status;
@@ -361,7 +361,7 @@ static int memprof_convert(const arguments *a) {
     if (hd_dump_memprof(dump)) {
         status = memprof_write(a, a->files[0], hd_dump_memprof(dump));
     } else {
-        fprintf(stderr, "heapdump: %s is no raw MemProf profile, of which alone memprof-raw is made\n",
+        display(stderr, "heapdump: %s is no raw MemProf profile, of which alone memprof-raw is made\n",
                 a->files[0]);
         status = BAD_INPUT;
     }
@@ -456,46 +456,46 @@ static void memprof_frames_text(FILE *out, const hd_memprof_symbols *s, const ui
                                 uint32_t first) {
     for (uint32_t i = 0; i < n; i++) {
         const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
-        fputs("      -\n        SymbolName: ", out);
+        display(out, "      -\n        SymbolName: ");
         put_name(out, f->function);
-        fprintf(out, "\n        LineOffset: %u\n        Column: %u\n        Inline: %d\n",
+        display(out, "\n        LineOffset: %u\n        Column: %u\n        Inline: %d\n",
                 f->line - f->start_line, f->column, f->inlined);
     }
 }
 
 static void memprof_block_text(FILE *out, const hd_memprof_raw *raw, const hd_memprof_block *b) {
-    fputs("      MemInfoBlock:\n", out);
+    display(out, "      MemInfoBlock:\n");
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (raw->fields >> f & 1)
-            fprintf(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
+            display(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
     if (!raw->counter_count || !b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
-    fputs("        AccessHistogramValues:", out);
+    display(out, "        AccessHistogramValues:");
     for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
-        fprintf(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
+        display(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
     fputc('\n', out);
 }
 
 static void memprof_records_text(FILE *out, const memprof_records *r) {
     const hd_memprof_raw *raw = r->raw;
     const hd_memprof_symbols *s = r->symbols;
-    fprintf(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
+    display(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
             "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", r->version,
             raw->segment_count, r->blocks, r->functions, r->stacks);
     for (uint32_t i = 0; i < raw->segment_count; i++) {
         char id[65];
         memprof_build_id(id, &raw->segments[i]);
-        fprintf(out, "  -\n    BuildId: %s\n    Start: 0x%llX\n    End: 0x%llX\n    Offset: 0x%llX\n",
+        display(out, "  -\n    BuildId: %s\n    Start: 0x%llX\n    End: 0x%llX\n    Offset: 0x%llX\n",
                 *id ? id : "<None>", (unsigned long long)raw->segments[i].start,
                 (unsigned long long)raw->segments[i].end, (unsigned long long)raw->segments[i].offset);
     }
-    fputs("  Records:\n", out);
+    display(out, "  Records:\n");
     for (size_t i = 0; i < r->count; i++) {
         const memprof_site *site = &r->sites[i], *last = i ? site - 1 : NULL;
         bool is_new = !last || memprof_text_order(last->function, site->function);
-        if (is_new) fputs("  -\n    Function: ", out), put_name(out, site->function), fputc('\n', out);
+        if (is_new) display(out, "  -\n    Function: "), put_name(out, site->function), fputc('\n', out);
         if (is_new || last->is_call != site->is_call)
-            fprintf(out, "    %s:\n", site->is_call ? "CallSites" : "AllocSites");
-        fputs(site->is_call ? "    -\n" : "    -\n      Callstack:\n", out);
+            display(out, "    %s:\n", site->is_call ? "CallSites" : "AllocSites");
+        display(out, site->is_call ? "    -\n" : "    -\n      Callstack:\n");
         if (site->is_call) {
             memprof_frames_text(out, s, NULL, memprof_address_end(s, site->number) - site->number,
                                 site->number);
@@ -609,7 +609,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         memprof_collect(&r);
         status = memprof_show(a, &r);
         if (a->names)
-            fprintf(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
+            display(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
                     "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
     }
     free(r.sites);

@@ -20,7 +20,7 @@ static hd_options long_call(reading *r, const char *doing) {
 }
 
 static void long_call_ends(const reading *r) {
-    if (r->shown) fputs("\r\033[K", stderr);
+    if (r->shown) display(stderr, "\r\033[K");
 }
 
 static int failed(const char *file, const hd_error *err) {
@@ -49,7 +49,7 @@ static int objects_open(const arguments *a, const char *file, bool dominators, o
     o->dominators = NULL;
     o->graph = hd_dump_graph(o->dump);
     if (!o->graph) {
-        fprintf(stderr, "heapdump: %s says who allocated, not who holds: see tree and top\n", file);
+        display(stderr, "heapdump: %s says who allocated, not who holds: see tree and top\n", file);
         status = BAD_INPUT;
     } else if (dominators) {
         status = dominate(file, o->graph, &o->dominators);
@@ -64,7 +64,7 @@ static void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
     put_name(out, c.name);
     if (!c.scope.len) return;
-    fputs("  (", out), put_name(out, c.scope), fputc(')', out);
+    display(out, "  ("), put_name(out, c.scope), fputc(')', out);
 }
 
 static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
@@ -72,23 +72,23 @@ static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) 
     double size = (double)bytes;
     int u = 0;
     if (a->exact) {
-        fprintf(out, "%*llu", width, (unsigned long long)bytes);
+        display(out, "%*llu", width, (unsigned long long)bytes);
         return;
     }
     for (; u < 4 && size >= 1023.95; u++) size /= 1024;
     width -= 1 + (int)strlen(units[u]);
-    fprintf(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
+    display(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
 }
 
 static void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
     char text[32];
     snprintf(text, sizeof text, "%c%llu", after == before ? ' ' : after > before ? '+' : '-',
              (unsigned long long)(after > before ? after - before : before - after));
-    fprintf(out, "%*s", width, text);
+    display(out, "%*s", width, text);
 }
 
 static void put_share(FILE *out, uint64_t part, uint64_t whole) {
-    fprintf(out, " %6.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+    display(out, " %6.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
 static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
@@ -101,7 +101,7 @@ static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) 
 static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
 
 static void put_id(FILE *out, const objects *o, uint64_t id, int width) {
-    fprintf(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
+    display(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
 }
 
 static void json_id(hd_json *j, const objects *o, uint32_t object) {
@@ -119,7 +119,7 @@ static uint32_t object_with(const objects *o, const char *text) {
     errno = 0;
     id = strtoull(text, &end, ids_are_hex(o) ? 16 : 10);
     object = isxdigit((unsigned char)*text) && !*end && !errno ? hd_graph_find(o->graph, id) : HD_NONE;
-    if (object == HD_NONE) fprintf(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
+    if (object == HD_NONE) display(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
     return object;
 }
 
@@ -129,7 +129,7 @@ static uint32_t shown_of(const arguments *a, uint32_t otherwise) {
 }
 
 static void put_more(FILE *out, uint64_t all, uint64_t shown) {
-    if (all > shown) fprintf(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
+    if (all > shown) display(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
 }
 
 /* The largest retained, largest first; freed by the caller. */

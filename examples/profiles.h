@@ -91,7 +91,7 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
     hd_error err;
     int status = DONE;
     if (!hd_dump_memprof(dump) && !hd_dump_memprof_index(dump) && (memprof_split(a) || a->field)) {
-        fprintf(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
+        display(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
                 memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
         hd_dump_free(dump);
         return BAD_INPUT;
@@ -112,13 +112,13 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
-            fprintf(stderr, "heapdump: %s: %s\n", file, err.message);
+            display(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;
         }
         c->count++;
     }
     if (!status && !c->count) {
-        fprintf(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
+        display(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
         status = BAD_INPUT;
     }
     if (status) chosen_free(c);
@@ -230,7 +230,7 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
             failed = one(a, &c.heaps[h], &r, j, o.out);
             if (a->json) hd_json_end(j), hd_json_end(j);
         }
-        if (failed) fprintf(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
+        if (failed) display(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
         if (failed) status = BAD_INPUT;
         chosen_free(&c);
     }
@@ -343,7 +343,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
         status = hd_print_diff(before, after, &options, out);
     }
     hd_profile_free(none);
-    if (status) fprintf(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));
+    if (status) display(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));
     return status ? BAD_INPUT : DONE;
 }
 
@@ -352,7 +352,7 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
     bool any = false;
     for (size_t i = 0; i < c->count; i++) any |= picked[i] = is_picked(c, i, id, last);
     if (any) return DONE;
-    fprintf(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
+    display(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
     return BAD_INPUT;
 }
 
@@ -363,7 +363,7 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
     bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
     int status;
     if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
-        fprintf(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
+        display(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
         bad = true;
     }
     status = bad ? BAD_INPUT : DONE;
@@ -426,7 +426,7 @@ static int diff(const arguments *a) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
                                 : diff_objects(a, before, after);
     } else {
-        fprintf(stderr, "heapdump: objects are compared with those of another file\n");
+        display(stderr, "heapdump: objects are compared with those of another file\n");
         status = BAD_INPUT;
     }
     hd_dump_free(before);
@@ -449,7 +449,7 @@ static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *
         hd_error err;
         *heap = from[*count];
         if (whole && !heap->profile) {
-            fprintf(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
+            display(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
                     "made; --to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
             return BAD_INPUT;
         }
@@ -465,7 +465,7 @@ static int condense(const hd_heap *from, size_t n, const arguments *a, symbols *
             heap->breakdown = breakdown;
         }
         if (status) {
-            fprintf(stderr, "heapdump: %s\n", err.message);
+            display(stderr, "heapdump: %s\n", err.message);
             return BAD_INPUT;
         }
     }
@@ -497,7 +497,7 @@ static int write_heaps(const hd_heap *heaps, size_t count, const char *path, boo
                         : hd_chrome_write(heaps, count, NULL, o.out, &err);
         if (failed) {
             const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
-            fprintf(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output", why);
+            display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output", why);
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);
@@ -631,7 +631,7 @@ static int merge_chosen(const arguments *a, const chosen *c, merged **groups, si
             memset(&(*groups)[g], 0, sizeof **groups);
         }
         if (merge_heap(&(*groups)[g], &c->heaps[i], &err)) {
-            fprintf(stderr, "heapdump: %s: %s\n", c->file, err.message);
+            display(stderr, "heapdump: %s: %s\n", c->file, err.message);
             return BAD_INPUT;
         }
     }
@@ -657,7 +657,7 @@ static int merge(const arguments *a) {
     for (size_t g = 0; g < n && !status; g++) {
         hd_heap *heap = &heaps[g];
         if (merge_end(&groups[g], &err)) {
-            fprintf(stderr, "heapdump: %s\n", err.message);
+            display(stderr, "heapdump: %s\n", err.message);
             status = BAD_INPUT;
             break;
         }
@@ -665,7 +665,7 @@ static int merge(const arguments *a) {
         heap->sample_bytes = groups[g].sample_bytes;
         heap->allocator = groups[g].allocator;
         heap->process = groups[g].process;
-        fprintf(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
+        display(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
                 groups[g].count, groups[g].count == 1 ? "" : "s");
     }
     if (!status) status = write_condensed(a, heaps, n);
@@ -703,7 +703,7 @@ static void info_heap(FILE *out, const hd_heap *heap) {
     if (heap->sample_bytes)
         snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
                  (unsigned long long)heap->sample_bytes);
-    fprintf(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
+    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
             heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
             heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
             heap->breakdown ? "entries" : "contexts", sampled);
@@ -742,36 +742,36 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
             continue;
         }
         if (!any)
-            fprintf(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
+            display(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
         any = true;
-        fprintf(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
+        display(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
                 s->dump ? s->dump : "-");
-        if (s->text) fprintf(out, "%14s", s->text);
-        else fprintf(out, "%14llu", (unsigned long long)s->value);
-        fprintf(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
+        if (s->text) display(out, "%14s", s->text);
+        else display(out, "%14llu", (unsigned long long)s->value);
+        display(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
                 s->name);
     }
-    if (left) fprintf(out, "%zu more attributes of allocators (--all lists them)\n", left);
+    if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }
 
 static int info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
-    fprintf(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
+    display(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
     if (hd_dump_graph(dump)) {
         fputc('\n', out);
         if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
         else graph_info_text(out, hd_dump_graph(dump));
         return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump)) : DONE;
     }
-    fprintf(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
+    display(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     if (hd_dump_memprof(dump)) memprof_info_text(out, hd_dump_memprof(dump));
     if (hd_dump_memprof_index(dump) && index_info_text(out, file, hd_dump_memprof_index(dump)))
         return BAD_INPUT;
     for (size_t i = 0; i < n; i++) {
         if (!selected(a, hd_dump_heap(dump, i))) continue;
         if (!any)
-            fprintf(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
+            display(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
                     "allocator", "bytes", "blocks", "holds");
         any = true;
         info_heap(out, hd_dump_heap(dump, i));

@@ -113,12 +113,12 @@ static bool program_check(const char *name) {
         else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
             why = sizeof(void *) == 8 ? "is a 32-bit program" : "is a 64-bit program";
         else if (elf_defines(elf, "malloc"))
-            fprintf(stderr,
+            display(stderr,
                     "heapdump: %s has a malloc of its own linked in: what that allocates is not seen\n",
                     path);
     }
     if (why)
-        fprintf(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path,
+        display(stderr, "heapdump: %s %s: the recorder cannot be loaded into it, and it was not run\n", path,
                 why);
     if (elf) elf_end(elf);
     if (fd >= 0) close(fd);

@@ -80,11 +80,11 @@ static char *record_path(const arguments *a, const spooled *f, bool is_main, uns
 static void tell_written(const char *out, const hd_heap *heaps, size_t count) {
     totals last = totals_of(&heaps[count - 1]);
     bool sampled = heaps[0].sample_bytes != 0;
-    fprintf(stderr, "heapdump: wrote %s: %s%llu bytes in %llu blocks live%s\n", out, sampled ? "about " : "",
+    display(stderr, "heapdump: wrote %s: %s%llu bytes in %llu blocks live%s\n", out, sampled ? "about " : "",
             (unsigned long long)last.bytes, (unsigned long long)last.blocks,
             count > 1 ? " in the last of its dumps" : "");
     if (!last.blocks)
-        fprintf(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
+        display(stderr, "heapdump: %s: nothing is live%s, or the program brings an allocator of its own\n",
                 out, sampled ? " of what was sampled" : "");
 }
 
@@ -129,7 +129,7 @@ static int record_raw(const arguments *a, const char *spool, const spooled *file
                                         : memprof_write(&to, in, hd_dump_memprof(dump));
         if (!status) {
             totals t = totals_of(hd_dump_heap(dump, 0));
-            fprintf(stderr, "heapdump: wrote %s: %llu bytes allocated in %llu blocks\n", out,
+            display(stderr, "heapdump: wrote %s: %llu bytes allocated in %llu blocks\n", out,
                     (unsigned long long)t.bytes, (unsigned long long)t.blocks);
         }
         hd_dump_free(dump);
@@ -188,10 +188,10 @@ static void show_stats(const char *spool) {
 static void why_no_dump(const arguments *a, int status) {
     const char *why = "was it started with a cleared environment, or did it end without its libc?";
     if (WIFSIGNALED(status))
-        fprintf(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at "
+        display(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at "
                 "signal dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        fprintf(stderr, "heapdump: the program left no dump: %s\n",
+        display(stderr, "heapdump: the program left no dump: %s\n",
                 a->at && !strncmp(a->at, "signal", 6) ? "it never got the signal" : why);
 }
 
@@ -202,10 +202,10 @@ static int missing_dump(const char *spool, const char *path, pid_t pid) {
     error[n > 0 ? n : 0] = 0;
     unlink(path);
     if (atoi(error))
-        fprintf(stderr, "heapdump: process %ld could not write a dump into %s: %s\n", (long)pid, spool,
+        display(stderr, "heapdump: process %ld could not write a dump into %s: %s\n", (long)pid, spool,
                 strerror(atoi(error)));
     else
-        fprintf(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
+        display(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
                 "malloc\n", (long)pid);
     return atoi(error) ? BAD_INPUT : DONE;
 }
@@ -269,7 +269,7 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid, 
     for (size_t i = 0; i < n; i++) free(files[i].name);
     free(files);
     symbols_free(&names);
-    if (rmdir(spool)) fprintf(stderr, "heapdump: what was recorded is left in %s\n", spool);
+    if (rmdir(spool)) display(stderr, "heapdump: what was recorded is left in %s\n", spool);
     return status;
 }
 
@@ -341,7 +341,7 @@ static void child_run(const arguments *a, const char *library, const char *spool
     else unsetenv("HEAPDUMP_STATS");
     if (getcwd(cwd, sizeof cwd)) setenv("HEAPDUMP_DIR", cwd, 1);
     execvp(a->files[0], a->files);
-    fprintf(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
+    display(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -389,7 +389,7 @@ static bool run_recorded(const arguments *a, const char *library, const char *sp
     recorded_pid = *pid;
     for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &forward, &old_forwarded[i]);
     if (*pid > 0 && !strncmp(at, "signal=", 7))
-        fprintf(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
+        display(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
                 (long)*pid);
     while (*pid > 0 && waitpid(*pid, status, 0) < 0 && errno == EINTR) {}
     recorded_pid = 0;
@@ -406,12 +406,12 @@ static int check_output(const char *path) {
     if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return DONE;
     if (!strcmp(path, "-")) return usage("record cannot write to standard output, which is the program's");
     if (hd_file_create(path, &file, &err)) {
-        fprintf(stderr, "heapdump: %s\n", err.message);
+        display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
     hd_file_discard(&file);
     if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
-        fprintf(stderr, "heapdump: cannot write %s: %s\n", path, strerror(EISDIR));
+        display(stderr, "heapdump: cannot write %s: %s\n", path, strerror(EISDIR));
         return BAD_INPUT;
     }
     return DONE;
@@ -435,12 +435,12 @@ static int record(const arguments *a) {
         a = &condensed;
     }
     if (!find_recorder(library)) {
-        fprintf(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
+        display(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
         return BAD_INPUT;
     }
     snprintf(spool, sizeof spool, "%s/heapdump-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
     if (!mkdtemp(spool)) {
-        fprintf(stderr, "heapdump: cannot create %s: %s\n", spool, strerror(errno));
+        display(stderr, "heapdump: cannot create %s: %s\n", spool, strerror(errno));
         return BAD_INPUT;
     }
     if (!link_recorder(library, spool, link)) {
@@ -450,7 +450,7 @@ static int record(const arguments *a) {
         return BAD_INPUT;
     }
     if (!run_recorded(a, library, spool, at, &pid, &status)) {
-        fprintf(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
+        display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
         rmdir(spool);
         return BAD_INPUT;
     }
@@ -458,7 +458,7 @@ static int record(const arguments *a) {
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool))
         return WEXITSTATUS(status); /* it never ran */
     if (record_finish(a, spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
-        fprintf(stderr, "heapdump: not all dumps could be written\n");
+        display(stderr, "heapdump: not all dumps could be written\n");
         return BAD_INPUT;
     }
     return end_as(status);

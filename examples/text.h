@@ -1,6 +1,6 @@
 /* text.h - all that the tool says to people goes through here; a part of the heapdump tool. What came from
    files, or names them, is shown as hd_visible has it, so that it cannot give orders to a terminal or begin a
-   line. */
+   line. What would go around this does not compile. */
 
 #ifndef HEAPDUMP_TEXT_H
 #define HEAPDUMP_TEXT_H
@@ -127,5 +127,7 @@ static void display(FILE *out, const char *format, ...) {
     display_list(out, format, args);
     va_end(args);
 }
+
+#pragma GCC poison fprintf vfprintf printf vprintf dprintf fputs puts putchar fwrite perror
 
 #endif
