@@ -25,12 +25,14 @@ int main(int argc, char **argv) {
            strings->objects, strings->count, strings->wasted, strings->bytes);
     for (uint32_t i = 0; i < strings->count && i < most && strings->rows[i].wasted; i++) {
         const hd_string_row *row = &strings->rows[i];
-        char text[64] = ""; /* what a character that does not fit whole leaves is blank */
+        char text[64] = "";
         size_t n = hd_dart_utf8(&row->data, text, sizeof text);
-        for (size_t k = 0; k < n && k < sizeof text; k++)
-            if ((unsigned char)text[k] < ' ') text[k] = ' ';
-        printf("%10" PRIu64 " %8" PRIu64 "  %.*s%s\n", row->wasted, row->objects,
-               (int)(n < sizeof text ? n : sizeof text), text, n > sizeof text || row->cut ? "..." : "");
+        hd_str shown = { text, n < sizeof text ? n : sizeof text }, piece;
+        /* where a character did not fit whole */
+        while (n > sizeof text && shown.len && !text[shown.len - 1]) shown.len--;
+        printf("%10" PRIu64 " %8" PRIu64 "  ", row->wasted, row->objects);
+        while ((piece = hd_visible(&shown)).len) fwrite(piece.data, 1, piece.len, stdout);
+        puts(n > sizeof text || row->cut ? "..." : "");
     }
     hd_string_table_free(strings);
     hd_dart_free(dart);

@@ -137,6 +137,14 @@ static char *text(char *to, const char *end, const char *s) {
     return to;
 }
 
+/* For people. */
+static char *visible(char *to, const char *end, const char *s) {
+    for (hd_str name = hd_cstr(s), piece; (piece = hd_visible(&name)).len;)
+        for (size_t i = 0; i < piece.len && to < end; i++) *to++ = piece.data[i];
+    *to = 0;
+    return to;
+}
+
 static char *number(char *to, const char *end, uint64_t value, unsigned base) {
     char digits[24], *p = digits + sizeof digits - 1;
     *p = 0;
@@ -545,7 +553,7 @@ static char *describe_cost(char *p, const char *end) {
     unwind_add_stats(&u);
     each = cost.timed ? cost.nanoseconds / cost.timed : 0;
     hooks = each * cost.calls;
-    p = text(text(p, end, "heapdump: what recording "), end, program);
+    p = visible(text(p, end, "heapdump: what recording "), end, program);
     p = figure(p, end, " (", (uint64_t)own_pid, ") cost:\n");
     p = figure(p, end, "  hooks    ", hooks / 1000000, " ms of ");
     p = figure(p, end, "", cpu / 1000000, " ms of processor time (");

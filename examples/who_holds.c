@@ -3,10 +3,15 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
+static void print_name(hd_str name) {
+    hd_str piece;
+    while ((piece = hd_visible(&name)).len) fwrite(piece.data, 1, piece.len, stdout);
+}
+
 static void print_object(const hd_graph *graph, uint32_t object) {
     hd_object o = hd_graph_object(graph, object);
-    hd_str name = hd_graph_class(graph, o.class_index).name;
-    printf("%.*s %llx", (int)name.len, name.data, (unsigned long long)o.id);
+    print_name(hd_graph_class(graph, o.class_index).name);
+    printf(" %llx", (unsigned long long)o.id);
 }
 
 /* From the object back to a root, a line per reference. */
@@ -15,7 +20,7 @@ static void print_path(const hd_graph *graph, const hd_path *path) {
         hd_str field = hd_graph_field(graph, path->objects[i - 1], path->references[i - 1]);
         printf("    held by ");
         print_object(graph, path->objects[i - 1]);
-        if (field.len) printf(", .%.*s", (int)field.len, field.data);
+        if (field.len) printf(", ."), print_name(field);
         putchar('\n');
     }
     printf("    held by a root: %s\n", hd_root_kind_name(hd_graph_root(graph, path->root).kind));
