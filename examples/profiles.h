@@ -244,35 +244,81 @@ static int top(const arguments *a) { return show(a, top_heap); }
 
 /* diff ------------------------------------------------------------------------------------------ */
 
-static bool same_text(const char *x, const char *y) { return !strcmp(x ? x : "", y ? y : ""); }
+static int compare_texts(const char *x, const char *y) { return strcmp(x ? x : "", y ? y : ""); }
+static bool same_text(const char *x, const char *y) { return !compare_texts(x, y); }
 
-/* Whether a heap is from the dump to compare: that of the id, else the first or last of its process. */
-static bool is_picked(const chosen *c, size_t at, const char *id, bool last) {
-    const hd_heap *heap = &c->heaps[at];
-    if (id) return same_text(heap->dump, id);
-    for (size_t i = 0; i < c->count; i++) {
-        const hd_heap *other = &c->heaps[i];
-        if (other->pid != heap->pid || !same_text(other->allocator, heap->allocator)) continue;
-        if (last ? i > at : i < at) return false;
+static int compare_numbers(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
+
+/* Of heaps in one array, told by pointers into it: by allocator and process, those of one in their order. */
+static int by_pid(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_numbers(x->pid, y->pid);
+    if (!order) order = compare_texts(x->allocator, y->allocator);
+    return order ? order : (x > y) - (x < y);
+}
+
+static int by_process(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_texts(x->process, y->process);
+    if (!order) order = compare_texts(x->allocator, y->allocator);
+    return order ? order : (x > y) - (x < y);
+}
+
+static bool same_pid(const hd_heap *x, const hd_heap *y) {
+    return x->pid == y->pid && same_text(x->allocator, y->allocator);
+}
+
+/* Those that are marked (NULL: all), sorted. *n is how many. To be freed. */
+static const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,
+                                    int (*order)(const void *, const void *), size_t *n) {
+    const hd_heap **sorted = needed(malloc((count + 1) * sizeof *sorted));
+    *n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!marked || marked[i]) sorted[(*n)++] = &heaps[i];
+    qsort(sorted, *n, sizeof *sorted, order);
+    return sorted;
+}
+
+/* Marks the heaps of the dump to work on: that of the id, else the first or last of each process. */
+static void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
+    size_t n;
+    const hd_heap **sorted;
+    for (size_t i = 0; i < c->count; i++) picked[i] = id && same_text(c->heaps[i].dump, id);
+    if (id) return;
+    sorted = sorted_heaps(c->heaps, c->count, NULL, by_pid, &n);
+    for (size_t i = 0; i < n; i++) {
+        const hd_heap *heap = sorted[i], *next = i + 1 < n ? sorted[i + 1] : NULL;
+        const hd_heap *beside = last ? next : i ? sorted[i - 1] : NULL;
+        if (!beside || !same_pid(heap, beside)) picked[heap - c->heaps] = true;
     }
-    return true;
+    free(sorted);
 }
 
-/* Which of the picked heaps of its process's name and allocator this is. */
-static size_t turn_of(const chosen *c, const bool *picked, size_t at) {
-    size_t turn = 0;
-    for (size_t i = 0; i < at; i++)
-        turn += picked[i] && same_text(c->heaps[i].process, c->heaps[at].process) &&
-                same_text(c->heaps[i].allocator, c->heaps[at].allocator);
-    return turn;
-}
+enum { NO_MATE = -1 };
 
-static bool is_pair(const chosen *x, const bool *picked_x, size_t i, const chosen *y, const bool *picked_y,
-                    size_t k, bool one_file) {
-    const hd_heap *before = &x->heaps[i], *after = &y->heaps[k];
-    if (!same_text(before->allocator, after->allocator)) return false;
-    if (one_file) return before->pid == after->pid;
-    return same_text(before->process, after->process) && turn_of(x, picked_x, i) == turn_of(y, picked_y, k);
+/* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are
+   marked in `left`. In one file heaps of one process belong together, of two files those of one name, in turn. */
+static void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate,
+                       bool *left) {
+    int (*order)(const void *, const void *) = x == y ? by_pid : by_process;
+    size_t nx, ny, i = 0, k = 0;
+    const hd_heap **before = sorted_heaps(x->heaps, x->count, in_x, order, &nx);
+    const hd_heap **after = sorted_heaps(y->heaps, y->count, in_y, order, &ny);
+    for (; i < nx; i++) mate[before[i] - x->heaps] = NO_MATE;
+    memcpy(left, in_y, y->count);
+    for (i = 0; i < nx && k < ny;) {
+        int side = compare_texts(before[i]->allocator, after[k]->allocator);
+        int first = x == y ? compare_numbers(before[i]->pid, after[k]->pid)
+                           : compare_texts(before[i]->process, after[k]->process);
+        if (first) side = first;
+        if (!side) {
+            mate[before[i] - x->heaps] = after[k] - y->heaps;
+            left[after[k] - y->heaps] = false;
+        }
+        i += side <= 0;
+        k += side >= 0;
+    }
+    free(before), free(after);
 }
 
 static hd_status diff_row(void *user, const hd_diff_row *row) {
@@ -349,16 +395,17 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
 
 /* Marks the heaps of the dump to compare; an id that none has is an error. */
 static int pick(const chosen *c, const char *id, bool last, bool *picked) {
-    bool any = false;
-    for (size_t i = 0; i < c->count; i++) any |= picked[i] = is_picked(c, i, id, last);
-    if (any) return DONE;
+    mark_picked(c, id, last, picked);
+    for (size_t i = 0; i < c->count; i++)
+        if (picked[i]) return DONE;
     display(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
     return BAD_INPUT;
 }
 
 static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
-    bool *paired = needed(calloc(y->count, 1)), any = false;
+    bool *left = needed(calloc(y->count, 1)), any = false;
+    ptrdiff_t *mate = needed(calloc(x->count, sizeof *mate));
     char *places[2] = { place_of(x, a->before), place_of(y, a->after) };
     bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
     int status;
@@ -367,22 +414,17 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
         bad = true;
     }
     status = bad ? BAD_INPUT : DONE;
-    for (size_t i = 0; i <= x->count && !bad; i++) /* then what is new */
-        for (size_t k = 0; k <= y->count; k++) {
-            if (i < x->count && !in_x[i]) break;
-            if (k < y->count && (!in_y[k] || paired[k] ||
-                                 (i < x->count && !is_pair(x, in_x, i, y, in_y, k, x == y))))
-                continue;
-            if (k == y->count && i == x->count) break;
-            if (k < y->count) paired[k] = true;
-            if (any && !a->json) out.write(out.user, "\n", 1);
-            any = true;
-            if (diff_pair(a, i < x->count ? &x->heaps[i] : NULL, k < y->count ? &y->heaps[k] : NULL, places, j,
-                          out))
-                status = BAD_INPUT;
-            if (i < x->count) break;
-        }
-    free(in_x), free(in_y), free(paired), free(places[0]), free(places[1]);
+    if (!bad) find_mates(x, in_x, y, in_y, mate, left);
+    for (size_t i = 0; i < x->count + y->count && !bad; i++) { /* then what is new */
+        const hd_heap *before = i < x->count ? &x->heaps[i] : NULL, *after = NULL;
+        if (before ? !in_x[i] : !left[i - x->count]) continue;
+        if (!before) after = &y->heaps[i - x->count];
+        else if (mate[i] != NO_MATE) after = &y->heaps[mate[i]];
+        if (any && !a->json) out.write(out.user, "\n", 1);
+        any = true;
+        if (diff_pair(a, before, after, places, j, out)) status = BAD_INPUT;
+    }
+    free(in_x), free(in_y), free(left), free(mate), free(places[0]), free(places[1]);
     return status;
 }
 
@@ -556,24 +598,35 @@ static int convert(const arguments *a) {
 /* The heaps of one allocator, added up so far: all profiles in one, breakdowns by twos, these by twos and
    so on, as the next sum takes as long as what it adds up. Labels are kept apart: those of the heaps go with
    their files. */
-enum { PARTS = 33 };
-
 typedef struct merged {
-    hd_heap part[PARTS];         /* the profiles, then 2^i breakdowns; neither set: none */
+    hd_heap *part;               /* the profiles, then 2^i breakdowns; neither set: none */
+    size_t parts;
     char *allocator, *process;   /* process: NULL when they are several */
     uint64_t sample_bytes;
     size_t count;
 } merged;
 
+/* Part i, made when it is not there. */
+static hd_heap *merged_part(merged *m, size_t i) {
+    if (i >= m->parts) {
+        m->part = needed(realloc(m->part, (i + 1) * sizeof *m->part));
+        memset(m->part + m->parts, 0, (i + 1 - m->parts) * sizeof *m->part);
+        m->parts = i + 1;
+    }
+    return &m->part[i];
+}
+
 static hd_status merge_profile(merged *m, const hd_heap *heap, hd_error *err) {
-    if (!m->part->profile) return hd_merge(heap, 1, NULL, m->part, err);
-    return hd_profile_merge((hd_profile *)(uintptr_t)m->part->profile, heap->profile, err);
+    hd_heap *part = merged_part(m, 0);
+    if (!part->profile) return hd_merge(heap, 1, NULL, part, err);
+    return hd_profile_merge((hd_profile *)(uintptr_t)part->profile, heap->profile, err);
 }
 
 static hd_status merge_breakdown(merged *m, const hd_heap *heap, hd_error *err) {
-    hd_heap both[2], sum, *part = m->part + 1;
+    hd_heap both[2], sum, *part;
     hd_status status = hd_merge(heap, 1, NULL, &sum, err);
-    for (; !status && part->breakdown; part++) {
+    size_t i = 1;
+    for (; !status && (part = merged_part(m, i))->breakdown; i++) {
         both[0] = *part;
         both[1] = sum;
         status = hd_merge(both, 2, NULL, &sum, err);
@@ -597,52 +650,89 @@ static hd_status merge_heap(merged *m, const hd_heap *heap, hd_error *err) {
 
 /* The whole, in the first part. */
 static hd_status merge_end(merged *m, hd_error *err) {
-    hd_heap sum, parts[PARTS];
+    hd_heap sum;
     hd_status status;
     size_t n = 0;
-    for (int i = 0; i < PARTS; i++)
-        if (m->part[i].profile || m->part[i].breakdown) parts[n++] = m->part[i];
+    for (size_t i = 0; i < m->parts; i++)
+        if (m->part[i].profile || m->part[i].breakdown) m->part[n++] = m->part[i];
+    m->parts = n;
     if (n == 1 && m->part->profile) return hd_profile_sort((hd_profile *)(uintptr_t)m->part->profile, err);
-    status = hd_merge(parts, n, NULL, &sum, err);
+    status = hd_merge(m->part, n, NULL, &sum, err);
     if (status) return status;
-    for (size_t i = 0; i < n; i++) hd_heap_release(&parts[i]);
-    memset(m->part, 0, sizeof m->part);
-    *m->part = sum;
+    for (size_t i = 0; i < n; i++) hd_heap_release(&m->part[i]);
+    m->part[0] = sum;
+    m->parts = 1;
     return HD_OK;
 }
 
-static void merged_free(merged *groups, size_t n) {
-    for (size_t g = 0; g < n; g++) {
-        for (int i = 0; i < PARTS; i++) hd_heap_release(&groups[g].part[i]);
-        free(groups[g].allocator);
-        free(groups[g].process);
-    }
-    free(groups);
+/* All allocators, in the order of their first heaps, and found by name. */
+typedef struct merger {
+    merged *groups;
+    size_t count, room;
+    void *names;                 /* tsearch, of name */
+} merger;
+
+typedef struct merger_name {
+    char *allocator;
+    size_t group;
+} merger_name;
+
+static int by_allocator(const void *a, const void *b) {
+    return compare_texts(((const merger_name *)a)->allocator, ((const merger_name *)b)->allocator);
 }
 
-static int merge_chosen(const arguments *a, const chosen *c, merged **groups, size_t *n) {
-    for (size_t i = 0; i < c->count; i++) {
-        hd_error err;
-        size_t g = 0;
-        if (!a->all && !is_picked(c, i, a->dump, true)) continue;
-        while (g < *n && !same_text((*groups)[g].allocator, c->heaps[i].allocator)) g++;
-        if (g == *n) {
-            *groups = needed(realloc(*groups, ++*n * sizeof **groups));
-            memset(&(*groups)[g], 0, sizeof **groups);
+static void merger_name_free(void *name) {
+    free(((merger_name *)name)->allocator);
+    free(name);
+}
+
+static void merger_free(merger *m) {
+    tdestroy(m->names, merger_name_free);
+    for (size_t g = 0; g < m->count; g++) {
+        for (size_t i = 0; i < m->groups[g].parts; i++) hd_heap_release(&m->groups[g].part[i]);
+        free(m->groups[g].part);
+        free(m->groups[g].allocator);
+        free(m->groups[g].process);
+    }
+    free(m->groups);
+}
+
+static merged *merger_group(merger *m, const char *allocator) {
+    merger_name *name = needed(malloc(sizeof *name)), *found;
+    name->allocator = needed(strdup(allocator ? allocator : ""));
+    name->group = m->count;
+    found = *(merger_name **)needed(tsearch(name, &m->names, by_allocator));
+    if (found != name) merger_name_free(name);
+    if (found->group == m->count) {
+        if (m->count == m->room) {
+            m->room = 2 * m->room + 1;
+            m->groups = needed(realloc(m->groups, m->room * sizeof *m->groups));
         }
-        if (merge_heap(&(*groups)[g], &c->heaps[i], &err)) {
+        memset(&m->groups[m->count++], 0, sizeof *m->groups);
+    }
+    return &m->groups[found->group];
+}
+
+static int merge_chosen(const arguments *a, const chosen *c, merger *m) {
+    bool *picked = needed(calloc(c->count, 1));
+    int status = DONE;
+    mark_picked(c, a->dump, true, picked);
+    for (size_t i = 0; i < c->count && !status; i++) {
+        hd_error err;
+        if (!a->all && !picked[i]) continue;
+        if (merge_heap(merger_group(m, c->heaps[i].allocator), &c->heaps[i], &err)) {
             display(stderr, "heapdump: %s: %s\n", c->file, err.message);
-            return BAD_INPUT;
+            status = BAD_INPUT;
         }
     }
-    return DONE;
+    free(picked);
+    return status;
 }
 
 static int merge(const arguments *a) {
-    merged *groups = NULL;
+    merger m = { 0 };
     hd_heap *heaps;
     hd_error err;
-    size_t n = 0;
     int status;
     if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(*a->files))) return memprof_merge(a);
     status = check_to(a);
@@ -650,26 +740,27 @@ static int merge(const arguments *a) {
         chosen c;
         status = choose(a, a->files[i], &c);
         if (status) break;
-        status = merge_chosen(a, &c, &groups, &n);
+        status = merge_chosen(a, &c, &m);
         chosen_free(&c);
     }
-    heaps = needed(calloc(n + 1, sizeof *heaps));
-    for (size_t g = 0; g < n && !status; g++) {
+    heaps = needed(calloc(m.count + 1, sizeof *heaps));
+    for (size_t g = 0; g < m.count && !status; g++) {
         hd_heap *heap = &heaps[g];
-        if (merge_end(&groups[g], &err)) {
+        merged *group = &m.groups[g];
+        if (merge_end(group, &err)) {
             display(stderr, "heapdump: %s\n", err.message);
             status = BAD_INPUT;
             break;
         }
-        *heap = *groups[g].part;
-        heap->sample_bytes = groups[g].sample_bytes;
-        heap->allocator = groups[g].allocator;
-        heap->process = groups[g].process;
+        *heap = *group->part;
+        heap->sample_bytes = group->sample_bytes;
+        heap->allocator = group->allocator;
+        heap->process = group->process;
         display(stderr, "heapdump: %s: %zu heap%s merged\n", heap->allocator ? heap->allocator : "-",
-                groups[g].count, groups[g].count == 1 ? "" : "s");
+                group->count, group->count == 1 ? "" : "s");
     }
-    if (!status) status = write_condensed(a, heaps, n);
-    merged_free(groups, n);
+    if (!status) status = write_condensed(a, heaps, m.count);
+    merger_free(&m);
     free(heaps);
     return status;
 }
@@ -721,22 +812,41 @@ static bool scalar_shown(const arguments *a, const hd_scalar *s) {
     return !strchr(s->allocator, '/') && !strcmp(s->name, "size");
 }
 
-/* Whether the line of a heap says the same. */
-static bool scalar_told(const hd_dump *dump, const hd_scalar *s) {
-    for (size_t i = 0; s->allocator && !strcmp(s->name, "size") && i < hd_dump_heap_count(dump); i++) {
-        const hd_heap *heap = hd_dump_heap(dump, i);
-        if (heap->pid == s->pid && same_text(heap->dump, s->dump) && same_text(heap->allocator, s->allocator))
-            return totals_of(heap).bytes == s->value;
+static int by_dump(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_numbers(x->pid, y->pid);
+    if (!order) order = compare_texts(x->dump, y->dump);
+    return order ? order : compare_texts(x->allocator, y->allocator);
+}
+
+/* Whether the line of a heap says the same; heaps are sorted, of like ones the first counts. */
+static bool scalar_told(const hd_heap *const *heaps, size_t n, const hd_scalar *s) {
+    hd_heap key = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
+    const hd_heap *at = &key;
+    size_t low = 0, high = n;
+    if (!s->allocator || strcmp(s->name, "size")) return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_dump(&heaps[middle], &at) < 0) low = middle + 1;
+        else high = middle;
     }
-    return false;
+    return low < n && !by_dump(&heaps[low], &at) && totals_of(heaps[low]).bytes == s->value;
+}
+
+static int by_dump_and_turn(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = by_dump(a, b);
+    return order ? order : (x > y) - (x < y);
 }
 
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     bool any = false;
-    size_t left = 0;
+    size_t left = 0, n;
+    const hd_heap **heaps =
+        sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        if (!scalar_selected(a, s) || (!a->all && scalar_told(dump, s))) continue;
+        if (!scalar_selected(a, s) || (!a->all && scalar_told(heaps, n, s))) continue;
         if (!scalar_shown(a, s)) {
             left++;
             continue;
@@ -751,6 +861,7 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
         display(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
                 s->name);
     }
+    free(heaps);
     if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }
 
