@@ -5227,6 +5227,7 @@ typedef struct hd__candidate {
     hd_str name;
     uint32_t id;                 /* node or entry */
     uint32_t cells;              /* how many stand below it; export only */
+    uint32_t fiber, low;         /* where they are */
     bool listed;
 } hd__candidate;
 
@@ -5272,10 +5273,24 @@ typedef struct hd__lattice_axis {
     uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
 } hd__lattice_axis;
 
+/* Sums of amounts, as exact as their difference needs to be: variances in two parts. */
+typedef struct hd__total {
+    uint64_t bytes, blocks, unknown; /* unknown: how many did not tell their blocks */
+    double variance, rest;
+} hd__total;
+
+/* The cells at or below one node of every axis but the main one, in the order of the main one: what stands
+   below a node of that one too is a run of them, and adds up to a difference of two sums. */
+typedef struct hd__fiber {
+    uint32_t count;
+    uint32_t *cell, *at;         /* at: the node on the main axis */
+    hd__total *sum;              /* before each cell, and of all; then the same for each side */
+    uint32_t kids[HD_MAX_AXES];  /* the first of those one step down an axis; HD_NONE: not made yet */
+    uint32_t kid_count[HD_MAX_AXES];
+} hd__fiber;
+
 typedef struct hd__range {
-    uint32_t row, low, high;     /* an entry and its cells */
-    uint32_t axis;               /* next to break down along */
-    size_t waiting;              /* groups below this one on the stack */
+    uint32_t row, fiber, low, high; /* an entry and its cells */
 } hd__range;
 
 typedef struct hd__export {
@@ -5285,12 +5300,15 @@ typedef struct hd__export {
     hd_cutoff cutoff;
     hd_rows cells;
     hd__lattice_axis axis[HD_MAX_AXES];
+    uint32_t main;               /* the deepest axis */
+    bool monotone;               /* what passes the cut-off passes it by every route */
     hd__table out;
-    uint32_t *order;             /* permuted cell numbers */
-    uint32_t *child, *moved;     /* by position in order: scratch of one split */
-    hd__candidate *candidates;   /* stb_ds arrays */
+    hd__table places;            /* of fibers: their nodes, that of the main axis 0 */
+    hd__fiber *fibers;           /* stb_ds arrays */
+    uint32_t *kids;
+    hd__candidate *candidates;
     uint32_t *sorted;
-    hd__range *groups, *path;
+    hd__range *waiting;
     uint64_t splits;
     const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
     hd__amount *sum[2];          /* stb_ds arrays, by entry */
@@ -5375,134 +5393,281 @@ static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t 
     return HD_OK;
 }
 
-/* Adds up the cells of a range by child of `node`; candidates in order of first sight. */
-static hd_status hd__group(hd__export *x, const hd__range *r, uint32_t a, uint32_t node, hd_error *err) {
+static void hd__total_add(hd__total *t, uint64_t bytes, uint64_t blocks, double variance) {
+    const double most = 1e290;   /* beyond what a size can vary by, and no sum passes the largest number */
+    double v = variance < most ? variance : most, sum = t->variance + v, part = sum - t->variance;
+    t->bytes += bytes;
+    if (blocks == HD_UNKNOWN) t->unknown++;
+    else t->blocks += blocks;
+    t->rest += (t->variance - (sum - part)) + (v - part);
+    t->variance = sum;
+}
+
+static hd__amount hd__total_between(const hd__total *low, const hd__total *high) {
+    hd__amount a;
+    double variance = (high->variance - low->variance) + (high->rest - low->rest);
+    a.bytes = high->bytes - low->bytes;
+    a.blocks = high->unknown == low->unknown ? high->blocks - low->blocks : HD_UNKNOWN;
+    a.variance = variance > 0 ? variance : 0;
+    return a;
+}
+
+/* Room for a fiber. */
+static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, hd_error *err) {
+    size_t sums = ((size_t)count + 1) * (1u + (x->side[0] != NULL) + (x->side[1] != NULL));
+    hd__fiber f;
+    memset(&f, 0, sizeof f);
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
+    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->arena, count, 2 * sizeof *f.cell);
+    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->arena, sums, sizeof *f.sum);
+    if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
+    stbds_arrlast(x->fibers).at = f.cell + count;
+    for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+}
+
+/* Appends a cell to a fiber that has room for it. */
+static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t cell) {
+    uint32_t n = f->count++;
+    hd__total *sum = f->sum + n;
+    f->cell[n] = cell;
+    f->at[n] = x->axis[x->main].at[cell];
+    sum[1] = sum[0];
+    hd__total_add(&sum[1], x->cells.bytes[cell], x->cells.blocks[cell], x->cells.variance[cell]);
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        const hd__amount *a = &x->side[s][cell];
+        sum += (size_t)room + 1;
+        sum[1] = sum[0];
+        hd__total_add(&sum[1], a->bytes, a->blocks, a->variance);
+    }
+}
+
+/* The first of the cells low..high - 1 that is at this node of the main axis or behind it. */
+static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, uint32_t node) {
+    uint32_t step = 1;
+    while (low < high && high - low > step && f->at[low + step] < node) low += step, step *= 2;
+    if (high - low > step) high = low + step;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (f->at[middle] < node) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The fiber of all cells. */
+static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
+    const hd__lattice_axis *l = &x->axis[x->main];
+    uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
+    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->arena, (size_t)l->count + 1 + n, sizeof *start);
+    uint32_t *order;
+    if (!start) return hd__no_memory(&x->mem, err);
+    order = start + l->count + 1;
+    memset(start, 0, ((size_t)l->count + 1) * sizeof *start);
+    for (uint32_t i = 0; i < n; i++) start[l->at[i] + 1]++;
+    for (uint32_t k = 0; k < l->count; k++) start[k + 1] += start[k];
+    for (uint32_t i = 0; i < n; i++) order[start[l->at[i]]++] = i;
+    HD__TRY(hd__fiber_add(x, nodes, n, err));
+    for (uint32_t i = 0; i < n; i++) hd__fiber_put(x, x->fibers, n, order[i]);
+    return HD_OK;
+}
+
+/* Finds the children of a node, along axis a, that cells of a range are at or below: candidates in order of
+   first sight, with the number of cells. What is at the node itself has none. */
+static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t high, uint32_t a,
+                           uint32_t node, hd_error *err) {
     hd__lattice_axis *l = &x->axis[a];
-    uint32_t depth = l->depth[node] + 1;
+    const hd__fiber *f = &x->fibers[fiber];
     hd_status status = HD_OK;
     hd__set_len(x->candidates, 0);
-    for (uint32_t i = r->low; i < r->high; i++) {
-        uint32_t cell = x->order[i], at = l->at[cell], child, k;
-        if (at == node) {        /* nothing below */
-            x->child[i] = HD_NONE;
-            continue;
-        }
-        child = hd__ancestor(l, at, depth);
-        k = l->slot[child];
-        if (k == HD_NONE) {
-            hd__candidate c;
+    for (uint32_t i = low; i < high; i++) {
+        uint32_t at = l->at[f->cell[i]], child;
+        hd__candidate c;
+        if (at == node) continue;
+        child = hd__ancestor(l, at, l->depth[node] + 1);
+        if (l->slot[child] == HD_NONE) {
             memset(&c, 0, sizeof c);
             c.id = child;
             c.name = l->names[child];
-            k = (uint32_t)hd__len(x->candidates);
             if (!hd__push(&x->mem, x->candidates, c)) {
                 status = hd__no_memory(&x->mem, err);
                 break;
             }
-            l->slot[child] = k;
+            l->slot[child] = (uint32_t)hd__len(x->candidates) - 1;
         }
-        x->child[i] = k;
-        x->candidates[k].cells++;
-        x->candidates[k].bytes += x->cells.bytes[cell];
-        hd__sum_known(&x->candidates[k].blocks, x->cells.blocks[cell]);
-        x->candidates[k].variance += x->cells.variance[cell];
+        x->candidates[l->slot[child]].cells++;
     }
     for (size_t k = 0; k < hd__len(x->candidates); k++) l->slot[x->candidates[k].id] = HD_NONE;
     return status;
 }
 
-/* What the cells of the entry listed last have on each side. */
-static bool hd__export_sums(hd__export *x, uint32_t low, uint32_t high) {
-    for (int s = 0; s < 2 && x->side[s]; s++) {
-        hd__amount sum = { 0, 0, 0 };
-        for (uint32_t i = low; i < high; i++) hd__amount_add(&sum, x->side[s][x->order[i]]);
-        if (!hd__push(&x->mem, x->sum[s], sum)) return false;
-    }
-    return true;
-}
-
-/* Breaks the entry of a range down along one axis: lists the children that pass, and puts those not
-   listed before on the stack with their cells. */
-static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
-    uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES], n, at;
-    size_t first = hd__len(x->groups);
-    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
-    if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
-    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
-        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
-        return hd__fail(err, HD_CANCELLED, "cancelled");
-    HD__TRY(hd__group(x, &r, a, nodes[a], err));
+/* Makes the fibers one step down axis a, which is not the main one, unless they are there. */
+static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_error *err) {
+    hd__lattice_axis *l = &x->axis[a];
+    uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__len(x->fibers);
+    if (x->fibers[fiber].kids[a] != HD_NONE) return HD_OK;
+    memcpy(nodes, x->places.node + (size_t)fiber * x->cells.axis_count, x->cells.axis_count * sizeof *nodes);
+    node = nodes[a];
+    HD__TRY(hd__group(x, fiber, 0, x->fibers[fiber].count, a, node, err));
     n = (uint32_t)hd__len(x->candidates);
-    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates, n,
-                    &x->sorted) ||
-        !hd__room(&x->mem, x->groups, n ? n : 1))
-        return hd__no_memory(&x->mem, err);
-    at = r.low;
+    if (!hd__room(&x->mem, x->kids, n ? n : 1)) return hd__no_memory(&x->mem, err);
+    x->fibers[fiber].kids[a] = (uint32_t)hd__len(x->kids);
+    x->fibers[fiber].kid_count[a] = n;
     for (uint32_t k = 0; k < n; k++) {
-        hd__candidate *c = &x->candidates[k];
-        hd__range group;
-        if (!c->listed) continue;
-        nodes[a] = c->id;
-        c->listed = hd__table_find(&x->out, nodes) == HD_NONE;
-        if (!c->listed) continue;
-        group.row = (uint32_t)hd__len(x->out.bytes);
-        group.low = at;
-        group.high = at += c->cells;
-        group.axis = 0;
-        group.waiting = 0;
-        HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
-                              c->bytes, c->blocks, err));
-        stbds_arrlast(x->out.variance) = c->variance;
-        stbds_arrput(x->groups, group);
-        c->id = group.low;       /* from here on: where the next of its cells goes */
-    }
-    if (at == r.low) return HD_OK;
-    if (n > 1 || at < r.high) {
-        for (uint32_t i = r.low; i < r.high; i++) {
-            uint32_t k = x->child[i];
-            x->moved[k != HD_NONE && x->candidates[k].listed ? x->candidates[k].id++ : at++] = x->order[i];
+        uint32_t kid;
+        nodes[a] = x->candidates[k].id;
+        kid = hd__table_find(&x->places, nodes);
+        if (kid == HD_NONE) {
+            kid = (uint32_t)hd__len(x->fibers);
+            HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
         }
-        memcpy(x->order + r.low, x->moved + r.low, (r.high - r.low) * sizeof *x->order);
+        stbds_arrput(x->kids, kid);
     }
-    for (size_t g = first; g < hd__len(x->groups); g++)
-        if (!hd__export_sums(x, x->groups[g].low, x->groups[g].high)) return hd__no_memory(&x->mem, err);
+    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = k;
+    for (uint32_t i = 0; i < x->fibers[fiber].count; i++) {
+        uint32_t cell = x->fibers[fiber].cell[i], at = l->at[cell], k, kid;
+        if (at == node) continue;
+        k = l->slot[hd__ancestor(l, at, l->depth[node] + 1)];
+        kid = x->kids[x->fibers[fiber].kids[a] + k];
+        if (kid >= made) hd__fiber_put(x, &x->fibers[kid], x->candidates[k].cells, cell);
+    }
+    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = HD_NONE;
     return HD_OK;
 }
 
-static hd_status hd__export_run(hd__export *x, hd_error *err) {
-    hd__mem *m = &x->mem;
-    uint32_t n = x->cells.count, root[HD_MAX_AXES] = { 0 };
-    uint64_t bytes = 0, blocks = 0;
-    double variance = 0;
-    hd__range all;
-    x->order = (uint32_t *)hd__arena_take(m, &x->arena, n, 3 * sizeof *x->order);
-    if (!x->order) return hd__no_memory(m, err);
-    x->child = x->order + n;
-    x->moved = x->child + n;
-    for (uint32_t i = 0; i < n; i++) {
-        x->order[i] = i;
-        bytes += x->cells.bytes[i];
-        hd__sum_known(&blocks, x->cells.blocks[i]);
-        variance += x->cells.variance[i];
+static void hd__candidate_add(hd__candidate *c, const hd__fiber *f, uint32_t low, uint32_t high) {
+    hd__amount sum = hd__total_between(&f->sum[low], &f->sum[high]);
+    c->low = low;
+    c->cells = high - low;
+    c->bytes = sum.bytes;
+    c->blocks = sum.blocks;
+    c->variance = sum.variance;
+}
+
+/* The children of an entry along the main axis: runs of its cells, behind those it has itself. */
+static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, hd_error *err) {
+    const hd__lattice_axis *l = &x->axis[x->main];
+    const hd__fiber *f = &x->fibers[r.fiber];
+    hd__set_len(x->candidates, 0);
+    for (uint32_t i = hd__fiber_seek(f, r.low, r.high, node + 1), end; i < r.high; i = end) {
+        hd__candidate c;
+        memset(&c, 0, sizeof c);
+        c.id = hd__ancestor(l, f->at[i], l->depth[node] + 1);
+        c.name = l->names[c.id];
+        c.fiber = r.fiber;
+        end = hd__fiber_seek(f, i, r.high, l->end[c.id]);
+        hd__candidate_add(&c, f, i, end);
+        if (!hd__push(&x->mem, x->candidates, c)) return hd__no_memory(&x->mem, err);
     }
-    HD__TRY(hd__table_add(m, &x->out, HD_NONE, root, bytes, blocks, err));
-    stbds_arrlast(x->out.variance) = variance;
-    if (!hd__export_sums(x, 0, n)) return hd__no_memory(m, err);
-    memset(&all, 0, sizeof all);
-    all.high = n;
-    if (!hd__push(m, x->path, all)) return hd__no_memory(m, err);
-    while (hd__len(x->path)) {
-        hd__range *top = &stbds_arrlast(x->path);
-        if (hd__len(x->groups) > top->waiting) {
-            hd__range group = stbds_arrpop(x->groups);
-            group.waiting = hd__len(x->groups);
-            if (!hd__push(m, x->path, group)) return hd__no_memory(m, err);
-        } else if (top->axis < x->cells.axis_count) {
-            uint32_t a = top->axis++;
-            HD__TRY(hd__split(x, *top, a, err));
-        } else {
-            (void)stbds_arrpop(x->path);
+    return HD_OK;
+}
+
+/* Its children along another axis: the cells below the same node of the main axis, of fibers one step down. */
+static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, const uint32_t *nodes,
+                                     hd_error *err) {
+    uint32_t at = nodes[x->main], end = x->axis[x->main].end[at], of[HD_MAX_AXES], n, first;
+    HD__TRY(hd__fiber_kids(x, r.fiber, a, err));
+    first = x->fibers[r.fiber].kids[a];
+    n = x->fibers[r.fiber].kid_count[a];
+    memcpy(of, nodes, x->cells.axis_count * sizeof *of);
+    of[x->main] = 0;
+    if (r.high - r.low < n) {
+        HD__TRY(hd__group(x, r.fiber, r.low, r.high, a, nodes[a], err));
+    } else {
+        hd__set_len(x->candidates, 0);
+        if (!hd__room(&x->mem, x->candidates, n ? n : 1)) return hd__no_memory(&x->mem, err);
+        for (uint32_t k = 0; k < n; k++) {
+            hd__candidate c;
+            memset(&c, 0, sizeof c);
+            c.fiber = x->kids[first + k];
+            c.id = x->places.node[(size_t)c.fiber * x->cells.axis_count + a];
+            c.name = x->axis[a].names[c.id];
+            stbds_arrput(x->candidates, c);
         }
+        first = HD_NONE;
+    }
+    n = 0;
+    for (size_t k = 0; k < hd__len(x->candidates); k++) {
+        hd__candidate c = x->candidates[k];
+        const hd__fiber *f;
+        uint32_t low;
+        of[a] = c.id;
+        if (first != HD_NONE) c.fiber = hd__table_find(&x->places, of);
+        f = &x->fibers[c.fiber];
+        low = at ? hd__fiber_seek(f, 0, f->count, at) : 0;
+        hd__candidate_add(&c, f, low, at ? hd__fiber_seek(f, low, f->count, end) : f->count);
+        if (c.cells) x->candidates[n++] = c;
+    }
+    hd__set_len(x->candidates, n);
+    return HD_OK;
+}
+
+/* Lists a child that was not listed before, and puts it on the stack with its cells. */
+static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd__candidate *c, hd_error *err) {
+    const hd__total *sum = x->fibers[c->fiber].sum;
+    hd__range r;
+    if (hd__table_find(&x->out, nodes) != HD_NONE) return HD_OK;
+    r.row = (uint32_t)hd__len(x->out.bytes);
+    r.fiber = c->fiber;
+    r.low = c->low;
+    r.high = c->low + c->cells;
+    HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
+                          c->bytes, c->blocks, err));
+    stbds_arrlast(x->out.variance) = c->variance;
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        sum += (size_t)x->fibers[c->fiber].count + 1;
+        if (!hd__push(&x->mem, x->sum[s], hd__total_between(&sum[r.low], &sum[r.high])))
+            return hd__no_memory(&x->mem, err);
+    }
+    return hd__push(&x->mem, x->waiting, r) ? HD_OK : hd__no_memory(&x->mem, err);
+}
+
+/* Breaks an entry down along one axis. */
+static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
+    uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES];
+    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
+    if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
+    if (x->monotone && a != x->main) {
+        bool first = !nodes[x->main];
+        for (uint32_t b = 0; b < a; b++) first &= !nodes[b];
+        if (!first) return HD_OK;
+    }
+    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
+        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
+        return hd__fail(err, HD_CANCELLED, "cancelled");
+    if (a == x->main) HD__TRY(hd__children_along(x, r, nodes[a], err));
+    else HD__TRY(hd__children_across(x, r, a, nodes, err));
+    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates,
+                    (uint32_t)hd__len(x->candidates), &x->sorted))
+        return hd__no_memory(&x->mem, err);
+    for (size_t k = 0; k < hd__len(x->candidates); k++) {
+        nodes[a] = x->candidates[k].id;
+        if (x->candidates[k].listed) HD__TRY(hd__export_list(x, nodes, &x->candidates[k], err));
+    }
+    return HD_OK;
+}
+
+static void hd__export_main_axis(hd__export *x) {
+    uint64_t most = 0;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
+        uint64_t depth = 0;
+        for (uint32_t i = 0; i < x->cells.count; i++) depth += x->axis[a].depth[x->axis[a].at[i]];
+        if (depth > most) most = depth, x->main = a;
+    }
+}
+
+static hd_status hd__export_run(hd__export *x, hd_error *err) {
+    uint32_t root[HD_MAX_AXES] = { 0 };
+    hd__candidate all;
+    hd__export_main_axis(x);
+    x->monotone = !x->cutoff.top && x->cutoff.min_parent_share <= 0;
+    HD__TRY(hd__fiber_all(x, err));
+    memset(&all, 0, sizeof all);
+    hd__candidate_add(&all, x->fibers, 0, x->cells.count);
+    HD__TRY(hd__export_list(x, root, &all, err));
+    while (hd__len(x->waiting)) {
+        hd__range r = stbds_arrpop(x->waiting);
+        for (uint32_t a = 0; a < x->cells.axis_count; a++) HD__TRY(hd__split(x, r, a, err));
     }
     return HD_OK;
 }
@@ -5515,8 +5680,8 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
     HD__TRY(hd__check_cutoff(&x->cutoff, err));
     x->options = options;
     x->cells = hd_profile_cells(profile);
-    x->out.axis_count = x->cells.axis_count;
-    x->out.seed = profile->cells.seed;
+    x->out.axis_count = x->places.axis_count = x->cells.axis_count;
+    x->out.seed = x->places.seed = profile->cells.seed;
     for (uint32_t a = 0; a < x->cells.axis_count; a++) {
         hd_axis axis = hd_profile_axis(profile, a);
         HD__TRY(hd__lattice_build(x, &axis, a, err));
@@ -5526,10 +5691,12 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
 
 static void hd__export_free(hd__export *x) {
     hd__table_free(&x->mem, &x->out);
+    hd__table_free(&x->mem, &x->places);
+    hd__arr_free(&x->mem, x->fibers);
+    hd__arr_free(&x->mem, x->kids);
     hd__arr_free(&x->mem, x->candidates);
     hd__arr_free(&x->mem, x->sorted);
-    hd__arr_free(&x->mem, x->groups);
-    hd__arr_free(&x->mem, x->path);
+    hd__arr_free(&x->mem, x->waiting);
     hd__arr_free(&x->mem, x->sum[0]);
     hd__arr_free(&x->mem, x->sum[1]);
     hd__arena_free(&x->mem, &x->arena);
