@@ -5779,31 +5779,65 @@ static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *fr
    more is listed, so those computed earlier are upper bounds, and an entry whose gain is computed anew and
    still exceeds all others' bounds is the best. */
 
+/* A class. When an entry is listed that cuts through it, what is in the entry becomes a class of its own. */
+typedef struct hd__class {
+    uint64_t weight;             /* in bytes */
+    uint32_t first, last;        /* of its cuts; HD_NONE: none */
+} hd__class;
+
+typedef struct hd__cutting {
+    uint32_t entry, inside;      /* what was listed; the class of what is in it */
+    uint32_t next;               /* of the same class */
+    uint32_t atoms, count;       /* what is in it, in `moved` */
+    uint64_t weight;
+    uint32_t *at[HD_MAX_AXES];   /* the same, in the order of an axis: where it stands, and the sum of what */
+    uint64_t *sum[HD_MAX_AXES];  /* is before; NULL: not made yet */
+} hd__cutting;
+
+/* What an entry has of a class, as of one of its cuts. */
+typedef struct hd__portion {
+    uint64_t bytes;
+    uint32_t of, seen;           /* the class, and its last cut that is in the bytes; HD_NONE: none */
+    uint32_t next;               /* of the same entry */
+} hd__portion;
+
 typedef struct hd__budget {
     hd__mem *m;
     hd__arena *arena;
     const hd_breakdown *b;       /* candidates are among its entries */
     const hd_options *options;
-    uint32_t atoms;
+    uint32_t axes, atoms;
     const uint64_t *bytes;       /* by atom */
-    uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at */
+    const uint64_t *whole;       /* by entry: bytes of the atoms in it */
+    uint64_t total;
+    uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at; of several axes only, as what follows */
     uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` that is at it or at a node behind it */
     uint32_t *order[HD_MAX_AXES]; /* atoms by node */
     uint32_t *class_of;          /* by atom */
-    uint64_t *weight, *within;   /* by class: bytes; bytes in the entry at hand */
+    uint64_t *within;            /* by class: bytes in the entry at hand */
+    uint32_t *inside;            /* by class: atoms there */
     uint32_t *touched, *fresh;   /* classes the entry at hand is in part of; the new class of each */
-    uint32_t classes;
+    hd__class *classes;          /* stb_ds arrays */
+    hd__cutting *cuts;
+    hd__portion *portions;       /* first one by entry, that of the only class that there is at first */
+    uint32_t *moved;
+    uint32_t *portion;           /* by entry: its first; HD_NONE: it has all or nothing of every class */
     double scale;                /* of gains, which are whole numbers so that their sums have no order */
     uint64_t evaluations;
     uint64_t *gain;              /* by entry: an upper bound */
     uint32_t *cost, *stamp;      /* by entry: of listing it; how many were listed when that was found */
     uint32_t *heap, heap_size;
-    uint32_t *node_cost[HD_MAX_AXES];
-    uint8_t *seen[HD_MAX_AXES];  /* by node: it is in the dictionary */
+    uint64_t *path_cost[HD_MAX_AXES]; /* by node: of it and all above it */
+    uint32_t *head[HD_MAX_AXES]; /* by node: of the path of largest children it is on */
+    uint64_t *known[HD_MAX_AXES]; /* by head: cost of what its path has in the dictionary; HD_UNKNOWN: nothing */
     uint32_t id_digits[HD_MAX_AXES];
     bool by_density;
     bool made;                   /* atoms are made of entries */
+    bool counted;                /* blocks are numbers of blocks */
 } hd__budget;
+
+/* Instead of a first portion: there would be too many, atoms are looked at one by one. */
+#define HD__SCATTERED (HD_NONE - 1)
 
 /* The shortest text an entry can have. */
 enum { HD__ENTRY_LEAST = 20 };
@@ -5868,7 +5902,7 @@ static bool hd__budget_holds(const hd__budget *x, uint32_t entry, uint32_t but, 
     return true;
 }
 
-/* Bytes of an entry by class; how many classes. */
+/* Bytes and atoms of an entry by class; how many classes. */
 static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
     hd__atoms atoms = hd__budget_below(x, entry);
     uint32_t n = 0;
@@ -5877,62 +5911,258 @@ static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
         if (!x->bytes[*i] || !hd__budget_holds(x, entry, atoms.axis, *i)) continue;
         if (!x->within[c]) x->touched[n++] = c;
         x->within[c] += x->bytes[*i];
+        x->inside[c]++;
     }
     return n;
 }
 
-static uint64_t hd__budget_gain(hd__budget *x, uint32_t entry) {
-    uint32_t n = hd__budget_touch(x, entry);
-    uint64_t gain = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t c = x->touched[k];
-        gain += (uint64_t)(hd__entropy(x->within[c], x->weight[c]) * x->scale);
-        x->within[c] = 0;
+static void hd__budget_let_go(hd__budget *x, uint32_t classes) {
+    for (uint32_t k = 0; k < classes; k++) x->within[x->touched[k]] = x->inside[x->touched[k]] = 0;
+}
+
+typedef enum hd__relation { HD__APART, HD__BELOW, HD__ABOVE, HD__ACROSS } hd__relation;
+
+/* How entry e is to entry f. Across: *axis is the only one along which it is below, HD_NONE if there are more. */
+static hd__relation hd__entries_relation(const hd_breakdown *b, uint32_t e, uint32_t f, uint32_t *axis) {
+    uint32_t below = 0, above = 0;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+        uint32_t x = hd__entry_node(b, e, a), y = hd__entry_node(b, f, a);
+        if (x == y) continue;
+        if (y < x && x < b->axis[a].end[y]) below++, *axis = a;
+        else if (x < y && y < b->axis[a].end[x]) above++;
+        else return HD__APART;
     }
+    if (!above) return HD__BELOW;
+    if (!below) return HD__ABOVE;
+    if (below > 1) *axis = HD_NONE;
+    return HD__ACROSS;
+}
+
+typedef struct hd__cutting_order {
+    const uint32_t *at;
+} hd__cutting_order;
+
+static bool hd__by_place(const void *owner, uint32_t a, uint32_t b) {
+    const uint32_t *at = ((const hd__cutting_order *)owner)->at;
+    return at[a] < at[b];
+}
+
+static bool hd__cutting_sort(hd__budget *x, hd__cutting *cut, uint32_t axis) {
+    hd__cutting_order o;
+    uint32_t n = cut->count, *at = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *at);
+    uint64_t *sum = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, sizeof *sum);
+    if (!at || !sum) return false;
+    memcpy(at, x->moved + cut->atoms, n * sizeof *at);
+    o.at = x->at[axis];
+    hd__sort(at, at + n, n, hd__by_place, &o);
+    sum[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum[i + 1] = sum[i] + x->bytes[at[i]];
+        at[i] = x->at[axis][at[i]];
+    }
+    cut->at[axis] = at;
+    cut->sum[axis] = sum;
+    return true;
+}
+
+/* The sum of those that stand before a node. */
+static uint64_t hd__cutting_before(const hd__cutting *cut, uint32_t axis, uint32_t node) {
+    uint32_t low = 0, high = cut->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (cut->at[axis][middle] < node) low = middle + 1;
+        else high = middle;
+    }
+    return cut->sum[axis][low];
+}
+
+/* What an entry across the listed one has of what is in that one. False when out of memory. */
+static bool hd__cutting_across(hd__budget *x, hd__cutting *cut, uint32_t entry, uint32_t axis, uint64_t *bytes) {
+    if (axis != HD_NONE) {
+        uint32_t node = hd__entry_node(x->b, entry, axis);
+        if (!cut->at[axis] && !hd__cutting_sort(x, cut, axis)) return false;
+        *bytes = hd__cutting_before(cut, axis, x->b->axis[axis].end[node]) - hd__cutting_before(cut, axis, node);
+        return true;
+    }
+    *bytes = 0;
+    for (uint32_t i = 0; i < cut->count; i++) {
+        uint32_t atom = x->moved[cut->atoms + i];
+        if (hd__budget_holds(x, entry, HD_NONE, atom)) *bytes += x->bytes[atom];
+    }
+    return true;
+}
+
+/* Brings a portion up to date with one more cut of its class; what it has on both sides becomes two. False
+   when out of memory. */
+static bool hd__portion_cut(hd__budget *x, uint32_t entry, uint32_t number, uint32_t at) {
+    hd__portion *p = &x->portions[number], both;
+    hd__cutting *cut = &x->cuts[at];
+    uint32_t axis = HD_NONE;
+    hd__relation relation = hd__entries_relation(x->b, entry, cut->entry, &axis);
+    p->seen = at;
+    if (relation == HD__APART) return true;
+    if (relation == HD__ABOVE) {
+        p->bytes -= cut->weight;
+        return true;
+    }
+    both = *p;
+    both.of = cut->inside;
+    both.seen = HD_NONE;
+    if (relation == HD__ACROSS && !hd__cutting_across(x, cut, entry, axis, &both.bytes)) return false;
+    if (both.bytes == p->bytes) {
+        *p = both;
+        return true;
+    }
+    if (!both.bytes) return true;
+    p->bytes -= both.bytes;
+    p->next = (uint32_t)hd__len(x->portions);
+    return hd__push(x->m, x->portions, both);
+}
+
+/* Brings those of an entry up to date; only classes that it has a part of stay. */
+static bool hd__budget_portions(hd__budget *x, uint32_t entry) {
+    uint32_t *link = &x->portion[entry], before = HD_NONE, number = *link, next;
+    size_t most = 8 * (size_t)x->b->entries.count + 8 * (size_t)x->atoms;
+    if (number == HD__SCATTERED) return true;
+    for (; number != HD_NONE; number = next) {
+        hd__portion *p = &x->portions[number];
+        uint32_t cut = p->seen == HD_NONE ? x->classes[p->of].first : x->cuts[p->seen].next;
+        while (cut != HD_NONE) {
+            if (hd__len(x->portions) > most) {
+                *link = HD__SCATTERED;
+                return true;
+            }
+            if (!hd__portion_cut(x, entry, number, cut)) return false;
+            p = &x->portions[number];
+            cut = p->seen == HD_NONE ? x->classes[p->of].first : x->cuts[p->seen].next;
+        }
+        next = p->next;
+        if (p->bytes && p->bytes < x->classes[p->of].weight) before = number;
+        else if (before == HD_NONE) *link = next;
+        else x->portions[before].next = next;
+    }
+    return true;
+}
+
+static bool hd__budget_gain(hd__budget *x, uint32_t entry, uint64_t *gain) {
+    uint64_t sum = 0;
     x->evaluations++;
-    return gain;
+    if (!hd__budget_portions(x, entry)) return false;
+    if (x->portion[entry] == HD__SCATTERED) {
+        uint32_t n = hd__budget_touch(x, entry);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t c = x->touched[k];
+            sum += (uint64_t)(hd__entropy(x->within[c], x->classes[c].weight) * x->scale);
+        }
+        hd__budget_let_go(x, n);
+    } else {
+        for (uint32_t k = x->portion[entry]; k != HD_NONE; k = x->portions[k].next) {
+            const hd__portion *p = &x->portions[k];
+            sum += (uint64_t)(hd__entropy(p->bytes, x->classes[p->of].weight) * x->scale);
+        }
+    }
+    *gain = sum;
+    return true;
+}
+
+/* Of a node and all above it, what names cost that are not in the dictionary yet. */
+static uint64_t hd__budget_names(const hd__budget *x, uint32_t a, uint32_t node) {
+    uint64_t cost = 0;
+    for (;;) {
+        uint32_t head = x->head[a][node];
+        uint64_t known = x->known[a][head], whole = x->path_cost[a][node];
+        if (known != HD_UNKNOWN) return cost + hd__less(whole, known);
+        node = x->b->axis[a].parent[head];
+        cost += whole - x->path_cost[a][node];
+    }
+}
+
+static void hd__budget_name(hd__budget *x, uint32_t a, uint32_t node) {
+    for (;;) {
+        uint32_t head = x->head[a][node];
+        uint64_t known = x->known[a][head];
+        if (known == HD_UNKNOWN || known < x->path_cost[a][node]) x->known[a][head] = x->path_cost[a][node];
+        if (known != HD_UNKNOWN) return;
+        node = x->b->axis[a].parent[head];
+    }
 }
 
 /* Bytes of text that listing an entry adds: the entry, and names that are not in the dictionary yet. */
 static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     const hd_rows *rows = &x->b->entries;
     char digits[20];
-    size_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
-    cost += (size_t)(digits + 20 - hd__digits(digits, rows->bytes[entry], 16));
-    if (rows->blocks[entry] != HD_UNKNOWN) {
+    uint64_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
+    cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->bytes[entry], 16));
+    if (x->counted && rows->blocks[entry] != HD_UNKNOWN) {
         cost += strlen(",\"count\":\"\"");
-        cost += (size_t)(digits + 20 - hd__digits(digits, rows->blocks[entry], 16));
+        cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->blocks[entry], 16));
     }
     if (rows->variance[entry] > 0) cost += strlen(",\"error\":\"\"") + 16;
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t node = hd__entry_node(x->b, entry, a);
         if (node) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
-        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) cost += x->node_cost[a][node];
+        cost += hd__budget_names(x, a, node);
     }
     return cost < HD_NONE ? (uint32_t)cost : HD_NONE;
 }
 
-/* Lists an entry: the classes it cuts through become two. */
-static void hd__budget_list(hd__budget *x, uint32_t entry) {
+/* What an entry has of a class becomes a class. HD_NONE when out of memory. */
+static uint32_t hd__class_cut(hd__budget *x, uint32_t entry, uint32_t c, uint64_t bytes) {
+    hd__class inside = { 0, HD_NONE, HD_NONE };
+    hd__cutting cut;
+    uint32_t number = (uint32_t)hd__len(x->cuts);
+    memset(&cut, 0, sizeof cut);
+    cut.entry = entry;
+    cut.inside = (uint32_t)hd__len(x->classes);
+    cut.next = HD_NONE;
+    cut.weight = inside.weight = bytes;
+    if (!hd__push(x->m, x->classes, inside) || !hd__push(x->m, x->cuts, cut)) return HD_NONE;
+    x->classes[c].weight -= bytes;
+    if (x->classes[c].first == HD_NONE) x->classes[c].first = number;
+    else x->cuts[x->classes[c].last].next = number;
+    x->classes[c].last = number;
+    return number;
+}
+
+/* Cuts the classes that an entry has a part of, and says to each of its atoms which it is in. */
+static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
     hd__atoms atoms = hd__budget_below(x, entry);
-    uint32_t n = hd__budget_touch(x, entry);
+    uint32_t n = hd__budget_touch(x, entry), room = 0, at = (uint32_t)hd__len(x->moved);
+    for (uint32_t k = 0; k < n; k++) room += x->inside[x->touched[k]];
+    if (!hd__room(x->m, x->moved, room ? room : 1)) return false;
+    hd__set_len(x->moved, (size_t)at + room);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t c = x->touched[k];
+        uint32_t c = x->touched[k], cut;
         x->fresh[c] = HD_NONE;
-        if (x->within[c] == x->weight[c]) continue;
-        x->fresh[c] = x->classes++;
-        x->weight[x->fresh[c]] = x->within[c];
-        x->weight[c] -= x->within[c];
+        if (x->within[c] == x->classes[c].weight) continue;
+        cut = hd__class_cut(x, entry, c, x->within[c]);
+        if (cut == HD_NONE) return false;
+        x->fresh[c] = cut;
+        x->cuts[cut].atoms = at;
+        at += x->inside[c];
     }
-    for (const uint32_t *i = atoms.at; i < atoms.end; i++)
-        if (x->bytes[*i] && x->fresh[x->class_of[*i]] != HD_NONE && x->within[x->class_of[*i]] &&
-            hd__budget_holds(x, entry, atoms.axis, *i))
-            x->class_of[*i] = x->fresh[x->class_of[*i]];
-    for (uint32_t k = 0; k < n; k++) x->within[x->touched[k]] = 0;
-    for (uint32_t a = 0; a < x->b->entries.axis_count; a++) {
-        uint32_t node = hd__entry_node(x->b, entry, a);
-        for (; !x->seen[a][node]; node = x->b->axis[a].parent[node]) x->seen[a][node] = 1;
+    hd__set_len(x->moved, at);
+    for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
+        uint32_t c = x->class_of[*i];
+        hd__cutting *cut;
+        if (!x->bytes[*i] || !x->within[c] || x->fresh[c] == HD_NONE ||
+            !hd__budget_holds(x, entry, atoms.axis, *i))
+            continue;
+        cut = &x->cuts[x->fresh[c]];
+        x->moved[cut->atoms + cut->count++] = *i;
+        x->class_of[*i] = cut->inside;
     }
+    hd__budget_let_go(x, n);
+    return true;
+}
+
+/* Lists an entry whose portions are up to date: the classes it cuts through become two. */
+static bool hd__budget_list(hd__budget *x, uint32_t entry) {
+    for (uint32_t a = 0; a < x->axes; a++) hd__budget_name(x, a, hd__entry_node(x->b, entry, a));
+    if (x->axes > 1) return hd__budget_cut_atoms(x, entry);
+    for (uint32_t k = x->portion[entry]; k != HD_NONE; k = x->portions[k].next)
+        if (hd__class_cut(x, entry, x->portions[k].of, x->portions[k].bytes) == HD_NONE) return false;
+    return true;
 }
 
 /* By gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
@@ -5959,31 +6189,38 @@ static void hd__budget_down(hd__budget *x, uint32_t i) {
 }
 
 /* Nothing is listed but the total. */
-static void hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
+static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     const hd_rows *rows = &x->b->entries;
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < x->atoms; i++) hd__sum(&total, x->bytes[i]);
-    memset(x->class_of, 0, x->atoms * sizeof *x->class_of);
-    x->classes = 1;
-    x->weight[0] = total;
-    x->within[0] = 0;
+    hd__class all = { 0, HD_NONE, HD_NONE };
+    hd__portion p = { 0, 0, HD_NONE, HD_NONE };
+    if (x->axes > 1) memset(x->class_of, 0, x->atoms * sizeof *x->class_of);
+    all.weight = x->total;
+    hd__set_len(x->classes, 0);
+    hd__set_len(x->cuts, 0);
+    hd__set_len(x->moved, 0);
+    hd__set_len(x->portions, 0);
+    if (!hd__push(x->m, x->classes, all) || !hd__room(x->m, x->portions, rows->count)) return false;
     /* 2^57: an entry explains at most a bit per byte, all of them no more than 32. */
-    x->scale = total ? 144115188075855872.0 / (double)total : 0;
+    x->scale = x->total ? 144115188075855872.0 / (double)x->total : 0;
     for (uint32_t a = 0; a < rows->axis_count; a++) {
-        memset(x->seen[a], 0, x->b->axis[a].node_count);
-        x->seen[a][0] = 1;
+        for (uint32_t i = 0; i < x->b->axis[a].node_count; i++) x->known[a][i] = HD_UNKNOWN;
+        x->known[a][0] = 0;
     }
     x->heap_size = 0;
-    for (uint32_t e = 1; e < rows->count; e++) {
-        if (!candidates[e]) continue;
+    for (uint32_t e = 0; e < rows->count; e++) {
+        p.bytes = x->whole[e];
+        stbds_arrput(x->portions, p);
+        x->portion[e] = e;
+        if (!e || !candidates[e]) continue;
         /* Made of entries, atoms can be more than the entry above them. */
-        if (x->made || rows->bytes[e] > total / 2) x->gain[e] = UINT64_MAX;
-        else x->gain[e] = (uint64_t)(hd__entropy(rows->bytes[e], total) * x->scale) + 1;
+        if (x->made || rows->bytes[e] > x->total / 2) x->gain[e] = UINT64_MAX;
+        else x->gain[e] = (uint64_t)(hd__entropy(rows->bytes[e], x->total) * x->scale) + 1;
         x->cost[e] = hd__budget_cost(x, e);
         x->stamp[e] = HD_NONE;
         x->heap[x->heap_size++] = e;
     }
     for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__budget_down(x, i);
+    return true;
 }
 
 /* Lists greedily until a budget is spent. *explained is what all of it explains, *least the least that one
@@ -5997,11 +6234,11 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
     *least = 1e300;
     memset(listed, 0, x->b->entries.count);
     listed[0] = 1;
-    hd__budget_reset(x, candidates);
+    if (!hd__budget_reset(x, candidates)) return hd__no_memory(x->m, err);
     while (x->heap_size && count < most && left >= HD__ENTRY_LEAST) {
         uint32_t e = x->heap[0];
         if (x->stamp[e] != count) {
-            x->gain[e] = hd__budget_gain(x, e);
+            if (!hd__budget_gain(x, e, &x->gain[e])) return hd__no_memory(x->m, err);
             x->cost[e] = hd__budget_cost(x, e);
             x->stamp[e] = count;
             if (x->options && x->options->progress && x->evaluations % 4096 == 0 &&
@@ -6023,7 +6260,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
         left -= x->cost[e];
         *explained += x->gain[e];
         if (fits) *least = x->by_density ? (double)x->gain[e] / x->cost[e] : (double)x->gain[e];
-        hd__budget_list(x, e);
+        if (!hd__budget_list(x, e)) return hd__no_memory(x->m, err);
         listed[e] = 1;
         count++;
     }
@@ -6040,65 +6277,211 @@ static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, ui
             candidates[parent[e]] = 0;
 }
 
-/* Atoms of a breakdown: what an entry holds beyond those at or below it. */
-static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
-                                      hd_error *err) {
-    const hd_rows *rows = &b->entries;
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, sizeof *bytes);
-    if (!bytes) return hd__no_memory(m, err);
-    for (uint32_t e = rows->count; e-- > 0;) {
-        uint32_t end = b->axis[0].end[hd__entry_node(b, e, 0)];
-        bytes[e] = rows->bytes[e];
-        for (uint32_t i = e + 1; i < rows->count && hd__entry_node(b, i, 0) < end && bytes[e]; i++) {
-            bool below = true;
-            for (uint32_t a = 1; a < rows->axis_count && below; a++) {
-                uint32_t node = hd__entry_node(b, e, a), at = hd__entry_node(b, i, a);
-                below = at >= node && at < b->axis[a].end[node];
-            }
-            if (below) bytes[e] = hd__less(bytes[e], bytes[i]);
-        }
+/* Atoms of a breakdown: what an entry holds beyond those at or below it. Entries are visited from the last
+   one of the deepest axis back, so that what is below one has been. For each combination of nodes of the
+   other axes that entries stand at, what is at or below it waits on a stack, by where it is on the deepest. */
+typedef struct hd__waiting {
+    uint64_t bytes;
+    uint32_t node, next;
+} hd__waiting;
+
+typedef struct hd__residuals {
+    hd__mem *m;
+    const hd_breakdown *b;
+    uint32_t main;               /* the deepest axis */
+    hd__table places;            /* nodes of the other axes, that of the deepest 0 */
+    uint32_t *top;               /* by place; stb_ds arrays */
+    hd__waiting *stack;          /* all of them */
+    uint32_t unused;             /* the first that no stack has */
+} hd__residuals;
+
+static bool hd__residuals_push(hd__residuals *x, uint32_t place, uint32_t node, uint64_t bytes) {
+    uint32_t at = x->top[place];
+    hd__waiting w;
+    if (!bytes) return true;
+    if (at != HD_NONE && x->stack[at].node == node) {
+        x->stack[at].bytes += bytes;
+        return true;
     }
-    *atoms = *rows;
+    w.bytes = bytes;
+    w.node = node;
+    w.next = at;
+    at = x->unused;
+    if (at != HD_NONE) {
+        x->unused = x->stack[at].next;
+        x->stack[at] = w;
+    } else {
+        at = (uint32_t)hd__len(x->stack);
+        if (!hd__push(x->m, x->stack, w)) return false;
+    }
+    x->top[place] = at;
+    return true;
+}
+
+/* Takes what is at or below a node of the deepest axis. */
+static uint64_t hd__residuals_take(hd__residuals *x, uint32_t place, uint32_t node) {
+    uint32_t end = x->b->axis[x->main].end[node], at;
+    uint64_t bytes = 0;
+    while ((at = x->top[place]) != HD_NONE && x->stack[at].node < end) {
+        bytes += x->stack[at].bytes;
+        x->top[place] = x->stack[at].next;
+        x->stack[at].next = x->unused;
+        x->unused = at;
+    }
+    return bytes;
+}
+
+/* Tells all places above one of what an entry there holds. */
+static bool hd__residuals_tell(hd__residuals *x, const uint32_t *place, uint32_t node, uint64_t bytes) {
+    uint32_t at[HD_MAX_AXES], a = 0, axes = x->b->entries.axis_count;
+    memcpy(at, place, axes * sizeof *at);
+    for (;;) {
+        uint32_t above;
+        for (a = 0; a < axes && !at[a]; a++) at[a] = place[a];
+        if (a == axes) return true;
+        at[a] = x->b->axis[a].parent[at[a]];
+        above = hd__table_find(&x->places, at);
+        if (above != HD_NONE && !hd__residuals_push(x, above, node, bytes)) return false;
+    }
+}
+
+static bool hd__residuals_run(hd__residuals *x, const uint32_t *order, uint64_t *bytes, uint64_t *whole) {
+    const hd_rows *rows = &x->b->entries;
+    uint32_t axes = rows->axis_count, place[HD_MAX_AXES];
+    uint64_t total = 0;
+    for (uint32_t e = 0; e < rows->count; e++) {
+        memcpy(place, rows->node + (size_t)e * axes, axes * sizeof *place);
+        place[x->main] = 0;
+        if (hd__table_find(&x->places, place) == HD_NONE &&
+            (hd__table_add(x->m, &x->places, HD_NONE, place, 0, 0, NULL) || !hd__push(x->m, x->top, HD_NONE)))
+            return false;
+    }
+    for (uint32_t k = rows->count; k-- > 0;) {
+        uint32_t e = order[k], node = hd__entry_node(x->b, e, x->main), at;
+        uint64_t below;
+        memcpy(place, rows->node + (size_t)e * axes, axes * sizeof *place);
+        place[x->main] = 0;
+        at = hd__table_find(&x->places, place);
+        below = hd__residuals_take(x, at, node);
+        bytes[e] = hd__less(rows->bytes[e], below);
+        if (bytes[e] > UINT64_MAX - 1 - total) bytes[e] = UINT64_MAX - 1 - total;
+        total += bytes[e];
+        whole[e] = below + bytes[e];
+        if (!hd__residuals_push(x, at, node, whole[e]) || !hd__residuals_tell(x, place, node, bytes[e]))
+            return false;
+    }
+    return true;
+}
+
+/* The axis on which rows stand deepest, all in all. `depth` holds a number for each of its nodes. */
+static uint32_t hd__deepest_axis(const hd_breakdown *b, uint32_t *depth) {
+    uint32_t deepest = 0;
+    uint64_t most = 0;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+        uint64_t sum = 0;
+        depth[0] = 0;
+        for (uint32_t i = 1; i < b->axis[a].node_count; i++) depth[i] = depth[b->axis[a].parent[i]] + 1;
+        for (uint32_t e = 0; e < b->entries.count; e++) sum += depth[hd__entry_node(b, e, a)];
+        if (sum > most) most = sum, deepest = a;
+    }
+    return deepest;
+}
+
+static bool hd__by_main_axis(const void *owner, uint32_t a, uint32_t b) {
+    const hd__residuals *x = (const hd__residuals *)owner;
+    return hd__entry_node(x->b, a, x->main) < hd__entry_node(x->b, b, x->main);
+}
+
+/* *whole is by entry what those at or below it hold together. */
+static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
+                                      const uint64_t **whole, hd_error *err) {
+    uint32_t n = b->entries.count, most = n, *order;
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *bytes);
+    hd__residuals x;
+    bool done;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++)
+        if (b->axis[a].node_count > most) most = b->axis[a].node_count;
+    order = (uint32_t *)hd__arena_take(m, arena, most, 2 * sizeof *order);
+    if (!bytes || !order) return hd__no_memory(m, err);
+    memset(&x, 0, sizeof x);
+    x.m = m;
+    x.b = b;
+    x.main = hd__deepest_axis(b, order);
+    x.places.axis_count = b->entries.axis_count;
+    x.places.seed = hd__seed();
+    x.unused = HD_NONE;
+    for (uint32_t e = 0; e < n; e++) order[e] = e;
+    if (x.main) hd__sort(order, order + n, n, hd__by_main_axis, &x);
+    done = hd__residuals_run(&x, order, bytes, bytes + n);
+    hd__table_free(m, &x.places);
+    hd__arr_free(m, x.top);
+    hd__arr_free(m, x.stack);
+    if (!done) return hd__no_memory(m, err);
+    *atoms = b->entries;
     atoms->bytes = bytes;
+    *whole = bytes + n;
+    return HD_OK;
+}
+
+/* What names cost along each path, so that none is walked through name by name. */
+static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
+    const hd_axis *axis = &x->b->axis[a];
+    uint32_t n = axis->node_count, fixed, *heavy;
+    char digits[20];
+    x->path_cost[a] = (uint64_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->path_cost[a]);
+    x->head[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->head[a]);
+    if (!x->path_cost[a] || !x->head[a]) return hd__no_memory(x->m, err);
+    x->known[a] = x->path_cost[a] + n;
+    heavy = x->head[a] + n;
+    x->id_digits[a] = (uint32_t)(digits + 20 - hd__digits(digits, n + 2, 10));
+    fixed = (uint32_t)strlen(",\n\"\":");
+    if (!a) fixed += (uint32_t)strlen("{\"name\":}");
+    for (uint32_t i = 0; i < n; i++) heavy[i] = HD_NONE;
+    for (uint32_t i = n; i-- > 1;) {
+        uint32_t *of = &heavy[axis->parent[i]];
+        if (*of == HD_NONE || axis->end[i] - i > axis->end[*of] - *of) *of = i;
+    }
+    x->head[a][0] = 0;
+    x->path_cost[a][0] = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t parent = axis->parent[i];
+        uint64_t cost = (uint64_t)fixed + x->id_digits[a] + hd__json_length(axis->node_name[i]);
+        if (!a && parent) cost += strlen(",\"parent\":\"\"") + x->id_digits[a];
+        x->head[a][i] = heavy[parent] == i ? x->head[a][parent] : i;
+        x->path_cost[a][i] = x->path_cost[a][parent] + cost;
+    }
     return HD_OK;
 }
 
 static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *err) {
-    uint32_t n = atoms->count, rows = x->b->entries.count;
-    uint32_t *by_atom, *by_entry;
-    char digits[20];
+    uint32_t n = atoms->count, rows = x->b->entries.count, *by_entry;
+    x->axes = atoms->axis_count;
     x->atoms = n;
     x->bytes = atoms->bytes;
-    by_atom = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 3 * sizeof *by_atom);
-    x->weight = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 2 * sizeof *x->weight);
-    by_entry = (uint32_t *)hd__arena_take(x->m, x->arena, rows, 3 * sizeof *by_entry);
+    for (uint32_t i = 0; i < n; i++) hd__sum(&x->total, x->bytes[i]);
+    by_entry = (uint32_t *)hd__arena_take(x->m, x->arena, rows, 4 * sizeof *by_entry);
     x->gain = (uint64_t *)hd__arena_take(x->m, x->arena, rows, sizeof *x->gain);
-    if (!by_atom || !x->weight || !by_entry || !x->gain) return hd__no_memory(x->m, err);
-    x->class_of = by_atom;
+    if (!by_entry || !x->gain) return hd__no_memory(x->m, err);
+    x->cost = by_entry;
+    x->stamp = x->cost + rows;
+    x->heap = x->stamp + rows;
+    x->portion = x->heap + rows;
+    for (uint32_t a = 0; a < x->axes; a++) HD__TRY(hd__budget_paths(x, a, err));
+    if (x->axes == 1) return HD_OK;
+    x->class_of = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 4 * sizeof *x->class_of);
+    x->within = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, sizeof *x->within);
+    if (!x->class_of || !x->within) return hd__no_memory(x->m, err);
     x->touched = x->class_of + n + 1;
     x->fresh = x->touched + n + 1;
-    x->within = x->weight + n + 1;
-    memset(x->weight, 0, 2 * ((size_t)n + 1) * sizeof *x->weight);
-    x->cost = by_entry;
-    x->stamp = by_entry + rows;
-    x->heap = x->stamp + rows;
-    for (uint32_t a = 0; a < atoms->axis_count; a++) {
-        const hd_axis *axis = &x->b->axis[a];
-        uint32_t nodes = axis->node_count, fixed;
+    x->inside = x->fresh + n + 1;
+    memset(x->within, 0, ((size_t)n + 1) * sizeof *x->within);
+    memset(x->inside, 0, ((size_t)n + 1) * sizeof *x->inside);
+    for (uint32_t a = 0; a < x->axes; a++) {
+        uint32_t nodes = x->b->axis[a].node_count;
         x->at[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->at[a]);
-        x->start[a] = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)nodes + 1, 2 * sizeof *x->start[a]);
-        x->seen[a] = (uint8_t *)hd__arena_take(x->m, x->arena, nodes, 1);
-        if (!x->at[a] || !x->start[a] || !x->seen[a]) return hd__no_memory(x->m, err);
+        x->start[a] = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)nodes + 1, sizeof *x->start[a]);
+        if (!x->at[a] || !x->start[a]) return hd__no_memory(x->m, err);
         x->order[a] = x->at[a] + n;
-        x->node_cost[a] = x->start[a] + nodes + 1;
-        x->id_digits[a] = (uint32_t)(digits + 20 - hd__digits(digits, nodes + 2, 10));
-        fixed = (uint32_t)strlen(",\n\"\":");
-        if (!a) fixed += (uint32_t)strlen("{\"name\":}");
-        for (uint32_t i = 1; i < nodes; i++) {
-            x->node_cost[a][i] = fixed + x->id_digits[a] + hd__json_length(axis->node_name[i]);
-            if (!a && axis->parent[i])
-                x->node_cost[a][i] += (uint32_t)strlen(",\"parent\":\"\"") + x->id_digits[a];
-        }
     }
     hd__budget_atoms(x, atoms);
     return HD_OK;
@@ -6107,8 +6490,8 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
 /* Takes away from the candidates what a budget has no room for. Without atoms they are made of the
    entries. Further candidates, each of less gain than *least by itself, would change nothing. */
 static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
-                                const hd_cutoff *cutoff, const hd_options *options, uint8_t *candidates,
-                                double *least, hd_error *err) {
+                                bool counted, const hd_cutoff *cutoff, const hd_options *options,
+                                uint8_t *candidates, double *least, hd_error *err) {
     hd__arena arena = { NULL, NULL, 0 };
     uint32_t n = b->entries.count;
     uint8_t *listed[2];
@@ -6125,10 +6508,12 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     x.b = b;
     x.options = options;
     x.made = !atoms;
+    x.counted = counted;
     listed[0] = (uint8_t *)hd__arena_take(m, &arena, n, 2);
     if (!order || !listed[0]) status = hd__no_memory(m, err);
     else listed[1] = listed[0] + n;
-    if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, err);
+    x.whole = b->entries.bytes;
+    if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, &x.whole, err);
     if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
     if (!status) {
         for (uint32_t e = 0; e < n; e++) order[e] = e;
@@ -6148,6 +6533,10 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     lowest[1] *= (double)HD__ENTRY_LEAST;
     if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
     if (x.scale > 0) *least /= x.scale;
+    hd__arr_free(m, x.classes);
+    hd__arr_free(m, x.cuts);
+    hd__arr_free(m, x.portions);
+    hd__arr_free(m, x.moved);
     hd__arena_free(m, &arena);
     return status;
 }
@@ -6156,9 +6545,10 @@ static bool hd__has_budget(const hd_cutoff *cutoff) {
     return cutoff->max_entries || cutoff->max_output_bytes;
 }
 
-/* hd__seal of those rows that a budget has room for. `atoms` are over the same axes. */
+/* hd__seal of those rows that a budget has room for. `atoms` are over the same axes. Of rows that are not
+   counted, blocks are something else than a part of their text. */
 static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows, const hd_rows *atoms,
-                                 const hd_cutoff *cutoff, const hd_options *options, double *least,
+                                 bool counted, const hd_cutoff *cutoff, const hd_options *options, double *least,
                                  hd_breakdown **out, hd_error *err) {
     hd__arena arena = { NULL, NULL, 0 };
     hd_breakdown *all;
@@ -6194,7 +6584,8 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
     }
     if (!status) {
         memset(listed, 1, all->entries.count);
-        status = hd__budget_run(&mem, all, atoms ? &placed : NULL, cutoff, options, listed, least, err);
+        status = hd__budget_run(&mem, all, atoms ? &placed : NULL, counted, cutoff, options, listed,
+                                least, err);
     }
     if (!status) status = hd__rows_listed(&mem, &arena, &all->entries, listed, &some, err);
     m = hd__mem_rest(&mem);
@@ -6229,8 +6620,8 @@ static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cut
     atoms = x.cells;
     if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
     if (!status)
-        status = hd__seal_budget(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), &atoms, cutoff, options,
-                                 least, out, err);
+        status = hd__seal_budget(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), &atoms, true, cutoff,
+                                 options, least, out, err);
     hd__export_free(&x);
     return status;
 }
@@ -6281,7 +6672,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     }
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
     if (!status)
-        status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, cutoff, options, &least, out, err);
+        status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, true, cutoff, options, &least, out, err);
     hd__arena_free(&m, &arena);
     return status;
 }
@@ -7151,7 +7542,7 @@ static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, u
     hd_breakdown *sealed;
     double least;
     rows.blocks = numbers;
-    HD__TRY(hd__seal_budget(mem, axes, rows, atoms, cutoff, options, &least, &sealed, err));
+    HD__TRY(hd__seal_budget(mem, axes, rows, atoms, false, cutoff, options, &least, &sealed, err));
     mem.used = 0;
     mem.limit -= ((hd__breakdown *)sealed)->mem.used;
     return hd__diff_make(sealed, side0, side1, bound, mem, out, err);

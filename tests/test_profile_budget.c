@@ -134,7 +134,8 @@ static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from
     hd_rows atoms;
     hd__mem m = hd__mem_options(NULL);
     hd__arena arena = { 0 };
-    assert_int_equal(hd__budget_residuals(&m, &arena, all, &atoms, NULL), HD_OK);
+    const uint64_t *whole;
+    assert_int_equal(hd__budget_residuals(&m, &arena, all, &atoms, &whole, NULL), HD_OK);
     for (uint32_t i = 0; i < atoms.count; i++) {
         uint64_t set = 0;
         uint32_t k = 0;
