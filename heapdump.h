@@ -1432,7 +1432,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memo
 /* ================================================================================== >>netcf
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
    sizes are decimal when hd_options.netcf_decimal says so. Lines end in LF or CR LF and have at most
-   2^28 bytes. Source: netcf-gc-heap-dump, AS-SHIPPED. */
+   2^28 bytes; blank ones may stand anywhere. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
 typedef struct hd_netcf_record {
     char kind;                   /* 'a', 't', 'o', 'r', 'c': the record's letter; 0: the end */
@@ -16076,7 +16076,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
 /* ================================================================================== >>netcf
    The reader shows one line at a time, where it lies in memory or in a buffer that grows to the longest
    line. Documents keep two bits a record for the order of the four kinds, the records themselves being
-   in the graph, and the text of lines that would be written otherwise than they were read. */
+   in the graph, and the text of lines that would be written otherwise than they were read, or are blank. */
 
 #define HD__NETCF_LINE ((size_t)1 << 28)
 
@@ -16101,6 +16101,7 @@ struct hd_netcf_reader {
     size_t capacity;
     uint64_t *references;        /* stb_ds arrays */
     char *domain;                /* name of the domain that is open */
+    char **blank;                /* where a document keeps blank lines, an stb_ds array; NULL: nowhere */
     bool open, ended, bom, unterminated;
     const uint8_t *from, *to;    /* the line at hand, without its end */
     uint64_t before;             /* bytes of it in front of `from` */
@@ -16358,16 +16359,23 @@ static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uin
     return HD_OK;
 }
 
-/* "NAME TIME" to the end of the line. */
+/* "NAME TIME" to the end of the line; lenient, spaces may follow. */
 static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
-    const uint8_t *space = r->to;
+    const uint8_t *space, *end = r->to;
+    while (r->to > at && r->to[-1] == ' ') r->to--;
+    if (r->to < end) record->form |= HD__NETCF_WRONG;
+    space = r->to;
     while (space > at && space[-1] != ' ') space--;
     if (space == at) {           /* one word, or none: which is missing? */
         HD__TRY(hd__netcf_name(r, at, r->to, "the name of an application", &record->name));
         return hd__netcf_bad(r, r->to, "a time stamp");
     }
     HD__TRY(hd__netcf_name(r, at, space - 1, "the name of an application", &record->name));
-    return hd__netcf_hex(r, &space, "a time stamp, a hexadecimal number,", &record->time_ms, &record->form);
+    HD__TRY(hd__netcf_hex(r, &space, "a time stamp, a hexadecimal number,", &record->time_ms, &record->form));
+    if (r->to == end) return HD_OK;
+    r->to = end;
+    hd__netcf_bad(r, space, "the end of the line");
+    return hd__netcf_complain(r, NULL);
 }
 
 static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
@@ -16545,6 +16553,23 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
 }
 #endif
 
+/* Whether there is nothing on the line at hand. */
+static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
+    const uint8_t *p = r->from;
+    while (p < r->to && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    return p == r->to;
+}
+
+/* Keeps a blank line with its LF. */
+static hd_status hd__netcf_keep_blank(hd_netcf_reader *r, hd_error *err) {
+    hd_str line;
+    line.data = (const char *)r->from;
+    line.len = (size_t)(r->to - r->from);
+    if (!r->blank) return HD_OK;
+    return hd__append(&r->mem, r->blank, line) && hd__append(&r->mem, r->blank, hd_cstr("\n"))
+               ? HD_OK : hd__no_memory(&r->mem, err);
+}
+
 /* What is left to say when the input has ended. */
 static hd_status hd__netcf_end(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
     record->kind = 0;
@@ -16573,6 +16598,10 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
             r->before = 3;
         }
         if (!any) return hd__netcf_end(r, record, err);
+        if (hd__netcf_is_blank(r)) {
+            HD__TRY(hd__netcf_keep_blank(r, err));
+            continue;
+        }
         status = hd__netcf_parse(r, record);
         if (!status) return HD_OK;
         r->error.status = status;
@@ -16601,12 +16630,20 @@ typedef struct hd__netcf_section {
     bool ended, closed;          /* its end record was there; its graph is sealed */
 } hd__netcf_section;
 
+/* Blank lines in front of a record. */
+typedef struct hd__netcf_gap {
+    uint64_t record;             /* of all domains' */
+    uint64_t end;                /* of their bytes in hd_netcf.blank */
+} hd__netcf_gap;
+
 struct hd_netcf {
     hd__mem mem;
     hd__arena arena;
     hd__netcf_section *sections; /* stb_ds array */
+    char *blank;                 /* blank lines, each with its LF. stb_ds arrays */
+    hd__netcf_gap *gaps;
     hd_graph *merged;            /* of several domains */
-    uint64_t warnings;
+    uint64_t records, warnings;
     bool decimal, bom, unterminated;
 };
 
@@ -16814,19 +16851,40 @@ static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) 
         if (!odd.text.data || !hd__push(m, s->odd, odd)) return HD_OUT_OF_MEMORY;
     }
     s->records++;
+    x->doc->records++;
     return HD_OK;
+}
+
+/* Notes that blank lines came before the next record, if they did. */
+static bool hd__netcf_note_blank(hd_netcf *doc) {
+    size_t n = hd__len(doc->gaps);
+    hd__netcf_gap gap;
+    gap.record = doc->records;
+    gap.end = hd__len(doc->blank);
+    if (gap.end == (n ? doc->gaps[n - 1].end : 0)) return true;
+    if (n && doc->gaps[n - 1].record == gap.record) {
+        doc->gaps[n - 1].end = gap.end;
+        return true;
+    }
+    return hd__push(&doc->mem, doc->gaps, gap);
 }
 
 static unsigned hd__netcf_kind(const hd__netcf_section *s, uint64_t record) {
     return s->kinds[record / 4] >> (record % 4 * 2) & 3;
 }
 
-/* The line of an object of a domain that has a record a line: strict reading. */
-static uint64_t hd__netcf_line_of(const hd__netcf_section *s, uint32_t object) {
-    uint64_t i = 0;
+/* The record of an object of the last domain, and its line after strict reading: blank lines apart there is
+   a record a line. */
+static uint64_t hd__netcf_record_of(const hd_netcf *doc, uint32_t object, uint64_t *line) {
+    const hd__netcf_section *s = &stbds_arrlast(doc->sections);
+    uint64_t i = 0, first = doc->records - s->records, at = 0;
     for (uint32_t n = 0; i < s->records; i++)
         if (hd__netcf_kind(s, i) == HD__NETCF_O && n++ == object) break;
-    return s->line + i;
+    *line = s->line + i;
+    for (size_t k = 0; k < hd__len(doc->gaps) && doc->gaps[k].record <= first + i; at = doc->gaps[k++].end)
+        if (doc->gaps[k].record > first)
+            *line += hd__newlines((const uint8_t *)doc->blank + at, (const uint8_t *)doc->blank + doc->gaps[k].end);
+    return i;
 }
 
 static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
@@ -16840,8 +16898,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
     status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
     x->graphs += s->graph->mem.used;
     if (status && duplicate != HD_NONE) {
-        uint64_t line = hd__netcf_line_of(s, duplicate), column = 3;
-        uint64_t record = line - s->line;
+        uint64_t line, column = 3, record = hd__netcf_record_of(x->doc, duplicate, &line);
         for (size_t i = 0; i < hd__len(s->odd); i++)
             if (s->odd[i].record == record)
                 while (s->odd[i].text.data[column - 1] == ' ') column++;
@@ -16875,6 +16932,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
         bool open = hd__len(doc->sections) && !stbds_arrlast(doc->sections).closed;
         hd_status status;
         HD__TRY(hd_netcf_next(x->r, &record, err));
+        if (!hd__netcf_note_blank(doc)) return hd__no_memory(&doc->mem, err);
         if (open && (record.kind == 'a' || !record.kind)) HD__TRY(hd__netcf_finish(x, err));
         if (!record.kind) return HD_OK;
         x->r->error.status = HD_OK;
@@ -16927,6 +16985,7 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     doc->decimal = x->options.netcf_decimal;
     status = hd_netcf_open(in, options, &x->r, err);
     if (!status) {
+        x->r->blank = &doc->blank;
         status = hd__netcf_run(x, err);
         doc->warnings = x->r->warnings;
         doc->bom = x->r->bom;
@@ -16954,6 +17013,8 @@ HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
     }
     hd_graph_free(doc->merged);
     hd__arr_free(&doc->mem, doc->sections);
+    hd__arr_free(&doc->mem, doc->blank);
+    hd__arr_free(&doc->mem, doc->gaps);
     hd__arena_free(&doc->mem, &doc->arena);
     mem = doc->mem;
     hd__free(&mem, doc, sizeof *doc);
@@ -17003,13 +17064,13 @@ static void hd__netcf_type_id(hd__netcf_out *o, const hd_graph *g, uint32_t clas
     hd__netcf_number(o, o->own_types ? class_index : g->classes[class_index].id);
 }
 
-/* A space and a name, which is one line of at least a byte. */
-static void hd__netcf_put_name(hd__netcf_out *o, hd_str name) {
+/* A space and a name of at least a byte; `last`: an LF comes behind it, which would take a CR. */
+static void hd__netcf_put_name(hd__netcf_out *o, hd_str name, bool last) {
     hd__netcf_letter(o, " ");
     if (!name.len) hd__netcf_letter(o, "?");
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
-        bool bad = c == '\n' || !c || (c == '\r' && i + 1 == name.len);
+        bool bad = c == '\n' || !c || (c == '\r' && last && i + 1 == name.len);
         hd__netcf_letter(o, bad ? "?" : name.data + i);
     }
 }
@@ -17034,7 +17095,7 @@ static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t o
 static void hd__netcf_put_type(hd__netcf_out *o, const hd_graph *g, uint32_t class_index) {
     hd__netcf_letter(o, "t");
     hd__netcf_type_id(o, g, class_index);
-    hd__netcf_put_name(o, g->classes[class_index].name);
+    hd__netcf_put_name(o, g->classes[class_index].name, !o->cr);
     hd__netcf_line_end(o);
 }
 
@@ -17051,7 +17112,7 @@ static void hd__netcf_put_root(hd__netcf_out *o, const hd_graph *g, uint32_t roo
 static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain *domain, bool begin) {
     hd__netcf_letter(o, begin ? "a" : "c");
     if (begin) hd__netcf_number(o, domain->version);
-    hd__netcf_put_name(o, domain->name);
+    hd__netcf_put_name(o, domain->name, false);
     hd__netcf_number(o, begin ? domain->begin_ms : domain->end_ms);
     hd__netcf_line_end(o);
 }
@@ -17088,14 +17149,21 @@ static void hd__netcf_put_odd(hd__netcf_out *o, const hd__netcf_section *s, uint
     hd__netcf_letter(o, "\n");
 }
 
+/* Blank lines in front of a record, or at the end. */
+static void hd__netcf_put_blank(hd__netcf_out *o, const hd_netcf *doc, uint64_t record, size_t *gap) {
+    uint64_t from = *gap ? doc->gaps[*gap - 1].end : 0;
+    if (*gap == hd__len(doc->gaps) || doc->gaps[*gap].record != record) return;
+    hd__sink_put(&o->sink, doc->blank + from, (size_t)(doc->gaps[(*gap)++].end - from));
+}
+
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *options, hd_out out,
                                       hd_error *err) {
     hd__netcf_out o;
     hd_status status = HD_OK;
-    uint64_t done = 0, total = 0;
+    uint64_t done = 0;
+    size_t gap = 0;
     hd__netcf_out_begin(&o, out, doc->decimal);
-    if (doc->bom && hd__len(doc->sections)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
-    for (size_t k = 0; k < hd__len(doc->sections); k++) total += doc->sections[k].records;
+    if (doc->bom && (doc->sections || doc->blank)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
     for (size_t k = 0; k < hd__len(doc->sections) && !status; k++) {
         const hd__netcf_section *s = &doc->sections[k];
         uint32_t next[3] = { 0, 0, 0 };
@@ -17104,7 +17172,8 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
         o.cr = (s->style & HD__NETCF_CR) != 0;
         o.space = (s->style & HD__NETCF_SPACE) != 0;
         for (uint64_t i = 0; i < s->records && !o.sink.status && !status; i++, done++) {
-            if (!(done & HD__TICK) && !hd__go_on(options, done, total)) status = HD_CANCELLED;
+            if (!(done & HD__TICK) && !hd__go_on(options, done, doc->records)) status = HD_CANCELLED;
+            hd__netcf_put_blank(&o, doc, done, &gap);
             if (odd < hd__len(s->odd) && s->odd[odd].record == i)
                 hd__netcf_put_odd(&o, s, i, s->odd[odd++].text, next);
             else
@@ -17112,6 +17181,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
         }
         if (!s->ended) hd__netcf_put_domain(&o, &s->domain, false);
     }
+    hd__netcf_put_blank(&o, doc, doc->records, &gap);
     if (doc->unterminated && o.sink.fill) o.sink.fill--; /* the LF of the last line */
     return hd__netcf_out_end(&o, status, err);
 }
@@ -24798,11 +24868,11 @@ static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
     if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
     if (hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size)) return HD_FORMAT_MEMPROF_INDEX;
     *skip = i;
+    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
     if (hd__detect_netcf(p + i, size - i)) {
         *skip = 0;               /* what stands before it is written again */
         return HD_FORMAT_NETCF;
     }
-    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
     /* white space as far as one sees: what may begin so is JSON */
     if (i == size ? size == HD__PEEK : p[i] == '{' || p[i] == '[') return HD_FORMAT_CHROME;
     return (hd_format)0;

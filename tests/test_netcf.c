@@ -135,6 +135,11 @@ static void all_spellings_are_kept(void **state) {
         "a 2 x 0\nt 1 a\rb\r\nc x 0\n",
         "a 2 x 0\nr 1 0 0\nr 1 1 1\nr 1 2 2\nr 1 3 3\nr 1 4 4 1\nr 1 5 7\nr 1 6 8\nt 1 late\nc x 0\n",
         "a 2 0 0\nt 1 3\nr 5 0 0\nc 0 0\n",
+        "a 2 x\r 0\nt 1 b\nc x\r 0\n",
+        "a 2 x 0\r\nt 1 b\r\r\nc x 0\r\n",
+        "\n \r\na 2 x 0\n\t \n\no 1 1 1\n\r\nc x 0\n\n\na 2 y 0\nc y 0\n\n ",
+        "\xef\xbb\xbf\n\na 2 x 0\r\n\r\nc x 0\r\n\r\n",
+        "\xef\xbb\xbf", "\n", " \r", "\n\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) keeps(texts[i]);
 }
@@ -199,7 +204,19 @@ static const struct { const char *text, *message, *lenient; uint64_t line, colum
       "a 2 x 0\nc x 0\n", 3, 1, 1 },
     { "a 2 x 0\nx 1\nc x 0\n", "line 2, column 1: a record: a, t, o, r or c expected, found 'x 1'",
       "a 2 x 0\nc x 0\n", 2, 1, 1 },
-    { "a 2 x 0\n\nc x 0\n", "line 2, column 1: a record: a, t, o, r or c expected", "a 2 x 0\nc x 0\n", 2, 1, 1 },
+    { "a 2 x 0\n\nc x 0\n\no 1 1 1\n\n", "line 5, column 1: an application domain record expected, found 'o 1 1 1'",
+      "a 2 x 0\n\nc x 0\n\n\n", 5, 1, 1 },
+    { "a 2 x 0 \no 1 1 1\nc x 0\n", "line 1, column 8: the end of the line expected, found ' '",
+      "a 2 x 0\no 1 1 1\nc x 0\n", 1, 8, 1 },
+    { "a 2 x 0\r\no 1 1 1\r\nc x 0  \r\n", "line 3, column 6: the end of the line expected, found '  '",
+      "a 2 x 0\r\no 1 1 1\r\nc x 0\r\n", 3, 6, 1 },
+    { "a 2 x \n", "line 1, column 6: a time stamp expected", "", 1, 6, 1 },
+    { "a 2 x 0\n \no 2 1 1\n\n\no 1 1 1\n\no  2 1 5\n\nc x 0\n",
+      "line 8, column 4: an object that was not described before expected, found '2'",
+      "a 2 x 0\n \no 2 1 1\n\n\no 1 1 1\n\n\nc x 0\n", 8, 4, 1 },
+    { "\na 2 x 0\nc x 0\na 2 y 0\n\no 2 1 1\n\no 2 1 5\nc y 0\n",
+      "line 8, column 3: an object that was not described before expected, found '2'",
+      "\na 2 x 0\nc x 0\na 2 y 0\n\no 2 1 1\n\nc y 0\n", 8, 3, 1 },
     { "a 2 x 0\no\nc x 0\n", "line 2, column 2: a space after the record's letter expected", "a 2 x 0\nc x 0\n", 2, 2, 1 },
     { "a 2 x 0\no 1g 1 1\nc x 0\n",
       "line 2, column 4: an object id, a hexadecimal number, expected, found 'g 1 1'", "a 2 x 0\nc x 0\n", 2, 4, 1 },
@@ -259,6 +276,33 @@ static void what_is_wrong_is_told(void **state) {
         hd_netcf_free(doc);
         if (*bad[i].lenient) keeps(bad[i].lenient);
     }
+}
+
+/* Odd names and spellings that only lenient reading takes: what is written of them is read strictly. */
+static void what_is_left_of_malformed_files_is_well_formed(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        { "a 0c \r e", "a 0c \r e\nc \r e" },
+        { "a 2 x\r 5\no 1 1 1\n", "a 2 x\r 5\no 1 1 1\nc x\r 5\n" },
+        { "\n\na 2 x 5\n\n?\n\na 2 y 6 \n", "\n\na 2 x 5\nc x 5\n\n\na 2 y 6\nc y 6\n" },
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        hd_netcf *doc = read_size(texts[i][0], strlen(texts[i][0]), &(hd_options){ .lenient = true });
+        assert_true(hd_netcf_warning_count(doc) > 0);
+        writes(doc, texts[i][1], strlen(texts[i][1]));
+        hd_netcf_free(doc);
+        keeps(texts[i][1]);
+    }
+}
+
+/* Detected by its first record, whatever blank lines are before it. */
+static void dumps_may_begin_with_blank_lines(void **state) {
+    (void)state;
+    static const char text[] = "\r\n\na 2 x 0\no 1 1 1\nc x 0\n";
+    hd_dump *dump = NULL;
+    assert_int_equal(hd_read_memory(text, sizeof text - 1, NULL, &dump, NULL), HD_OK);
+    writes(hd_dump_netcf(dump), text, sizeof text - 1);
+    hd_dump_free(dump);
 }
 
 static void nul_bytes_are_wrong(void **state) {
@@ -638,6 +682,8 @@ int main(void) {
         cmocka_unit_test(flags_are_bits_and_weak_roots_hold_nothing),
         cmocka_unit_test(domains_are_merged),
         cmocka_unit_test(what_is_wrong_is_told),
+        cmocka_unit_test(what_is_left_of_malformed_files_is_well_formed),
+        cmocka_unit_test(dumps_may_begin_with_blank_lines),
         cmocka_unit_test(nul_bytes_are_wrong),
         cmocka_unit_test(a_line_of_two_gigabytes),
         cmocka_unit_test(records_come_one_by_one),
