@@ -150,11 +150,12 @@ typedef struct hd_allocator {
    signal handler; wasteful for small blocks (each takes at least a page). */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
 
-/* Bounds on what one call may take. Zero: the default in brackets. */
+/* Bounds on what one call may take. Zero: the default in brackets. HD_LIMIT names the one that was reached. */
 typedef struct hd_limits {
-    uint64_t max_memory;   /* bytes allocated at a time [no bound of its own] */
+    uint64_t max_memory;   /* bytes allocated at a time, by all that the call does [no bound of its own] */
     uint32_t max_depth;    /* nesting of brackets in the input, up to 1024 [512] */
     uint64_t max_records;  /* entries, frames, cells: each kind [2^32 - 2] */
+    uint64_t taken;        /* private: of max_memory, by the call that this one is part of */
 } hd_limits;
 
 struct hd_inflate;
@@ -201,28 +202,35 @@ HEAPDUMP_API hd_str hd_visible(hd_str *text);
 /* Up to `capacity` bytes into `buffer`: how many, 0 at the end, -1 on failure. */
 typedef int64_t (*hd_read_fn)(void *user, void *buffer, size_t capacity);
 
-/* Either bytes in memory (data, size) or a callback (read, user). */
+/* Either bytes in memory (data, size) or a callback (read, user), which is read once. A callback whose `size`
+   is set is asked for no more than so many bytes; one that ends before has failed. */
 typedef struct hd_in {
     const uint8_t *data;
-    uint64_t size;
+    uint64_t size;         /* of a callback: 0: not known */
     hd_read_fn read;
     void *user;
-    int mapped;            /* how hd_in_open got it; 0 elsewhere */
+    uint32_t source;       /* private: what hd_in_open made it of */
 } hd_in;
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size);  /* borrows data */
 HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
-/* A file by name, mapped where it can be, else (pipes, devices) read as it comes.
-   Close with hd_in_close. Errors: HD_IO. */
+/* A file by name, as a callback: of its size, as it is now, or (pipes, devices) until it ends. Cut off by
+   another process meanwhile it is HD_IO where it is read. Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
+/* The same, mapped into memory (data, size) where that can be: for a file that nobody else changes. One that
+   another process cuts off meanwhile ends this one by SIGBUS. It saves copying the bytes (0.1 to 0.3 s of
+   CPU time a gigabyte, what page faults cost taken off), and the memory for formats that are read as a
+   whole: a raw memprof profile, an indexed one. */
+HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
 /* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
 typedef struct hd_inflate {
     /* A stream that unpacks what packed(packed_user, ...) reads, all members of it; NULL when there is no
-       memory. Both stay until close. */
-    void *(*open)(void *user, hd_read_fn packed, void *packed_user);
-    /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read. */
+       memory. What it takes from the allocator counts for max_memory. All three stay until close. */
+    void *(*open)(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user);
+    /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read, and
+       when the allocator has refused. */
     int64_t (*read)(void *stream, void *buffer, size_t capacity);
     void (*close)(void *stream);
     void *user;                  /* handed to open */
@@ -242,6 +250,11 @@ typedef struct hd_buffer {
     size_t size, capacity;
     hd_allocator allocator;
 } hd_buffer;
+
+/* All that an input has, in memory: for what looks things up where they lie. Of options the allocator and
+   max_memory count. `buffer` is overwritten; free it with hd_buffer_free. Errors: HD_IO, HD_OUT_OF_MEMORY,
+   HD_LIMIT; of all three `buffer` stays as it was. */
+HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err);
 
 HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write, void *user);
 HEAPDUMP_API hd_out hd_out_memory(hd_buffer *buffer);  /* appends; HD_OUT_OF_MEMORY keeps it whole */
@@ -2599,11 +2612,13 @@ HD__INLINE hd_status hd__status(hd_status status) { return status; }
 #define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
 
-/* Memory of one object: the caller's allocator, counted. */
+/* Memory of one object: the caller's allocator, counted. What calls make of calls takes counts for all: what
+   was there before as `taken`, what grows meanwhile through `within`. */
 typedef struct hd__mem {
     hd_allocator allocator;
-    uint64_t used, limit;
-    bool over;           /* the limit, not the allocator, said no last */
+    uint64_t used, limit, taken;
+    struct hd__mem *within;      /* of the object that this one is part of, which outlives it */
+    bool over;                   /* the limit, not the allocator, said no last */
 } hd__mem;
 
 /* Blocks this large ask the OS for large pages: walks through graphs in no order of memory, and filling
@@ -2658,9 +2673,16 @@ static hd__mem hd__mem_make(hd_allocator allocator, uint64_t limit) {
     hd__mem m;
     m.allocator = allocator;
     if (!m.allocator.allocate) m.allocator.allocate = hd__libc_allocate;
-    m.used = 0;
+    m.used = m.taken = 0;
     m.limit = limit ? limit : UINT64_MAX;
+    m.within = NULL;
     m.over = false;
+    return m;
+}
+
+static hd__mem hd__mem_limits(hd_allocator allocator, const hd_limits *limits) {
+    hd__mem m = hd__mem_make(allocator, limits->max_memory);
+    m.taken = limits->taken;
     return m;
 }
 
@@ -2668,26 +2690,45 @@ static hd__mem hd__mem_options(const hd_options *options) {
     hd_options none;
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
-    return hd__mem_make(options->allocator, options->limits.max_memory);
+    return hd__mem_limits(options->allocator, &options->limits);
 }
 
-/* The memory of another object made by the same call: what is left of the limit. */
+static uint64_t hd__mem_left(const hd__mem *m) {
+    uint64_t left = UINT64_MAX;
+    for (; m; m = m->within) {
+        uint64_t taken = m->taken + m->used, here = m->limit > taken ? m->limit - taken : 0;
+        if (here < left) left = here;
+    }
+    return left;
+}
+
+/* For what a public function makes as part of a call. */
+static void hd__limits_rest(hd_limits *limits, const hd__mem *m) {
+    limits->max_memory = m->limit == UINT64_MAX ? 0 : m->limit;
+    limits->taken = limits->max_memory ? m->limit - hd__mem_left(m) : 0;
+}
+
+/* The memory of another object made by the same call. */
 static hd__mem hd__mem_rest(const hd__mem *m) {
-    hd__mem rest = *m;
-    rest.limit = m->limit - m->used;
-    rest.used = 0;
-    return rest;
+    hd_limits limits;
+    hd__limits_rest(&limits, m);
+    return hd__mem_limits(m->allocator, &limits);
+}
+
+/* Makes what an object takes count as part of another one. */
+static void hd__mem_join(hd__mem *m, hd__mem *within) {
+    m->within = within;
+    m->taken = 0;
+    for (; within; within = within->within) within->used += m->used;
 }
 
 static void *hd__realloc(hd__mem *m, void *block, size_t old_size, size_t size) {
-    void *p;
-    if (size > old_size && (uint64_t)(size - old_size) > m->limit - m->used) {
-        m->over = true;
-        return NULL;
+    bool over = size > old_size && (uint64_t)(size - old_size) > hd__mem_left(m);
+    void *p = over ? NULL : m->allocator.allocate(m->allocator.user, block, old_size, size);
+    for (; m; m = m->within) {
+        if (size && !p) m->over = over;
+        if (p || !size) m->used += (uint64_t)size - old_size;
     }
-    p = m->allocator.allocate(m->allocator.user, block, old_size, size);
-    if (p || !size) m->used += (uint64_t)size - old_size;
-    else m->over = false;
     return p;
 }
 
@@ -2697,7 +2738,7 @@ static void hd__free(hd__mem *m, void *block, size_t size) {
 
 static hd_status hd__no_memory(const hd__mem *m, hd_error *err) {
     if (m->over)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u bytes of memory needed", m->limit);
+        return hd__fail(err, HD_LIMIT, "more memory needed than max_memory of %u bytes", m->limit);
     return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
 }
 
@@ -3074,7 +3115,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
             *node = i;
             return HD_OK;
         }
-    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", max_records);
+    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
     if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
     if (copy) {
         uint32_t number = hd__strings_add(m, arena, t->copies, name);
@@ -3152,7 +3193,7 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
                                uint64_t bytes, uint64_t blocks, hd_error *err) {
     size_t row = hd__len(t->bytes);
     if (row >= max_records)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", max_records);
+        return hd__fail(err, HD_LIMIT, "more entries than max_records of %u", max_records);
     if (!hd__table_room(m, t, 1) ||
         !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
         return hd__no_memory(m, err);
@@ -3195,7 +3236,7 @@ static hd_rows hd__table_rows(const hd__table *t) {
 /* ===================================================================================== >>io
    hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
    memory the whole input at once, over a callback one buffer after the other, over a mapped file a
-   stretch of it, whose pages are given back behind the window. */
+   stretch of it, whose pages are given back behind the window. All reading is hd__in_read. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
@@ -3275,8 +3316,16 @@ static int64_t hd__fd_read(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
+/* Bytes of a window over a callback, over a mapped file. */
+#define HD__READER_BUFFER 65536u
+#define HD__READER_MAPPED ((size_t)4 << 20)
+
+/* How an input was opened, and what became of it. */
+enum { HD__IN_FILE = 1, HD__IN_MAPPED = 2, HD__IN_SHORT = 4 };
+
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
     int fd = path ? hd__os_open(path, O_RDONLY) : -1;
+    uint64_t size = 0;
     if (!path) return hd__fail(err, HD_INVALID, "no path given");
     if (fd < 0) return hd__fail_os(err, "open", path);
 #if !defined(_WIN32)
@@ -3290,28 +3339,53 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
             hd__os_close(fd);
             return hd__fail(err, HD_IO, "cannot read %s: it is a directory", path);
         }
-        if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= SIZE_MAX) {
-            void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-            if (p != MAP_FAILED) {
-                hd__os_close(fd);
-                *in = hd_in_memory(p, (size_t)st.st_size);
-                in->mapped = 1;
-                return HD_OK;
-            }
-        }
+        if (S_ISREG(st.st_mode) && st.st_size > 0) size = (uint64_t)st.st_size;
     }
 #endif
     *in = hd_in_callback(hd__fd_read, (void *)(intptr_t)fd);
-    in->mapped = 2;
+    in->size = size;
+    in->source = HD__IN_FILE;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err) {
+    HD__TRY(hd_in_open(path, in, err));
+#if !defined(_WIN32)
+    if (in->size && in->size <= SIZE_MAX) {
+        int fd = (int)(intptr_t)in->user;
+        void *p = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) return HD_OK;
+        hd__os_close(fd);
+        *in = hd_in_memory(p, (size_t)in->size);
+        in->source = HD__IN_MAPPED;
+    }
+#endif
     return HD_OK;
 }
 
 HEAPDUMP_API void hd_in_close(hd_in *in) {
 #if !defined(_WIN32)
-    if (in->mapped == 1) munmap((void *)(uintptr_t)in->data, (size_t)in->size);
+    if (in->source & HD__IN_MAPPED) munmap((void *)(uintptr_t)in->data, (size_t)in->size);
 #endif
-    if (in->mapped == 2) hd__os_close((int)(intptr_t)in->user);
+    if (in->source & HD__IN_FILE) hd__os_close((int)(intptr_t)in->user);
     memset(in, 0, sizeof *in);
+}
+
+/* Bytes in all; HD_UNKNOWN where that is not told. */
+static uint64_t hd__in_total(const hd_in *in) { return in->read && !in->size ? HD_UNKNOWN : in->size; }
+
+/* The next bytes from a callback that gave `at` so far: how many, 0 at the end, -1 when it failed or ended
+   before its size. */
+static int64_t hd__in_read(hd_in *in, uint64_t at, void *buffer, size_t capacity) {
+    int64_t n;
+    if (in->size) {
+        uint64_t left = in->size > at ? in->size - at : 0;
+        if (!left) return 0;
+        if (capacity > left) capacity = (size_t)left;
+    }
+    n = in->read(in->user, buffer, capacity);
+    if (!n && in->size) in->source |= HD__IN_SHORT;
+    return n < 0 || (uint64_t)n > capacity || (in->source & HD__IN_SHORT) ? -1 : n;
 }
 
 HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write_fn, void *user) {
@@ -3649,12 +3723,14 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
 
 /* An input that hd_options.inflate unpacks. */
 typedef struct hd__packed {
+    hd__mem mem;                 /* what the stream takes, and what is read of it */
     hd_in in;
     const hd_inflate *hook;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
     uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
+    bool refused;                /* the stream was out of memory */
     bool damaged;                /* they ended early, or were wrong */
 } hd__packed;
 
@@ -3662,8 +3738,7 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
     int64_t n = (int64_t)capacity;
     if (p->in.read) {
-        n = p->in.read(p->in.user, buffer, capacity);
-        if (n > (int64_t)capacity) n = -1;
+        n = hd__in_read(&p->in, p->at, buffer, capacity);
         p->failed |= n < 0;
     } else {
         uint64_t left = p->in.size - p->at;
@@ -3678,25 +3753,72 @@ static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
     int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
     if (n > 0) p->unpacked += (uint64_t)n;
-    p->damaged |= n < 0 && !p->failed;
+    p->damaged |= n < 0 && !p->failed && !p->refused;
     return n;
 }
 
+static void *hd__packed_allocate(void *user, void *block, size_t old_size, size_t size) {
+    hd__packed *p = (hd__packed *)user;
+    void *got = hd__realloc(&p->mem, block, old_size, size);
+    p->refused |= size && !got;
+    return got;
+}
+
 /* The unpacked input, or false when there is no memory for it. */
-static bool hd__packed_open(hd__packed *p, hd_in in, const hd_inflate *hook) {
+static bool hd__packed_open(hd__packed *p, hd_in in, const hd_options *options) {
+    hd_allocator allocator;
     memset(p, 0, sizeof *p);
+    p->mem = hd__mem_options(options);
     p->in = in;
-    p->hook = hook;
-    p->stream = hook->open(hook->user, hd__packed_bytes, p);
+    p->hook = options->inflate;
+    allocator.allocate = hd__packed_allocate;
+    allocator.user = p;
+    p->stream = p->hook->open(p->hook->user, allocator, hd__packed_bytes, p);
     return p->stream != NULL;
 }
 
 /* Why an input failed. Damage of the packing is the input's own fault. */
-static hd_status hd__fail_input(const hd__packed *packed, hd_error *err, uint64_t offset, uint64_t line) {
+static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_error *err, uint64_t offset,
+                                uint64_t line) {
+    if (packed && packed->refused) return hd__no_memory(&packed->mem, err);
     if (packed && !packed->failed)
         return hd__fail_at(err, HD_MALFORMED, offset, line,
                            "the gzip stream is damaged or cut off in its first %u bytes", packed->at);
+    if (packed) in = &packed->in;
+    if (in->source & HD__IN_SHORT)
+        return hd__fail_at(err, HD_IO, offset, line, "the input became shorter than its %u bytes while it was read",
+                           in->size);
     return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
+}
+
+HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_buffer b;
+    hd_status status = HD_OK;
+    int64_t n = 1;
+    memset(&b, 0, sizeof b);
+    b.allocator = m.allocator;
+    while (n > 0 && !status) {
+        if (b.size == b.capacity) {
+            uint64_t wanted = in.size ? in.size : b.capacity ? 2 * (uint64_t)b.capacity : HD__READER_BUFFER;
+            uint8_t *grown;
+            if (in.size ? b.size == in.size : !in.read) break;
+            grown = wanted > SIZE_MAX / 2 ? NULL : (uint8_t *)hd__realloc(&m, b.data, b.capacity, (size_t)wanted);
+            if (!grown) {
+                status = hd__no_memory(&m, err);
+                break;
+            }
+            b.data = grown;
+            b.capacity = (size_t)wanted;
+        }
+        if (!in.read) memcpy(b.data, in.data, (size_t)in.size);
+        n = in.read ? hd__in_read(&in, b.size, b.data + b.size, b.capacity - b.size) : (int64_t)in.size;
+        if (n < 0) status = hd__fail_input(&in, NULL, err, b.size, 0);
+        else b.size += (size_t)n;
+    }
+    if (status) hd_buffer_free(&b);
+    else *buffer = b;
+    return status;
 }
 
 typedef struct hd__reader {
@@ -3713,8 +3835,6 @@ typedef struct hd__reader {
     bool ended;
 } hd__reader;
 
-#define HD__READER_BUFFER 65536u
-#define HD__READER_MAPPED ((size_t)4 << 20)
 
 /* The next bytes of a mapped file, or of any memory, become visible. */
 static void hd__reader_show(hd__reader *r, size_t most) {
@@ -3729,7 +3849,7 @@ static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
     r->mem = m;
     if (!in.read) {
         r->at = r->start = r->end = r->counted = r->released = in.data;
-        hd__reader_show(r, in.mapped == 1 ? HD__READER_MAPPED : SIZE_MAX);
+        hd__reader_show(r, in.source & HD__IN_MAPPED ? HD__READER_MAPPED : SIZE_MAX);
         return true;
     }
     r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
@@ -3799,8 +3919,7 @@ HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
         return true;
     }
     if (left) memmove(r->buffer, r->at, left);
-    n = r->in.read(r->in.user, r->buffer + left, HD__READER_BUFFER - left);
-    if (n > (int64_t)(HD__READER_BUFFER - left)) n = -1;
+    n = hd__in_read(&r->in, r->base + left, r->buffer + left, HD__READER_BUFFER - left);
     r->failed = n < 0;
     r->ended = n <= 0;
     r->at = r->start = r->counted = r->buffer;
@@ -4214,9 +4333,9 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     line = hd__reader_line(r, offset);
     p->status = status;
     if (r->failed)
-        p->status = hd__fail_input(r->packed, p->err, offset, line);
+        p->status = hd__fail_input(&r->in, r->packed, p->err, offset, line);
     else if (status == HD_LIMIT)
-        hd__fail_at(p->err, status, offset, line, "brackets nested deeper than %u", (uint64_t)p->max_depth);
+        hd__fail_at(p->err, status, offset, line, "brackets nested deeper than max_depth of %u", (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
         p->status = hd__no_memory(r->mem, p->err);
     else if (r->at < r->end)
@@ -4661,7 +4780,7 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
     if (axes > HD_MAX_AXES)
         return hd__fail(err, HD_INVALID, "1 to %u axes expected, %u found", (uint64_t)HD_MAX_AXES,
                         (uint64_t)axes), (hd_profile *)NULL;
-    mem = hd__mem_make(desc->allocator, desc->limits.max_memory);
+    mem = hd__mem_limits(desc->allocator, &desc->limits);
     p = hd__profile_make(&mem, axes, hd__records(&desc->limits));
     if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
     for (uint32_t a = 0; a < axes; a++) {
@@ -4731,6 +4850,14 @@ HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *p, const uint32_t *no
     HD__TRY(hd_profile_add(p, nodes, bytes, blocks));
     if (variance > 0) p->cells.variance[hd__table_find(&p->cells, nodes)] += variance;
     return HD_OK;
+}
+
+/* Why a node or a cell was not added, `what` being in hand. */
+static hd_status hd__profile_failed(const hd_profile *p, hd_status status, const char *what, hd_error *err) {
+    if (status == HD_OUT_OF_MEMORY || (status == HD_LIMIT && p->mem.over)) return hd__no_memory(&p->mem, err);
+    if (status == HD_LIMIT)
+        return hd__fail(err, status, "more nodes or cells than max_records of %u", p->max_records);
+    return hd__fail(err, status, "%s while %s", hd_status_text(status), what);
 }
 
 /* Newton's, from above, to the nearest. */
@@ -4842,7 +4969,7 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
             m += hd_profile_axis(profile, a).node_count;
         }
         status = hd_profile_add_estimate(p, at, cells.bytes[i], cells.blocks[i], cells.variance[i]);
-        if (status) hd__fail(err, status, "%s while renaming", hd_status_text(status));
+        if (status) hd__profile_failed(p, status, "renaming", err);
     }
     hd__strings_free(r.mem, &r.names);
     hd__arr_free(r.mem, r.paths);
@@ -6995,7 +7122,7 @@ static hd_status hd__merge_entries(hd_profile *into, const hd_heap *heap, bool c
         hd_options options;
         memset(&options, 0, sizeof options);
         options.allocator = into->mem.allocator;
-        options.limits.max_memory = into->mem.limit - into->mem.used;
+        hd__limits_rest(&options.limits, &into->mem);
         options.limits.max_records = into->max_records;
         HD__TRY(hd_export(heap->profile, NULL, &options, &exported, err));
     }
@@ -7043,7 +7170,7 @@ HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns,
     if (!heaps) return hd__no_memory(&m, err);
     memset(&rest, 0, sizeof rest);
     if (options) rest = *options;
-    rest.limits.max_memory = m.limit - m.used;
+    hd__limits_rest(&rest.limits, &m);
     for (size_t i = 0; i < count; i++) heaps[i].breakdown = breakdowns[i];
     if (!count) status = hd__fail(err, HD_INVALID, "at least one breakdown expected");
     else status = hd__merge_heaps(heaps, count, false, &rest, &merged, err);
@@ -7105,7 +7232,7 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     status = hd__sort_into(sorted, &scratch, p, err);
     hd__arena_free(&sorted->mem, &scratch);
     if (!status) {
-        sorted->mem.limit = p->mem.limit; /* what is freed next counts no more */
+        sorted->mem.taken = p->mem.taken; /* what is freed next counts no more */
         swap = *p;
         *p = *sorted;
         *sorted = swap;
@@ -7432,7 +7559,7 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_op
             hd_options rest;
             memset(&rest, 0, sizeof rest);
             if (options) rest = *options;
-            rest.limits.max_memory = m->limit - m->used;
+            hd__limits_rest(&rest.limits, m);
             HD__TRY(hd_export(heap.profile, NULL, &rest, &p->exported[s], err));
             m->used += ((hd__breakdown *)p->exported[s])->mem.used;
             heap.profile = NULL;
@@ -7544,7 +7671,7 @@ static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, u
     rows.blocks = numbers;
     HD__TRY(hd__seal_budget(mem, axes, rows, atoms, false, cutoff, options, &least, &sealed, err));
     mem.used = 0;
-    mem.limit -= ((hd__breakdown *)sealed)->mem.used;
+    mem.taken += ((hd__breakdown *)sealed)->mem.used;
     return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
 }
 
@@ -7563,7 +7690,7 @@ static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const h
     }
     memset(&rest, 0, sizeof rest);
     if (options) rest = *options;
-    rest.limits.max_memory = both->mem.limit - both->mem.used;
+    hd__limits_rest(&rest.limits, &both->mem);
     memset(&x, 0, sizeof x);
     x.side[0] = p->side[0];
     x.side[1] = p->side[1];
@@ -7892,7 +8019,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     if (diff) w.rows[1] = diff->after;
     w.sides = diff ? 2 : 1;
     w.mem = hd__mem_rest(&((hd__breakdown *)(uintptr_t)w.breakdown)->mem);
-    if (diff) w.mem.limit -= ((hd__diff *)diff)->mem.used;
+    if (diff) w.mem.taken += ((hd__diff *)diff)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
     status = hd__walk_run(&w, emit, user, err);
@@ -8754,7 +8881,7 @@ HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err)
     hd__mem mem;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
-    mem = hd__mem_make(desc->allocator, desc->limits.max_memory);
+    mem = hd__mem_limits(desc->allocator, &desc->limits);
     g = (hd_graph *)hd__realloc(&mem, NULL, 0, sizeof *g);
     if (!g) return hd__no_memory(&mem, err), (hd_graph *)NULL;
     memset(g, 0, sizeof *g);
@@ -8882,8 +9009,9 @@ static void hd__graph_expect(hd_graph *g, double times) {
     double objects = (double)g->described * times, targets = (double)references * times;
     double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
     if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
-    if (bytes > (double)(g->mem.limit - g->mem.used) / 2) return;
+    if (bytes > (double)hd__mem_left(&g->mem) / 2) return;
     if (!hd__graph_grow(g, (size_t)objects)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
+    for (hd__mem *m = &g->mem; m; m = m->within) m->over = false;
 }
 
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
@@ -9789,7 +9917,7 @@ typedef struct hd__dom_tree {
 static hd_status hd__dom_entry(hd__dom_tree *t, uint32_t parent, hd_str name, uint64_t bytes, uint64_t blocks,
                                hd_error *err) {
     if (hd__len(t->bytes) >= t->max_records)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u entries", t->max_records);
+        return hd__fail(err, HD_LIMIT, "more entries than max_records of %u", t->max_records);
     if (!hd__push(&t->mem, t->parent, parent) || !hd__push(&t->mem, t->node_name, name) ||
         !hd__push(&t->mem, t->bytes, bytes) || !hd__push(&t->mem, t->blocks, blocks))
         return hd__no_memory(&t->mem, err);
@@ -10630,8 +10758,11 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
     status = hd__union_run(&x);
-    if (status == HD_OUT_OF_MEMORY && x.to->mem.over) status = HD_LIMIT;
-    if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
+    if (status == HD_LIMIT && !x.to->mem.over)
+        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
+                 x.to->max_records);
+    else if (status == HD_LIMIT || status == HD_OUT_OF_MEMORY) status = hd__no_memory(&x.to->mem, err);
+    else if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
     hd__index_free(&x.to->mem, &x.classes);
     hd__index_free(&x.to->mem, &x.objects);
     hd__index_free(&x.to->mem, &x.ids);
@@ -12195,7 +12326,7 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
         hd_frame frame = hd_contexts_frame(s->contexts, s->stack[depth]);
         hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
                                            hd__frame_name(s, frame, buffer, sizeof buffer), &at);
-        if (status) return hd__fail(err, status, "%s while naming frames", hd_status_text(status));
+        if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
         s->node[s->stack[depth]] = at;
     }
     *node = at;
@@ -12228,7 +12359,7 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     } else if (!status) {
         status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context]);
     }
-    return status ? hd__fail(err, status, "%s while adding up a snapshot", hd_status_text(status)) : HD_OK;
+    return status ? hd__profile_failed(s->profile, status, "adding up a snapshot", err) : HD_OK;
 }
 
 static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
@@ -13600,7 +13731,7 @@ static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, ui
     item.parent = parent;
     item.node = HD__NODE_UNKNOWN;
     if (hd__len(x->items) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u dictionary items", x->max_records);
+        return hd__fail(x->err, HD_LIMIT, "more dictionary items than max_records of %u", x->max_records);
     return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__in_no_memory(x);
 }
 
@@ -13689,7 +13820,7 @@ static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint6
     heap.first = hd__len(x->entries);
     heap.v2 = heap.is_profile = v2;
     if (hd__len(x->heaps) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u heaps", x->max_records);
+        return hd__fail(x->err, HD_LIMIT, "more heaps than max_records of %u", x->max_records);
     return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
 }
 
@@ -13703,7 +13834,7 @@ static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
 
 static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
     if (hd__len(x->entries) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u entries", x->max_records);
+        return hd__fail(x->err, HD_LIMIT, "more entries than max_records of %u", x->max_records);
     return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
 }
 
@@ -14046,7 +14177,7 @@ static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scala
     if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
     if (scalar.text != HD_NONE) scalar.value = 0;
     if (hd__len(x->scalars) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more than the allowed %u scalars", x->max_records);
+        return hd__fail(x->err, HD_LIMIT, "more scalars than max_records of %u", x->max_records);
     return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
 }
 
@@ -14350,7 +14481,7 @@ static hd_status hd__chrome_progress(hd__chrome_in *x) {
     const hd_options *o = x->options;
     const hd__reader *r = &x->pull.r;
     if (!o || !o->progress || x->events % HD__PROGRESS) return HD_OK;
-    if (o->progress(o->user, hd__reader_offset(r), r->in.read ? HD_UNKNOWN : r->in.size)) return HD_OK;
+    if (o->progress(o->user, hd__reader_offset(r), hd__in_total(&r->in))) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
 
@@ -14964,7 +15095,7 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
         hd__table_append(&p->cells, x->rows.node + 2 * i, x->rows.bytes[i], x->rows.blocks[i]);
         p->cells.variance[i] = x->rows.variance[i];
     }
-    x->dump->mem.used += p->mem.used; /* what is left for the rest of the dump */
+    hd__mem_join(&p->mem, &x->dump->mem);
     return HD_OK;
 }
 
@@ -15273,7 +15404,7 @@ static void hd__add_copy(hd__add *a, uint64_t to) {
     if (!a->in.read) {
         const uint8_t *from = a->in.data + a->written;
         hd__sink_put(&a->w.json.sink, (const char *)from, n);
-        if (a->in.mapped == 1) hd__reader_release(&from, from + n);
+        if (a->in.source & HD__IN_MAPPED) hd__reader_release(&from, from + n);
     } else {
         hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
         a->held_size -= n;
@@ -15300,7 +15431,7 @@ static hd_status hd__add_progress(hd__add *a) {
     uint64_t offset = hd__reader_offset(r);
     if (!a->in.read) hd__add_copy(a, offset);
     if (a->w.json.sink.status) return hd__writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
-    if (o->progress && !o->progress(o->user, offset, a->in.read ? HD_UNKNOWN : a->in.size))
+    if (o->progress && !o->progress(o->user, offset, hd__in_total(&a->in)))
         return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
     return HD_OK;
 }
@@ -15579,7 +15710,8 @@ static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
     if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
     if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
     if (in.read) in = hd_in_callback(hd__add_read, a);
-    in.mapped = 0;               /* pages are given back once they were copied */
+    in.size = a->in.size;
+    in.source = 0;               /* pages are given back once they were copied */
     status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
     if (status) return status;
     status = hd__add_root(a);
@@ -16157,11 +16289,10 @@ static hd_status hd__netcf_fill(hd_netcf_reader *r, hd_error *err) {
         if (!grown) return hd__no_memory(&r->mem, err);
     }
     r->start = r->at = r->buffer;
-    n = r->in.read(r->in.user, r->buffer + kept, r->capacity - kept);
-    if (n > (int64_t)(r->capacity - kept)) n = -1;
+    n = hd__in_read(&r->in, r->base + kept, r->buffer + kept, r->capacity - kept);
     r->end = r->buffer + kept + (n > 0 ? n : 0);
     r->ended = n <= 0;
-    return n < 0 ? hd__fail_at(err, HD_IO, r->base + kept, r->line, "reading the input failed") : HD_OK;
+    return n < 0 ? hd__fail_input(&r->in, NULL, err, r->base + kept, r->line) : HD_OK;
 }
 
 /* Says what is wrong at a place of the line at hand. */
@@ -16586,7 +16717,7 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
         uint64_t done = r->base + (uint64_t)(r->at - r->start);
         if (done >= r->ticked) {
             r->ticked = done + 1048576;
-            if (!hd__go_on(&r->options, done, r->in.read ? HD_UNKNOWN : r->in.size))
+            if (!hd__go_on(&r->options, done, hd__in_total(&r->in)))
                 return hd__cancelled(err);
         }
         r->before = 0;
@@ -16658,7 +16789,6 @@ typedef struct hd__netcf_in {
     hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
-    uint64_t graphs;             /* bytes that the closed domains' graphs take */
     struct { uint64_t id; uint32_t class_index, section; } cache[HD__NETCF_CACHE]; /* section from 1 */
 } hd__netcf_in;
 
@@ -16706,12 +16836,6 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
     return HD_OK;
 }
 
-/* What the document and its graphs leave of the memory allowed; at least a byte, 0 being no bound. */
-static uint64_t hd__netcf_rest(const hd__netcf_in *x) {
-    uint64_t rest = hd__mem_rest(&x->doc->mem).limit;
-    return rest > x->graphs ? rest - x->graphs : 1;
-}
-
 static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_netcf *doc = x->doc;
     hd__netcf_section s;
@@ -16720,7 +16844,6 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
     desc.limits = x->options.limits;
-    desc.limits.max_memory = hd__netcf_rest(x);
     memset(&s, 0, sizeof s);
     s.line = record->line;
     s.offset = record->offset;
@@ -16729,8 +16852,13 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     s.domain.name = record->name;
     s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
     if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return HD_OUT_OF_MEMORY;
+    hd__limits_rest(&desc.limits, &doc->mem);
     s.graph = hd_graph_create(&desc, &error);
-    if (!s.graph) return error.status;
+    if (!s.graph) {
+        doc->mem.over = error.status == HD_LIMIT;
+        return error.status;
+    }
+    hd__mem_join(&s.graph->mem, &doc->mem);
     s.domain.graph = s.graph;
     stbds_arrput(doc->sections, s);
     hd__index_free(&doc->mem, &x->types);
@@ -16785,7 +16913,7 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
 static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
     hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
     uint64_t size = x->r->in.size;
-    if (x->r->in.read || size < record->offset) return;
+    if (size < record->offset) return;
     hd__graph_expect(s->graph,
                      1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
 }
@@ -16896,7 +17024,6 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
     s->closed = true;
     hd__trim(&x->doc->mem, s->kinds);
     status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
-    x->graphs += s->graph->mem.used;
     if (status && duplicate != HD_NONE) {
         uint64_t line, column = 3, record = hd__netcf_record_of(x->doc, duplicate, &line);
         for (size_t i = 0; i < hd__len(s->odd); i++)
@@ -16925,6 +17052,20 @@ static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) 
     return hd__netcf_note(x, record);
 }
 
+/* Why there is no room for a record. */
+static hd_status hd__netcf_full(hd__netcf_in *x, hd_status status, const hd_netcf_record *record,
+                                hd_error *err) {
+    hd_error ignored;
+    if (!err) err = &ignored;
+    if (status != HD_LIMIT || x->doc->mem.over) status = hd__no_memory(&x->doc->mem, err);
+    else
+        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
+                 stbds_arrlast(x->doc->sections).graph->max_records);
+    err->offset = record->offset;
+    err->line = record->line;
+    return status;
+}
+
 static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     hd_netcf *doc = x->doc;
     hd_netcf_record record;
@@ -16941,9 +17082,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
             HD__TRY(hd__netcf_complain(x->r, err));
             continue;
         }
-        if (status)
-            return hd__fail_at(err, doc->mem.over || status == HD_LIMIT ? HD_LIMIT : status, record.offset,
-                               record.line, "%s at record %c", hd_status_text(status), record.kind);
+        if (status) return hd__netcf_full(x, status, &record, err);
         if (record.kind == 'c') HD__TRY(hd__netcf_finish(x, err));
     }
 }
@@ -16959,8 +17098,9 @@ static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
     graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
     if (!graphs) return hd__no_memory(&doc->mem, err);
     for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
-    options.limits.max_memory = hd__netcf_rest(x);
+    hd__limits_rest(&options.limits, &doc->mem);
     status = hd_graph_merge(graphs, n, &options, &doc->merged, err);
+    if (!status) hd__mem_join(&doc->merged->mem, &doc->mem);
     hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
     return status;
 }
@@ -16969,6 +17109,7 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     hd__mem mem = hd__mem_options(options);
     hd__netcf_in *x;
     hd_netcf *doc = (hd_netcf *)hd__realloc(&mem, NULL, 0, sizeof *doc);
+    hd_options within;
     hd_status status;
     if (!doc) return hd__no_memory(&mem, err);
     memset(doc, 0, sizeof *doc);
@@ -16983,8 +17124,11 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     x->seed = hd__seed();
     if (options) x->options = *options;
     doc->decimal = x->options.netcf_decimal;
-    status = hd_netcf_open(in, options, &x->r, err);
+    within = x->options;
+    hd__limits_rest(&within.limits, &doc->mem);
+    status = hd_netcf_open(in, &within, &x->r, err);
     if (!status) {
+        hd__mem_join(&x->r->mem, &doc->mem);
         x->r->blank = &doc->blank;
         status = hd__netcf_run(x, err);
         doc->warnings = x->r->warnings;
@@ -17488,7 +17632,7 @@ struct hd_dart_reader {
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
     uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
-    uint64_t references, counts_at; /* so far; offset of the announcement */
+    uint64_t references;         /* so far */
     uint64_t ticked, warnings;
     uint32_t *block;
     hd_dart_header header;
@@ -17555,13 +17699,18 @@ static hd_status hd__dart_fill(hd_dart_reader *r) {
     r->start = r->at = r->buffer;
     r->w.end = r->buffer + kept;
     while (n > 0 && kept < r->capacity) {
-        n = r->in.read(r->in.user, r->buffer + kept, r->capacity - kept);
-        if (n > (int64_t)(r->capacity - kept)) n = -1;
+        n = hd__in_read(&r->in, r->base + kept, r->buffer + kept, r->capacity - kept);
         if (n > 0) kept += (size_t)n;
     }
     r->w.end = r->buffer + kept;
     r->ended = n <= 0;
-    return n < 0 ? hd__fail_at(&r->error, HD_IO, r->base + kept, 0, "reading the input failed") : HD_OK;
+    return n < 0 ? hd__fail_input(&r->in, NULL, &r->error, r->base + kept, 0) : HD_OK;
+}
+
+/* Bytes of the input that are not read yet, as far as is known. */
+static uint64_t hd__dart_left(const hd_dart_reader *r) {
+    uint64_t left = (uint64_t)(r->w.end - r->at), at = hd__dart_offset(r, r->at);
+    return r->in.read && r->in.size > at ? r->in.size - at : left;
 }
 
 /* Says what is wrong at a place of the window, with what is at hand in front. */
@@ -17641,7 +17790,7 @@ static hd_status hd__dart_tick(hd_dart_reader *r) {
     uint64_t done = hd__dart_offset(r, r->at);
     if (done - r->ticked <= HD__TICK && done) return HD_OK;
     r->ticked = done;
-    return hd__go_on(&r->options, done, r->in.read ? HD_UNKNOWN : r->in.size) ? HD_OK
+    return hd__go_on(&r->options, done, hd__in_total(&r->in)) ? HD_OK
                                                                               : hd__cancelled(&r->error);
 }
 
@@ -17664,8 +17813,8 @@ static const uint8_t *hd__dart_parse_header(hd_dart_reader *r, const uint8_t *p,
 /* Counts are compared with the bytes there are where that is known: at least `least` each. */
 static hd_status hd__dart_count(hd_dart_reader *r, const uint8_t *at, const char *what, uint64_t count,
                                 uint64_t least) {
-    uint64_t left = (uint64_t)(r->w.end - r->at);
-    if (r->in.read || r->options.lenient || count <= left / least) return HD_OK;
+    uint64_t left = hd__dart_left(r);
+    if (hd__in_total(&r->in) == HD_UNKNOWN || r->options.lenient || count <= left / least) return HD_OK;
     return hd__dart_bad(r, HD_MALFORMED, at, "%u %s announced where %u bytes are left", count, what, left);
 }
 
@@ -17701,7 +17850,6 @@ static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p,
 static hd_status hd__dart_counts(hd_dart_reader *r) {
     hd_dart_record record;
     HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, &record));
-    r->counts_at = hd__dart_offset(r, r->from);
     return hd__dart_count(r, r->mark, "objects", r->header.object_count, 4);
 }
 
@@ -17865,14 +18013,7 @@ static hd_status hd__dart_tail(hd_dart_reader *r) {
         return HD_OK;
     }
     r->stage = HD__DART_END;
-    if (any) return hd__dart_bad(r, HD_MALFORMED, r->at, "the end of the input expected, found more");
-    if (r->header.reference_count > hd__dart_offset(r, r->at) - r->counts_at) {
-        hd__dart_bad(r, HD_MALFORMED, r->at, "%u references were announced where %u bytes followed",
-                     r->header.reference_count, hd__dart_offset(r, r->at) - r->counts_at);
-        r->error.offset = r->counts_at;
-        return HD_MALFORMED;
-    }
-    return HD_OK;
+    return any ? hd__dart_bad(r, HD_MALFORMED, r->at, "the end of the input expected, found more") : HD_OK;
 }
 
 /* The next stage once this one has had `count`: true, and then there is no record yet. */
@@ -17985,11 +18126,11 @@ typedef struct hd__dart_in {
 static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->error); }
 
 static hd_status hd__dart_most(hd__dart_in *x, const char *what) {
-    return hd__dart_bad(x->r, HD_LIMIT, x->r->from, "more than the allowed %u %s", x->most, what);
+    return hd__dart_bad(x->r, HD_LIMIT, x->r->from, "more %s than max_records of %u", what, x->most);
 }
 
 HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status status, const char *what) {
-    return status == HD_LIMIT ? hd__dart_most(x, what) : hd__dart_full(x);
+    return status == HD_LIMIT && !x->mem->over ? hd__dart_most(x, what) : hd__dart_full(x);
 }
 
 /* Appends bytes to an stb_ds array. */
@@ -18064,10 +18205,10 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
                ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
-/* Room for more objects: all that are announced, as far as the bytes at hand can hold them. */
+/* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
 HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     hd_graph *g = x->g;
-    uint64_t here = (uint64_t)(x->r->w.end - x->r->from) / 4 + 1;
+    uint64_t here = hd__dart_left(x->r) / 4 + 1;
     uint64_t extra = x->r->header.object_count - g->described;
     if (here < g->described) here = g->described;
     if (extra > here) extra = here;
@@ -18081,16 +18222,16 @@ HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* The same for references: for `n` more at least. */
+/* The same for references: for `n` more at least. More may be announced than there are: nothing is reserved
+   that the input or half of the memory left has no room for. */
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
     hd_graph *g = x->g;
-    size_t have = hd__len(g->target.low), here = (size_t)(x->r->w.end - x->r->at), extra;
+    size_t have = hd__len(g->target.low);
+    uint64_t here = hd__dart_left(x->r), extra = hd__less(x->r->header.reference_count, have);
     if (n > x->most - have) return hd__dart_most(x, "references");
-    extra = x->r->header.reference_count > have && x->r->header.reference_count - have < here
-                ? (size_t)(x->r->header.reference_count - have) : here;
-    if (extra > x->most - have) extra = (size_t)(x->most - have);
-    if (extra < n) extra = n;
-    return hd__room(x->mem, g->target.low, extra) ? HD_OK : hd__dart_full(x);
+    if (extra > x->most - have) extra = x->most - have;
+    if (extra < n || extra > here || extra > hd__mem_left(x->mem) / 8) extra = n;
+    return hd__room(x->mem, g->target.low, (size_t)extra) ? HD_OK : hd__dart_full(x);
 }
 
 /* The references of the object at hand, as ids. */
@@ -18312,6 +18453,7 @@ static void hd__dart_set_header(hd__dart_in *x) {
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_graph_desc desc;
+    hd_options within;
     hd__dart_in x;
     hd_status status;
     hd_error ignored;
@@ -18327,12 +18469,19 @@ HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart
     desc.first_id = 1;
     desc.allocator = x.options.allocator;
     desc.limits = x.options.limits;
-    desc.limits.max_memory = hd__mem_rest(&mem).limit;
+    hd__limits_rest(&desc.limits, &doc->mem);
     x.doc = doc;
     x.g = doc->graph = hd_graph_create(&desc, err);
-    status = x.g ? hd_dart_open(in, options, &x.r, err) : err->status;
+    status = x.g ? HD_OK : err->status;
     if (!status) {
         x.mem = &x.g->mem;
+        hd__mem_join(x.mem, &doc->mem);
+        within = x.options;
+        hd__limits_rest(&within.limits, &doc->mem);
+        status = hd_dart_open(in, &within, &x.r, err);
+    }
+    if (!status) {
+        hd__mem_join(&x.r->mem, &doc->mem);
         x.most = x.g->max_records;
         status = hd__dart_run(&x, err);
         if (!status) {
@@ -18725,7 +18874,13 @@ static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_d
     return true;
 }
 
-#define hd__table_create(type, options) ((type *)hd__owned_create(hd__mem_options(options), sizeof(type)))
+/* A table for the caller, which counts as part of what its making takes until it is done. */
+static void *hd__table_make(hd__mem *m, size_t size) {
+    void *table = hd__owned_create(hd__mem_rest(m), size);
+    if (table) hd__mem_join(&((hd__owned *)table - 1)->mem, m);
+    return table;
+}
+#define hd__table_create(type, m) ((type *)hd__table_make((m), sizeof(type)))
 
 /* Moves the rows, *rows being an stb_ds array, sorted into the table, which is freed on failure. */
 static hd_status hd__rows_finish(hd__mem *m, bool ok, void *rows, size_t element,
@@ -18739,27 +18894,27 @@ static hd_status hd__rows_finish(hd__mem *m, bool ok, void *rows, size_t element
     if (ok) {
         copy = hd__owned_take(table, n, element);
         ok = copy != NULL;
-        if (!ok) m->over = ((hd__owned *)table - 1)->mem.over;
         if (ok && n) memcpy(copy, from, n * element);
         if (ok) memcpy(to, &copy, sizeof copy);
         *count = (uint32_t)n;
     }
     hd__arr_release(m, rows, element);
-    if (ok) return HD_OK;
-    hd__owned_free(table);
-    return hd__no_memory(m, err);
+    if (!ok) hd__owned_free(table);
+    else ((hd__owned *)table - 1)->mem.within = NULL;
+    return ok ? HD_OK : hd__no_memory(m, err);
 }
 
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_string_table **out, hd_error *err) {
     hd__mem *m;
-    hd_string_table *t = hd__table_create(hd_string_table, options);
+    hd_string_table *t;
     hd__string_query x;
     hd_status status;
     bool ok = true;
     memset(&x, 0, sizeof x);
     hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
     m = &x.q.mem;
+    t = hd__table_create(hd_string_table, m);
     if (!t) return hd__no_memory(m, err);
     for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
         hd_dart_data d;
@@ -18831,12 +18986,13 @@ static bool hd__length_add(hd__length_query *x, uint32_t object, uint64_t length
 
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_length_table **out, hd_error *err) {
-    hd_length_table *t = hd__table_create(hd_length_table, options);
+    hd_length_table *t;
     hd__length_query x;
     hd_status status;
     bool ok = true;
     memset(&x, 0, sizeof x);
     hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
+    t = hd__table_create(hd_length_table, &x.q.mem);
     if (!t) return hd__no_memory(&x.q.mem, err);
     for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
         hd_dart_data d;
@@ -18946,7 +19102,7 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reac
                                          const hd_options *options, hd_library_table **out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
     uint32_t classes = hd_graph_class_count(doc->graph);
-    hd_library_table *t = hd__table_create(hd_library_table, options);
+    hd_library_table *t = hd__table_create(hd_library_table, &m);
     uint8_t *used = (uint8_t *)hd__calloc(&m, classes, 1);
     hd_library_row *rows = NULL;
     uint32_t *number;
@@ -19075,7 +19231,6 @@ static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_n
                              hd__identities side[2], hd_identity_change *t, hd_identity_row **rows) {
     size_t n, kept = 0;
     uint32_t *now = hd__identity_column(t, doc[0]), *then = hd__identity_column(t, doc[1]);
-    if (!now || !then) m->over = ((hd__owned *)t - 1)->mem.over;
     if (!now || !then || !hd__identities_sort(m, names, &side[0], doc[0]) ||
         !hd__identities_sort(m, names, &side[1], doc[1]))
         return false;
@@ -19111,7 +19266,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
         if (!doc[i]->header.has_identity)
             return hd__fail(err, HD_UNSUPPORTED, "the snapshot %s has no identity hash codes",
                             i ? "after" : "before");
-    t = hd__table_create(hd_identity_change, options);
+    t = hd__table_create(hd_identity_change, &m);
     if (!t) return hd__no_memory(&m, err);
     memset(&names, 0, sizeof names);
     names.mem = &m;
@@ -19326,20 +19481,23 @@ static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
         r->size = r->in.size - r->base < want ? r->in.size - r->base : want;
         return HD_OK;
     }
-    while (r->size < want) {
+    while (r->size < want && (!r->in.size || r->base + r->size < r->in.size)) {
         size_t most;
         int64_t n;
         if (r->size == r->capacity) {
-            size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
-            uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
+            uint64_t capacity = r->capacity ? 2 * (uint64_t)r->capacity : HD__READER_BUFFER;
+            uint8_t *grown = NULL;
+            if (r->in.size && capacity < want) capacity = want;
+            if (r->in.size && capacity > r->in.size - r->base) capacity = r->in.size - r->base;
+            if (capacity < SIZE_MAX / 2)
+                grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, (size_t)capacity);
             if (!grown) return hd__no_memory(&r->mem, &r->error);
             r->buffer = grown;
-            r->capacity = capacity;
+            r->capacity = (size_t)capacity;
         }
         most = want < r->capacity ? (size_t)(want - r->size) : r->capacity - (size_t)r->size;
-        n = r->in.read(r->in.user, r->buffer + r->size, most);
-        if (n < 0 || (uint64_t)n > most)
-            return hd__fail_at(&r->error, HD_IO, r->base + r->size, 0, "reading the input failed");
+        n = hd__in_read(&r->in, r->base + r->size, r->buffer + r->size, most);
+        if (n < 0) return hd__fail_input(&r->in, NULL, &r->error, r->base + r->size, 0);
         if (!n) break;
         r->size += (uint64_t)n;
     }
@@ -19364,7 +19522,7 @@ HD__NOINLINE static hd_status hd__memprof_bad(hd_memprof_reader *r, uint64_t at,
 }
 
 static bool hd__memprof_tick(const hd_memprof_reader *r, uint64_t at) {
-    return hd__go_on(&r->options, r->base + at, r->in.read ? HD_UNKNOWN : r->in.size);
+    return hd__go_on(&r->options, r->base + at, hd__in_total(&r->in));
 }
 
 static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->error); }
@@ -19401,8 +19559,8 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
         s->count = (s->end - s->at) / least;
     }
     if (s->count > r->max_records)
-        return hd__fail_at(&r->error, HD_LIMIT, r->base + s->offset, 0, "more than the allowed %u %ss",
-                           r->max_records, name);
+        return hd__fail_at(&r->error, HD_LIMIT, r->base + s->offset, 0, "more %ss than max_records of %u", name,
+                           r->max_records);
     return HD_OK;
 }
 
@@ -19529,7 +19687,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced where %u bytes are left",
                                    id, n, s->end - at - 16);
         if (n > r->max_records - hd__len(c->pc))
-            return hd__fail_at(&r->error, HD_LIMIT, r->base + at, 0, "more than the allowed %u addresses",
+            return hd__fail_at(&r->error, HD_LIMIT, r->base + at, 0, "more addresses than max_records of %u",
                                r->max_records);
         s->at += 16 + 8 * n;
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
@@ -20116,7 +20274,7 @@ static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof
         stbds_arrput(x->segment_module, module);
     }
     if (hd__len(x->ranges) > x->max_records)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u segments", x->max_records);
+        return hd__fail(err, HD_LIMIT, "more segments than max_records of %u", x->max_records);
     return HD_OK;
 }
 
@@ -20166,7 +20324,7 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
     }
     i = (uint32_t)hd__len(x->blocks);
     if (i >= x->max_records || to > x->max_records)
-        return hd__fail(err, HD_LIMIT, "more than the allowed %u call stacks or frames", x->max_records);
+        return hd__fail(err, HD_LIMIT, "more call stacks or frames than max_records of %u", x->max_records);
     memset(&none, 0, sizeof none);
     if (!hd__room(&x->mem, x->counters, 1) || !hd__room(&x->mem, x->blocks, 1) ||
         !hd__push(&x->mem, x->first, (uint32_t)to) ||
@@ -20700,7 +20858,7 @@ static hd_status hd__memprof_symbolize_all(hd__memprof_lookup *l, hd_memprof_sym
             stbds_arrput(l->numbers, number);
             total += l->first[number + 1] - l->first[number];
         }
-        if (total > l->most) return hd__fail(err, HD_LIMIT, "more than the allowed %u frames", l->most);
+        if (total > l->most) return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", l->most);
     }
     first = (uint32_t *)hd__owned_take(out, (size_t)raw->stack_count + 1, sizeof *first);
     frame = (uint32_t *)hd__owned_take(out, (size_t)total, sizeof *frame);
@@ -20737,7 +20895,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     hd_memprof_symbols *result;
     hd_status status;
     HD__TRY(hd__memprof_fits(raw, err));
-    result = hd__table_create(hd_memprof_symbols, options);
+    result = (hd_memprof_symbols *)hd__owned_create(mem, sizeof *result);
     if (!result) return hd__no_memory(&mem, err);
     memset(&none, 0, sizeof none);
     memset(&l, 0, sizeof l);
@@ -20924,7 +21082,7 @@ static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *opti
         p->cells.bytes[row] = value;
         if (!hd__sum(&p->total_bytes, value)) status = HD_OVERFLOW;
     }
-    if (status == HD_OUT_OF_MEMORY) return hd__no_memory(&p->mem, err);
+    if (status == HD_OUT_OF_MEMORY || status == HD_LIMIT) return hd__profile_failed(p, status, "", err);
     return status ? hd__fail(err, status, "%s while making a profile of %s", hd_status_text(status),
                              hd_memprof_field_name(x->field))
                   : HD_OK;
@@ -20962,6 +21120,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
         desc.limits = options->limits;
     }
     HD__TRY(hd_memprof_symbolize(raw, &x.view->symbolizer, options, &symbols, err));
+    hd__limits_rest(&desc.limits, &((hd__owned *)(void *)symbols - 1)->mem);
     x.symbols = symbols;
     x.profile = hd_profile_create(&desc, err);
     status = x.profile ? hd__memprof_fill(&x, options, err) : err->status;
@@ -21078,7 +21237,7 @@ static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t
         }
     if (string.len >= HD_NONE - 16 || n >= HD_NONE - 16 - string.len)
         return hd__fail(err, HD_LIMIT, "more than 4 GB of strings");
-    if (t->index.count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u strings", most);
+    if (t->index.count >= most) return hd__fail(err, HD_LIMIT, "more strings than max_records of %u", most);
     p = hd__bytes_room(m, &t->bytes, string.len + HD__VARINT_MAX);
     if (!p || !hd__index_add(m, &t->index, hash, (uint32_t)n, hd__texts_rehash, t))
         return hd__no_memory(m, err);
@@ -21264,7 +21423,7 @@ static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint
             *child = i + 1;
             return HD_OK;
         }
-    if (f->count >= most) return hd__fail(err, HD_LIMIT, "more than the allowed %u nodes", most);
+    if (f->count >= most) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", most);
     p = hd__bytes_room(m, &f->bytes, 8);
     if (!p || !hd__index_add(m, &f->index, hash, f->count, hd__forest_rehash, f))
         return hd__no_memory(m, err);
@@ -21838,8 +21997,8 @@ static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full,
                             hd__rfc_section_name[s], (uint64_t)g->width[0]));
     }
     if (g->count > x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, x->at[s], 0, "more than the allowed %u %s", x->max_records,
-                           hd__rfc_section_name[s]);
+        return hd__fail_at(x->err, HD_LIMIT, x->at[s], 0, "more %s than max_records of %u",
+                           hd__rfc_section_name[s], (uint64_t)x->max_records);
     return HD_OK;
 }
 
@@ -22700,7 +22859,8 @@ static void hd__indexing_begin(hd__indexing *x, int k) {
 
 static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
     if (n < x->r->max_records) return HD_OK;
-    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more than the allowed %u %s", x->r->max_records, what);
+    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
+                       x->r->max_records);
 }
 
 /* The table has been read: buckets lie one after another, then it. */
@@ -23193,7 +23353,7 @@ static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at
         if (!hd__push(r->mem, c->location, (uint32_t)entry)) return hd__rfc_full(r);
     }
     if (hd__len(c->location) > x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u frames", x->max_records);
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more frames than max_records of %u", x->max_records);
     if (!hd__push(r->mem, c->first, (uint32_t)hd__len(c->location))) return hd__rfc_full(r);
     *number = (uint32_t)hd__len(c->first) - 2;
     r->stack[id] = *number + 1;
@@ -23217,7 +23377,7 @@ static hd_status hd__rfc_read_block(hd__rfc_reading *r, uint64_t guid, uint64_t 
     if (!hd__rfc_owns(c, guid, stack))
         return hd__rfc_bad(x, at, "a stack expected that begins in function 0x%x", guid);
     if (hd__len(c->block_stack) >= x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more than the allowed %u blocks", x->max_records);
+        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more blocks than max_records of %u", x->max_records);
     if (!hd__push(r->mem, c->block_stack, stack) || !hd__room(r->mem, c->value, c->shown.field_count))
         return hd__rfc_full(r);
     for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
@@ -23617,6 +23777,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     hd_status status = HD_OK;
     if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
     HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
+    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
     memset(&x, 0, sizeof x);
     x.raw = raw;
     x.symbols = symbols;
@@ -24645,6 +24806,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     if (index->layout == HD_MEMPROF_RFC) {
         HD__TRY(hd__index_unfold(index, options, &unfolded, err));
         o.index = &unfolded->shown;
+        o.mem.taken += unfolded->mem.used;
     }
     status = hd__index_fields(&o, desc->fields, err); /* of unfolded ones in LLVM's order */
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
@@ -24843,8 +25005,8 @@ static bool hd__peek(hd__peeked *p, hd_in in) {
         return true;
     }
     while (p->size < sizeof p->bytes) {
-        int64_t n = in.read(in.user, p->bytes + p->size, sizeof p->bytes - p->size);
-        if (n < 0 || n > (int64_t)(sizeof p->bytes - p->size)) return false;
+        int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, sizeof p->bytes - p->size);
+        if (n < 0) return false;
         if (!n) break;
         p->size += (size_t)n;
     }
@@ -24857,6 +25019,14 @@ static bool hd__detect_netcf(const uint8_t *p, size_t size) {
     if (size < 4 || p[0] != 'a' || p[1] != ' ') return false;
     while (i < size && hd__hex_digit[p[i]] < 128) i++;
     return i > 2 && i < size && p[i] == ' ';
+}
+
+/* The input from its beginning. */
+static hd_in hd__peeked_in(hd__peeked *p) {
+    hd_in in = hd_in_callback(hd__peeked_read, p);
+    if (!p->in.read) return p->in;
+    in.size = p->in.size;
+    return in;
 }
 
 /* The format these bytes begin; 0 when it is none. *skip is what stands before it. */
@@ -24910,6 +25080,7 @@ static bool hd__is_gzip(const hd__peeked *p) {
 static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const hd_memprof_view *view,
                                   size_t number, const hd_options *options, hd_error *err) {
     char text[24], *digits = hd__digits(text + 4, number, 16);
+    hd_options within = *options;
     hd_str id;
     hd_heap heap;
     hd_profile *profile;
@@ -24921,7 +25092,9 @@ static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const h
     heap.allocator = "malloc";
     heap.dump = hd__arena_str(&d->mem, &d->arena, id);
     if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
-    HD__TRY(hd_memprof_profile(raw, view, options, &profile, err));
+    hd__limits_rest(&within.limits, &d->mem);
+    HD__TRY(hd_memprof_profile(raw, view, &within, &profile, err));
+    hd__mem_join(&profile->mem, &d->mem);
     heap.profile = profile;
     stbds_arrput(d->heaps, heap);
     return HD_OK;
@@ -24931,6 +25104,7 @@ static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const h
 static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;
+    hd_options within = *options;
     hd_memprof *raw = NULL;
     hd_status status;
     if (!(d->index->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
@@ -24939,7 +25113,9 @@ static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error 
     namer.index = d->index;
     view.symbolizer.symbolize = hd_memprof_index_frame;
     view.symbolizer.user = &namer;
-    HD__TRY(hd_memprof_index_raw(d->index, options, &raw, err));
+    hd__limits_rest(&within.limits, &d->mem);
+    HD__TRY(hd_memprof_index_raw(d->index, &within, &raw, err));
+    hd__mem_join(&raw->mem, &d->mem);
     status = hd__dump_profile(d, hd_memprof_get(raw, 0), &view, 1, options, err);
     hd_memprof_free(raw);
     return status;
@@ -24960,25 +25136,31 @@ static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
     hd_error warning;
     if (n >= 0 || !c->packed->damaged) return n;
     if (c->options->lenient && !c->warnings++ && c->options->warning) {
-        hd__fail_input(c->packed, &warning, c->packed->unpacked, 0);
+        hd__fail_input(NULL, c->packed, &warning, c->packed->unpacked, 0);
         c->options->warning(c->options->user, &warning);
     }
     return 0;
 }
 
 static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
+    hd_options within = *options;
+    hd__limits_rest(&within.limits, &d->mem);
     if (d->format == HD_FORMAT_NETCF) {
-        HD__TRY(hd_netcf_read(in, options, &d->netcf, err));
+        HD__TRY(hd_netcf_read(in, &within, &d->netcf, err));
+        hd__mem_join(&d->netcf->mem, &d->mem);
         d->warnings = hd_netcf_warning_count(d->netcf);
     } else if (d->format == HD_FORMAT_DART) {
-        HD__TRY(hd_dart_read(in, options, &d->dart, err));
+        HD__TRY(hd_dart_read(in, &within, &d->dart, err));
+        hd__mem_join(&d->dart->mem, &d->mem);
         d->warnings = hd_dart_warning_count(d->dart);
     } else if (d->format == HD_FORMAT_MEMPROF_INDEX) {
-        HD__TRY(hd_memprof_index_read(in, options, &d->index, err));
+        HD__TRY(hd_memprof_index_read(in, &within, &d->index, err));
+        hd__mem_join(&((hd__indexed *)(void *)d->index)->mem, &d->mem);
         d->warnings = hd_memprof_index_warnings(d->index);
         HD__TRY(hd__dump_index(d, options, err));
     } else {
-        HD__TRY(hd_memprof_read(in, options, &d->memprof, err));
+        HD__TRY(hd_memprof_read(in, &within, &d->memprof, err));
+        hd__mem_join(&d->memprof->mem, &d->mem);
         d->warnings = hd_memprof_warning_count(d->memprof);
         for (size_t i = 0; i < hd_memprof_count(d->memprof); i++)
             HD__TRY(hd__dump_profile(d, hd_memprof_get(d->memprof, i), NULL, i + 1, options, err));
@@ -24997,16 +25179,17 @@ static hd_status hd__read_packed_document(hd_dump *d, hd__peeked *peeked, const 
     cut.warnings = 0;
     status = hd__read_document(d, hd_in_callback(hd__cut_read, &cut), options, err);
     d->warnings += cut.warnings;
-    if (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED))
-        return hd__fail_input(packed, err, packed->unpacked, 0);
+    if (packed->refused || (packed->failed && status == HD_IO) ||
+        (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED)))
+        return hd__fail_input(NULL, packed, err, packed->unpacked, 0);
     return status;
 }
 
 /* An input that is plain, of which `peeked` has the beginning. */
-static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, const hd_options *options,
+static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd_in in = peeked->in;
+    hd_in in = hd__peeked_in(peeked);
     const char *advice;
     hd_format format;
     size_t skip;
@@ -25021,13 +25204,12 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump, a "
                            "Dart snapshot or a memprof profile expected");
-    if (in.read) {
-        peeked->at = skip;
-        in = hd_in_callback(hd__peeked_read, peeked);
-    } else {
+    peeked->at = skip;
+    if (!in.read) {
         in.data += skip;
         in.size -= skip;
     }
+    if (packed) hd__mem_join(&mem, &packed->mem);
     d = (hd_dump *)hd__realloc(&mem, NULL, 0, sizeof *d);
     if (!d) return hd__no_memory(&mem, err);
     memset(d, 0, sizeof *d);
@@ -25037,6 +25219,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
     if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
     else if (packed) status = hd__read_packed_document(d, peeked, packed, options, err);
     else status = hd__read_document(d, in, options, err);
+    d->mem.within = NULL;        /* the packing goes */
     if (status) hd_dump_free(d);
     else *dump = d;
     return status;
@@ -25044,25 +25227,26 @@ static hd_status hd__read_plain(hd__peeked *peeked, const hd__packed *packed, co
 
 static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, hd_dump **dump,
                                  hd_error *err) {
-    hd_in in = peeked->in.read ? hd_in_callback(hd__peeked_read, peeked) : peeked->in;
     hd__peeked unpacked;
     hd__packed packed;
     hd_status status;
-    if (!options || !options->inflate)
+    if (!options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
-    if (!hd__packed_open(&packed, in, options->inflate))
-        return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+    if (!hd__packed_open(&packed, hd__peeked_in(peeked), options)) return hd__no_memory(&packed.mem, err);
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
-    else status = hd__fail_input(&packed, err, unpacked.size, 0);
+    else status = hd__fail_input(NULL, &packed, err, unpacked.size, 0);
     packed.hook->close(packed.stream);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
     hd__peeked peeked;
-    if (!hd__peek(&peeked, in)) return hd__fail(err, HD_IO, "reading the input failed");
+    hd_options none;
+    memset(&none, 0, sizeof none);
+    if (!options) options = &none;
+    if (!hd__peek(&peeked, in)) return hd__fail_input(&peeked.in, NULL, err, peeked.size, 0);
     if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
     return hd__read_plain(&peeked, NULL, options, dump, err);
 }

@@ -1194,7 +1194,7 @@ const std::string &snapshot() {
     static const std::string bytes = [] {
         const char *named = std::getenv("DART_SNAPSHOT");
         hd_in in;
-        must(hd_in_open(named ? named : "tests/data/small.dartheap", &in, nullptr) == HD_OK, "no snapshot");
+        must(hd_in_open_mapped(named ? named : "tests/data/small.dartheap", &in, nullptr) == HD_OK, "no snapshot");
         std::string repeated;
         dart_repeat(in.data, in.size, named ? 1 : 5000, hd_out_callback(
             [](void *to, const void *data, size_t size) {

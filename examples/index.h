@@ -374,7 +374,7 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
     hd_memprof_index_desc desc = { .base = NULL };
     reading r;
     hd_options options = memprof_options(a, &r, a->files[0]);
-    hd_in base = { .data = NULL };
+    hd_buffer base = { .data = NULL };
     hd_error err;
     output o;
     int status;
@@ -387,12 +387,17 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
         return BAD_INPUT;
     }
     if (a->base) {
-        if (hd_in_open(a->base, &base, &err)) return complain(a->base, &err, ""), BAD_INPUT;
-        desc.base = base.data;
-        desc.base_size = (size_t)base.size;
+        hd_in in;
+        hd_status failed = hd_in_open(a->base, &in, &err);
+        if (!failed) {
+            failed = hd_in_load(in, &options, &base, &err);
+            hd_in_close(&in);
+        }
+        if (failed) return complain(a->base, &err, ""), BAD_INPUT;
+        desc.base = base.data ? base.data : (const uint8_t *)"";
+        desc.base_size = base.size;
     }
-    status = a->base && !base.data ? usage("--base takes a file, not '%s'", a->base)
-                                    : output_open_as(&o, path, a->default_output);
+    status = output_open_as(&o, path, a->default_output);
     if (!status) {
         hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
         if (failed) {
@@ -405,7 +410,7 @@ static int index_write_to(const arguments *a, const index_source *s, const char 
         }
         status = output_close(&o, path, status);
     }
-    if (a->base) hd_in_close(&base);
+    hd_buffer_free(&base);
     return status;
 }
 

@@ -6,11 +6,11 @@
 #ifndef HEAPDUMP_INFLATE_H
 #define HEAPDUMP_INFLATE_H
 
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 typedef struct zlib_input {
+    hd_allocator allocator;
     hd_read_fn packed;
     void *packed_user;
     z_stream stream;
@@ -19,15 +19,38 @@ typedef struct zlib_input {
     unsigned char buffer[65536];
 } zlib_input;
 
-static void *zlib_open(void *user, hd_read_fn packed, void *packed_user) {
-    zlib_input *z = (zlib_input *)malloc(sizeof *z);
+/* zlib does not tell the size of what it frees: it stands in front. */
+#define ZLIB_HEAD 16
+
+static voidpf zlib_take(voidpf user, uInt items, uInt size) {
+    zlib_input *z = (zlib_input *)user;
+    size_t all = ZLIB_HEAD + (size_t)items * size;
+    char *block = (char *)z->allocator.allocate(z->allocator.user, NULL, 0, all);
+    if (!block) return Z_NULL;
+    memcpy(block, &all, sizeof all);
+    return block + ZLIB_HEAD;
+}
+
+static void zlib_give(voidpf user, voidpf block) {
+    zlib_input *z = (zlib_input *)user;
+    size_t all;
+    memcpy(&all, (char *)block - ZLIB_HEAD, sizeof all);
+    z->allocator.allocate(z->allocator.user, (char *)block - ZLIB_HEAD, all, 0);
+}
+
+static void *zlib_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
+    zlib_input *z = (zlib_input *)allocator.allocate(allocator.user, NULL, 0, sizeof *z);
     (void)user;
     if (!z) return NULL;
     memset(z, 0, offsetof(zlib_input, buffer));
+    z->allocator = allocator;
     z->packed = packed;
     z->packed_user = packed_user;
+    z->stream.zalloc = zlib_take;
+    z->stream.zfree = zlib_give;
+    z->stream.opaque = z;
     if (inflateInit2(&z->stream, 15 + 16) == Z_OK) return z; /* gzip alone */
-    free(z);
+    allocator.allocate(allocator.user, z, sizeof *z, 0);
     return NULL;
 }
 
@@ -66,8 +89,9 @@ static int64_t zlib_read(void *stream, void *buffer, size_t capacity) {
 
 static void zlib_close(void *stream) {
     zlib_input *z = (zlib_input *)stream;
+    hd_allocator allocator = z->allocator;
     inflateEnd(&z->stream);
-    free(z);
+    allocator.allocate(allocator.user, z, sizeof *z, 0);
 }
 
 static const hd_inflate hd_zlib = { zlib_open, zlib_read, zlib_close, NULL };

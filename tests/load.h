@@ -13,7 +13,7 @@ static void load(const char *name, uint8_t **data, size_t *size) {
     static const char *const from[] = { "tests/data/", "../../../tests/data/", "../tests/data/" };
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s%s", from[i], name);
-        if (hd_in_open(path, &in, NULL)) continue;
+        if (hd_in_open_mapped(path, &in, NULL)) continue;
         *size = (size_t)in.size;
         *data = malloc(*size + 1);
         assert_non_null(*data);

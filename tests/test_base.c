@@ -168,7 +168,7 @@ static void a_limit_and_a_refusal_are_told_apart(void **state) {
     assert_int_equal(f.count, 1); /* not even asked */
     assert_int_equal(hd__no_memory(&m, &err), HD_LIMIT);
     assert_int_equal(err.status, HD_LIMIT);
-    assert_string_equal(err.message, "more than the allowed 100 bytes of memory needed");
+    assert_string_equal(err.message, "more memory needed than max_memory of 100 bytes");
     assert_null(hd__realloc(&m, p, 60, 101));
     p = (char *)hd__realloc(&m, p, 60, 100); /* to the last byte */
     assert_non_null(p);

@@ -434,7 +434,7 @@ static void a_file_is_copied_as_memory_is(void **state) {
     close(fd);
     hd_in in;
     hd_buffer bytes = { 0 }, mapped = { 0 };
-    assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
+    assert_int_equal(hd_in_open_mapped(path, &in, NULL), HD_OK);
     assert_int_equal(hd_chrome_add(in, &one_dump, NULL, hd_out_memory(&mapped), NULL), HD_OK);
     assert_int_equal(add_to(text, size, 0, &one_dump, NULL, &bytes, NULL), HD_OK);
     assert_int_equal(mapped.size, bytes.size);

@@ -34,16 +34,20 @@ static size_t pack(uint8_t *to, const char *text, size_t size, size_t block) {
 static int streams_open;
 
 typedef struct stored {
+    hd_allocator allocator;
     hd_read_fn packed;
     void *user;
     size_t left;                 /* of the block */
     bool last, inside, ended;
 } stored;
 
-static void *stored_open(void *user, hd_read_fn packed, void *packed_user) {
-    stored *s = (stored *)calloc(1, sizeof *s);
+static void *stored_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
+    stored *s = (stored *)allocator.allocate(allocator.user, NULL, 0, sizeof *s);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->allocator = allocator;
     if (user && *(bool *)user) {
-        free(s);
+        allocator.allocate(allocator.user, s, sizeof *s, 0);
         return NULL;
     }
     s->packed = packed;
@@ -87,8 +91,10 @@ static int64_t stored_read(void *stream, void *buffer, size_t capacity) {
 }
 
 static void stored_close(void *stream) {
+    stored *s = (stored *)stream;
+    hd_allocator allocator = s->allocator;
     streams_open--;
-    free(stream);
+    allocator.allocate(allocator.user, s, sizeof *s, 0);
 }
 
 static const hd_inflate inflate_stored = { stored_open, stored_read, stored_close, NULL };

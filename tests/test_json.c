@@ -206,7 +206,7 @@ static void brackets_have_a_limit(void **state) {
         assert_int_equal(pull_all(hd_in_memory(json, N), &m, limits[i][0], NULL, &trace, &err), HD_LIMIT);
         assert_int_equal(err.status, HD_LIMIT);
         assert_int_equal(err.offset, depth);
-        snprintf(message, sizeof message, "brackets nested deeper than %u", depth);
+        snprintf(message, sizeof message, "brackets nested deeper than max_depth of %u", depth);
         assert_string_equal(err.message, message);
         assert_int_equal(trace.size, depth);
         memset(json + depth, ']', depth);

@@ -245,9 +245,9 @@ static void tables_survive_faults(void **state) {
     hd_error err;
     assert_int_equal(add_path(p, "a/b/c"), 2);
     assert_int_equal(hd_path_table_add(p, hd_cstr("a/c"), &node, &err), HD_LIMIT);
-    assert_string_equal(err.message, "more than the allowed 3 nodes");
+    assert_string_equal(err.message, "more nodes than max_records of 3");
     assert_int_equal(hd_path_table_add(p, hd_cstr("d"), &node, &err), HD_LIMIT);
-    assert_string_equal(err.message, "more than the allowed 3 strings");
+    assert_string_equal(err.message, "more strings than max_records of 3");
     hd_path_table_free(p);
     hd_text_table_free(t);
     hd_path_table_free(NULL);

@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     const char *mode = argc > 2 ? argv[1] : "";
     if (argc < 3) return fprintf(stderr, "usage: see dart_tool.c\n"), 2;
     if (!strcmp(mode, "retained")) return retained(argv[2], argc > 3 ? (uint32_t)atoi(argv[3]) : 20), 0;
-    must(hd_in_open(argv[2], &in, &err));
+    must(hd_in_open_mapped(argv[2], &in, &err));
     if (!strcmp(mode, "facts")) facts(in);
     else if (!strcmp(mode, "classes")) classes(in);
     else if (!strcmp(mode, "stream")) stream(in);
