@@ -25,7 +25,7 @@
        hd_record_free(rec, p);                     // before freeing
 
        // condense the recording and write it for the trace viewer (catapult)
-       hd_profile *profile; hd_breakdown *breakdown;
+       hd_profile *profile = NULL; hd_breakdown *breakdown = NULL;
        hd_recorder_snapshot(rec, NULL, &profile, &err);
        hd_export(profile, &(hd_cutoff){ .min_bytes = 4096 }, NULL, &breakdown, &err);
        hd_heap heap = { .pid = 1, .dump = "0x1", .allocator = "engine", .breakdown = breakdown };
@@ -72,7 +72,7 @@
    Every fallible function returns hd_status, HD_OK being 0, and writes its result through its
    last pointers, only on success. `hd_error *` may be NULL, as may every options struct, in
    which zero means default. Functions named _create return the object, or NULL. Freeing NULL
-   is fine. Objects are not synchronised unless their comment says so; distinct objects never
+   is fine, as is recording into NULL: a program runs on where a recorder could not be made. Objects are not synchronised unless their comment says so; distinct objects never
    share state. The library never prints, aborts or exits, and treats all input as hostile.
    Strings it returns (hd_str) are not NUL-terminated and live as long as what they came from.
 
@@ -3364,6 +3364,7 @@ HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *
 }
 
 HEAPDUMP_API void hd_in_close(hd_in *in) {
+    if (!in) return;
 #if !defined(_WIN32)
     if (in->source & HD__IN_MAPPED) munmap((void *)(uintptr_t)in->data, (size_t)in->size);
 #endif
@@ -4817,7 +4818,7 @@ HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p->total_b
 
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
                                        uint32_t *node) {
-    if (axis >= p->cells.axis_count || p->is_fixed || parent >= hd__len(p->tree[axis].parent))
+    if (!p || axis >= p->cells.axis_count || p->is_fixed || parent >= hd__len(p->tree[axis].parent))
         return HD_INVALID;
     return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node,
                           NULL);
@@ -4825,9 +4826,11 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t pa
 
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks) {
-    uint64_t total_bytes = p->total_bytes, total_blocks = p->total_blocks;
+    uint64_t total_bytes, total_blocks;
     uint32_t row;
-    if (p->is_fixed) return HD_INVALID;
+    if (!p || p->is_fixed) return HD_INVALID;
+    total_bytes = p->total_bytes;
+    total_blocks = p->total_blocks;
     for (uint32_t a = 0; a < p->cells.axis_count; a++)
         if (nodes[a] >= hd__len(p->tree[a].parent)) return HD_INVALID;
     if (!hd__sum(&total_bytes, bytes) || (blocks != HD_UNKNOWN && !hd__sum(&total_blocks, blocks)))
@@ -6757,10 +6760,12 @@ static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cut
    all that was listed explains more, nothing is missing; otherwise the size was too large. */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
-    uint64_t total = profile->total_bytes, size;
+    uint64_t total, size;
     hd_cutoff c;
     hd_breakdown *b;
     double least = 0;
+    if (!profile) return hd__fail(err, HD_INVALID, "a profile expected, NULL found");
+    total = profile->total_bytes;
     memset(&c, 0, sizeof c);
     if (cutoff) c = *cutoff;
     if (!hd__has_budget(&c)) return hd__export_once(profile, &c, options, &least, out, err);
@@ -6813,8 +6818,8 @@ HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, c
 
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
                                           const hd_options *options, hd_breakdown **out, hd_error *err) {
-    if (heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
-    if (heap->breakdown) return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
+    if (heap && heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
+    if (heap && heap->breakdown) return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
     return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
 }
 
@@ -6833,7 +6838,7 @@ static hd_breakdown hd__view(const hd_heap *heap) {
 }
 
 static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
-    if (!heap->profile == !heap->breakdown)
+    if (!heap || !heap->profile == !heap->breakdown)
         return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
     return HD_OK;
 }
@@ -10950,7 +10955,9 @@ HD__NOINLINE static hd_status hd__contexts_add(hd_contexts *c, uint64_t hash, ui
 HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *c, uint32_t parent, hd_frame_kind kind,
                                          const void *value, uint32_t *child) {
     uint64_t hash = hd__contexts_hash(parent, value);
-    uint32_t found = hd__contexts_find(c, hash, parent, kind, value);
+    uint32_t found;
+    if (HD__UNLIKELY(!c)) return HD_INVALID;
+    found = hd__contexts_find(c, hash, parent, kind, value);
     if (HD__UNLIKELY(found == HD_NONE)) {
         HD__TRY(hd__contexts_add(c, hash, parent, kind, value, &found));
     }
@@ -10959,18 +10966,20 @@ HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *c, uint32_t parent, hd_fra
 }
 
 HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *c, uint32_t context) {
-    const hd__node *n = hd__contexts_node(c, context);
-    hd_frame frame;
+    const hd__node *n;
+    hd_frame frame = { HD_NONE, HD_FRAME_ROOT, NULL };
+    if (HD__UNLIKELY(!c)) return frame;
+    n = hd__contexts_node(c, context);
     frame.parent = n->parent;
     frame.kind = (hd_frame_kind)n->kind;
     frame.value = n->value;
     return frame;
 }
 
-HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return HD__LOAD(&c->count); }
+HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *c) { return c ? HD__LOAD(&c->count) : 0; }
 
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
-    return HD__LOAD_RELAXED(&c->memory);
+    return c ? HD__LOAD_RELAXED(&c->memory) : 0;
 }
 
 /* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
@@ -11691,6 +11700,7 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err) {
 }
 
 HEAPDUMP_API void hd_register_clear(hd_register *reg) {
+    if (!reg) return;
     for (uint32_t i = 0; i < reg->tables; i++) hd__slots_give(reg->table[i]);
     hd__pages_give(reg->table, reg->capacity * sizeof *reg->table);
     hd__directory_give(reg);
@@ -11741,8 +11751,9 @@ HD__NOINLINE static hd_status hd__register_force(hd_register *reg, const hd_allo
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = hd__key_of(allocation->address);
-    hd__route route = hd__route_of(reg, key);
-    if (HD__UNLIKELY(!key)) return HD_INVALID;
+    hd__route route;
+    if (HD__UNLIKELY(!key || !reg)) return HD_INVALID;
+    route = hd__route_of(reg, key);
     if (HD__LIKELY(!hd__route_unused(route))) {
         hd__slots *t = hd__route_table(route);
         uint32_t home = hd__home_of(route, key), empty;
@@ -11770,24 +11781,28 @@ HD__INLINE hd__slot *hd__register_at(const hd_register *reg, uint64_t address) {
 }
 
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found) {
-    const hd__slot *s = hd__register_at(reg, address);
+    const hd__slot *s = HD__LIKELY(reg != NULL) ? hd__register_at(reg, address) : NULL;
     if (s) hd__slot_show(s, address, found);
     return s != NULL;
 }
 
 HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context) {
-    hd__slot *s = hd__register_at(reg, address);
+    hd__slot *s = HD__LIKELY(reg != NULL) ? hd__register_at(reg, address) : NULL;
     if (s) s->context = context;
     return s != NULL;
 }
 
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__key_of(address);
-    hd__route route = hd__route_of(reg, key);
-    uint32_t home = hd__home_of(route, key);
-    hd__slots *t = hd__route_table(route);
+    hd__route route;
+    uint32_t home;
+    hd__slots *t;
     hd__slot *s;
     uint8_t *tag;
+    if (HD__UNLIKELY(!reg)) return false;
+    route = hd__route_of(reg, key);
+    home = hd__home_of(route, key);
+    t = hd__route_table(route);
     if (HD__UNLIKELY(hd__route_unused(route)) || !(s = hd__search(t, home, key, &tag))) return false;
     hd__slot_show(s, address, removed);
     s->key = 0;
@@ -11799,10 +11814,10 @@ HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allo
     return HD__UNLIKELY(t->count < t->least) ? hd__slots_shrink(reg, key, t) : true;
 }
 
-HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg->count; }
+HEAPDUMP_API uint64_t hd_register_count(const hd_register *reg) { return reg ? reg->count : 0; }
 
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found) {
-    for (; cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
+    for (; reg && cursor->table < reg->tables; cursor->table++, cursor->slot = 0) {
         const hd__slots *t = reg->table[cursor->table];
         while (cursor->slot < t->groups * HD__GROUP) {
             const hd__slot *s = hd__slots_at(t, 0) + cursor->slot++;
@@ -11815,8 +11830,10 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
 }
 
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
-    hd_memory memory;
-    uint64_t fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
+    hd_memory memory = { 0, 0 };
+    uint64_t fixed;
+    if (!reg) return memory;
+    fixed = hd__page_round(sizeof *reg) + hd__page_round(reg->capacity * sizeof *reg->table);
     if (reg->directory != reg->first) fixed += hd__page_round(sizeof *reg->directory << reg->bits);
     memory.resident = fixed;
     memory.reserved = fixed;
@@ -11925,6 +11942,7 @@ HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
 
 HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size) {
     hd__thread *t = &hd__this;
+    if (HD__UNLIKELY(!rec)) return true;
     if (!rec->sample_bytes) return false;
     if (HD__UNLIKELY(t->sampler != rec->number)) t->until_sample = hd__sample_gap(rec, t);
     if (!size) size = 1;
@@ -11948,7 +11966,7 @@ static void hd__filter_count(const hd_recorder *rec, uint64_t address, int by) {
 }
 
 HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address) {
-    return !address || (rec->filter && !HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
+    return !address || !rec || (rec->filter && !HD__LOAD_RELAXED(hd__filter_at(rec, (uint64_t)(uintptr_t)address)));
 }
 
 /* Joins the running tracker, or starts it. */
@@ -12086,7 +12104,7 @@ static uint32_t hd__recorder_context(hd_recorder *rec, const char *type) {
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type) {
     hd_allocation allocation;
     bool recorded;
-    if (!address || hd_record_skips_alloc(rec, size)) return false;
+    if (!address || hd_record_skips_alloc(rec, size)) return false; /* also of no recorder */
     if (rec->sample_bytes) hd__this.until_sample = hd__sample_gap(rec, &hd__this);
     if (!hd__recorder_enter(rec)) return false;
     allocation.address = (uint64_t)(uintptr_t)address;
@@ -12100,10 +12118,11 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
 
 /* Takes a block out; on_free hears of it when nobody is to get it back. */
 static bool hd__recorder_remove(hd_recorder *rec, const void *address, hd_allocation *taken) {
-    hd__shard *shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
+    hd__shard *shard;
     hd_allocation removed;
     bool found;
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    shard = hd__shard_of(rec, (uint64_t)(uintptr_t)address);
     hd__lock(&shard->lock);
     found = hd_register_remove(shard->reg, (uint64_t)(uintptr_t)address, &removed);
     shard->unknown_frees += !found;
@@ -12127,24 +12146,25 @@ HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_alloc
 }
 
 HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
-    if (!hd__recorder_enter(rec)) return;
+    if (!rec || !hd__recorder_enter(rec)) return;
     hd__recorder_freed(rec, taken);
     hd__recorder_leave();
 }
 
 HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken) {
-    if (!hd__recorder_enter(rec)) return;
+    if (!rec || !hd__recorder_enter(rec)) return;
     hd__recorder_insert(rec, taken, false);
     hd__recorder_leave();
 }
 
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type) {
     uint64_t at = (uint64_t)(uintptr_t)address;
-    hd__shard *shard = hd__shard_of(rec, at);
+    hd__shard *shard;
     hd_allocation was, is;
     uint32_t context;
     bool found;
     if (hd_record_skips_free(rec, address) || !hd__recorder_enter(rec)) return false;
+    shard = hd__shard_of(rec, at);
     hd__lock(&shard->lock);
     found = hd_register_find(shard->reg, at, &was);
     hd__unlock(&shard->lock);
@@ -12167,6 +12187,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
 static HD__THREAD_LOCAL uint32_t hd__forking;
 
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
+    if (!rec) return;
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) hd__lock(&rec->shard[i].lock);
     if (hd__forking++) return;
@@ -12176,6 +12197,7 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
 }
 
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
+    if (!rec) return;
     if (!--hd__forking) {
         hd__tracker_unlock();
         hd__unlock(&rec->contexts->lock);
@@ -12186,6 +12208,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
 }
 
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) {
+    if (!rec) return;
     rec->peak_bytes = rec->live_bytes;
     /* a sample of its own: what parent and child miss adds up otherwise */
     rec->sample_seed = hd__hash_u64(rec->sample_seed, hd__os_pid());
@@ -12194,16 +12217,20 @@ HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec) {
 }
 
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec) {
-    return HD__LOAD_RELAXED(&rec->peak_bytes);
+    return rec ? HD__LOAD_RELAXED(&rec->peak_bytes) : 0;
 }
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec) {
-    return HD__LOAD_RELAXED(&rec->live_bytes);
+    return rec ? HD__LOAD_RELAXED(&rec->live_bytes) : 0;
 }
-HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) { return rec->contexts; }
+HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) {
+    return rec ? rec->contexts : NULL;
+}
 
 HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats) {
-    uint64_t fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts);
+    uint64_t fixed;
     memset(stats, 0, sizeof *stats);
+    if (!rec) return;
+    fixed = hd__page_round(hd__recorder_size(rec->shards)) + hd_contexts_memory(rec->contexts);
     stats->peak_bytes = hd_recorder_peak_bytes(rec);
     stats->live_bytes = hd_recorder_live_bytes(rec);
     stats->ignored = HD__LOAD_RELAXED(&rec->ignored);
@@ -12408,6 +12435,7 @@ static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile 
 
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user) {
+    if (!rec) return;
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_cursor cursor = { 0, 0 };
@@ -12426,6 +12454,7 @@ HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
+    if (!rec) return hd__fail(err, HD_INVALID, "a recorder expected: hd_recorder_create says why there is none");
     memset(&none, 0, sizeof none);
     hd_record_suspend();
     status = hd__snapshot_begin(&s, rec->contexts, options ? options : &none, err);
@@ -12445,6 +12474,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
+    if (!contexts) return hd__fail(err, HD_INVALID, "contexts expected, NULL found");
     memset(&none, 0, sizeof none);
     if (count > hd_contexts_count(contexts))
         return hd__fail(err, HD_INVALID, "%u contexts given, there are %u", (uint64_t)count,
