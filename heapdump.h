@@ -680,8 +680,9 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
    ids their file gives them; references stand in compressed sparse rows. What is referred to but has
    no record is an object too, behind all others: of class 0 and no bytes, holding nothing, so that
-   analysis needs no special cases. Memory per object: 12 bytes, 6 to 14 more where ids are kept; per
-   reference 4. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+   analysis needs no special cases. Weak references are there to be looked at and are followed by nothing.
+   Memory per object: 12 bytes, 6 to 14 more where ids are kept; per reference 4, one more where it stands
+   beside weak ones. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
 /* Why a root is one. The first six are those of netcf-gc-heap-dump, "Root Record". */
 enum {
@@ -699,9 +700,20 @@ enum {
     HD_ROOT_UNSAFE = 4           /* "unsafe": an unsafe pointer or a value field points there */
 };
 
+/* How a reference holds what it leads to. The first key of an object and its first value are an ephemeron,
+   as are the second ones, and so on: the value is alive when both the object and the key are. A value that
+   has no key is strong, a key that has no value is weak. */
+enum {
+    HD_REFERENCE_STRONG = 0,     /* "strong" */
+    HD_REFERENCE_WEAK = 1,       /* "weak": not at all */
+    HD_REFERENCE_KEY = 2,        /* "key": not at all */
+    HD_REFERENCE_VALUE = 3       /* "value": when the key is alive */
+};
+
 /* The names above; "unknown" for what has none. hd_root_flag_name takes one bit. */
 HEAPDUMP_API const char *hd_root_kind_name(uint32_t kind);
 HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag);
+HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind);
 
 typedef struct hd_root {
     uint32_t object;
@@ -722,6 +734,7 @@ typedef struct hd_object {
     uint32_t class_index;        /* 0: no record describes it */
     uint32_t reference_count;
     const uint32_t *references;  /* objects, in the file's order */
+    const uint8_t *kinds;        /* HD_REFERENCE_ of each; NULL: all are strong */
 } hd_object;
 
 typedef struct hd_graph hd_graph;
@@ -751,6 +764,9 @@ HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_
                                            uint64_t size);
 /* References of the object added last, by the ids of what they lead to. */
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count);
+/* How the `reference`th reference of the object added last holds what it leads to: strong unless this says
+   otherwise. Said twice, the last counts. */
+HEAPDUMP_API hd_status hd_graph_set_reference(hd_graph *graph, uint32_t reference, uint32_t kind);
 /* Adds to the size of an object: memory that it has elsewhere. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size);
 /* root->object is ignored, `id` says which object is meant. */
@@ -765,6 +781,7 @@ HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *graph);
 HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *graph);
 HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *graph);
+/* O(1); O(log objects) for one with weak references. */
 HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
@@ -777,6 +794,7 @@ typedef struct hd_graph_summary {
     uint64_t objects, classes, roots, references; /* that have records; class 0 is not counted */
     uint64_t bytes;              /* shallow sizes of all objects, garbage included */
     uint64_t weak_roots;
+    uint64_t weak_references;    /* of the references: weak ones, keys and values of ephemerons */
     /* What no record describes: distinct objects, references and roots that lead to these, classes. */
     uint64_t missing_objects, missing_references, missing_roots, missing_classes;
     uint64_t memory;             /* bytes the graph takes */
@@ -903,17 +921,22 @@ typedef struct hd_path {
     uint32_t length;             /* objects, at least 1 */
     const uint32_t *objects;     /* the root's first, the one asked for last */
     const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last: HD_NONE */
+    const uint32_t *ephemerons;  /* where references[i] is HD_NONE: objects[i + 1] is the value of this
+                                    ephemeron, whose key objects[i] is. NULL: no such step */
 } hd_path;
 
 typedef struct hd_paths {
     uint32_t count;
     const hd_path *paths;
+    bool more;                   /* the search ended before it was known whether there are others */
 } hd_paths;
 
 /* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
-   one that has neither the root nor any object in common with those before, but for the last. Ties: the
-   first root, the first reference. Garbage has none. Each costs a walk through the graph at worst, and
-   8 bytes an object for all. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
+   one that has neither the root nor any object in common with those before, but for the last; `more` says
+   when they were of 64 different lengths, longer ones being left out. Ties: the first root, the first
+   reference, strong ones before ephemerons. Garbage has none. All ways of one length cost a walk through
+   the graph at worst, and all of them 17 bytes an object and 4 a reference.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err);
 HEAPDUMP_API void hd_paths_free(hd_paths *paths);
@@ -1503,14 +1526,18 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
 /* Any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept where they are
    unique, else objects or types are numbered; names of fields and scopes are left out, and bytes that a
    name cannot have become '?'. `domain`: name [heap], version [2],
-   times. Errors: as above. */
+   times. The format has no weak references: they are left out and what an ephemeron's key holds alive is
+   among its references, so that the same is alive; a warning says so. Errors: as above, HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
 /* =================================================================================== >>dart
    Heap snapshots of the Dart VM. Objects and classes have ids from 1 in their order, 0 stands for what
    was left out; the root is object 1. In a document's graph, object id k is number k - 1, class id k is
-   class k, and all references to 0 lead to one object without a record.
+   class k, and all references to 0 lead to one object without a record. Weak are the target of a
+   _WeakReference, of a FinalizerEntry value, detach and finalizer, and the elements of the VM's WeakArray; key
+   and value of a _WeakProperty are an ephemeron's.
    Source: dart-heap-snapshot, AS-SHIPPED. */
 
 /* What an object's data is: dart-heap-snapshot, "NonReferenceData". */
@@ -1629,7 +1656,9 @@ HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out,
                                      hd_error *err);
 /* Any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
-   hold; then the graph's objects in their order, with classes and names of fields. Errors: as above. */
+   hold; then the graph's objects in their order, with classes and names of fields. Weak references lead to 0
+   and what an ephemeron's key holds alive is among its references, so that the same is alive; a warning says
+   so. Errors: as above, HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -8843,6 +8872,28 @@ typedef struct hd__missing {
     uint64_t *at;                /* number of the reference, or 2^32 + number of the root */
 } hd__missing;
 
+typedef struct hd__weak_mark {
+    uint32_t edge, kind;         /* number of the reference among all; HD_REFERENCE_ */
+} hd__weak_mark;
+
+typedef struct hd__ephemeron {
+    uint32_t object, key, value;
+} hd__ephemeron;
+
+/* What a graph with weak references has beside its rows. In these the strong ones stand alone, so that what
+   follows references meets no others. stb_ds arrays. */
+typedef struct hd__weak {
+    hd__weak_mark *marks;        /* until sealed */
+    uint32_t *object;            /* those that have references that are not strong, ascending */
+    uint32_t *first, *target;    /* their rows, whole */
+    uint8_t *kind;               /* by target */
+    uint64_t *has;               /* a bit by object: has a row here */
+    hd__ephemeron *ephemerons;   /* by object */
+    uint32_t *by_key;            /* numbers of the same, by key */
+    uint64_t *joins;             /* a bit by object: an ephemeron, or the key of one */
+    uint32_t count;              /* references that are not strong */
+} hd__weak;
+
 struct hd_graph {
     hd__mem mem;
     hd__arena arena;
@@ -8858,6 +8909,7 @@ struct hd_graph {
     hd__field *fields;           /* by class and reference once sealed */
     hd_root *roots;
     hd__ids root_id;
+    hd__weak *weak;              /* NULL: all references are strong */
 };
 
 static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
@@ -8877,6 +8929,11 @@ HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag) {
            : flag == HD_ROOT_WEAK   ? "weak"
            : flag == HD_ROOT_UNSAFE ? "unsafe"
                                     : "unknown";
+}
+
+HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind) {
+    static const char *const names[] = { "strong", "weak", "key", "value" };
+    return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err) {
@@ -8903,9 +8960,24 @@ HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err)
     return NULL;
 }
 
+static void hd__weak_free(hd__mem *m, hd__weak *w) {
+    if (!w) return;
+    hd__arr_free(m, w->marks);
+    hd__arr_free(m, w->object);
+    hd__arr_free(m, w->first);
+    hd__arr_free(m, w->target);
+    hd__arr_free(m, w->kind);
+    hd__arr_free(m, w->has);
+    hd__arr_free(m, w->ephemerons);
+    hd__arr_free(m, w->by_key);
+    hd__arr_free(m, w->joins);
+    hd__cfree(m, w, 1, sizeof *w);
+}
+
 HEAPDUMP_API void hd_graph_free(hd_graph *g) {
     hd__mem mem;
     if (!g) return;
+    hd__weak_free(&g->mem, g->weak);
     hd__arr_free(&g->mem, g->class_of);
     hd__arr_free(&g->mem, g->size);
     hd__arr_free(&g->mem, g->first);
@@ -9061,6 +9133,23 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids,
     return HD_OK;
 }
 
+/* Notes that a reference, by its number among all, is not strong. */
+static bool hd__graph_mark(hd_graph *g, uint32_t edge, uint32_t kind) {
+    hd__weak_mark mark;
+    if (!g->weak) g->weak = (hd__weak *)hd__calloc(&g->mem, 1, sizeof *g->weak);
+    mark.edge = edge;
+    mark.kind = kind;
+    return g->weak && hd__push(&g->mem, g->weak->marks, mark);
+}
+
+HEAPDUMP_API hd_status hd_graph_set_reference(hd_graph *g, uint32_t reference, uint32_t kind) {
+    uint32_t first;
+    if (g->sealed || !g->described || kind > HD_REFERENCE_VALUE) return HD_INVALID;
+    first = g->first[g->described - 1];
+    if (reference >= hd__len(g->target.low) - first) return HD_INVALID;
+    return hd__graph_mark(g, first + reference, kind) ? HD_OK : hd__graph_full(g);
+}
+
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root) {
     if (g->sealed || (root->container != HD_NONE && root->container >= hd__len(g->classes)))
         return HD_INVALID;
@@ -9108,6 +9197,140 @@ static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
     return ok;
 }
 
+HD__INLINE bool hd__bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
+HD__INLINE void hd__bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
+
+/* A stb_ds array of a zero bit for each object. */
+static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
+    size_t words = (size_t)g->count / 64 + 1;
+    if (!hd__room(&g->mem, *bits, words)) return false;
+    hd__set_len(*bits, words);
+    memset(*bits, 0, words * sizeof **bits);
+    return true;
+}
+
+/* The ephemerons of an object, whose row is `n` references from `target` on. */
+static bool hd__weak_pair(hd_graph *g, uint32_t object, const uint32_t *target, uint8_t *kind, uint32_t n) {
+    hd__ephemeron e;
+    e.object = object;
+    for (uint32_t key = 0, value = 0;; key++, value++) {
+        while (key < n && kind[key] != HD_REFERENCE_KEY) key++;
+        while (value < n && kind[value] != HD_REFERENCE_VALUE) value++;
+        if (key == n || value == n) {
+            for (; key < n; key++)
+                if (kind[key] == HD_REFERENCE_KEY) kind[key] = HD_REFERENCE_WEAK;
+            for (; value < n; value++)
+                if (kind[value] == HD_REFERENCE_VALUE) kind[value] = HD_REFERENCE_STRONG;
+            return true;
+        }
+        e.key = target[key];
+        e.value = target[value];
+        if (!hd__push(&g->mem, g->weak->ephemerons, e)) return false;
+    }
+}
+
+/* The row of an object that has marks, of which *mark is the first: whole beside the others, its strong
+   references to `at` of these. Returns where they end; HD_NONE: no memory. */
+static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint32_t end, size_t *mark,
+                             uint32_t at) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t *row = g->target.low + first, n = end - first;
+    size_t base = hd__len(w->target);
+    if (!hd__push(m, w->object, object) || !hd__push(m, w->first, (uint32_t)base) ||
+        !hd__room(m, w->target, n) || !hd__room(m, w->kind, n))
+        return HD_NONE;
+    memcpy(w->target + base, row, n * sizeof *row);
+    memset(w->kind + base, HD_REFERENCE_STRONG, n);
+    hd__set_len(w->target, base + n);
+    hd__set_len(w->kind, base + n);
+    for (; *mark < hd__len(w->marks) && w->marks[*mark].edge < end; ++*mark)
+        w->kind[base + w->marks[*mark].edge - first] = (uint8_t)w->marks[*mark].kind;
+    if (!hd__weak_pair(g, object, w->target + base, w->kind + base, n)) return HD_NONE;
+    for (uint32_t i = 0; i < n; i++)
+        if (w->kind[base + i] == HD_REFERENCE_STRONG) g->target.low[at++] = row[i];
+        else w->count++;
+    hd__bit_set(w->has, object);
+    return at;
+}
+
+/* Ephemerons by key, and who has to do with any. */
+static bool hd__weak_join(hd_graph *g) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t n = (uint32_t)hd__len(w->ephemerons);
+    uint64_t *pairs = NULL, *spare = NULL, *sorted;
+    bool ok = hd__room(m, pairs, n) && hd__room(m, spare, n) && hd__room(m, w->by_key, n) &&
+              hd__graph_bits(g, &w->joins);
+    for (uint32_t i = 0; i < n && ok; i++) {
+        pairs[i] = (uint64_t)w->ephemerons[i].key << 32 | i;
+        hd__bit_set(w->joins, w->ephemerons[i].object);
+        hd__bit_set(w->joins, w->ephemerons[i].key);
+    }
+    if (ok) {
+        sorted = hd__radix_sort(pairs, spare, n);
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
+    }
+    hd__arr_free(m, pairs);
+    hd__arr_free(m, spare);
+    return ok;
+}
+
+/* Moves the rows that have marks out of the others, which close up. Marks are in order. */
+static bool hd__weak_close(hd_graph *g) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t *target = g->target.low, at = 0;
+    size_t mark = 0;
+    if (!hd__graph_bits(g, &w->has)) return false;
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint32_t first = g->first[o], end = g->first[o + 1];
+        g->first[o] = at;
+        if (mark < hd__len(w->marks) && w->marks[mark].edge < end) {
+            at = hd__weak_row(g, o, first, end, &mark, at);
+            if (at == HD_NONE) return false;
+        } else {
+            if (at != first) memmove(target + at, target + first, (end - first) * sizeof *target);
+            at += end - first;
+        }
+    }
+    g->first[g->count] = at;
+    hd__set_len(target, at);
+    hd__arr_free(m, w->marks);
+    if (!hd__push(m, w->first, (uint32_t)hd__len(w->target))) return false;
+    hd__trim(m, w->object);
+    hd__trim(m, w->first);
+    hd__trim(m, w->target);
+    hd__trim(m, w->kind);
+    hd__trim(m, w->ephemerons);
+    return !hd__len(w->ephemerons) || hd__weak_join(g);
+}
+
+/* The row of an object as it was added, with how each reference holds (NULL: all are strong). */
+HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uint32_t *count,
+                                         const uint8_t **kinds) {
+    const hd__weak *w = g->weak;
+    *kinds = NULL;
+    if (HD__UNLIKELY(w != NULL) && hd__bit(w->has, object)) {
+        size_t low = 0, high = hd__len(w->object);
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (w->object[middle] <= object) low = middle;
+            else high = middle;
+        }
+        *count = w->first[low + 1] - w->first[low];
+        *kinds = w->kind + w->first[low];
+        return w->target + w->first[low];
+    }
+    *count = g->first[object + 1] - g->first[object];
+    return g->target.low + g->first[object];
+}
+
+/* All references, weak ones too. */
+static uint64_t hd__graph_references(const hd_graph *g) {
+    return hd__len(g->target.low) + (g->weak ? g->weak->count : 0);
+}
+
 /* Columns of the objects without records, the end of the last row, and nothing to spare. */
 static bool hd__graph_close(hd_graph *g) {
     hd__mem *m = &g->mem;
@@ -9124,6 +9347,7 @@ static bool hd__graph_close(hd_graph *g) {
     }
     stbds_arrput(g->first, references);
     g->count = g->described + (uint32_t)extra;
+    if (g->weak && !hd__weak_close(g)) return false;
     hd__trim(m, g->class_of);
     hd__trim(m, g->size);
     hd__trim(m, g->first);
@@ -9260,10 +9484,22 @@ static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
     return order && copy;
 }
 
+static bool hd__mark_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__weak_mark *marks = (const hd__weak_mark *)owner;
+    return marks[a].edge < marks[b].edge;
+}
+
+static bool hd__graph_sort_marks(hd_graph *g) {
+    hd__weak_mark *marks = g->weak ? g->weak->marks : NULL;
+    size_t n = hd__len(marks), i = 1;
+    while (i < n && marks[i - 1].edge <= marks[i].edge) i++;
+    return i >= n || hd__sort_array(&g->mem, marks, n, sizeof *marks, hd__mark_before);
+}
+
 static bool hd__graph_sort_lists(hd_graph *g) {
     size_t n = hd__len(g->big), kept = 0;
     if (!hd__sort_array(&g->mem, g->fields, hd__len(g->fields), sizeof *g->fields, hd__field_before) ||
-        !hd__sort_array(&g->mem, g->big, n, sizeof *g->big, hd__big_before))
+        !hd__sort_array(&g->mem, g->big, n, sizeof *g->big, hd__big_before) || !hd__graph_sort_marks(g))
         return false;
     for (size_t i = 0; i < n; i++) {
         if (kept && g->big[kept - 1].object == g->big[i].object) g->big[kept - 1].size += g->big[i].size;
@@ -9340,8 +9576,8 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *g, uint32_t object) {
     o.id = hd__graph_id(g, object);
     o.size = hd__graph_size(g, object);
     o.class_index = g->class_of[object];
-    o.reference_count = g->first[object + 1] - g->first[object];
-    o.references = o.reference_count ? g->target.low + g->first[object] : NULL;
+    o.references = hd__graph_row(g, object, &o.reference_count, &o.kinds);
+    if (!o.reference_count) o.references = NULL;
     return o;
 }
 
@@ -9384,7 +9620,8 @@ HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
     memset(&s, 0, sizeof s);
     s.objects = g->described;
     s.roots = hd__len(g->roots);
-    s.references = hd__len(g->target.low);
+    s.references = hd__graph_references(g);
+    s.weak_references = g->weak ? g->weak->count : 0;
     s.bytes = g->bytes;
     s.memory = g->mem.used;
     s.missing_objects = g->count - g->described;
@@ -9392,12 +9629,42 @@ HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
         s.classes += g->classes[i].described;
         s.missing_classes += !g->classes[i].described;
     }
-    for (size_t i = 0; i < s.references; i++) s.missing_references += g->target.low[i] >= g->described;
+    for (size_t i = 0; i < hd__len(g->target.low); i++)
+        s.missing_references += g->target.low[i] >= g->described;
+    for (size_t i = 0; g->weak && i < hd__len(g->weak->target); i++)
+        s.missing_references += g->weak->kind[i] != HD_REFERENCE_STRONG &&
+                                g->weak->target[i] >= g->described;
     for (size_t i = 0; i < s.roots; i++) {
         s.missing_roots += g->roots[i].object >= g->described;
         s.weak_roots += (g->roots[i].flags & HD_ROOT_WEAK) != 0;
     }
     return s;
+}
+
+/* Rows beside the others: the strong references of each are its row among these, in order. */
+static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
+    const hd__weak *w = g->weak;
+    for (uint32_t i = 0, o = 0; i < hd__len(w->object); o = w->object[i++] + 1) {
+        uint32_t at = g->first[w->object[i]], count;
+        if (w->object[i] < o || w->object[i] >= g->count || !hd__bit(w->has, w->object[i]))
+            return hd__fail(err, HD_INVALID, "the rows with weak references are in no order");
+        count = w->first[i + 1] - w->first[i];
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t e = w->first[i] + k;
+            if (w->target[e] >= g->count || w->kind[e] > HD_REFERENCE_VALUE)
+                return hd__fail(err, HD_INVALID, "weak reference %u leads to nothing", (uint64_t)e);
+            if (w->kind[e] == HD_REFERENCE_STRONG &&
+                (at == g->first[w->object[i] + 1] || g->target.low[at++] != w->target[e]))
+                return hd__fail(err, HD_INVALID, "weak reference %u is not weak", (uint64_t)e);
+        }
+        if (at != g->first[w->object[i] + 1])
+            return hd__fail(err, HD_INVALID, "object %u has references of its own", (uint64_t)w->object[i]);
+    }
+    for (uint32_t i = 0; i < hd__len(w->ephemerons); i++)
+        if (w->by_key[i] >= hd__len(w->ephemerons) || !hd__bit(w->joins, w->ephemerons[i].object) ||
+            !hd__bit(w->joins, w->ephemerons[i].key))
+            return hd__fail(err, HD_INVALID, "ephemeron %u is not found", (uint64_t)i);
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
@@ -9428,7 +9695,7 @@ HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
         if (g->roots[i].object >= g->count ||
             (g->roots[i].container != HD_NONE && g->roots[i].container >= classes))
             return hd__fail(err, HD_INVALID, "root %u leads to nothing", (uint64_t)i);
-    return HD_OK;
+    return g->weak ? hd__weak_validate(g, err) : HD_OK;
 }
 
 /* Results: what is shown to the caller, behind what it owns. ------------------------------------ */
@@ -9492,10 +9759,57 @@ HD__INLINE void hd__queue_prefetch(const hd_graph *g, const uint32_t *queue, uin
         HD__PREFETCH((const char *)known + target[e] * element);
 }
 
+/* The ephemerons of an object are w->ephemerons[low .. high - 1], those whose key it is the ones that
+   w->by_key[key_low .. key_high - 1] say. */
+typedef struct hd__joins {
+    uint32_t low, high, key_low, key_high;
+} hd__joins;
+
+static hd__joins hd__joins_of(const hd__weak *w, uint32_t object) {
+    uint32_t n = (uint32_t)hd__len(w->ephemerons), high = n;
+    hd__joins j;
+    for (j.low = 0; j.low < high;) {
+        uint32_t middle = j.low + (high - j.low) / 2;
+        if (w->ephemerons[middle].object < object) j.low = middle + 1;
+        else high = middle;
+    }
+    for (j.high = j.low; j.high < n && w->ephemerons[j.high].object == object;) j.high++;
+    for (j.key_low = 0, high = n; j.key_low < high;) {
+        uint32_t middle = j.key_low + (high - j.key_low) / 2;
+        if (w->ephemerons[w->by_key[middle]].key < object) j.key_low = middle + 1;
+        else high = middle;
+    }
+    for (j.key_high = j.key_low; j.key_high < n && w->ephemerons[w->by_key[j.key_high]].key == object;)
+        j.key_high++;
+    return j;
+}
+
+/* Marks the values that an object holds together with what is marked already, as its ephemerons or as their
+   key; of two that make one alive, the later one finds the other. Returns the end of the queue. */
+HD__NOINLINE static uint32_t hd__reach_joins(const hd_graph *g, uint32_t object, uint8_t *mark,
+                                             uint32_t *queue, uint32_t end) {
+    const hd__weak *w = g->weak;
+    hd__joins j = hd__joins_of(w, object);
+    for (uint32_t i = j.low; i < j.high; i++) {
+        const hd__ephemeron *e = &w->ephemerons[i];
+        if (mark[e->key] != 1 || mark[e->value]) continue;
+        mark[e->value] = 1;
+        queue[end++] = e->value;
+    }
+    for (uint32_t i = j.key_low; i < j.key_high; i++) {
+        const hd__ephemeron *e = &w->ephemerons[w->by_key[i]];
+        if (mark[e->object] != 1 || mark[e->value]) continue;
+        mark[e->value] = 1;
+        queue[end++] = e->value;
+    }
+    return end;
+}
+
 /* Marks all that is reachable and not marked yet; queue holds an object each. */
 static hd_status hd__reach_run(const hd_graph *g, const hd_options *options, uint8_t *mark, uint32_t *queue,
                                hd_total *total, hd_error *err) {
     const uint32_t *target = g->target.low;
+    const uint64_t *joins = g->weak ? g->weak->joins : NULL;
     uint32_t end = 0;
     for (size_t i = 0; i < hd__len(g->roots); i++) {
         uint32_t o = g->roots[i].object;
@@ -9514,8 +9828,91 @@ static hd_status hd__reach_run(const hd_graph *g, const hd_options *options, uin
                 mark[target[e]] = 1;
                 queue[end++] = target[e];
             }
+        if (HD__UNLIKELY(joins != NULL) && hd__bit(joins, o)) end = hd__reach_joins(g, o, mark, queue, end);
     }
     return HD_OK;
+}
+
+/* Rows as dominators and ways follow them: the strong references of an object and, behind them, the values
+   that it holds alive as a key. */
+typedef struct hd__holding {
+    const uint32_t *first, *target;
+    uint32_t *block;             /* both and the next; NULL: the graph's own rows, no ephemeron being alive */
+    const uint32_t *through;     /* by value, in the order of the rows: the ephemeron it is the value of */
+    size_t size;                 /* of the block */
+} hd__holding;
+
+static void hd__holding_close(hd__mem *m, hd__holding *h) {
+    if (h->block) hd__cfree(m, h->block, h->size, sizeof *h->block);
+}
+
+/* Rows with the `live` ephemerons for which both are marked. */
+static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, const uint8_t *mark,
+                             uint32_t live) {
+    const hd__weak *w = g->weak;
+    uint32_t n = (uint32_t)hd__len(w->ephemerons), next = 0, at = 0, values = 0;
+    uint32_t *first, *target, *through;
+    h->size = (size_t)g->count + 1 + hd__len(g->target.low) + 2 * (size_t)live;
+    first = h->block = (uint32_t *)hd__calloc(m, h->size, sizeof *h->block);
+    if (!first) return false;
+    through = first + g->count + 1;
+    target = through + live;
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint32_t size = g->first[o + 1] - g->first[o];
+        first[o] = at;
+        memcpy(target + at, g->target.low + g->first[o], size * sizeof *target);
+        at += size;
+        for (; next < n && w->ephemerons[w->by_key[next]].key == o; next++) {
+            const hd__ephemeron *e = &w->ephemerons[w->by_key[next]];
+            if (!mark[o] || !mark[e->object]) continue;
+            through[values++] = e->object;
+            target[at++] = e->value;
+        }
+    }
+    first[g->count] = at;
+    h->first = first;
+    h->target = target;
+    h->through = through;
+    return true;
+}
+
+/* The graph's own rows. */
+HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
+    hd__holding h;
+    memset(&h, 0, sizeof h);
+    h.first = g->first;
+    h.target = g->target.low;
+    return h;
+}
+
+/* What a writer says whose format knows strong references alone. */
+static void hd__holding_tell(const hd_graph *g, const hd_options *options) {
+    hd_error warning;
+    if (!g->weak || !g->weak->count || !options || !options->warning) return;
+    hd__fail(&warning, HD_UNSUPPORTED,
+             "%u weak references are left out; values of ephemerons become references of their keys",
+             (uint64_t)g->weak->count);
+    options->warning(options->user, &warning);
+}
+
+static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_options *options, hd__holding *h,
+                                  hd_error *err) {
+    const hd__weak *w = g->weak;
+    hd_total total = { 0, 0 };
+    uint32_t *queue, live = 0;
+    uint8_t *mark;
+    hd_status status;
+    *h = hd__holding_own(g);
+    if (!w || !w->joins) return HD_OK;
+    queue = (uint32_t *)hd__calloc(m, g->count, sizeof *queue);
+    mark = (uint8_t *)hd__calloc(m, g->count, 1);
+    status = queue && mark ? hd__reach_run(g, options, mark, queue, &total, err) : hd__no_memory(m, err);
+    if (queue) hd__cfree(m, queue, g->count, sizeof *queue);
+    for (size_t i = 0; i < hd__len(w->ephemerons) && !status; i++)
+        live += mark[w->ephemerons[i].key] && mark[w->ephemerons[i].object];
+    if (!status && live && !hd__holding_fill(m, g, h, mark, live)) status = hd__no_memory(m, err);
+    if (mark) hd__cfree(m, mark, g->count, 1);
+    return status;
 }
 
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
@@ -9600,6 +9997,7 @@ typedef struct hd__dom {
     const hd_options *options;
     hd__mem mem;
     hd__arena arena, walk;       /* walk: what is not needed once dominators are known */
+    hd__holding rows;
     hd__dom_node *node;
     hd__dom_link *link;
     hd__dom_edge *pairs;             /* stb_ds array */
@@ -9619,7 +10017,7 @@ static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *
 
 /* Gives an object the next number, as child of `parent`. */
 HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) {
-    const uint32_t *target = d->g->target.low;
+    const uint32_t *target = d->rows.target;
     hd__dom_node *node = &d->node[object];
     uint32_t number = ++d->count, end = node[1].first;
     node->number = number;
@@ -9635,7 +10033,7 @@ HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) 
 }
 
 static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
-    const uint32_t *target = d->g->target.low;
+    const uint32_t *target = d->rows.target;
     uint32_t v = hd__dom_enter(d, root, 0);
     while (v) {
         uint32_t e = d->link[v].up, end = d->link[v].best;
@@ -9673,7 +10071,7 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
         return hd__no_memory(&d->mem, err);
     for (size_t i = 0; i < n; i++) {
-        d->node[i].first = g->first[i];
+        d->node[i].first = d->rows.first[i];
         d->node[i].number = d->node[i].incoming = 0;
     }
     for (size_t i = 0; i < hd__len(g->roots); i++) {
@@ -9833,7 +10231,9 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
     d.mem = hd__mem_options(options);
     d.g = g;
     d.options = options;
-    status = hd__dom_walk(&d, err);
+    status = hd__holding_open(&d.mem, g, options, &d.rows, err);
+    if (!status) status = hd__dom_walk(&d, err);
+    hd__holding_close(&d.mem, &d.rows);
     if (!status) status = hd__dom_sort(&d, err);
     if (!status) status = hd__dom_solve(&d, err);
     hd__arr_free(&d.mem, d.pairs);
@@ -10305,9 +10705,11 @@ HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free
 
 static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd_links *links,
                                 hd_error *err) {
+    const hd__weak *w = g->weak;
     uint32_t references = g->first[g->count];
     uint32_t *first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
-    uint32_t *target = (uint32_t *)hd__owned_take(links, references, sizeof *target);
+    uint32_t *target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
+    size_t row = 0;
     if (!first || !target) return hd__no_memory(&((hd__owned *)(void *)links - 1)->mem, err);
     memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
     if (!hd__go_on(options, 0, references)) return hd__cancelled(err);
@@ -10315,6 +10717,8 @@ static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd
         if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 2]);
         first[g->target.low[e] + 2]++;
     }
+    for (size_t e = 0; w && e < hd__len(w->target); e++)
+        if (w->kind[e] != HD_REFERENCE_STRONG) first[w->target[e] + 2]++;
     for (uint32_t i = 0; i < g->count; i++) first[i + 2] += first[i + 1];
     for (uint32_t o = 0; o < g->count; o++) {
         if (!(o & HD__TICK) && !hd__go_on(options, g->first[o], references)) return hd__cancelled(err);
@@ -10322,6 +10726,10 @@ static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd
             if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 1]);
             target[first[g->target.low[e] + 1]++] = o;
         }
+        if (!w || !hd__bit(w->has, o)) continue;
+        for (uint32_t e = w->first[row]; e < w->first[row + 1]; e++)
+            if (w->kind[e] != HD_REFERENCE_STRONG) target[first[w->target[e] + 1]++] = o;
+        row++;
     }
     links->count = g->count;
     links->first = first;
@@ -10345,82 +10753,168 @@ HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *o
 
 HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
 
+/* Ways of one length are found together: from the object back to the nearest roots that are left, breadth
+   first, which tells how far from it each object is; then from these roots in turn down the distances, depth
+   first. What was tried in vain is not tried again before the next length, and what lies on a way never:
+   the first way found is each time the first among the shortest. */
+#define HD__PATH_LENGTHS 64u
+
 typedef struct hd__path_search {
     const hd_graph *g;
     const hd_options *options;
     hd__mem mem;
-    uint32_t *from;              /* by object: what led to it, itself at a root; HD_NONE: not seen */
-    uint32_t *queue;
+    hd__holding rows;
+    uint32_t object;
+    uint32_t *first, *referrer;  /* the rows turned round */
+    uint32_t *distance;          /* by object: HD_NONE: too far, or tried in vain */
+    uint32_t *queue, *next;      /* objects; while going down: the way, and by place on it the next of its row */
+    uint8_t *state;              /* by object: HD__PATH_ bits */
     hd_path *paths;              /* stb_ds array */
 } hd__path_search;
 
-/* Breadth first from the roots until the object turns up. What `from` has already is not entered. */
-static hd_status hd__path_search_run(hd__path_search *s, uint32_t object, bool *found, hd_error *err) {
+enum {
+    HD__PATH_ROOT = 1,
+    HD__PATH_USED = 2            /* on a way that was found */
+};
+
+static bool hd__path_search_open(hd__path_search *s) {
     const hd_graph *g = s->g;
-    const uint32_t *target = g->target.low;
-    uint32_t end = 0;
-    *found = false;
-    for (size_t i = 0; i < hd__len(g->roots); i++) {
-        uint32_t o = g->roots[i].object;
-        if (!hd__root_holds(&g->roots[i]) || s->from[o] != HD_NONE || o == object) continue;
-        s->from[o] = o;
-        s->queue[end++] = o;
+    uint32_t n = g->count, references = s->rows.first[n];
+    s->first = (uint32_t *)hd__calloc(&s->mem, (size_t)n + 2, sizeof *s->first);
+    s->referrer = (uint32_t *)hd__calloc(&s->mem, references, sizeof *s->referrer);
+    s->distance = (uint32_t *)hd__calloc(&s->mem, n, 3 * sizeof *s->distance);
+    s->state = (uint8_t *)hd__calloc(&s->mem, n, 1);
+    if (!s->first || !s->referrer || !s->distance || !s->state) return false;
+    s->queue = s->distance + n;
+    s->next = s->queue + n;
+    for (uint32_t e = 0; e < references; e++) {
+        if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 2]);
+        s->first[s->rows.target[e] + 2]++;
     }
-    for (uint32_t at = 0; at < end && !*found; at++) {
+    for (uint32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
+    for (uint32_t o = 0; o < n; o++)
+        for (uint32_t e = s->rows.first[o]; e < s->rows.first[o + 1]; e++) {
+            if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 1]);
+            s->referrer[s->first[s->rows.target[e] + 1]++] = o;
+        }
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i]) && g->roots[i].object != s->object)
+            s->state[g->roots[i].object] = HD__PATH_ROOT;
+    return true;
+}
+
+static void hd__path_search_close(hd__path_search *s) {
+    uint32_t n = s->g->count;
+    if (s->first) hd__cfree(&s->mem, s->first, (size_t)n + 2, sizeof *s->first);
+    if (s->referrer) hd__cfree(&s->mem, s->referrer, s->rows.first[n], sizeof *s->referrer);
+    if (s->distance) hd__cfree(&s->mem, s->distance, n, 3 * sizeof *s->distance);
+    if (s->state) hd__cfree(&s->mem, s->state, n, 1);
+    hd__arr_free(&s->mem, s->paths);
+    hd__holding_close(&s->mem, &s->rows);
+}
+
+/* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
+static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_error *err) {
+    uint32_t end = 0, n = s->g->count;
+    *steps = HD_NONE;
+    memset(s->distance, 0xff, n * sizeof *s->distance);
+    s->distance[s->object] = 0;
+    s->queue[end++] = s->object;
+    for (uint32_t at = 0; at < end && s->distance[s->queue[at]] < *steps; at++) {
         uint32_t o = s->queue[at];
-        if (!(at & HD__TICK) && !hd__go_on(s->options, at, g->count)) return hd__cancelled(err);
-        hd__queue_prefetch(g, s->queue, at, end, s->from, sizeof *s->from);
-        for (uint32_t e = g->first[o]; e < g->first[o + 1] && !*found; e++) {
-            if (s->from[target[e]] != HD_NONE) continue;
-            s->from[target[e]] = o;
-            s->queue[end++] = target[e];
-            *found = target[e] == object;
+        if (!(at & HD__TICK) && !hd__go_on(s->options, at, n)) return hd__cancelled(err);
+        for (uint32_t e = s->first[o]; e < s->first[o + 1]; e++) {
+            uint32_t from = s->referrer[e];
+            if (s->distance[from] != HD_NONE || (s->state[from] & HD__PATH_USED)) continue;
+            s->distance[from] = s->distance[o] + 1;
+            s->queue[end++] = from;
+            if (s->state[from] & HD__PATH_ROOT) *steps = s->distance[from];
         }
     }
     return HD_OK;
 }
 
-/* The way that `from` tells, as a path of the result. */
-static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t object, uint32_t root,
-                                     hd_error *err) {
-    const hd_graph *g = s->g;
-    uint32_t length = 1, *objects, *references;
-    hd_path path;
-    if (root == HD_NONE)
-        for (uint32_t o = object; s->from[o] != o; o = s->from[o]) length++;
-    objects = (uint32_t *)hd__owned_take(out, length, 2 * sizeof *objects);
-    if (!objects) return hd__no_memory(&((hd__owned *)(void *)out - 1)->mem, err);
-    references = objects + length;
-    references[length - 1] = HD_NONE;
-    for (uint32_t i = length, o = object; i-- > 0; o = s->from[o]) {
-        objects[i] = o;
-        if (i + 1 == length) continue;
-        references[i] = 0;
-        while (g->target.low[g->first[o] + references[i]] != objects[i + 1]) references[i]++;
+/* The first way from a root down the distances into `queue`. False: there is none any more. */
+static bool hd__path_search_down(hd__path_search *s, uint32_t root) {
+    uint32_t depth = 0;
+    s->queue[0] = root;
+    s->next[0] = s->rows.first[root];
+    while (s->queue[depth] != s->object) {
+        uint32_t o = s->queue[depth], to = HD_NONE;
+        while (to == HD_NONE && s->next[depth] < s->rows.first[o + 1]) {
+            uint32_t target = s->rows.target[s->next[depth]++];
+            if (s->distance[target] != HD_NONE && s->distance[target] + 1 == s->distance[o]) to = target;
+        }
+        if (to != HD_NONE) {
+            s->queue[++depth] = to;
+            s->next[depth] = s->rows.first[to];
+            continue;
+        }
+        s->distance[o] = HD_NONE;
+        if (!depth--) return false;
     }
-    for (uint32_t i = 0; root == HD_NONE; i++)
-        if (g->roots[i].object == objects[0] && hd__root_holds(&g->roots[i])) root = i;
+    return true;
+}
+
+/* What leads from an object to the next: by reference, else by the ephemeron it is the key of. */
+static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint32_t to, uint32_t *reference,
+                          uint32_t *ephemeron) {
+    const uint8_t *kinds;
+    uint32_t n, own = s->g->first[object + 1] - s->g->first[object], from = s->rows.first[object], e = from;
+    const uint32_t *row = hd__graph_row(s->g, object, &n, &kinds);
+    *reference = *ephemeron = HD_NONE;
+    while (s->rows.target[e] != to) e++;
+    if (e - from >= own) {
+        *ephemeron = s->rows.through[from - s->g->first[object] + (e - from - own)];
+        return;
+    }
+    for (*reference = 0; row[*reference] != to || (kinds && kinds[*reference] != HD_REFERENCE_STRONG);)
+        ++*reference;
+}
+
+/* The way in `queue` as a path of the result. */
+static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t root, uint32_t length,
+                                     hd_error *err) {
+    hd__owned *owned = (hd__owned *)(void *)out - 1;
+    uint32_t *objects = (uint32_t *)hd__owned_take(out, length, 3 * sizeof *objects);
+    uint32_t *references = objects + length, *ephemerons = references + length;
+    hd_path path;
+    if (!objects) return hd__no_memory(&owned->mem, err);
+    memset(&path, 0, sizeof path);
     path.root = root;
     path.length = length;
     path.objects = objects;
     path.references = references;
+    for (uint32_t i = 0; i < length; i++) {
+        objects[i] = s->queue[i];
+        references[i] = ephemerons[i] = HD_NONE;
+        if (i + 1 == length) continue;
+        s->state[s->queue[i]] |= HD__PATH_USED;
+        s->distance[s->queue[i]] = HD_NONE;
+        hd__path_search_step(s, s->queue[i], s->queue[i + 1], &references[i], &ephemerons[i]);
+        if (ephemerons[i] != HD_NONE) path.ephemerons = ephemerons;
+    }
     return hd__push(&s->mem, s->paths, path) ? HD_OK : hd__no_memory(&s->mem, err);
 }
 
-static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t object, uint32_t most,
-                                     hd_error *err) {
+static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t most, hd_error *err) {
     const hd_graph *g = s->g;
-    bool found = true;
-    for (uint32_t i = 0; i < hd__len(g->roots) && hd__len(s->paths) < most; i++)
-        if (g->roots[i].object == object && hd__root_holds(&g->roots[i]))
-            HD__TRY(hd__path_search_add(s, out, object, i, err));
-    while (found && hd__len(s->paths) < most) {
-        memset(s->from, 0xff, g->count * sizeof *s->from);
-        for (size_t i = 0; i < hd__len(s->paths); i++)
-            for (uint32_t k = 0; k + 1 < s->paths[i].length; k++)
-                s->from[s->paths[i].objects[k]] = s->paths[i].objects[k];
-        HD__TRY(hd__path_search_run(s, object, &found, err));
-        if (found) HD__TRY(hd__path_search_add(s, out, object, HD_NONE, err));
+    uint32_t roots = (uint32_t)hd__len(g->roots);
+    s->queue[0] = s->object;
+    for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++)
+        if (g->roots[i].object == s->object && hd__root_holds(&g->roots[i]))
+            HD__TRY(hd__path_search_add(s, out, i, 1, err));
+    for (uint32_t lengths = 0; hd__len(s->paths) < most; lengths++) {
+        uint32_t steps;
+        HD__TRY(hd__path_search_back(s, &steps, err));
+        if (steps == HD_NONE) return HD_OK;
+        out->more = lengths == HD__PATH_LENGTHS;
+        if (out->more) return HD_OK;
+        for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++) {
+            uint32_t o = g->roots[i].object;
+            if (!hd__root_holds(&g->roots[i]) || o == s->object || s->distance[o] != steps) continue;
+            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, out, i, steps + 1, err));
+        }
     }
     return HD_OK;
 }
@@ -10435,12 +10929,12 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     memset(&s, 0, sizeof s);
     s.g = g;
     s.options = options;
+    s.object = object;
     s.mem = hd__mem_options(options);
-    s.from = (uint32_t *)hd__calloc(&s.mem, g->count, sizeof *s.from);
-    s.queue = (uint32_t *)hd__calloc(&s.mem, g->count, sizeof *s.queue);
-    result = (hd_paths *)hd__owned_create(hd__mem_rest(&s.mem), sizeof *result);
-    status = s.from && s.queue && result ? hd__path_search_all(&s, result, object, most, err)
-                                         : hd__no_memory(&s.mem, err);
+    HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
+    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(hd__mem_rest(&s.mem), sizeof *result)
+                                      : NULL;
+    status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
     if (!status) {
         paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
         if (!paths) status = hd__no_memory(&((hd__owned *)(void *)result - 1)->mem, err);
@@ -10453,9 +10947,7 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     } else {
         hd__owned_free(result);
     }
-    hd__arr_free(&s.mem, s.paths);
-    if (s.from) hd__cfree(&s.mem, s.from, g->count, sizeof *s.from);
-    if (s.queue) hd__cfree(&s.mem, s.queue, g->count, sizeof *s.queue);
+    hd__path_search_close(&s);
     return status;
 }
 
@@ -10464,13 +10956,14 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
 /* Tarjan's, without recursion: component[v] is the number of v in depth-first order until its component
    is known, low[v] the smallest such number it reaches, HD_NONE from then on. */
 typedef struct hd__scc {
+    hd__holding rows;
     uint32_t *low, *next, *parent, *stack;
     uint32_t numbers, waiting, components;
 } hd__scc;
 
-static void hd__scc_enter(const hd_graph *g, hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
+static void hd__scc_enter(hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
     s->low[v] = component[v] = ++s->numbers;
-    s->next[v] = g->first[v];
+    s->next[v] = s->rows.first[v];
     s->parent[v] = parent;
     s->stack[s->waiting++] = v;
 }
@@ -10491,17 +10984,17 @@ static uint32_t hd__scc_leave(hd__scc *s, uint32_t v, uint32_t *component) {
     return parent;
 }
 
-static void hd__scc_from(const hd_graph *g, hd__scc *s, uint32_t v, uint32_t *component) {
-    hd__scc_enter(g, s, v, HD_NONE, component);
+static void hd__scc_from(hd__scc *s, uint32_t v, uint32_t *component) {
+    hd__scc_enter(s, v, HD_NONE, component);
     while (v != HD_NONE) {
         uint32_t w;
-        if (s->next[v] == g->first[v + 1]) {
+        if (s->next[v] == s->rows.first[v + 1]) {
             v = hd__scc_leave(s, v, component);
             continue;
         }
-        w = g->target.low[s->next[v]++];
+        w = s->rows.target[s->next[v]++];
         if (!s->low[w]) {
-            hd__scc_enter(g, s, w, v, component);
+            hd__scc_enter(s, w, v, component);
             v = w;
         } else if (s->low[w] < s->low[v]) {
             s->low[v] = s->low[w];
@@ -10516,15 +11009,20 @@ HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *
     hd__scc s;
     HD__TRY(hd__graph_ready(g, err));
     memset(&s, 0, sizeof s);
+    HD__TRY(hd__holding_open(&m, g, options, &s.rows, err));
     s.low = (uint32_t *)hd__calloc(&m, g->count, 4 * sizeof *s.low);
-    if (!s.low) return hd__no_memory(&m, err);
+    if (!s.low) {
+        hd__holding_close(&m, &s.rows);
+        return hd__no_memory(&m, err);
+    }
     s.next = s.low + g->count;
     s.parent = s.next + g->count;
     s.stack = s.parent + g->count;
     for (uint32_t v = 0; v < g->count && !status; v++) {
         if (!(v & HD__TICK) && !hd__go_on(options, v, g->count)) status = hd__cancelled(err);
-        else if (!s.low[v]) hd__scc_from(g, &s, v, component);
+        else if (!s.low[v]) hd__scc_from(&s, v, component);
     }
+    hd__holding_close(&m, &s.rows);
     hd__cfree(&m, s.low, g->count, 4 * sizeof *s.low);
     if (!status) *count = s.components;
     return status;
@@ -10575,7 +11073,9 @@ static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
         !hd_str_equal(g->classes[o.class_index].name, h->classes[p.class_index].name))
         return false;
     for (uint32_t i = 0; i < o.reference_count; i++)
-        if (hd__graph_id(g, o.references[i]) != hd__graph_id(h, p.references[i])) return false;
+        if (hd__graph_id(g, o.references[i]) != hd__graph_id(h, p.references[i]) ||
+            (o.kinds ? o.kinds[i] : 0) != (p.kinds ? p.kinds[i] : 0))
+            return false;
     return true;
 }
 
@@ -10673,6 +11173,8 @@ static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
             if (target == HD_NONE &&
                 !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
                                  hd__len(to->target.low)))
+                return HD_OUT_OF_MEMORY;
+            if (o.kinds && o.kinds[i] && !hd__graph_mark(to, to->first[n] + i, o.kinds[i]))
                 return HD_OUT_OF_MEMORY;
             stbds_arrput(to->target.low, target);
         }
@@ -17249,7 +17751,8 @@ static void hd__netcf_put_name(hd__netcf_out *o, hd_str name, bool last) {
     }
 }
 
-static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
+static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, const hd__holding *rows,
+                                 uint32_t object) {
     hd_object x = hd_graph_object(g, object);
     hd__netcf_letter(o, "o");
     hd__netcf_object_id(o, g, object);
@@ -17261,7 +17764,8 @@ static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, uint32_t o
     } else {
         hd__netcf_number(o, x.size);
     }
-    for (uint32_t i = 0; i < x.reference_count; i++) hd__netcf_object_id(o, g, x.references[i]);
+    for (uint32_t e = rows->first[object]; e < rows->first[object + 1]; e++)
+        hd__netcf_object_id(o, g, rows->target[e]);
     if (o->space) hd__netcf_letter(o, " ");
     hd__netcf_line_end(o);
 }
@@ -17306,9 +17810,10 @@ static hd_status hd__netcf_out_end(hd__netcf_out *o, hd_status status, hd_error 
 
 /* Record i of a domain; next[] counts types, objects and roots so far. */
 static void hd__netcf_put(hd__netcf_out *o, const hd__netcf_section *s, uint64_t i, uint32_t next[3]) {
+    hd__holding rows = hd__holding_own(s->graph);
     switch (hd__netcf_kind(s, i)) {
     case HD__NETCF_T: hd__netcf_put_type(o, s->graph, s->types[next[0]++]); break;
-    case HD__NETCF_O: hd__netcf_put_object(o, s->graph, next[1]++); break;
+    case HD__NETCF_O: hd__netcf_put_object(o, s->graph, &rows, next[1]++); break;
     case HD__NETCF_R: hd__netcf_put_root(o, s->graph, next[2]++); break;
     default: hd__netcf_put_domain(o, &s->domain, i == 0);
     }
@@ -17377,6 +17882,8 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
 
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd__holding rows;
     hd__netcf_out o;
     hd_netcf_domain d;
     hd_status status = HD_OK;
@@ -17385,6 +17892,8 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     if (!d.name.len) d.name = hd_cstr("heap");
     if (!d.version) d.version = 2;
     HD__TRY(hd__graph_ready(g, err));
+    HD__TRY(hd__holding_open(&m, g, options, &rows, err));
+    hd__holding_tell(g, options);
     hd__netcf_out_begin(&o, out, options && options->netcf_decimal);
     o.own_ids = !g->dense && hd__graph_duplicate(g) != HD_NONE;
     o.own_types = hd__netcf_types_collide(g, hd__mem_options(options));
@@ -17393,8 +17902,9 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
         if (g->classes[i].described) hd__netcf_put_type(&o, g, i);
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
         if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
-        hd__netcf_put_object(&o, g, i);
+        hd__netcf_put_object(&o, g, &rows, i);
     }
+    hd__holding_close(&m, &rows);
     for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++) hd__netcf_put_root(&o, g, i);
     hd__netcf_put_domain(&o, &d, false);
     return hd__netcf_out_end(&o, status, err);
@@ -18438,6 +18948,96 @@ static bool hd__dart_number(hd_graph *g) {
     return n && most == count;
 }
 
+/* Fields that hold weakly, in the order the VM gives them; a field of another name is strong. */
+typedef struct hd__dart_weak_field {
+    const char *name;            /* NULL: there are no more */
+    uint32_t kind;               /* HD_REFERENCE_ */
+} hd__dart_weak_field;
+
+typedef struct hd__dart_weak_class {
+    const char *name, *library, *uri;
+    hd__dart_weak_field fields[6];
+} hd__dart_weak_class;
+
+static const hd__dart_weak_class hd__dart_weak_classes[] = {
+    { "_WeakReference", "dart.core", "dart:core", { { "target", HD_REFERENCE_WEAK } } },
+    { "_WeakProperty", "dart.core", "dart:core",
+      { { "key", HD_REFERENCE_KEY }, { "value", HD_REFERENCE_VALUE } } },
+    { "FinalizerEntry", "dart._internal", "dart:_internal",
+      { { "value", HD_REFERENCE_WEAK }, { "detach", HD_REFERENCE_WEAK }, { "token", HD_REFERENCE_STRONG },
+        { "finalizer", HD_REFERENCE_WEAK }, { "next", HD_REFERENCE_STRONG } } },
+    { "WeakArray", "", "", { { "length", HD_REFERENCE_STRONG } } } /* its elements are weak */
+};
+
+enum { HD__DART_WEAK_CLASSES = 4, HD__DART_WEAK_ARRAY = 4 };
+
+/* What is known of a class whose objects hold weakly: kinds by reference. */
+typedef struct hd__dart_weak {
+    uint32_t which;              /* 1 + number of the above; 0: it is none of them */
+    uint32_t index[6];           /* of its fields: HD_NONE: not there */
+} hd__dart_weak;
+
+/* Where the fields stand: as the class says, or in the VM's order when it tells of none. */
+static hd__dart_weak hd__dart_weak_of(hd_dart_class c) {
+    hd__dart_weak weak;
+    memset(&weak, 0, sizeof weak);
+    for (uint32_t i = 0; i < HD__DART_WEAK_CLASSES; i++) {
+        const hd__dart_weak_class *k = &hd__dart_weak_classes[i];
+        bool tells = c.field_count != 0;
+        hd_dart_field field;
+        if (!hd_str_equal(c.name, hd_cstr(k->name)) ||
+            !(c.library_uri.len ? hd_str_equal(c.library_uri, hd_cstr(k->uri))
+                                : hd_str_equal(c.library, hd_cstr(k->library))))
+            continue;
+        weak.which = i + 1;
+        for (uint32_t f = 0; f < 6; f++) weak.index[f] = tells ? HD_NONE : f;
+        while (hd_dart_next_field(&c, &field)) {
+            if (field.name.len && field.name.data[field.name.len - 1] == '_') field.name.len--;
+            for (uint32_t f = 0; k->fields[f].name; f++)
+                if (field.index < HD_NONE && hd_str_equal(field.name, hd_cstr(k->fields[f].name)))
+                    weak.index[f] = (uint32_t)field.index;
+        }
+    }
+    return weak;
+}
+
+/* Marks the references of an object, `n` from number `first` on. */
+static bool hd__dart_mark(hd_graph *g, const hd__dart_weak *weak, uint32_t first, uint32_t n) {
+    const hd__dart_weak_field *fields = hd__dart_weak_classes[weak->which - 1].fields;
+    bool ok = true;
+    if (weak->which == HD__DART_WEAK_ARRAY) {
+        for (uint32_t i = 0; i < n && ok; i++)
+            if (i != weak->index[0]) ok = hd__graph_mark(g, first + i, HD_REFERENCE_WEAK);
+        return ok;
+    }
+    for (uint32_t f = 0; fields[f].name && ok; f++) {
+        if (fields[f].kind == HD_REFERENCE_STRONG || weak->index[f] >= n) continue;
+        if (fields[f].kind == HD_REFERENCE_KEY && g->target.low[first + weak->index[f]] == g->described)
+            return true;         /* a key that was left out is taken for alive */
+        ok = hd__graph_mark(g, first + weak->index[f], fields[f].kind);
+    }
+    return ok;
+}
+
+/* Finds what is weak, once references are numbers. */
+static bool hd__dart_mark_all(hd__dart_in *x) {
+    hd_graph *g = x->g;
+    uint32_t classes = (uint32_t)hd__len(g->classes), references = (uint32_t)hd__len(g->target.low), any = 0;
+    hd__dart_weak *weak = (hd__dart_weak *)hd__calloc(x->mem, classes, sizeof *weak);
+    bool ok = weak != NULL;
+    for (uint32_t i = 1; i < classes && ok; i++) {
+        weak[i] = hd__dart_weak_of(hd_dart_get_class(x->doc, i));
+        any |= weak[i].which;
+    }
+    for (uint32_t o = 0; o < g->described && ok && any; o++) {
+        uint32_t end = o + 1 < g->described ? g->first[o + 1] : references;
+        if (weak[g->class_of[o]].which)
+            ok = hd__dart_mark(g, &weak[g->class_of[o]], g->first[o], end - g->first[o]);
+    }
+    if (weak) hd__cfree(x->mem, weak, classes, sizeof *weak);
+    return ok;
+}
+
 /* Makes the graph whole, and all as large as it needs to be. */
 static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_dart *doc = x->doc;
@@ -18448,7 +19048,8 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     root.container = HD_NONE;
     hd__graph_set_lengths(g);
     if ((hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
-        (g->described && !hd__push(m, g->roots, root)) || !hd__graph_sort_lists(g) || !hd__graph_close(g) ||
+        (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_sort_lists(g) ||
+        !hd__graph_close(g) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
     while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
@@ -18466,7 +19067,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
 static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header *h = &doc->header;
-    uint64_t references = hd__len(x->g->target.low);
+    uint64_t references = hd__graph_references(x->g);
     *h = x->r->header;
     h->class_count = hd__len(doc->class_at);
     h->object_count = x->g->described;
@@ -18721,8 +19322,9 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
     for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
         uint64_t size = hd__graph_size(g, i);
         const uint8_t *next = hd__dart_data(&w, p, &data);
-        uint32_t class_id = g->class_of[i] == doc->no_class ? 0 : g->class_of[i];
-        uint32_t first = g->first[i], count = g->first[i + 1] - first;
+        uint32_t class_id = g->class_of[i] == doc->no_class ? 0 : g->class_of[i], count;
+        const uint8_t *kinds;
+        const uint32_t *row = hd__graph_row(g, i, &count, &kinds);
         if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) return HD_CANCELLED;
         for (; external < externals && doc->external[external].object == i; external++)
             size -= doc->external[external].size;
@@ -18730,7 +19332,7 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
         hd__dart_put(o, size);
         hd__dart_put_bytes(o, p, (size_t)(next - p));
         hd__dart_put(o, count);
-        if (count) hd__dart_put_references(o, g->target.low + first, count, g->described, 1);
+        if (count) hd__dart_put_references(o, row, count, g->described, 1);
         p = next;
     }
     return HD_OK;
@@ -18780,8 +19382,9 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
 }
 
 /* Header, classes (the root's first, then the graph's by number) and the root, which refers to `holding`
-   objects. */
-static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, uint32_t holding) {
+   objects; the others have `references`. */
+static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, uint32_t holding,
+                              uint64_t references) {
     size_t field = 0, classes = hd__len(g->classes);
     hd__dart_put_bytes(o, "dartheap\0", 9);
     hd__dart_put_str(o, name);
@@ -18791,7 +19394,7 @@ static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, u
     hd__dart_put(o, classes);
     hd__dart_put_bytes(o, "\0\4Root\0\0\0\0", 10);
     for (uint32_t i = 1; i < classes; i++) hd__dart_put_class(o, g, i, &field);
-    hd__dart_put(o, holding + hd__len(g->target.low));
+    hd__dart_put(o, holding + references);
     hd__dart_put(o, (uint64_t)g->described + 1);
     hd__dart_put_bytes(o, "\1\0\0", 3);
     hd__dart_put(o, holding);
@@ -18800,25 +19403,43 @@ static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, u
             hd__dart_put_references(o, &g->roots[i].object, 1, g->described, 2);
 }
 
+/* References that are not strong lead to what was left out; values are referred to by their keys. */
+static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, uint32_t object) {
+    const uint8_t *kinds;
+    uint32_t n, strong = g->first[object + 1] - g->first[object];
+    uint32_t values = rows->first[object + 1] - rows->first[object] - strong;
+    const uint32_t *row = hd__graph_row(g, object, &n, &kinds), none = HD_NONE;
+    hd__dart_put(o, (uint64_t)n + values);
+    if (n && !kinds) hd__dart_put_references(o, row, n, g->described, 2);
+    for (uint32_t i = 0; kinds && i < n; i++)
+        hd__dart_put_references(o, kinds[i] == HD_REFERENCE_STRONG ? &row[i] : &none, 1, g->described, 2);
+    if (values)
+        hd__dart_put_references(o, rows->target + rows->first[object] + strong, values, g->described, 2);
+}
+
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
     hd__dart_out o;
+    hd__holding rows;
     hd_status status = HD_OK;
     uint32_t holding = 0;
     HD__TRY(hd__graph_ready(g, err));
+    HD__TRY(hd__holding_open(&m, g, options, &rows, err));
+    hd__holding_tell(g, options);
     for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__root_holds(&g->roots[i]);
     hd__dart_out_begin(&o, out);
-    hd__dart_put_root(&o, g, name, holding);
+    hd__dart_put_root(&o, g, name, holding,
+                      rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low));
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
-        uint32_t first = g->first[i], count = g->first[i + 1] - first;
         if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
         hd__dart_put(&o, (uint64_t)g->class_of[i] + 1);
         hd__dart_put(&o, hd__graph_size(g, i));
         hd__dart_put(&o, HD_DART_NO_DATA);
-        hd__dart_put(&o, count);
-        if (count) hd__dart_put_references(&o, g->target.low + first, count, g->described, 2);
+        hd__dart_put_row(&o, g, &rows, i);
     }
     hd__dart_put(&o, 0);
+    hd__holding_close(&m, &rows);
     return hd__dart_out_end(&o, status, err);
 }
 

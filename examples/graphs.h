@@ -156,8 +156,19 @@ static uint32_t asked(const arguments *a, const objects *o) {
     return best;
 }
 
+/* The ephemeron by which a step of a path leads from its key to its value; HD_NONE: a reference does. */
+static uint32_t ephemeron_of(const hd_path *path, uint32_t at) {
+    return path->ephemerons ? path->ephemerons[at] : HD_NONE;
+}
+
+static void put_ephemeron(FILE *out, const objects *o, uint32_t object) {
+    hd_object e = hd_graph_object(o->graph, object);
+    display(out, ", as key of ephemeron "), put_class(out, o->graph, e.class_index);
+    display(out, " id "), put_id(out, o, e.id, 0);
+}
+
 static hd_str field_of(const objects *o, const hd_path *path, uint32_t at) {
-    if (at + 1 == path->length) return hd_cstr("");
+    if (at + 1 == path->length || ephemeron_of(path, at) != HD_NONE) return hd_cstr("");
     return hd_graph_field(o->graph, path->objects[at], path->references[at]);
 }
 
@@ -185,7 +196,7 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
     hd_paths *paths;
     uint32_t object;
     if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
-    if (!paths->count) display(out, "no root holds it: garbage, or held by weak roots alone\n");
+    if (!paths->count) display(out, "no root holds it: garbage, or held weakly alone\n");
     for (uint32_t p = 0; p < paths->count; p++) {
         const hd_path *path = &paths->paths[p];
         hd_root root = hd_graph_root(o->graph, path->root);
@@ -198,10 +209,12 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
             display(out, "  id "), put_id(out, o, step.id, 0);
             display(out, ", retains "), put_bytes(out, a, o->dominators->retained[path->objects[i]], 0);
             if (field.len) display(out, ", by "), put_name(out, field);
+            else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
             else if (i + 1 < path->length) display(out, ", by reference %u", path->references[i]);
             fputc('\n', out);
         }
     }
+    if (paths->more) display(out, "\n... more may be longer\n");
     hd_paths_free(paths);
     return DONE;
 }
@@ -225,13 +238,17 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
             json_id(j, o, path->objects[i]);
             json_class(j, o->graph, hd_graph_object(o->graph, path->objects[i]).class_index);
             hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[path->objects[i]]);
-            if (i + 1 < path->length) hd_json_key(j, "reference"), hd_json_u64(j, path->references[i]);
+            if (ephemeron_of(path, i) != HD_NONE)
+                hd_json_key(j, "key_of"), hd_json_object(j), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
+            else if (i + 1 < path->length)
+                hd_json_key(j, "reference"), hd_json_u64(j, path->references[i]);
             if (field.len) hd_json_key(j, "field"), hd_json_str(j, field);
             hd_json_end(j);
         }
         hd_json_end(j), hd_json_end(j);
     }
     hd_json_end(j);
+    hd_json_key(j, "more"), hd_json_bool(j, paths->more);
     hd_paths_free(paths);
     return DONE;
 }
@@ -319,6 +336,11 @@ static void put_retained(FILE *out, const arguments *a, const objects *o, uint32
     else display(out, "%12s", "garbage");
 }
 
+static uint32_t kind_of(const objects *o, uint32_t holder, uint32_t reference) {
+    const uint8_t *kinds = hd_graph_object(o->graph, holder).kinds;
+    return kinds ? kinds[reference] : HD_REFERENCE_STRONG;
+}
+
 /* An object that has to do with the one asked for: by which of whose references, HD_NONE: not by one. */
 static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint32_t object, uint32_t holder,
                           uint32_t reference) {
@@ -327,8 +349,10 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
     put_retained(out, a, o, object), display(out, "  ");
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
+        uint32_t kind = kind_of(o, holder, reference);
         if (field.len) put_name(out, field);
         else display(out, "[%u]", reference);
+        if (kind) display(out, " (%s%s)", kind > HD_REFERENCE_WEAK ? "ephemeron " : "", hd_reference_kind_name(kind));
         display(out, ": ");
     }
     put_class(out, o->graph, x.class_index);
@@ -442,6 +466,7 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
         hd_str field = hd_graph_field(o->graph, holder, reference);
         hd_json_key(j, "reference"), hd_json_u64(j, reference);
         if (field.len) hd_json_key(j, "field"), hd_json_str(j, field);
+        json_text(j, "kind", hd_reference_kind_name(kind_of(o, holder, reference)));
     }
     if (hd_dump_dart(o->dump)) {
         hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
@@ -547,7 +572,8 @@ static void graph_info_text(FILE *out, const hd_graph *graph) {
     hd_graph_summary s = hd_graph_summarize(graph);
     display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
             (unsigned long long)s.classes, (unsigned long long)s.bytes);
-    display(out, "%12llu references\n%12llu roots, %llu of them weak\n", (unsigned long long)s.references,
+    display(out, "%12llu references, %llu of them weak\n%12llu roots, %llu of them weak\n",
+            (unsigned long long)s.references, (unsigned long long)s.weak_references,
             (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
     if (s.missing_objects || s.missing_classes)
         display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n"
@@ -560,7 +586,8 @@ static void graph_info_json(hd_json *j, const hd_graph *graph) {
     hd_graph_summary s = hd_graph_summarize(graph);
     const struct { const char *name; uint64_t value; } values[] = {
         { "objects", s.objects }, { "classes", s.classes }, { "bytes", s.bytes },
-        { "references", s.references }, { "roots", s.roots }, { "weak_roots", s.weak_roots },
+        { "references", s.references }, { "weak_references", s.weak_references },
+        { "roots", s.roots }, { "weak_roots", s.weak_roots },
         { "missing_objects", s.missing_objects },
         { "missing_references", s.missing_references }, { "missing_roots", s.missing_roots },
         { "missing_classes", s.missing_classes }
@@ -686,15 +713,17 @@ static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump
 }
 
 /* In a format of objects: the file as it was where it is of that format, else its graph. */
-static hd_status write_as(const char *to, const hd_dump *dump, hd_out out, hd_error *err) {
+static hd_status write_as(const arguments *a, const hd_dump *dump, hd_out out, hd_error *err) {
+    reading r = { .file = a->files[0] };
+    hd_options options = { .warning = on_warning, .user = &r };
     const hd_netcf *netcf = hd_dump_netcf(dump);
     hd_str name = hd_cstr("heap");
-    if (!strcmp(to, "netcf"))
+    if (!strcmp(a->to, "netcf"))
         return netcf ? hd_netcf_write(netcf, NULL, out, err)
-                     : hd_netcf_write_graph(hd_dump_graph(dump), NULL, NULL, out, err);
+                     : hd_netcf_write_graph(hd_dump_graph(dump), NULL, &options, out, err);
     if (hd_dump_dart(dump)) return hd_dart_write(hd_dump_dart(dump), NULL, out, err);
     if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_get_domain(netcf, 0).name;
-    return hd_dart_write_graph(hd_dump_graph(dump), name, NULL, out, err);
+    return hd_dart_write_graph(hd_dump_graph(dump), name, &options, out, err);
 }
 
 static int write_objects(const arguments *a, const hd_dump *dump) {
@@ -702,7 +731,7 @@ static int write_objects(const arguments *a, const hd_dump *dump) {
     hd_error err;
     int status = output_open(&o, a->output);
     if (status) return status;
-    if (write_as(a->to, dump, o.out, &err)) {
+    if (write_as(a, dump, o.out, &err)) {
         display(stderr, "heapdump: %s\n",
                 o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
         status = BAD_INPUT;

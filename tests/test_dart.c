@@ -1054,6 +1054,153 @@ static void objects_are_followed_by_identity(void **state) {
     hd_dart_free(a);
 }
 
+/* A class whose fields are named at these references; NULL ends them. */
+static void class_with(snap *s, const char *name, const char *library, const char *uri, const char *const *fields,
+                       bool backward) {
+    uint64_t n = 0;
+    while (fields && fields[n]) n++;
+    snap_uleb(s, 0);
+    snap_str(s, name);
+    snap_str(s, library);
+    snap_str(s, uri);
+    snap_str(s, "");
+    snap_uleb(s, n);
+    for (uint64_t i = 0; i < n; i++) {
+        snap_uleb(s, 0);
+        snap_uleb(s, backward ? n - 1 - i : i);
+        snap_str(s, fields[i]);
+        snap_str(s, "");
+    }
+}
+
+static void object_of(snap *s, uint64_t class_id, size_t n, const uint64_t *references, bool backward) {
+    uint64_t order[8];
+    for (size_t i = 0; i < n; i++) order[backward ? n - 1 - i : i] = references[i];
+    snap_object(s, class_id, 8, "\0", 1, n, order);
+}
+#define OBJECT(class_id, ...) object_of(&s, class_id, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8, \
+                                        (const uint64_t[]){ __VA_ARGS__ }, backward)
+
+/* What is held by fields of the VM's that are weak is not alive; where these stand is said by the class, or else is
+   as the VM orders them. */
+static void weak_references_hold_nothing(void **state) {
+    (void)state;
+    static const char *const reference[] = { "target_", "type_arguments_", NULL }, *const property[] = { "key_", "value_", NULL };
+    static const char *const entry[] = { "value_", "detach_", "token_", "finalizer_", "next_", NULL }, *const array[] = { "length_", NULL };
+    static const char alive[] = "11010010101111101111110"; /* by object */
+    for (int tells = 0; tells < 3; tells++) {
+        bool backward = tells == 2, told = tells > 0;
+        snap s = { 0 };
+        hd_dart_header h = { .name = hd_cstr("weak"), .class_count = 8 };
+        hd_dominators *d = NULL;
+        uint8_t reached[32];
+        hd_total total;
+        snap_header(&s, &h);
+        class_with(&s, "Root", "", "", NULL, false);
+        class_with(&s, "_WeakReference", "dart.core", tells ? "dart:core" : "", told ? reference : NULL, backward);
+        class_with(&s, "Foo", "app", "package:app/a.dart", NULL, false);
+        class_with(&s, "_WeakProperty", "dart.core", "dart:core", told ? property : NULL, backward);
+        class_with(&s, "FinalizerEntry", "dart._internal", "dart:_internal", told ? entry : NULL, backward);
+        class_with(&s, "WeakArray", "", "", told ? array : NULL, false);
+        class_with(&s, "_WeakReference", "dart.core", "package:app/a.dart", told ? reference : NULL, backward);
+        class_with(&s, "WeakArray", "app", "", told ? array : NULL, false);
+        snap_uleb(&s, 32);
+        snap_uleb(&s, 23);
+        object_of(&s, 1, 8, (const uint64_t[]){ 2, 4, 7, 9, 11, 13, 14, 20 }, false);
+        OBJECT(2, 3, 0);                    /* 2: a weak reference to 3 */
+        object_of(&s, 3, 0, NULL, false);
+        OBJECT(4, 5, 6);                    /* 4: an ephemeron whose key nobody else holds */
+        object_of(&s, 3, 0, NULL, false);
+        object_of(&s, 3, 0, NULL, false);
+        OBJECT(5, 8, 8, 15, 16, 17);        /* 7: holds 15, and 17 like itself */
+        object_of(&s, 3, 0, NULL, false);
+        object_of(&s, 6, 3, (const uint64_t[]){ 12, 10, 23 }, false);
+        object_of(&s, 3, 0, NULL, false);   /* 10: in a weak array */
+        OBJECT(7, 12, 0);                   /* 11: somebody's own class holds 12 */
+        object_of(&s, 3, 0, NULL, false);
+        object_of(&s, 3, 0, NULL, false);   /* 13: a key that is alive */
+        OBJECT(4, 13, 18);
+        object_of(&s, 3, 0, NULL, false);
+        object_of(&s, 3, 0, NULL, false);   /* 16 */
+        OBJECT(5, 16, 0, 0, 0, 19);
+        object_of(&s, 3, 0, NULL, false);   /* 18: held by 13 */
+        object_of(&s, 8, 1, (const uint64_t[]){ 22 }, false); /* 19: not the VM's */
+        OBJECT(4, 0, 21);                   /* 20: a key that was left out */
+        object_of(&s, 3, 0, NULL, false);
+        object_of(&s, 3, 0, NULL, false);   /* 22 */
+        object_of(&s, 3, 0, NULL, false);   /* 23: in the weak array too */
+        snap_uleb(&s, 0);
+        hd_dart *doc = read_bytes(s.data, s.size, NULL);
+        const hd_graph *g = hd_dart_graph(doc);
+        keeps(s.data, s.size);
+        assert_int_equal(hd_graph_summarize(g).references, 32);
+        assert_int_equal(hd_graph_summarize(g).weak_references, 1 + 2 * 2 + 2 * 3 + 2);
+        assert_int_equal(hd_graph_reach(g, NULL, 0, NULL, reached, &total, NULL), HD_OK);
+        assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+        for (uint32_t i = 0; i < 23; i++)
+            if (reached[i] != (uint8_t)(alive[i] - '0') || (d->position[i] != HD_NONE) != reached[i])
+                fail_msg("object %u is %s", i + 1, reached[i] ? "alive" : "garbage");
+        assert_int_equal(d->parent[17], 12);
+        assert_int_equal(d->retained[12], 16);
+        assert_int_equal(d->retained[13], 8);
+        hd_object o = hd_graph_object(g, 1);
+        assert_int_equal(o.kinds[backward ? 1 : 0], HD_REFERENCE_WEAK);
+        assert_int_equal(o.references[backward ? 1 : 0], 2);
+        hd_dominators_free(d);
+        hd_dart_free(doc);
+        free(s.data);
+    }
+}
+
+static void count_warning(void *user, const hd_error *warning) {
+    ++*(int *)user;
+    assert_string_equal(warning->message,
+                        "4 weak references are left out; values of ephemerons become references of their keys");
+}
+
+/* A file that cannot hold weak references says so, and holds the same alive. */
+static void writers_keep_alive_what_is(void **state) {
+    (void)state;
+    for (int dart = 0; dart < 2; dart++) {
+        static const uint64_t references[][3] = { { 2, 3, 4 }, { 3, 5, 3 }, { 6, 0, 0 }, { 7, 0, 0 } };
+        hd_root root = { .kind = HD_ROOT_LOCAL, .container = HD_NONE };
+        hd_class c = { .id = 1, .name = hd_cstr("A"), .scope = hd_cstr(""), .described = true };
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
+        hd_dominators *d, *e;
+        hd_buffer out = { 0 };
+        hd_dart *doc = NULL;
+        hd_netcf *netcf = NULL;
+        int warnings = 0;
+        hd_options options = { .warning = count_warning, .user = &warnings };
+        assert_int_equal(hd_graph_add_class(g, &c, NULL), HD_OK);
+        for (int i = 0; i < 7; i++) {
+            assert_int_equal(hd_graph_add_object(g, 0, 1, (uint64_t)1 << i), HD_OK);
+            if (i < 4) assert_int_equal(hd_graph_add_references(g, references[i], i < 2 ? 3 : 1), HD_OK);
+            if (i == 1) assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_KEY), HD_OK);
+            if (i == 1) assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_VALUE), HD_OK);
+            if (i == 2 || i == 3) assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_OK);
+        }
+        assert_int_equal(hd_graph_add_root(g, 1, &root), HD_OK);
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(dart ? hd_dart_write_graph(g, hd_cstr("x"), &options, hd_out_memory(&out), NULL)
+                              : hd_netcf_write_graph(g, NULL, &options, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(warnings, 1);
+        if (dart) doc = read_bytes(out.data, out.size, NULL);
+        else assert_int_equal(hd_netcf_read(hd_in_memory(out.data, out.size), NULL, &netcf, NULL), HD_OK);
+        const hd_graph *h = dart ? hd_dart_graph(doc) : hd_netcf_graph(netcf);
+        assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+        assert_int_equal(hd_graph_dominators(h, NULL, &e, NULL), HD_OK);
+        assert_int_equal(d->bytes, 1 + 2 + 4 + 8 + 16);
+        for (uint32_t i = 0; i < 7; i++) assert_int_equal(d->retained[i], e->retained[i + (dart ? 1 : 0)]);
+        hd_dominators_free(d);
+        hd_dominators_free(e);
+        hd_dart_free(doc);
+        hd_netcf_free(netcf);
+        hd_buffer_free(&out);
+        hd_graph_free(g);
+    }
+}
+
 static void text_becomes_utf8(void **state) {
     (void)state;
     char out[32];
@@ -1167,6 +1314,8 @@ int main(void) {
         cmocka_unit_test(strings_are_counted),
         cmocka_unit_test(tables_agree_with_brute_force),
         cmocka_unit_test(objects_are_followed_by_identity),
+        cmocka_unit_test(weak_references_hold_nothing),
+        cmocka_unit_test(writers_keep_alive_what_is),
         cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(other_graphs_become_snapshots),
         cmocka_unit_test(snapshots_can_be_repeated),

@@ -117,6 +117,64 @@ static void objects_are_as_they_were_added(void **state) {
     hd_graph_free(g);
 }
 
+static void references_are_shown_as_they_hold(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+    add_class(g, "A");
+    assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_INVALID);
+    for (uint64_t i = 0; i < 5; i++) {
+        assert_int_equal(hd_graph_add_object(g, 0, 1, 8), HD_OK);
+        if (i % 2) assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ i, 99, 2, 3, 4, i }, 6), HD_OK);
+        if (i != 3) continue;
+        assert_int_equal(hd_graph_set_reference(g, 5, HD_REFERENCE_WEAK), HD_OK);
+        assert_int_equal(hd_graph_set_reference(g, 3, HD_REFERENCE_VALUE), HD_OK); /* before its key */
+        assert_int_equal(hd_graph_set_reference(g, 2, HD_REFERENCE_WEAK), HD_OK);
+        assert_int_equal(hd_graph_set_reference(g, 2, HD_REFERENCE_STRONG), HD_OK);
+        assert_int_equal(hd_graph_set_reference(g, 4, HD_REFERENCE_KEY), HD_OK);
+        assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_KEY), HD_OK);
+        assert_int_equal(hd_graph_set_reference(g, 6, HD_REFERENCE_KEY), HD_INVALID);
+        assert_int_equal(hd_graph_set_reference(g, 0, 4), HD_INVALID);
+    }
+    hd_graph_add_root(g, 3, &strong);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_INVALID);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    hd_object o = hd_graph_object(g, 1);
+    assert_null(o.kinds);
+    assert_memory_equal(o.references, ((const uint32_t[]){ 1, 5, 2, 3, 4, 1 }), 24);
+    o = hd_graph_object(g, 3);
+    assert_int_equal(o.reference_count, 6);
+    assert_memory_equal(o.references, ((const uint32_t[]){ 3, 5, 2, 3, 4, 3 }), 24);
+    assert_memory_equal(o.kinds, ((const uint8_t[]){ 0, 2, 0, 3, 1, 1 }), 6); /* the second key has no value */
+    hd_graph_summary s = hd_graph_summarize(g);
+    assert_int_equal(s.references, 12);
+    assert_int_equal(s.weak_references, 4);
+    assert_int_equal(s.missing_references, 2);
+    assert_string_equal(hd_reference_kind_name(3), "value");
+    assert_string_equal(hd_reference_kind_name(4), "unknown");
+    hd_graph_free(g);
+}
+
+/* What is read from a file without weak references takes no more than before: a pointer. */
+static void strong_graphs_take_no_more_memory(void **state) {
+    (void)state;
+    uint64_t used[2];
+    for (int weakly = 0; weakly < 2; weakly++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+        add_class(g, "A");
+        for (uint64_t i = 0; i < 1000; i++) {
+            hd_graph_add_object(g, 0, 1, 8);
+            hd_graph_add_references(g, (const uint64_t[]){ i, i / 2 }, 2);
+            if (weakly) hd_graph_set_reference(g, 1, HD_REFERENCE_WEAK);
+        }
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        used[weakly] = hd_graph_summarize(g).memory;
+        hd_graph_free(g);
+    }
+    assert_in_range(used[0], 1000 * (4 + 4 + 4 + 2 * 4), 1000 * (4 + 4 + 4 + 2 * 4) + 2500);
+    assert_in_range(used[1], used[0] + 1, used[0] + 1000 * (4 + 4 + 4 + 2 * 5));
+}
+
 static void ids_twice_are_an_error(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(NULL, NULL);
@@ -241,22 +299,54 @@ static void one_of_many_ids_twice_is_an_error(void **state) {
 enum { MOST = 24 };
 typedef struct brute {
     uint32_t n;
-    uint64_t all, without[MOST]; /* reachable objects as bits; the same when one object is not there */
+    uint64_t all, without[MOST]; /* reachable objects as bits; the same when one object is not there, and values
+                                    hang from the keys of ephemerons that are alive */
 } brute;
 
-static uint64_t brute_reach(const hd_graph *g, uint64_t gone) {
-    uint64_t seen = 0, next = 0;
+static uint8_t kind_of(const hd_object *o, uint32_t reference) { return o->kinds ? o->kinds[reference] : 0; }
+
+/* The `k`th key or value of an object; HD_NONE: it has fewer. */
+static uint32_t nth_of_kind(const hd_object *o, uint8_t kind, uint32_t k) {
+    for (uint32_t i = 0; i < o->reference_count; i++)
+        if (kind_of(o, i) == kind && !k--) return o->references[i];
+    return HD_NONE;
+}
+
+/* What an object refers to that is not weak, and the values of ephemerons in `objects` whose key it is. */
+static uint64_t brute_held(const hd_graph *g, uint32_t object, uint64_t objects) {
+    hd_object o = hd_graph_object(g, object);
+    uint64_t held = 0;
+    for (uint32_t i = 0; i < o.reference_count; i++)
+        if (!kind_of(&o, i)) held |= UINT64_C(1) << o.references[i];
+    for (uint32_t e = 0; e < hd_graph_object_count(g); e++) {
+        hd_object x = hd_graph_object(g, e);
+        if (!(objects >> e & 1)) continue;
+        for (uint32_t k = 0; nth_of_kind(&x, HD_REFERENCE_KEY, k) != HD_NONE; k++)
+            if (nth_of_kind(&x, HD_REFERENCE_KEY, k) == object)
+                held |= UINT64_C(1) << nth_of_kind(&x, HD_REFERENCE_VALUE, k);
+    }
+    return held;
+}
+
+static uint64_t brute_roots(const hd_graph *g) {
+    uint64_t roots = 0;
     for (uint32_t i = 0; i < hd_graph_root_count(g); i++)
-        if (!(hd_graph_root(g, i).flags & HD_ROOT_WEAK)) next |= UINT64_C(1) << hd_graph_root(g, i).object;
+        if (!(hd_graph_root(g, i).flags & HD_ROOT_WEAK)) roots |= UINT64_C(1) << hd_graph_root(g, i).object;
+    return roots;
+}
+
+/* `alive`: whose ephemerons count; 0: of those seen. */
+static uint64_t brute_walk(const hd_graph *g, uint64_t gone, uint64_t alive) {
+    uint64_t seen = 0, next = brute_roots(g);
     while ((next &= ~gone) & ~seen) {
         seen |= next;
         for (uint32_t o = 0; o < hd_graph_object_count(g); o++)
-            if (seen >> o & 1)
-                for (uint32_t k = 0; k < hd_graph_object(g, o).reference_count; k++)
-                    next |= UINT64_C(1) << hd_graph_object(g, o).references[k];
+            if (seen >> o & 1) next |= brute_held(g, o, alive ? alive : seen);
     }
     return seen;
 }
+
+static uint64_t brute_reach(const hd_graph *g, uint64_t gone) { return brute_walk(g, gone, 0); }
 
 static uint64_t brute_bytes(const hd_graph *g, uint64_t objects) {
     uint64_t sum = 0;
@@ -269,7 +359,7 @@ static brute brute_all(const hd_graph *g) {
     brute b = { .n = hd_graph_object_count(g) };
     assert_in_range(b.n, 0, MOST);
     b.all = brute_reach(g, 0);
-    for (uint32_t o = 0; o < b.n; o++) b.without[o] = brute_reach(g, UINT64_C(1) << o);
+    for (uint32_t o = 0; o < b.n; o++) b.without[o] = b.all ? brute_walk(g, UINT64_C(1) << o, b.all) : 0;
     return b;
 }
 
@@ -369,20 +459,33 @@ static void referrers_agree(const hd_graph *g) {
 }
 
 /* Steps from a root to an object when none of `gone` is there; -1: no way. */
-static int brute_distance(const hd_graph *g, uint32_t object, uint64_t gone) {
-    uint64_t seen = 0, next = 0;
-    for (uint32_t i = 0; i < hd_graph_root_count(g); i++)
-        if (!(hd_graph_root(g, i).flags & HD_ROOT_WEAK)) next |= UINT64_C(1) << hd_graph_root(g, i).object;
+static int brute_distance(const hd_graph *g, const brute *b, uint32_t object, uint64_t gone) {
+    uint64_t seen = 0, next = brute_roots(g);
     for (int steps = 0; (next &= ~gone) & ~seen; steps++) {
         if (next >> object & 1) return steps;
         seen |= next;
         uint64_t from = next;
         for (uint32_t o = 0; o < hd_graph_object_count(g); o++)
-            if (from >> o & 1)
-                for (uint32_t k = 0; k < hd_graph_object(g, o).reference_count; k++)
-                    next |= UINT64_C(1) << hd_graph_object(g, o).references[k];
+            if (from >> o & 1) next |= brute_held(g, o, b->all);
     }
     return -1;
+}
+
+/* Whether a way of an object leads on from its `k`th place. */
+static void step_agrees(const hd_graph *g, const brute *b, const hd_path *p, uint32_t k) {
+    hd_object o = hd_graph_object(g, p->objects[k]);
+    uint32_t pair = 0;
+    if (p->references[k] != HD_NONE) {
+        assert_int_equal(o.references[p->references[k]], p->objects[k + 1]);
+        assert_int_equal(kind_of(&o, p->references[k]), HD_REFERENCE_STRONG);
+        if (p->ephemerons) assert_int_equal(p->ephemerons[k], HD_NONE);
+        return;
+    }
+    o = hd_graph_object(g, p->ephemerons[k]);
+    assert_true(b->all >> p->ephemerons[k] & 1);
+    while (nth_of_kind(&o, HD_REFERENCE_KEY, pair) != p->objects[k] ||
+           nth_of_kind(&o, HD_REFERENCE_VALUE, pair) != p->objects[k + 1])
+        assert_true(nth_of_kind(&o, HD_REFERENCE_KEY, pair++) != HD_NONE);
 }
 
 static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
@@ -397,31 +500,28 @@ static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
         assert_int_equal(root.object, p.objects[0]);
         assert_int_equal(p.objects[p.length - 1], object);
         assert_int_equal(p.references[p.length - 1], HD_NONE);
-        for (uint32_t k = 0; k + 1 < p.length; k++)
-            assert_int_equal(hd_graph_object(g, p.objects[k]).references[p.references[k]], p.objects[k + 1]);
+        for (uint32_t k = 0; k + 1 < p.length; k++) step_agrees(g, b, &p, k);
         if (p.length > 1) {      /* those of length 1 differ in their roots */
             for (uint32_t k = 0; k + 1 < p.length; k++) assert_false(used >> p.objects[k] & 1);
             if (!(i && paths->paths[0].length == 1))
-                assert_int_equal(brute_distance(g, object, used), p.length - 1);
+                assert_int_equal(brute_distance(g, b, object, used), p.length - 1);
         }
         for (uint32_t k = 0; k + 1 < p.length; k++) used |= UINT64_C(1) << p.objects[k];
     }
     if (paths->count && paths->paths[0].length > 1 && paths->count < 4)
-        assert_int_equal(brute_distance(g, object, used), -1);
+        assert_int_equal(brute_distance(g, b, object, used), -1);
     hd_paths_free(paths);
 }
 
-static void components_agree(const hd_graph *g, uint32_t n) {
+static void components_agree(const hd_graph *g, const brute *b) {
     uint64_t reach[MOST];
-    uint32_t component[MOST], count = 0, most = 0;
+    uint32_t component[MOST], count = 0, most = 0, n = b->n;
     for (uint32_t o = 0; o < n; o++) {
         uint64_t next = UINT64_C(1) << o;
         for (reach[o] = 0; next & ~reach[o];) {
             reach[o] |= next;
             for (uint32_t p = 0; p < n; p++)
-                if (reach[o] >> p & 1)
-                    for (uint32_t k = 0; k < hd_graph_object(g, p).reference_count; k++)
-                        next |= UINT64_C(1) << hd_graph_object(g, p).references[k];
+                if (reach[o] >> p & 1) next |= brute_held(g, p, b->all >> p & 1 ? b->all : 0);
         }
     }
     assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
@@ -462,15 +562,20 @@ static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_li
     hd_profile_free(p);
 }
 
-static hd_graph *random_graph(uint64_t *random) {
+/* `weakness`: of so many references one is not strong; 0: none is. */
+static hd_graph *random_graph(uint64_t *random, uint64_t weakness) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     uint32_t n = 1 + (uint32_t)hd__test_below(random, MOST - 4), most = 1 + (uint32_t)hd__test_below(random, 5);
     uint32_t roots = (uint32_t)hd__test_below(random, 4);
     for (int i = 0; i < 4; i++) add_class(g, (const char *[]){ "A", "B", "C", "A" }[i]);
     for (uint32_t i = 0; i < n; i++) {
+        uint32_t count = (uint32_t)hd__test_below(random, most + 1);
         hd_graph_add_object(g, i, 1 + (uint32_t)hd__test_below(random, 4), (uint64_t)1 << i);
-        for (uint64_t k = hd__test_below(random, most + 1); k > 0; k--) /* two ids are nobody's */
+        for (uint32_t k = 0; k < count; k++) /* two ids are nobody's */
             hd_graph_add_references(g, (const uint64_t[]){ hd__test_below(random, n + (most == 3 ? 2 : 0)) }, 1);
+        for (uint32_t k = count; k-- > 0 && weakness;)
+            if (!hd__test_below(random, weakness))
+                assert_int_equal(hd_graph_set_reference(g, k, 1 + (uint32_t)hd__test_below(random, 3)), HD_OK);
     }
     for (uint32_t i = 0; i <= roots; i++)
         hd_graph_add_root(g, hd__test_below(random, n + (roots == 3)), hd__test_below(random, 4) ? &strong : &weak);
@@ -487,7 +592,7 @@ static void all_agrees(hd_graph *g, uint64_t *random) {
     classes_agree(g, &b, d);
     referrers_agree(g);
     for (uint32_t o = 0; o < b.n; o++) paths_agree(g, &b, o);
-    components_agree(g, b.n);
+    components_agree(g, &b);
     hd_cutoff cutoff = { .min_bytes = hd__test_below(random, 3) ? 0 : UINT64_C(1) << hd__test_below(random, 20),
                          .top = (uint32_t)hd__test_below(random, 4) };
     tree_agrees(g, d, hd__test_below(random, 2), cutoff);
@@ -498,7 +603,7 @@ static void random_graphs_agree_with_brute_force(void **state) {
     (void)state;
     uint64_t random = 5;
     for (int round = 0; round < 6000; round++) {
-        hd_graph *g = random_graph(&random);
+        hd_graph *g = random_graph(&random, (uint64_t)(round % 3));
         all_agrees(g, &random);
         hd_graph_free(g);
     }
@@ -581,6 +686,50 @@ static void a_chain_a_million_deep(void **state) {
         assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
         assert_true(count < MILLION);
         free(component);
+        hd_dominators_free(d);
+        hd_graph_free(g);
+    }
+}
+
+/* Each value is the key of the next ephemeron, all of which one object refers to, the last first: a walk that
+   looks at all of them again whenever one has become alive would take minutes. */
+static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
+    (void)state;
+    enum { N = 100000 };
+    for (int backward = 0; backward < 2; backward++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+        hd_paths *paths = NULL;
+        hd_total total;
+        clock_t began;
+        add_class(g, "A");
+        assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK); /* 0; ephemerons 1 .. N; keys N + 1 .. 2 N + 1 */
+        for (uint64_t i = 0; i < N; i++)
+            assert_int_equal(hd_graph_add_references(g, &(uint64_t){ backward ? N - i : i + 1 }, 1), HD_OK);
+        for (uint64_t i = 1; i <= N; i++) {
+            assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ N + i, N + i + 1 }, 2), HD_OK);
+            assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_KEY), HD_OK);
+            assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_VALUE), HD_OK);
+        }
+        for (uint64_t i = 0; i <= N; i++) assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK);
+        assert_int_equal(hd_graph_add_root(g, 0, &strong), HD_OK);
+        assert_int_equal(hd_graph_add_root(g, N + 1, &strong), HD_OK);
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        began = clock();
+        hd_dominators *d = dominators(g);
+        assert_int_equal(d->reached, 2 * N + 2);
+        for (uint32_t i = 0; i <= N; i++) assert_int_equal(d->retained[N + 1 + i], N + 1 - i);
+        assert_int_equal(d->retained[0], N + 1);
+        assert_int_equal(d->retained[1], 1);
+        assert_int_equal(hd_graph_retained(g, &(uint32_t){ 1 }, 1, NULL, &total, NULL), HD_OK);
+        assert_int_equal(total.objects, N + 1);
+        assert_int_equal(hd_graph_paths(g, 2 * N + 1, 2, NULL, &paths, NULL), HD_OK);
+        assert_int_equal(paths->count, 1);
+        assert_int_equal(paths->paths[0].length, N + 1);
+        assert_int_equal(paths->paths[0].references[5], HD_NONE);
+        assert_int_equal(paths->paths[0].ephemerons[5], 6);
+        assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
+        hd_paths_free(paths);
         hd_dominators_free(d);
         hd_graph_free(g);
     }
@@ -706,6 +855,35 @@ static void merging_takes_equal_objects_once(void **state) {
     hd_graph_free(m);
     assert_int_equal(hd_graph_merge(NULL, 0, NULL, &m, NULL), HD_OK);
     assert_int_equal(hd_graph_object_count(m), 0);
+    hd_graph_free(m);
+    for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
+}
+
+/* Objects whose references hold differently are two, and stay so. */
+static void merging_keeps_how_references_hold(void **state) {
+    (void)state;
+    hd_graph *g[3], *m = NULL;
+    for (uint32_t i = 0; i < 3; i++) {
+        g[i] = hd_graph_create(NULL, NULL);
+        add_class(g[i], "A");
+        for (uint64_t k = 0; k < 4; k++) assert_int_equal(hd_graph_add_object(g[i], k, 1, 8), HD_OK);
+        assert_int_equal(hd_graph_add_object(g[i], 4, 1, 8), HD_OK);
+        assert_int_equal(hd_graph_add_references(g[i], (const uint64_t[]){ 1, 2, 3 }, 3), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 0, HD_REFERENCE_WEAK), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 1, HD_REFERENCE_KEY), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 2, HD_REFERENCE_VALUE), HD_OK);
+        assert_int_equal(hd_graph_add_root(g[i], 4, &strong), HD_OK);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 3, NULL, &m, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
+    hd_graph_summary s = hd_graph_summarize(m);
+    assert_int_equal(s.objects, 6);
+    assert_int_equal(s.references, 6);
+    assert_int_equal(s.weak_references, 3);
+    hd_object o = hd_graph_object(m, 4);
+    assert_memory_equal(o.kinds, ((const uint8_t[]){ 1, 2, 3 }), 3);
+    assert_null(hd_graph_object(m, 5).kinds);
     hd_graph_free(m);
     for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
 }
@@ -850,6 +1028,7 @@ static hd_graph *filled(const hd_options *options, hd_status *status) {
         uint64_t ids[3] = { hd__test_below(&random, 45), hd__test_below(&random, 40) * 7 % 41, i == 30 ? UINT64_C(1) << 40 : 3 };
         *status = hd_graph_add_object(g, i * 7 % 41, 1 + i % 12, i % 9 == 0 ? UINT64_C(1) << 33 : i);
         if (!*status) *status = hd_graph_add_references(g, ids, 3);
+        for (uint32_t k = 0; k < 3 && !*status && i % 4 == 1; k++) *status = hd_graph_set_reference(g, (k + i) % 3, k + 1);
         if (!*status && i % 5 == 0) *status = hd_graph_add_size(g, i, UINT64_C(1) << 34);
     }
     if (!*status) *status = hd_graph_add_field(g, 2, 1, hd_cstr("field"));
@@ -943,6 +1122,8 @@ static void long_calls_can_be_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_as_they_were_added),
+        cmocka_unit_test(references_are_shown_as_they_hold),
+        cmocka_unit_test(strong_graphs_take_no_more_memory),
         cmocka_unit_test(ids_twice_are_an_error),
         cmocka_unit_test(dense_graphs_store_no_ids),
         cmocka_unit_test(ids_are_found),
@@ -951,10 +1132,12 @@ int main(void) {
         cmocka_unit_test(random_graphs_agree_with_brute_force),
         cmocka_unit_test(hand_made_graphs_agree_with_brute_force),
         cmocka_unit_test(a_chain_a_million_deep),
+        cmocka_unit_test(a_chain_of_ephemerons_takes_no_square_of_time),
         cmocka_unit_test(long_ways_up_take_no_square_of_time),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(merging_takes_equal_objects_once),
+        cmocka_unit_test(merging_keeps_how_references_hold),
         cmocka_unit_test(merging_keeps_to_the_limits),
         cmocka_unit_test(merging_takes_no_more_memory_than_allowed),
         cmocka_unit_test(diff_goes_by_class),

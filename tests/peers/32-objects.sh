@@ -25,7 +25,7 @@ o 22c823 1b 28
 r 22c823 5 0
 c bubblecs.exe 763fbef
 END
-check "the sample: info" '{"objects":6,"classes":3,"bytes":580,"references":8,"roots":3,"weak_roots":0,"missing_objects":9,"missing_references":8,"missing_roots":1,"missing_classes":2}' \
+check "the sample: info" '{"objects":6,"classes":3,"bytes":580,"references":8,"weak_references":0,"roots":3,"weak_roots":0,"missing_objects":9,"missing_references":8,"missing_roots":1,"missing_classes":2}' \
   "$("$tool" info --json sample.log | jq -c '.files[0].graph')"
 check "the sample: its domain" "application domain bubblecs.exe, version 2, from 123992530 to 123993071 ms after boot" \
   "$("$tool" info sample.log | sed -n 2p)"
@@ -68,7 +68,7 @@ check "retained of a class that is none" 1 "$(status "$tool" retained --class No
 check "path" "root: local, pinned|Game (game) id a1, retains 464, by reference 1|Level (game) id b2, retains 160, by reference 1|Texture (game) id c2, retains 128" \
   "$("$tool" path --exact --id c2 game.log | tr -s ' ' | sed 's/^ //' | paste -sd'|')"
 check "two paths with one root have one in common: one path" 1 "$("$tool" path --paths 5 --json --id c1 game.log | jq '.files[0].paths | length')"
-check "what a weak root holds is garbage" "no root holds it: garbage, or held by weak roots alone" "$("$tool" path --id c3 game.log)"
+check "what a weak root holds is garbage" "no root holds it: garbage, or held weakly alone" "$("$tool" path --id c3 game.log)"
 check "path --class" c1 "$("$tool" path --class Texture --json game.log | jq -r '.files[0].id')"
 check "path to nobody" 1 "$(status "$tool" path --id 77 game.log)"
 check "path without a question" 2 "$(status "$tool" path game.log)"

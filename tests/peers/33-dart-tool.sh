@@ -28,11 +28,11 @@ check "info: the graph" '[204485,1895,13912312,1072743,1,36]' \
   "$(ask '[d["graph"][k] for k in ("objects", "classes", "bytes", "references", "roots", "missing_references")]' info sass.dartheap)"
 check "info: the header" '["main",0,13914776,32,15376384]' \
   "$(ask '[d["dart"][k] for k in ("isolate", "flags", "shallow_size", "external_size", "capacity")]' info sass.dartheap)"
-check "info: what is live" '[144808,11979232,2,79887]' \
+check "info: what is live" '[143696,11947576,2,79887]' \
   "$(ask '[d["dart"][k] for k in ("live_objects", "live_bytes", "external_properties", "identities")]' info sass.dartheap)"
 check "info: objects by their data" '{"none":58277,"null":1,"bool":3,"integer":25719,"double":657,"latin1":33117,"utf16":37,"length":60508,"name":26166}' \
   "$(ask 'd["dart"]["tags"]' info sass.dartheap)"
-check "info: libraries add up to all objects" '[84,204485,13912312,144808,11979232]' \
+check "info: libraries add up to all objects" '[84,204485,13912312,143696,11947576]' \
   "$(ask '[len(d["dart"]["libraries"])] + [sum(l[k] for l in d["dart"]["libraries"]) for k in ("objects", "bytes", "live_objects", "live_bytes")]' info sass.dartheap)"
 check "info: lengths add up to all lists" '[713,60508]' \
   "$(ask '[len(d["dart"]["lengths"]), sum(l["objects"] for l in d["dart"]["lengths"])]' info sass.dartheap)"
@@ -42,35 +42,35 @@ check "info: a list is cut, --all does not" "2 0" \
   "$("$tool" info sass.dartheap | grep -c '^\.\.\. .* more') $("$tool" info --all sass.dartheap | grep -c '^\.\.\.')"
 check "strings: of the VM's class, all of them" '[3720608,33117]' \
   "$(ask '[[c["bytes"], c["objects"]] for c in d["classes"] if c["class"] == "_OneByteString"][0]' classes sass.dartheap)"
-check "strings: live ones" '[15974,15688,6432,74,["color",1320,56,"4187"]]' \
+check "strings: live ones" '[14866,14589,6224,67,["color",1320,56,"4187"]]' \
   "$(ask '[d["objects"], d["different"], d["wasted"], d["repeated"], [d["strings"][0][k] for k in ("text", "wasted", "objects", "id")]]' strings sass.dartheap)"
 check "strings: all" '[33154,4907176,17158,373208,2512,2512]' \
   "$(ask '[d["objects"], d["bytes"], d["different"], d["wasted"], d["repeated"], len(d["strings"])]' strings --garbage --all sass.dartheap)"
-check "strings: text" '1320 1344 56 4187 "color"|... 73 more (--all lists them)' \
+check "strings: text" '1320 1344 56 4187 "color"|... 66 more (--all lists them)' \
   "$("$tool" strings --exact --top 1 sass.dartheap | tail -n +3 | squeezed)"
-check "retained" '[["1",11979232],["60384",327968],["17866",319640],["178771",311344],["178769",303264]]' \
+check "retained" '[["1",11947576],["60384",328064],["17866",319728],["178771",311344],["178769",303264]]' \
   "$(ask '[[o["id"], o["retained"]] for o in d["objects"]]' retained --top 5 sass.dartheap)"
 check "path: names of fields" '["1","72904","61211","178772"] [null,"script_","source_",null]' \
   "$(ask '[o["id"] for o in d["paths"][0]["objects"]]' path --id 178772 sass.dartheap) $(ask '[o.get("field") for o in d["paths"][0]["objects"]]' path --id 178772 sass.dartheap)"
-check "tree: what dominates what" '[["",11979232],["Root",11979232],["Script",4526880]]' \
+check "tree: what dominates what" '[["",11947576],["Root",11947576],["Script",4606560]]' \
   "$(ask '[[r["name"], r["bytes"]] for r in all["heaps"][0]["rows"][:3]]' tree --min-share 0.3 sass.dartheap)"
 
-check "object: a script" '["Script","name","package:sass/src/visitor/async_evaluate.dart",48,327968,5,594304416]' \
+check "object: a script" '["Script","name","package:sass/src/visitor/async_evaluate.dart",48,328064,6,594304416]' \
   "$(ask '[d["class"], d["data"]["tag"], d["data"]["text"], d["bytes"], d["retained"], d["retained_objects"], d["identity"]]' object sass.dartheap 60384)"
 check "object: what it refers to" '[["60381","url_"],["60380","resolved_url_"],["60383","line_starts_"],["60382","constant_coverage_"],["4","debug_positions_"],["59523","kernel_program_info_"],["178771","source_"]]' \
   "$(ask '[[r["id"], r["field"]] for r in d["references"]]' object sass.dartheap 60384)"
 check "object: who refers to it" '[["2042",2,null],["59515",197,null],["69926",7,"script_"]]' \
   "$(ask '[[r["id"], r["reference"], r.get("field")] for r in d["referrers"][:3]]' object sass.dartheap 60384)"
-check "object: its dominator and what it dominates" '["1",[["178771",311344],["60383",16552],["60382",24]]]' \
+check "object: its dominator and what it dominates" '["1",[["178771",311344],["60383",16552],["60380",96],["60382",24]]]' \
   "$(ask '[d["dominator"]["id"], [[r["id"], r["retained"]] for r in d["dominated"]]]' object sass.dartheap 60384)"
 check "object: a string that was cut" '["_TwoByteString","utf16",151625,128,128]' \
   "$(ask '[d["class"], d["data"]["tag"], d["data"]["length"], d["data"]["truncated_length"], len(d["data"]["text"])]' object --id 178769 sass.dartheap)"
-check "object: the root, all of it" '[4138,4138,0,47411,47411,["internal"]]' \
+check "object: the root, all of it" '[4138,4138,0,39046,39046,["internal"]]' \
   "$(ask '[d["reference_count"], len(d["references"]), d["referrer_count"], d["dominated_count"], len(d["dominated"]), [r["root"] for r in d["roots"]]]' object --all sass.dartheap 1)"
-check "object: the root, cut" "... 4128 more (--all lists them)|... 47401 more (--all lists them)" \
+check "object: the root, cut" "... 4112 more (--all lists them)|... 39036 more (--all lists them)" \
   "$("$tool" object sass.dartheap 1 | grep '^\.\.\.' | squeezed)"
 # Each reference to an object is one of what holds it, and the other way round; dominators have a way back too.
-check "objects of the root: as many as it holds, in info, object and tree" '[144808,144808]' \
+check "objects of the root: as many as it holds, in info, object and tree" '[143696,143696]' \
   "$(ask 'd["retained_objects"]' object sass.dartheap 1 | sed 's/^/[/'),$(ask 'all["heaps"][0]["rows"][0]["blocks"]' tree sass.dartheap)]"
 check "object: every id leads on and back" 107 "$(
   for id in $(seq 107); do "$tool" object --all --json small.dartheap "$id"; done | python3 -c 'import json, sys
@@ -146,8 +146,32 @@ write("before.dartheap", before, [0, 11, 12, 0, 14, 15, 0, 0, 18, 19], [(2, 1000
 after = [(1, 0, none, [2, 3]), (2, 300, none, [3, 4]), (2, 70, none, [0, 5])] + before[3:]
 write("after.dartheap", after, [0, 11, 21, 0, 14, 15, 0, 0, 18, 19])
 write("old.dartheap", before)
+# Root holds a Foo three ways, none of them strong, and a key whose ephemeron has a value.
+CLASSES = [("Root", "", "", []), ("_WeakReference", "dart.core", "dart:core", []), ("Foo", "app", "package:app/a.dart", []),
+           ("_WeakProperty", "dart.core", "dart:core", ["key_", "value_"]), ("Key", "app", "package:app/a.dart", []),
+           ("FinalizerEntry", "dart._internal", "dart:_internal", [])]
+write("weak.dartheap", [(1, 0, none, [2, 4, 7, 9, 10]), (2, 16, none, [3]), (3, 1000, none, []), (4, 24, none, [5, 6]),
+                        (5, 16, none, []), (3, 2000, none, []), (6, 32, none, [8]), (3, 3000, none, []),
+                        (4, 24, none, [10, 11]), (5, 16, none, []), (3, 4000, none, [])])
 END
 python3 make.py
+
+check "weak references hold nothing" '[["Root",4112],["Key",4016],["Foo",4000],["FinalizerEntry",32],["_WeakProperty",48],["_WeakReference",16]]' \
+  "$(ask 'sorted([[c["class"], c["retained"]] for c in d["classes"]], key=lambda c: (-c[1] if c[1] > 99 else 0, c[0]))' classes weak.dartheap)"
+check "weak references are shown" '[["3","weak",null]] [["5","key","key_"],["6","value","value_"]] [["4","value"]]' \
+  "$(ask '[[r["id"], r["kind"], r["retained"]] for r in d["references"]]' object weak.dartheap 2) $(ask '[[r["id"], r["kind"], r["field"]] for r in d["references"]]' object weak.dartheap 4) $(ask '[[r["id"], r["kind"]] for r in d["referrers"]]' object weak.dartheap 6)"
+check "weak references are shown, text" "3 garbage [0] (weak): Foo (app)|10 3.9 KiB key_ (ephemeron key): Key (app)|11 3.9 KiB value_ (ephemeron value): Foo (app)" \
+  "$({ "$tool" object weak.dartheap 2 | grep weak; "$tool" object weak.dartheap 9 | grep 'ephemeron'; } | squeezed)"
+check "what is held by its key alone: the way there" "root: internal|Root id 1, retains 4112, by reference 4|Key (app) id 10, retains 4016, as key of ephemeron _WeakProperty (dart.core) id 9|Foo (app) id 11, retains 4000" \
+  "$("$tool" path --exact --id 11 weak.dartheap | squeezed)"
+check "and in JSON" '[[4,null],[null,"9"],[null,null]]' \
+  "$(ask '[[o.get("reference"), o.get("key_of", {}).get("id")] for o in d["paths"][0]["objects"]]' path --id 11 weak.dartheap)"
+check "no way to what is held weakly" "no root holds it: garbage, or held weakly alone" "$("$tool" path --id 3 weak.dartheap)"
+check "info counts them" 6 "$(ask 'd["graph"]["weak_references"]' info weak.dartheap)"
+check "dart to dart, weak: the same bytes" "$(sha256sum < weak.dartheap)" "$("$tool" convert --to dart weak.dartheap | sha256sum)"
+check "dart to netcf: what cannot be kept is told" "0 heapdump: weak.dartheap: warning: 6 weak references are left out; values of ephemerons become references of their keys" \
+  "$(status "$tool" convert --to netcf -o weak.log weak.dartheap) $(cat err)"
+check "and the same is alive" "$("$tool" tree --exact weak.dartheap | awk '{ print $1 }' | paste -sd' ')" "$("$tool" tree --exact weak.log | awk '{ print $1 }' | paste -sd' ')"
 
 check "external sizes are told apart" '[1124,100,[["buffer",1000],["more",24]],1230]' \
   "$(ask '[d["bytes"], d["own_bytes"], [[x["name"], x["bytes"]] for x in d["external"]], d["retained"] + d["references"][0]["retained"]]' object before.dartheap 2)"
