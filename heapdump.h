@@ -829,10 +829,16 @@ HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *
 /* The same of all objects of a class. */
 HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *graph, uint32_t class_index,
                                                const hd_options *options, hd_total *total, hd_error *err);
+/* The same of each of `count` different classes, into totals[0 .. count - 1]. 63 classes share a walk, which
+   comes by most objects once or twice, and by none more than 64 times; 13 bytes an object. */
+HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
+                                                 const hd_options *options, hd_total *totals, hd_error *err);
 
 /* Immediate dominators: the object that all ways from the roots to an object lead through, nearest to
    it. Retained is what an object holds alone: the sizes of all below it in that tree, and its own.
-   Columns by object unless said otherwise, all owned by the result. Below object o in the tree are
+   The value of an ephemeron hangs from its key, and goes without saying when the ephemeron does: of objects
+   that are ephemerons hd_graph_retained may say more. Columns by object unless said otherwise, all owned by
+   the result. Below object o in the tree are
    order[position[o] + 1 .. position[o] + below[o]): its first child comes first, the next child of the
    same parent `below` places after it. */
 typedef struct hd_dominators {
@@ -9965,6 +9971,124 @@ HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *g, uint32_t class
         if (g->class_of[i] == class_index) objects[n++] = i;
     status = hd_graph_retained(g, objects, n, options, total, err);
     hd__cfree(&m, objects, g->count, sizeof *objects);
+    return status;
+}
+
+/* Many classes at a time: a bit for each says that an object is reachable without it, bit 0 that it is
+   reachable at all. Bits spread until nothing changes; an object waits in the queue once, whatever has come
+   to it by then. */
+typedef struct hd__removal {
+    const hd_graph *g;
+    const hd_options *options;
+    uint64_t *reached;           /* by object */
+    uint64_t *gone;              /* by class: its own bit */
+    uint32_t *queue;             /* a ring */
+    uint8_t *waits;              /* by object: is in the queue */
+    uint32_t begin, length;
+} hd__removal;
+
+HD__INLINE void hd__removal_add(hd__removal *r, uint32_t object, uint64_t bits) {
+    uint32_t n = r->g->count, end;
+    bits &= ~r->reached[object] & ~r->gone[r->g->class_of[object]];
+    if (!bits) return;
+    r->reached[object] |= bits;
+    if (r->waits[object]) return;
+    r->waits[object] = 1;
+    end = n - r->begin > r->length ? r->begin + r->length : r->length - (n - r->begin);
+    r->queue[end] = object;
+    r->length++;
+}
+
+static void hd__removal_joins(hd__removal *r, uint32_t object) {
+    const hd__weak *w = r->g->weak;
+    hd__joins j = hd__joins_of(w, object);
+    for (uint32_t i = j.low; i < j.high; i++) {
+        const hd__ephemeron *e = &w->ephemerons[i];
+        hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
+    }
+    for (uint32_t i = j.key_low; i < j.key_high; i++) {
+        const hd__ephemeron *e = &w->ephemerons[w->by_key[i]];
+        hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
+    }
+}
+
+/* All objects' bits, of which `all` are in use. */
+static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
+    const hd_graph *g = r->g;
+    const uint32_t *target = g->target.low;
+    const uint64_t *joins = g->weak ? g->weak->joins : NULL;
+    memset(r->reached, 0, g->count * sizeof *r->reached);
+    r->begin = r->length = 0;
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i])) hd__removal_add(r, g->roots[i].object, all);
+    for (uint64_t done = 0; r->length; done++) {
+        uint32_t o = r->queue[r->begin];
+        uint64_t bits;
+        if (!(done & HD__TICK) && !hd__go_on(r->options, 0, HD_UNKNOWN)) return hd__cancelled(err);
+        r->begin = r->begin + 1 < g->count ? r->begin + 1 : 0;
+        r->length--;
+        r->waits[o] = 0;
+        bits = r->reached[o];
+        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++) hd__removal_add(r, target[e], bits);
+        if (HD__UNLIKELY(joins != NULL) && hd__bit(joins, o)) hd__removal_joins(r, o);
+    }
+    return HD_OK;
+}
+
+/* Up to 63 classes. */
+static hd_status hd__removal_total(hd__removal *r, const uint32_t *classes, uint32_t n, hd_total *totals,
+                                   hd_error *err) {
+    const hd_graph *g = r->g;
+    uint64_t all = 1;
+    memset(totals, 0, n * sizeof *totals);
+    memset(r->gone, 0, hd__len(g->classes) * sizeof *r->gone);
+    for (uint32_t i = 0; i < n; i++) {
+        r->gone[classes[i]] = (uint64_t)2 << i;
+        all |= (uint64_t)2 << i;
+    }
+    HD__TRY(hd__removal_run(r, all, err));
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint64_t lost = all & ~r->reached[o];
+        if (lost & 1) continue;  /* garbage */
+        for (uint32_t i = 0; lost >>= 1; i++) {
+            if (!(lost & 1)) continue;
+            totals[i].bytes += hd__graph_size(g, o);
+            totals[i].objects += o < g->described;
+        }
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32_t *classes, size_t count,
+                                                 const hd_options *options, hd_total *totals,
+                                                 hd_error *err) {
+    enum { AT_ONCE = 63 };
+    hd__mem m = hd__mem_options(options);
+    hd_total part[AT_ONCE];
+    hd_status status = HD_OK;
+    size_t known;
+    hd__removal r;
+    HD__TRY(hd__graph_ready(g, err));
+    known = hd__len(g->classes);
+    for (size_t i = 0; i < count; i++)
+        if (classes[i] >= known) return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)classes[i]);
+    memset(&r, 0, sizeof r);
+    r.g = g;
+    r.options = options;
+    r.reached = (uint64_t *)hd__calloc(&m, g->count, sizeof *r.reached);
+    r.gone = (uint64_t *)hd__calloc(&m, known, sizeof *r.gone);
+    r.queue = (uint32_t *)hd__calloc(&m, g->count, sizeof *r.queue);
+    r.waits = (uint8_t *)hd__calloc(&m, g->count, 1);
+    if (!r.reached || !r.gone || !r.queue || !r.waits) status = hd__no_memory(&m, err);
+    for (size_t at = 0; at < count && !status; at += AT_ONCE) {
+        uint32_t n = count - at < AT_ONCE ? (uint32_t)(count - at) : (uint32_t)AT_ONCE;
+        status = hd__removal_total(&r, classes + at, n, part, err);
+        if (!status) memcpy(totals + at, part, n * sizeof *part);
+    }
+    if (r.reached) hd__cfree(&m, r.reached, g->count, sizeof *r.reached);
+    if (r.gone) hd__cfree(&m, r.gone, known, sizeof *r.gone);
+    if (r.queue) hd__cfree(&m, r.queue, g->count, sizeof *r.queue);
+    if (r.waits) hd__cfree(&m, r.waits, g->count, 1);
     return status;
 }
 

@@ -8,16 +8,68 @@
 
 /* classes --------------------------------------------------------------------------------------- */
 
-static int classes_text(const arguments *a, const objects *o, FILE *out) {
+enum { EXACT_CLASSES = 16 * 63 };
+
+/* Classes with what would go with all of their objects, the most first; of those behind the first
+   EXACT_CLASSES that are alive, by what their objects dominate, this is what is told: at least that. */
+typedef struct class_line {
+    hd_class_row row;
+    uint32_t place;              /* in the histogram */
+} class_line;
+
+typedef struct class_list {
+    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
+    class_line *lines;
+} class_list;
+
+static int goes_more(const void *a, const void *b) {
+    const class_line *x = a, *y = b;
+    if (x->row.retained != y->row.retained) return x->row.retained < y->row.retained ? 1 : -1;
+    if (x->row.bytes != y->row.bytes) return x->row.bytes < y->row.bytes ? 1 : -1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int class_list_open(const objects *o, class_list *list) {
     hd_histogram *h;
+    hd_total *totals;
+    uint32_t *classes, n = 0;
+    reading r;
+    hd_options options = long_call(&r, "finding what goes with each class");
     hd_error err;
-    uint32_t most = shown_of(a, HD_NONE), i = 0;
+    hd_status status;
     if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
+    list->count = h->count;
+    list->lines = needed(calloc((size_t)h->count + 1, sizeof *list->lines));
+    for (uint32_t i = 0; i < h->count; i++) list->lines[i] = (class_line){ h->rows[i], i };
+    hd_histogram_free(h);
+    classes = needed(calloc(EXACT_CLASSES, sizeof *classes));
+    totals = needed(calloc(EXACT_CLASSES, sizeof *totals));
+    for (uint32_t i = 0; i < list->count && n < EXACT_CLASSES; i++)
+        if (list->lines[i].row.live_objects) classes[n++] = list->lines[i].row.class_index;
+    status = hd_graph_classes_retained(o->graph, classes, n, &options, totals, &err);
+    long_call_ends(&r);
+    n = 0;
+    for (list->exact = 0; list->exact < list->count; list->exact++) {
+        if (!list->lines[list->exact].row.live_objects) continue;
+        if (n == EXACT_CLASSES) break;
+        list->lines[list->exact].row.retained = totals[n++].bytes;
+    }
+    qsort(list->lines, list->exact, sizeof *list->lines, goes_more);
+    free(classes), free(totals);
+    if (!status) return DONE;
+    free(list->lines);
+    return failed(o->file, &err);
+}
+
+static int classes_text(const arguments *a, const objects *o, FILE *out) {
+    class_list list;
+    uint32_t most = shown_of(a, HD_NONE), i = 0;
+    if (class_list_open(o, &list)) return BAD_INPUT;
     display(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
             "objects", "class");
-    for (; i < h->count && i < most; i++) {
-        const hd_class_row *row = &h->rows[i];
-        put_bytes(out, a, row->retained, 12);
+    for (; i < list.count && i < most; i++) {
+        const hd_class_row *row = &list.lines[i].row;
+        fputc(i < list.exact ? ' ' : '>', out), put_bytes(out, a, row->retained, 11);
         put_share(out, row->retained, o->dominators->bytes);
         fputc(' ', out), put_bytes(out, a, row->live_bytes, 12);
         display(out, " %10llu ", (unsigned long long)row->live_objects);
@@ -26,23 +78,23 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
         put_class(out, o->graph, row->class_index);
         fputc('\n', out);
     }
-    if (i < h->count) display(out, "%u more classes\n", h->count - i);
-    hd_histogram_free(h);
+    if (i < list.count) display(out, "%u more classes\n", list.count - i);
+    free(list.lines);
     return DONE;
 }
 
 static int classes_json(const arguments *a, const objects *o, hd_json *j) {
-    hd_histogram *h;
-    hd_error err;
+    class_list list;
     uint32_t most = shown_of(a, HD_NONE);
-    if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
+    if (class_list_open(o, &list)) return BAD_INPUT;
     hd_json_key(j, "classes"), hd_json_array(j);
-    for (uint32_t i = 0; i < h->count && i < most; i++) {
-        const hd_class_row *row = &h->rows[i];
+    for (uint32_t i = 0; i < list.count && i < most; i++) {
+        const hd_class_row *row = &list.lines[i].row;
         hd_json_newline(j);
         hd_json_object(j);
         json_class(j, o->graph, row->class_index);
         hd_json_key(j, "retained"), hd_json_u64(j, row->retained);
+        hd_json_key(j, "exact"), hd_json_bool(j, i < list.exact);
         hd_json_key(j, "live_bytes"), hd_json_u64(j, row->live_bytes);
         hd_json_key(j, "live_objects"), hd_json_u64(j, row->live_objects);
         hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
@@ -50,7 +102,7 @@ static int classes_json(const arguments *a, const objects *o, hd_json *j) {
         hd_json_end(j);
     }
     hd_json_end(j);
-    hd_histogram_free(h);
+    free(list.lines);
     return DONE;
 }
 

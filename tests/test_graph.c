@@ -418,8 +418,10 @@ static void reach_agrees(const hd_graph *g, const brute *b, uint64_t *random) {
 
 static void classes_agree(const hd_graph *g, const brute *b, const hd_dominators *d) {
     hd_histogram *h = NULL;
-    uint32_t rows = 0;
+    uint32_t rows = 0, classes[] = { 4, 1, 3, 2 }, count = hd_graph_class_count(g) - 1;
+    hd_total totals[4];
     assert_int_equal(hd_graph_histogram(g, d, NULL, &h, NULL), HD_OK);
+    assert_int_equal(hd_graph_classes_retained(g, classes + 4 - count, count, NULL, totals, NULL), HD_OK);
     for (uint32_t c = 1; c < hd_graph_class_count(g); c++) {
         uint64_t all = 0, below = 0;
         hd_total total;
@@ -427,6 +429,9 @@ static void classes_agree(const hd_graph *g, const brute *b, const hd_dominators
             if (hd_graph_object(g, o).class_index == c) all |= UINT64_C(1) << o, below |= dominated(b, o);
         assert_int_equal(hd_graph_class_retained(g, c, NULL, &total, NULL), HD_OK);
         assert_int_equal(total.bytes, brute_bytes(g, b->all & ~brute_reach(g, all)));
+        for (uint32_t i = 0; i < count; i++)
+            if (classes[4 - count + i] == c)
+                assert_true(totals[i].bytes == total.bytes && totals[i].objects == total.objects);
         for (uint32_t i = 0; i < h->count; i++) {
             if (h->rows[i].class_index != c) continue;
             rows++;
@@ -817,6 +822,37 @@ static void large_graphs_agree_with_themselves(void **state) {
 
 /* Merging and comparing. ------------------------------------------------------------------------- */
 
+/* More classes than share a walk; references of all kinds. */
+static void all_classes_at_once_are_as_one_by_one(void **state) {
+    (void)state;
+    enum { CLASSES = 150, OBJECTS = 3000 };
+    uint64_t random = 8;
+    for (int round = 0; round < 3; round++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+        uint32_t classes[CLASSES];
+        hd_total totals[CLASSES], total;
+        for (uint32_t i = 0; i < CLASSES; i++) classes[i] = add_class(g, "A");
+        for (uint32_t i = 0; i < OBJECTS; i++) {
+            assert_int_equal(hd_graph_add_object(g, 0, 1 + (uint32_t)hd__test_below(&random, CLASSES), 1 + i), HD_OK);
+            for (uint32_t k = 0; k < 3; k++) {
+                uint64_t to = hd__test_below(&random, 2) ? i + 1 + hd__test_below(&random, 40) : hd__test_below(&random, OBJECTS);
+                assert_int_equal(hd_graph_add_references(g, &to, 1), HD_OK);
+                if (round == 2) assert_int_equal(hd_graph_set_reference(g, k, (uint32_t)hd__test_below(&random, 4)), HD_OK);
+            }
+        }
+        for (uint64_t i = 0; i < (round ? 40 : 2); i++) assert_int_equal(hd_graph_add_root(g, i * 60, &strong), HD_OK);
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_classes_retained(g, classes, CLASSES, NULL, totals, NULL), HD_OK);
+        for (uint32_t i = 0; i < CLASSES; i++) {
+            assert_int_equal(hd_graph_class_retained(g, classes[i], NULL, &total, NULL), HD_OK);
+            assert_true(totals[i].bytes == total.bytes && totals[i].objects == total.objects);
+        }
+        classes[77] = CLASSES + 1;
+        assert_int_equal(hd_graph_classes_retained(g, classes, CLASSES, NULL, totals, NULL), HD_INVALID);
+        hd_graph_free(g);
+    }
+}
+
 static void merging_takes_equal_objects_once(void **state) {
     (void)state;
     hd_graph *g[3], *m = NULL;
@@ -1046,7 +1082,7 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     hd_breakdown *b = NULL;
     hd_links *l = NULL;
     hd_paths *p = NULL;
-    hd_total total;
+    hd_total total, totals[2];
     uint32_t component[64], count;
     hd_dominator_options tree = { .options = *o };
     if (!status) assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
@@ -1057,6 +1093,7 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     if (!status) status = hd_graph_referrers(g, o, &l, NULL);
     if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
     if (!status) status = hd_graph_class_retained(g, 3, o, &total, NULL);
+    if (!status) status = hd_graph_classes_retained(g, (const uint32_t[]){ 3, 1 }, 2, o, totals, NULL);
     if (!status) status = hd_graph_components(g, o, component, &count, NULL);
     if (!status) status = hd_graph_merge((const hd_graph *const[]){ g, g }, 2, o, &m, NULL);
     if (!status) {
@@ -1136,6 +1173,7 @@ int main(void) {
         cmocka_unit_test(long_ways_up_take_no_square_of_time),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
+        cmocka_unit_test(all_classes_at_once_are_as_one_by_one),
         cmocka_unit_test(merging_takes_equal_objects_once),
         cmocka_unit_test(merging_keeps_how_references_hold),
         cmocka_unit_test(merging_keeps_to_the_limits),

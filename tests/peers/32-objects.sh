@@ -50,9 +50,13 @@ r d1 3 2
 c game 20
 END
 rows() { jq -r '.files[0].classes[] | "\(.class) \(.retained) \(.live_objects)/\(.objects)"' | paste -sd,; }
-check "classes" "Game 464 1/1,Texture 384 2/3,Level 192 2/2,Cache 0 0/1" "$("$tool" classes --json game.log | rows)"
+check "classes" "Game 464 1/1,Level 448 2/2,Texture 384 2/3,Cache 0 0/1" "$("$tool" classes --json game.log | rows)"
 check "classes, text" "464 100.0% 16 1 16 1 Game (game)" "$("$tool" classes --exact --top 1 game.log | sed -n 2p | tr -s ' ' | sed 's/^ //')"
 check "classes --top tells what is left" "3 more classes" "$("$tool" classes --top 1 game.log | tail -1)"
+awk 'BEGIN { print "a 2 many 1"; for (i = 1; i <= 1100; i++) printf "t %x C%d\no %x %x %x 5000\nr %x 0 0\n", i, i, i, i, i, i
+             print "t 5000 Shared\no 5000 5000 7\nc many 2" }' > many.log
+check "classes: so many are exact, others are marked" "C1100 1100 true,C93 93 true,C92 92 false, > 92 B" \
+  "$("$tool" classes --json many.log | jq -r '.files[0].classes | (.[0], .[1007], .[1008]) | "\(.class) \(.retained) \(.exact)"' | paste -sd,), $("$tool" classes many.log | sed -n 1010p | awk '{ print $1, $2, $3 }')"
 check "retained" "a1 464,c1 256,b2 160" "$("$tool" retained --top 3 --json game.log | jq -r '.files[0].objects[] | "\(.id) \(.retained)"' | paste -sd,)"
 check "retained: ids as the file has them" "a1 c1 b2" "$("$tool" retained --exact --top 3 game.log | awk 'NR > 1 { print $4 }' | paste -sd' ')"
 check "retained --class: counted once" "448 in 4" "$("$tool" retained --exact --class Level game.log | awk '{ print $1, $2, $3 }')"
