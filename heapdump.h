@@ -2850,7 +2850,7 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
     if (!size) size = HD__ALIGN; /* NULL would mean failure */
     if (size > arena->left) {
         size_t head = (sizeof(hd__chunk) + HD__ALIGN - 1) & ~(size_t)(HD__ALIGN - 1);
-        size_t grown = arena->chunks ? 2 * arena->chunks->size : 1024;
+        size_t grown = arena->chunks ? 2 * arena->chunks->size : 256;
         hd__chunk *chunk;
         if (grown > 65536) grown = 65536;
         if (size + head > grown) grown = size + head;
@@ -9361,6 +9361,7 @@ static bool hd__graph_close(hd_graph *g) {
     hd__trim(m, g->id.high);
     hd__trim(m, g->target.low);
     hd__trim(m, g->classes);
+    hd__trim(m, g->roots);
     g->sealed = true;
     return true;
 }

@@ -353,7 +353,8 @@ static const command commands[] = {
       "Tells why an object is alive: a shortest way to it from a root that is not weak.\n\n"
       "  --id ID                the object, as retained lists it\n"
       "  --class NAME           the object of that class that retains the most\n"
-      "  --paths N              more ways, each without what those before went through [1]\n"
+      "  --paths N              more ways, each without what those before went through, of at most 64\n"
+      "                         different lengths [1]\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n" GRAPH_HELP, NULL, false, false, false },
     { "object", object, "o json exact id top all strict decimal", "object [OPTIONS] FILE ID",

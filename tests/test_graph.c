@@ -493,6 +493,36 @@ static void step_agrees(const hd_graph *g, const brute *b, const hd_path *p, uin
         assert_true(nth_of_kind(&o, HD_REFERENCE_KEY, pair++) != HD_NONE);
 }
 
+/* What leads to each object the first time a walk from the roots comes by, breadth first, in the order of roots and
+   references: itself at a root, HD_NONE where it does not come. */
+static void brute_first(const hd_graph *g, const brute *b, uint32_t object, uint64_t gone, uint32_t from[MOST]) {
+    uint32_t queue[MOST + 1], end = 0;
+    for (uint32_t o = 0; o < MOST; o++) from[o] = HD_NONE;
+    for (uint32_t i = 0; i < hd_graph_root_count(g); i++) {
+        hd_root r = hd_graph_root(g, i);
+        if ((r.flags & HD_ROOT_WEAK) || r.object == object || from[r.object] != HD_NONE || gone >> r.object & 1) continue;
+        from[r.object] = r.object;
+        queue[end++] = r.object;
+    }
+    for (uint32_t at = 0; at < end; at++) {
+        uint32_t next[MOST * 10], n = 0;
+        hd_object o = hd_graph_object(g, queue[at]);
+        for (uint32_t i = 0; i < o.reference_count; i++)
+            if (!kind_of(&o, i)) next[n++] = o.references[i];
+        for (uint32_t e = 0; e < b->n; e++) {
+            hd_object x = hd_graph_object(g, e);
+            for (uint32_t k = 0; b->all >> e & 1 && nth_of_kind(&x, HD_REFERENCE_KEY, k) != HD_NONE; k++)
+                if (nth_of_kind(&x, HD_REFERENCE_KEY, k) == queue[at])
+                    next[n++] = nth_of_kind(&x, HD_REFERENCE_VALUE, k);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            if (from[next[i]] != HD_NONE || gone >> next[i] & 1) continue;
+            from[next[i]] = queue[at];
+            if (next[i] != object) queue[end++] = next[i];
+        }
+    }
+}
+
 static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
     hd_paths *paths = NULL;
     uint64_t used = 0;
@@ -507,6 +537,10 @@ static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
         assert_int_equal(p.references[p.length - 1], HD_NONE);
         for (uint32_t k = 0; k + 1 < p.length; k++) step_agrees(g, b, &p, k);
         if (p.length > 1) {      /* those of length 1 differ in their roots */
+            uint32_t from[MOST];
+            brute_first(g, b, object, used, from);
+            for (uint32_t k = p.length - 1; k > 0; k--) assert_int_equal(from[p.objects[k]], p.objects[k - 1]);
+            assert_int_equal(from[p.objects[0]], p.objects[0]);
             for (uint32_t k = 0; k + 1 < p.length; k++) assert_false(used >> p.objects[k] & 1);
             if (!(i && paths->paths[0].length == 1))
                 assert_int_equal(brute_distance(g, b, object, used), p.length - 1);
@@ -767,6 +801,65 @@ static void long_ways_up_take_no_square_of_time(void **state) {
     assert_int_equal(d->retained[N / 3 + 1], N - N / 3 - 1);
     hd_dominators_free(d);
     hd_graph_free(g);
+}
+
+/* As many roots as objects, each a way of its own: a walk for each would take hours. */
+static void many_ways_take_a_walk_for_each_length(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+    hd_paths *paths = NULL;
+    clock_t began = clock();
+    add_class(g, "A");
+    hd_graph_add_object(g, 0, 1, 8);
+    for (uint64_t i = 1; i <= N; i++) { /* every second one by one step more */
+        hd_graph_add_object(g, 0, 1, 8);
+        hd_graph_add_references(g, &(uint64_t){ i % 2 ? 0 : N + i / 2 }, 1);
+        hd_graph_add_root(g, i, &strong);
+    }
+    for (uint64_t i = 1; i <= N / 2; i++) {
+        hd_graph_add_object(g, 0, 1, 8);
+        hd_graph_add_references(g, &(uint64_t){ 0 }, 1);
+    }
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_paths(g, 0, UINT32_MAX, NULL, &paths, NULL), HD_OK);
+    assert_int_equal(paths->count, N);
+    assert_false(paths->more);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(paths->paths[i].root, i < N / 2 ? 2 * i : 2 * (i - N / 2) + 1);
+        assert_int_equal(paths->paths[i].length, i < N / 2 ? 2 : 3);
+    }
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 20);
+    hd_paths_free(paths);
+    hd_graph_free(g);
+}
+
+/* Ways of 64 lengths are found, and it is told that there may be more. */
+static void ways_of_too_many_lengths_are_left_out(void **state) {
+    (void)state;
+    for (uint32_t lengths = 64; lengths < 66; lengths++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
+        hd_paths *paths = NULL;
+        uint64_t n = 1;
+        add_class(g, "A");
+        hd_graph_add_object(g, 0, 1, 8);
+        for (uint32_t length = 1; length <= lengths; length++)
+            for (uint32_t k = 0; k < length; k++, n++) {
+                hd_graph_add_object(g, 0, 1, 8);
+                hd_graph_add_references(g, &(uint64_t){ k ? n - 1 : 0 }, 1);
+                if (k + 1 == length) hd_graph_add_root(g, n, &strong);
+            }
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_paths(g, 0, 100, NULL, &paths, NULL), HD_OK);
+        assert_int_equal(paths->count, 64);
+        assert_int_equal(paths->paths[63].length, 65);
+        assert_int_equal(paths->more, lengths == 65);
+        hd_paths_free(paths);
+        assert_int_equal(hd_graph_paths(g, 0, 64, NULL, &paths, NULL), HD_OK);
+        assert_false(paths->more);
+        hd_paths_free(paths);
+        hd_graph_free(g);
+    }
 }
 
 static void an_object_with_a_million_references(void **state) {
@@ -1171,6 +1264,8 @@ int main(void) {
         cmocka_unit_test(a_chain_a_million_deep),
         cmocka_unit_test(a_chain_of_ephemerons_takes_no_square_of_time),
         cmocka_unit_test(long_ways_up_take_no_square_of_time),
+        cmocka_unit_test(many_ways_take_a_walk_for_each_length),
+        cmocka_unit_test(ways_of_too_many_lengths_are_left_out),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(all_classes_at_once_are_as_one_by_one),

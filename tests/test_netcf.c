@@ -673,6 +673,27 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     }
 }
 
+/* Domains of a few bytes each, all alike. */
+static void small_domains_take_little(void **state) {
+    (void)state;
+    static const char *const domains[] = { "a 2 d 0\nc d 1\n", "a 2 d 0\nt 1 A\no 1 1 8\nr 1 0 0\nc d 1\n" };
+    enum { N = 20000 };
+    for (int i = 0; i < 2; i++) {
+        size_t size = strlen(domains[i]);
+        char *text = malloc(N * size);
+        hd__faults f = { 0 };
+        hd_options o = { .allocator = hd__faults_allocator(&f) };
+        hd_netcf *doc = NULL;
+        for (size_t k = 0; k < N; k++) memcpy(text + k * size, domains[i], size);
+        assert_int_equal(hd_netcf_read(hd_in_memory(text, N * size), &o, &doc, NULL), HD_OK);
+        assert_int_equal(hd_netcf_domain_count(doc), N);
+        assert_in_range(f.peak, 1, 56 * N * size);
+        hd_netcf_free(doc);
+        assert_int_equal(f.live, 0);
+        free(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_these_values),
@@ -695,6 +716,7 @@ int main(void) {
         cmocka_unit_test(many_domains_share_the_memory_allowed),
         cmocka_unit_test(prefixes_and_flipped_bits),
         cmocka_unit_test(reading_and_writing_can_be_cancelled),
+        cmocka_unit_test(small_domains_take_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
