@@ -4,8 +4,9 @@
    heapdump.PROGRAM.PID.json appears in the current directory when the program ends, a trace with
    frames as OBJECT+0xOFFSET that `heapdump convert` can resolve. Environment:
 
-     HEAPDUMP_SPOOL  directory to write PID.NUMBER.PROGRAM.json to instead, as long as it is there
-     HEAPDUMP_DIR    directory for heapdump.PROGRAM.PID.json [.]
+     HEAPDUMP_DIR    directory for heapdump.PROGRAM.PID.json, there when the program starts [.]
+     HEAPDUMP_SPOOL  where PID.STARTED.NUMBER.PROGRAM.json goes instead, as long as it is there: the directory
+                     that `heapdump record` made, as DEVICE:INODE:PATH; it gives HEAPDUMP_DIR so too
      HEAPDUMP_AT     exit, peak, every=SECONDS, signal=NUMBER [exit]
      HEAPDUMP_DEPTH  frames kept per stack [48]
      HEAPDUMP_SAMPLE bytes allocated per block that is sampled, on average; 0: every block [0]
@@ -33,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -116,7 +118,7 @@ static unsigned dumps;           /* written by this process */
 static uint32_t calls;
 static uint64_t sample_bytes;
 static volatile sig_atomic_t pending;
-static char spool[2048], directory[2048], program[256];
+static char program[256];
 static bool is_raw;              /* MemProf profiles are written */
 static bool tells_modules;       /* and beside each a list of what was loaded */
 static bool ended;               /* the last dump is written */
@@ -578,99 +580,200 @@ static char *describe_cost(char *p, const char *end) {
     return figure(p, end, "", cost.dump_nanoseconds / 1000000, " ms\n");
 }
 
+/* Where dumps go. ------------------------------------------------------------------------------ */
+
+/* A directory, known by its numbers: its name may lead to somebody else's by now. */
+typedef struct place {
+    char path[2048];
+    uint64_t device, inode;      /* inode 0: there is no such place */
+    int fd;                      /* kept open, or -1; the program may close it and use its number */
+} place;
+
+static place spool, directory;
+
+/* Away from the low numbers: the program's next open gets the number it expects. */
+static int move_up(int fd) {
+    int up = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 512);
+    if (up < 0) return fd;
+    close(fd);
+    return up;
+}
+
+/* At the start. `named` is a path, or DEVICE:INODE:PATH. */
+static void place_find(place *p, const char *named, bool keep) {
+    char *colon;
+    struct stat st;
+    p->device = strtoull(named, &colon, 10);
+    if (*colon == ':') p->inode = strtoull(colon + 1, &colon, 10);
+    if (*colon != ':' || colon[1] != '/') p->inode = 0;
+    text(p->path, p->path + sizeof p->path - 1, p->inode ? colon + 1 : named);
+    p->fd = keep || !p->inode ? move_up(open(p->path, O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1;
+    if (!p->inode && p->fd >= 0 && !fstat(p->fd, &st)) p->device = st.st_dev, p->inode = st.st_ino;
+    if (p->fd < 0 || (keep && p->fd >= 512)) return;
+    close(p->fd);
+    p->fd = -1;
+}
+
+/* Whether fd is the place. The spool is its owner's alone, and takes dumps until `heapdump record` marks it
+   with the sticky bit. */
+static bool place_is(const place *p, int fd) {
+    struct stat st;
+    bool is = fd >= 0 && p->inode && !fstat(fd, &st) && S_ISDIR(st.st_mode) && st.st_dev == p->device &&
+              st.st_ino == p->inode &&
+              (p != &spool || (st.st_uid == geteuid() && (st.st_mode & 01777) == 0700));
+    if (!is) errno = ENOENT;
+    return is;
+}
+
+static void place_close(const place *p, int fd) {
+    if (fd >= 0 && fd != p->fd) close(fd);
+}
+
+/* A descriptor of the place, for place_close; -1 when it is not there. */
+static int place_open(const place *p) {
+    int fd = p->fd;
+    if (place_is(p, fd)) return fd;
+    fd = p->inode ? move_up(open(p->path, O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1;
+    if (place_is(p, fd)) return fd;
+    if (fd >= 0) close(fd);
+    errno = ENOENT;
+    return -1;
+}
+
+/* A file that gets its name when it is whole. It never was there before, and no link leads to it. */
+typedef struct dump_file {
+    const place *in;
+    int fd;
+    char name[384], temporary[416];
+} dump_file;
+
+static hd_status dump_file_write(void *user, const void *data, size_t size) {
+    const dump_file *f = user;
+    const char *p = data, *end = p + size;
+    while (p < end) {
+        ssize_t n = write(f->fd, p, (size_t)(end - p));
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC;
+        if (n <= 0) return HD_IO;
+        p += n;
+    }
+    return HD_OK;
+}
+
+/* Without a place there is no file. One that is marked meanwhile has it removed by `heapdump record`. */
+static bool dump_file_create(dump_file *f) {
+    char *p = text(f->temporary, f->temporary + sizeof f->temporary - 1, f->name);
+    int dir = place_open(f->in), error;
+    f->fd = -1;
+    for (int attempt = 0; dir >= 0 && f->fd < 0 && attempt < 100; attempt++) {
+        char *end = number(text(p, p + 1, "."), p + 24, now_us(), 10);
+        text(end, end + 4, ".tmp");
+        f->fd = openat(dir, f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (f->fd < 0 && errno != EEXIST) break;
+    }
+    if (f->fd >= 0 && !place_is(f->in, dir)) {
+        unlinkat(dir, f->temporary, 0);
+        close(f->fd);
+        f->fd = -1;
+        errno = ENOENT;
+    }
+    error = errno;
+    place_close(f->in, dir);
+    errno = error;
+    return f->fd >= 0;
+}
+
+/* While standard input, output or error are closed, something that cannot be written to stands in, lest
+   what another thread writes there gets into the dump. */
+static bool dump_file_open(dump_file *f, const place *in) {
+    bool is_open;
+    int stand_in[3], n = 0, error;
+    while (n < 3 && (stand_in[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        if (stand_in[n++] > 2) break;
+    f->in = in;
+    is_open = dump_file_create(f);
+    error = errno;
+    while (n--) close(stand_in[n]);
+    f->fd = move_up(f->fd);
+    errno = error;
+    return is_open;
+}
+
+/* Gives the file its name when it is whole; false: it is removed, and errno says why. */
+static bool dump_file_close(dump_file *f, bool whole) {
+    int error = errno, dir;
+    if (close(f->fd) && whole) whole = false, error = errno;
+    dir = place_open(f->in);
+    if (whole && (dir < 0 || renameat(dir, f->temporary, dir, f->name))) whole = false, error = errno;
+    if (!whole && dir >= 0) unlinkat(dir, f->temporary, 0);
+    place_close(f->in, dir);
+    errno = error;
+    return whole;
+}
+
 /* Dumps. --------------------------------------------------------------------------------------- */
 
-/* Where the next dump goes: into the spool while that is there. */
-static void dump_path(char path[4096], bool spooled) {
-    char *p = path, *end = path + 4000;
-    if (spooled) {
-        p = text(text(p, end, spool), end, "/");
-        p = text(number(p, end, (uint64_t)own_pid, 10), end, ".");
-        p = text(number(p, end, started_us, 10), end, ".");
-        p = text(number(p, end, at == AT_PEAK || is_raw ? 1 : dumps, 10), end, ".");
-        text(text(p, end, program), end, is_raw ? ".memprofraw" : ".json");
-    } else {
-        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
-        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
-        if (dumps > 1 && at != AT_PEAK && !is_raw) p = number(text(p, end, "."), end, dumps, 10);
-        text(p, end, is_raw ? ".memprofraw" : ".json");
-    }
+/* The name of what this process leaves in the spool and of what it leaves by itself, up to its ending. */
+static char *own_name(char *p, const char *end, const place *in) {
+    if (in != &spool) p = text(text(text(p, end, "heapdump."), end, program), end, ".");
+    p = number(p, end, (uint64_t)own_pid, 10);
+    return in == &spool ? number(text(p, end, "."), end, started_us, 10) : p;
+}
+
+/* The name of the next dump. */
+static char *dump_name(char *p, const char *end, const place *in) {
+    bool one = at == AT_PEAK || is_raw;
+    p = own_name(p, end, in);
+    if (in == &spool) p = number(text(p, end, "."), end, one ? 1 : dumps, 10);
+    else if (dumps > 1 && !one) p = number(text(p, end, "."), end, dumps, 10);
+    if (in == &spool) p = text(text(p, end, "."), end, program);
+    return text(p, end, is_raw ? ".memprofraw" : ".json");
 }
 
 /* Tells `heapdump record` why a dump is missing, by a link in the spool, which a full disk has room for.
    0: the process ended in a signal handler inside a hook. */
 static void note_missing(int error) {
-    char path[4096], why[24], *p = path, *end = path + 4000;
-    if (!*spool) return;
-    p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
-    text(number(text(p, end, "."), end, started_us, 10), end, ".missing");
+    char name[64], why[24];
+    int dir = place_open(&spool);
+    if (dir < 0) return;
+    text(own_name(name, name + sizeof name - 1, &spool), name + sizeof name - 1, ".missing");
     number(why, why + 20, (uint64_t)error, 10);
-    if (symlink(why, path)) {}   /* it is there already, or the spool is not */
-}
-
-/* Away from the low numbers: the program's next open gets the number it expects. */
-static void move_up(int *fd) {
-    int up = fcntl(*fd, F_DUPFD_CLOEXEC, 512);
-    if (up < 0) return;
-    close(*fd);
-    *fd = up;
-}
-
-/* While standard input, output or error are closed, something that cannot be written to stands in, lest
-   what another thread writes there gets into the dump. */
-static bool open_aside(hd_file *file, const char *path, bool spooled) {
-    bool is_open;
-    int stand_in[3], n = 0, error;
-    while (n < 3 && (stand_in[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
-        if (stand_in[n++] > 2) break;
-    is_open = (spooled ? hd_file_create : hd_file_create_default)(path, file, NULL) == HD_OK;
-    error = errno;
-    while (n--) close(stand_in[n]);
-    if (is_open) move_up(&file->fd), move_up(&file->directory);
-    errno = error;
-    return is_open;
+    if (symlinkat(why, dir, name)) {} /* it is there already */
+    place_close(&spool, dir);
 }
 
 /* A heap, or a raw profile. */
-static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, bool spooled) {
+static bool write_to(const hd_heap *heap, const hd_memprof_raw *raw, const place *in) {
     hd_options options;
-    hd_file file;
-    char path[4096];
-    int error;
+    dump_file file;
+    hd_out out = hd_out_callback(dump_file_write, &file);
     memset(&options, 0, sizeof options);
     options.allocator = hd_page_allocator();
     options.lenient = true;      /* what is too large for its field is the largest */
-    dump_path(path, spooled);
-    if (!open_aside(&file, path, spooled)) return false;
-    if ((heap ? hd_chrome_write(heap, 1, &options, hd_file_out(&file), NULL)
-              : hd_memprof_write_raw(raw, 0, &options, hd_file_out(&file), NULL)) == HD_OK)
-        return hd_file_commit(&file, NULL) == HD_OK;
-    error = errno;
-    hd_file_discard(&file);
-    errno = error;
-    return false;
+    dump_name(file.name, file.name + sizeof file.name - 1, in);
+    if (!dump_file_open(&file, in)) return false;
+    return dump_file_close(&file, (heap ? hd_chrome_write(heap, 1, &options, out, NULL)
+                                        : hd_memprof_write_raw(raw, 0, &options, out, NULL)) == HD_OK);
 }
 
 /* The paths of all modules beside a profile in the spool, each with its NUL; `heapdump record` names
    functions with them. */
 static void write_modules(void) {
-    char path[4096];
-    hd_file file;
-    hd_out out;
-    dump_path(path, true);
-    text(path + strlen(path), path + 4090, ".modules");
-    if (!open_aside(&file, path, true)) return;
-    out = hd_file_out(&file);
+    dump_file file;
+    char *end = file.name + sizeof file.name - 1;
+    bool whole = true;
+    text(dump_name(file.name, end, &spool), end, ".modules");
+    if (!dump_file_open(&file, &spool)) return;
     for (size_t i = 0; i < module_count; i++)
-        if (*modules[i].path == '/') out.write(out.user, modules[i].path, strlen(modules[i].path) + 1);
-    hd_file_commit(&file, NULL);
+        if (*modules[i].path == '/')
+            whole &= !dump_file_write(&file, modules[i].path, strlen(modules[i].path) + 1);
+    dump_file_close(&file, whole);
 }
 
-/* Into the spool, which may go while it is being written to. */
+/* Into the spool, which may go while it is being written to; then where `heapdump` was started. */
 static void write_out(const hd_heap *heap, const hd_memprof_raw *raw) {
-    bool written = *spool && write_to(heap, raw, true);
-    if (!written && (!*spool || errno == ENOENT)) written = write_to(heap, raw, false);
-    if (!written) note_missing(errno);
+    if (write_to(heap, raw, &spool) || (errno == ENOENT && write_to(heap, raw, &directory))) return;
+    note_missing(errno);
 }
 
 static void write_dump(void) {
@@ -888,7 +991,7 @@ static void write_raw(void) {
         raw.stack_id = c.ids;
         raw.first = c.first;
         raw.pc = c.pcs;
-        if (tells_modules && *spool) write_modules();
+        if (tells_modules) write_modules();
         write_out(NULL, &raw);
     } else {
         note_missing(ENOMEM);
@@ -905,23 +1008,14 @@ static void write_raw(void) {
     }
 }
 
-static bool write_cost(bool spooled) {
-    char path[4096], *p = path, *end = path + 4000, told[2048];
-    hd_file file;
-    if (spooled) {
-        p = number(text(text(p, end, spool), end, "/"), end, (uint64_t)own_pid, 10);
-        p = number(text(p, end, "."), end, started_us, 10);
-    } else {
-        p = text(text(text(p, end, directory), end, "/heapdump."), end, program);
-        p = number(text(p, end, "."), end, (uint64_t)own_pid, 10);
-    }
-    text(p, end, ".stats");
+static bool write_cost(const place *in) {
+    char told[2048], *p;
+    dump_file file;
+    char *end = file.name + sizeof file.name - 1;
+    text(own_name(file.name, end, in), end, ".stats");
     p = describe_cost(told, told + sizeof told - 1);
-    if (!open_aside(&file, path, spooled)) return false;
-    if (hd_file_out(&file).write(&file, told, (size_t)(p - told)) == HD_OK)
-        return hd_file_commit(&file, NULL) == HD_OK;
-    hd_file_discard(&file);
-    return false;
+    if (!dump_file_open(&file, in)) return false;
+    return dump_file_close(&file, dump_file_write(&file, told, (size_t)(p - told)) == HD_OK);
 }
 
 enum { WRITE_DUMP = 1, WRITE_COST = 2 };
@@ -935,7 +1029,7 @@ static void write_wanted(void) {
         cost.dumps++;
         cost.dump_nanoseconds += elapsed(began);
     }
-    if (wanted & WRITE_COST && !(*spool && write_cost(true))) write_cost(false);
+    if (wanted & WRITE_COST && !write_cost(&spool)) write_cost(&directory);
 }
 
 /* On a stack of its own, because the program's may be the small one of a thread or a signal handler.
@@ -1168,9 +1262,9 @@ static void read_environment(hd_tracker_desc *tracker) {
     is_raw = tells_modules || (format && !strcmp(format, "memprof-raw"));
     if (is_raw) sample_bytes = 0; /* a sample has no lifetimes to be added up */
     s = getenv("HEAPDUMP_SPOOL");
-    text(spool, spool + sizeof spool - 1, s ? s : "");
-    if (d) text(directory, directory + sizeof directory - 1, d);
-    else if (!getcwd(directory, sizeof directory)) text(directory, directory + sizeof directory - 1, ".");
+    spool.fd = -1;
+    if (s && *s) place_find(&spool, s, true);
+    place_find(&directory, d ? d : ".", !spool.inode);
     text(program, program + sizeof program - 1, invoked && *invoked ? invoked : "program");
     for (char *p = program; *p; p++)
         if (*p == '/') *p = '_';

@@ -8,6 +8,45 @@
 static const char *record_ending(const arguments *a) { return a->format ? ".memprofraw" : ".json"; }
 static bool record_is_rfc(const arguments *a) { return a->format && !strcmp(a->format, "memprof-rfc"); }
 
+/* A directory of our own for the dumps of the program and its children. They know it by its numbers, and so
+   do we: when we have ended, others can make one of that name. */
+typedef struct spool_dir {
+    char path[PATH_MAX - 8], here[40]; /* here: through the descriptor */
+    int fd;
+    struct stat st;
+} spool_dir;
+
+static bool spool_make(spool_dir *s) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(s->path, sizeof s->path, "%s/heapdump-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    if (!mkdtemp(s->path)) {
+        display(stderr, "heapdump: cannot create %s: %s\n", s->path, strerror(errno));
+        return false;
+    }
+    s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (s->fd >= 0 && !fstat(s->fd, &s->st) && s->st.st_uid == geteuid() && (s->st.st_mode & 01777) == 0700) {
+        snprintf(s->here, sizeof s->here, "/proc/self/fd/%d", s->fd);
+        return true;
+    }
+    display(stderr, "heapdump: %s cannot be kept from others: set TMPDIR\n", s->path);
+    if (s->fd >= 0) close(s->fd);
+    rmdir(s->path);
+    return false;
+}
+
+/* Nothing is begun in the spool any more, and what is being written goes elsewhere. */
+static void spool_take(const spool_dir *s) {
+    DIR *d;
+    struct dirent *e;
+    if (fchmod(s->fd, S_ISVTX | 0700)) {} /* then what comes late stays, and is told of */
+    d = opendir(s->here);
+    while (d && (e = readdir(d))) {
+        const char *dot = strrchr(e->d_name, '.');
+        if (dot && !strcmp(dot, ".tmp")) unlinkat(s->fd, e->d_name, 0);
+    }
+    if (d) closedir(d);
+}
+
 /* A file of the spool, PID.STARTED.NUMBER.PROGRAM.json: a process that executes another program starts
    again. */
 typedef struct spooled {
@@ -30,6 +69,7 @@ static size_t spool_list(const char *spool, const char *ending, spooled **files)
     *files = NULL;
     while (d && (e = readdir(d))) {
         spooled f = { 0 }, *grown;
+        struct stat st;
         size_t length = strlen(e->d_name), end = strlen(ending);
         char *dot;
         f.pid = strtoul(e->d_name, &dot, 10);
@@ -38,6 +78,7 @@ static size_t spool_list(const char *spool, const char *ending, spooled **files)
         if (*dot != '.') continue;
         f.number = strtoul(dot + 1, &dot, 10);
         if (*dot != '.') continue;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
         f.name = strdup(e->d_name);
         grown = realloc(*files, (n + 1) * sizeof *grown);
         if (!f.name || !grown) {
@@ -210,21 +251,25 @@ static int missing_dump(const char *spool, const char *path, pid_t pid) {
     return atoi(error) ? BAD_INPUT : DONE;
 }
 
-/* What is in the spool beside dumps: links that tell of missing ones, and files that processes were
-   writing when they were killed. *told: why there is no dump of main_pid. */
-static int spool_clean(const char *spool, pid_t main_pid, bool *told) {
-    DIR *d = opendir(spool);
+/* What is in the spool beside dumps: links that tell of missing ones, and lists of modules whose process was
+   killed before it had written the rest. *told: why there is no dump of main_pid. */
+static int spool_clean(const spool_dir *s, pid_t main_pid, bool *told) {
+    DIR *d = opendir(s->here);
     struct dirent *e;
     int status = DONE;
     *told = false;
     while (d && (e = readdir(d))) {
-        char path[PATH_MAX + 256];
+        char path[PATH_MAX];
         pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        const char *dot = strrchr(e->d_name, '.');
-        snprintf(path, sizeof path, "%s/%s", spool, e->d_name);
-        if (dot && !strcmp(dot, ".tmp") && kill(pid, 0) && errno == ESRCH) unlink(path);
+        char *dot = strrchr(e->d_name, '.');
+        snprintf(path, sizeof path, "%s/%s", s->here, e->d_name);
+        if (dot && !strcmp(dot, ".modules")) {
+            *dot = 0;
+            if (faccessat(s->fd, e->d_name, F_OK, AT_SYMLINK_NOFOLLOW)) unlink(path);
+            continue;
+        }
         if (!dot || strcmp(dot, ".missing")) continue;
-        if (missing_dump(spool, path, pid)) status = BAD_INPUT;
+        if (missing_dump(s->path, path, pid)) status = BAD_INPUT;
         *told |= pid == main_pid;
     }
     if (d) closedir(d);
@@ -232,17 +277,16 @@ static int spool_clean(const char *spool, pid_t main_pid, bool *told) {
 }
 
 /* Resolves all that was recorded, then takes the spool away, but for what could not be written; a
-   child that ends later finds it gone and writes where it stands. */
-static int record_finish(const arguments *a, const char *spool, pid_t main_pid, int ended) {
-    char taken[PATH_MAX];
+   child that ends later finds it taken and writes where we were started. */
+static int record_finish(const arguments *a, const spool_dir *s, pid_t main_pid, int ended) {
+    const char *spool = s->here;
     symbols names = { 0 };
     spooled *files;
     size_t n;
     int status = DONE;
     unsigned image = 0;
     bool any = false, told;
-    snprintf(taken, sizeof taken, "%s-taken", spool);
-    if (!rename(spool, taken)) spool = taken; /* from here on nothing is added */
+    spool_take(s);
     n = spool_list(spool, record_ending(a), &files);
     for (size_t i = 0, k; i < n; i = k) {
         bool is_last, is_main = files[i].pid == (unsigned long)main_pid;
@@ -263,13 +307,14 @@ static int record_finish(const arguments *a, const char *spool, pid_t main_pid, 
         }
         if (is_last) image = 0;
     }
-    if (spool_clean(spool, main_pid, &told)) status = BAD_INPUT;
+    if (spool_clean(s, main_pid, &told)) status = BAD_INPUT;
     if (!any && !told) why_no_dump(a, ended);
     show_stats(spool);
     for (size_t i = 0; i < n; i++) free(files[i].name);
     free(files);
     symbols_free(&names);
-    if (rmdir(spool)) display(stderr, "heapdump: what was recorded is left in %s\n", spool);
+    if (rmdir(s->path) && errno != ENOENT)
+        display(stderr, "heapdump: what was recorded is left in %s\n", s->path);
     return status;
 }
 
@@ -312,25 +357,56 @@ static int check_at(const char *at, char spelled[64]) {
         "--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, not '%s'", at);
 }
 
-/* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. */
+/* Whether nobody else can make a name in a directory, now or when it has gone: it and all above it are ours
+   or root's alone. */
+static bool is_private(const char *directory) {
+    char path[PATH_MAX];
+    struct stat st;
+    if (!realpath(directory, path)) return false;
+    for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
+        *end = 0;
+        if (stat(*path ? path : "/", &st) || (st.st_uid && st.st_uid != geteuid()) || (st.st_mode & 022))
+            return false;
+    }
+    return true;
+}
+
+/* A way to the recorder that LD_PRELOAD can hold: spaces and colons end a name there. Programs may be loaded
+   when it is gone, and must not find somebody else's there. */
 static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH_MAX]) {
+    const char *directories[] = { getenv("TMPDIR"), getenv("XDG_RUNTIME_DIR"), getenv("HOME") };
     char whole[PATH_MAX];
     *link = 0;
     if (!strpbrk(path, " :")) return true;
-    if (strpbrk(spool, " :") || !realpath(path, whole)) return false;
-    snprintf(link, PATH_MAX, "%s.so", spool);
-    snprintf(path, PATH_MAX, "%s", link);
-    return !symlink(whole, link);
+    if (!realpath(path, whole)) return false;
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        const char *in = directories[i];
+        if (!in || *in != '/' || strpbrk(in, " :") || !is_private(in)) continue;
+        if (snprintf(link, PATH_MAX, "%s%s.so", in, strrchr(spool, '/')) >= PATH_MAX) continue;
+        if (symlink(whole, link)) continue;
+        snprintf(path, PATH_MAX, "%s", link);
+        return true;
+    }
+    return false;
 }
 
-static void child_run(const arguments *a, const char *library, const char *spool, const char *at) {
+/* As the recorder is told of a directory: by its numbers, lest it writes into another of that name. */
+static void set_place(const char *variable, const struct stat *st, const char *path) {
+    char spelled[PATH_MAX + 48];
+    snprintf(spelled, sizeof spelled, "%llu:%llu:%s", (unsigned long long)st->st_dev,
+             (unsigned long long)st->st_ino, path);
+    setenv(variable, spelled, 1);
+}
+
+static void child_run(const arguments *a, const char *library, const spool_dir *spool, const char *at) {
     const char *before = getenv("LD_PRELOAD");
     char *preload = NULL, depth[16], sample[24], cwd[PATH_MAX];
+    struct stat st;
     if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
         _exit(126);
     snprintf(depth, sizeof depth, "%u", a->depth);
     setenv("LD_PRELOAD", preload, 1);
-    setenv("HEAPDUMP_SPOOL", spool, 1);
+    set_place("HEAPDUMP_SPOOL", &spool->st, spool->path);
     setenv("HEAPDUMP_AT", at, 1);
     snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
     setenv("HEAPDUMP_DEPTH", depth, 1);
@@ -339,7 +415,7 @@ static void child_run(const arguments *a, const char *library, const char *spool
     else unsetenv("HEAPDUMP_FORMAT");
     if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
     else unsetenv("HEAPDUMP_STATS");
-    if (getcwd(cwd, sizeof cwd)) setenv("HEAPDUMP_DIR", cwd, 1);
+    if (getcwd(cwd, sizeof cwd) && !stat(".", &st)) set_place("HEAPDUMP_DIR", &st, cwd);
     execvp(a->files[0], a->files);
     display(stderr, "heapdump: cannot run %s: %s\n", a->files[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -372,7 +448,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 }, ignored[] 
 enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
 
 /* Runs the program to its end; false when no process could be started. */
-static bool run_recorded(const arguments *a, const char *library, const char *spool, const char *at,
+static bool run_recorded(const arguments *a, const char *library, const spool_dir *spool, const char *at,
                          pid_t *pid, int *status) {
     struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
     struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
@@ -418,8 +494,8 @@ static int check_output(const char *path) {
 }
 
 static int record(const arguments *a) {
-    char library[PATH_MAX], link[PATH_MAX], spool[PATH_MAX - 8], at[64];
-    const char *tmp = getenv("TMPDIR");
+    char library[PATH_MAX], link[PATH_MAX], at[64];
+    spool_dir spool;
     arguments condensed = *a;
     pid_t pid;
     int status;
@@ -438,26 +514,22 @@ static int record(const arguments *a) {
         display(stderr, "heapdump: libheapdump_record.so is not beside this program\n");
         return BAD_INPUT;
     }
-    snprintf(spool, sizeof spool, "%s/heapdump-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-    if (!mkdtemp(spool)) {
-        display(stderr, "heapdump: cannot create %s: %s\n", spool, strerror(errno));
+    if (!spool_make(&spool)) return BAD_INPUT;
+    if (!link_recorder(library, spool.path, link)) {
+        display(stderr, "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, and a link needs TMPDIR, "
+              "XDG_RUNTIME_DIR or HOME to be, with all above it, its user's alone, and without spaces\n");
+        rmdir(spool.path);
         return BAD_INPUT;
     }
-    if (!link_recorder(library, spool, link)) {
-        display(stderr,
-                "heapdump: LD_PRELOAD cannot hold the path of libheapdump_record.so, nor one in TMPDIR\n");
-        rmdir(spool);
-        return BAD_INPUT;
-    }
-    if (!run_recorded(a, library, spool, at, &pid, &status)) {
+    if (!run_recorded(a, library, &spool, at, &pid, &status)) {
         display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
-        rmdir(spool);
+        rmdir(spool.path);
         return BAD_INPUT;
     }
     if (*link) unlink(link);
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool))
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126) && !rmdir(spool.path))
         return WEXITSTATUS(status); /* it never ran */
-    if (record_finish(a, spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
+    if (record_finish(a, &spool, pid, status) && WIFEXITED(status) && !WEXITSTATUS(status)) {
         display(stderr, "heapdump: not all dumps could be written\n");
         return BAD_INPUT;
     }
