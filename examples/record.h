@@ -454,16 +454,22 @@ static bool run_recorded(const arguments *a, const char *library, const spool_di
     struct sigaction old_ignored[IGNORED], old_forwarded[FORWARDED];
     /* who ignores SIGCHLD is not told how its child ended */
     struct sigaction wait_for = { .sa_handler = SIG_DFL }, old_wait_for;
+    sigset_t held, old_held; /* what comes before there is a process to forward it to */
+    sigemptyset(&held);
+    for (int i = 0; i < FORWARDED; i++) sigaddset(&held, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &held, &old_held);
     sigaction(SIGCHLD, &wait_for, &old_wait_for);
     for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &ignore, &old_ignored[i]);
     *pid = fork();
     if (*pid == 0) {
+        sigprocmask(SIG_SETMASK, &old_held, NULL);
         for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &old_ignored[i], NULL);
         sigaction(SIGCHLD, &old_wait_for, NULL);
         child_run(a, library, spool, at);
     }
     recorded_pid = *pid;
     for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &forward, &old_forwarded[i]);
+    sigprocmask(SIG_SETMASK, &old_held, NULL);
     if (*pid > 0 && !strncmp(at, "signal=", 7))
         display(stderr, "heapdump: recording process %ld; kill -%s %ld makes it dump\n", (long)*pid, at + 7,
                 (long)*pid);

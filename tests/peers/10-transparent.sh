@@ -61,10 +61,8 @@ else fail "children of gcc left no dumps"; fi
 "$tool" record -o peak.json --at peak -- /usr/bin/python3 -c 'x = [bytes(1000000) for _ in range(20)]; del x; print()' > /dev/null 2>&1
 bytes=$("$tool" tree --exact peak.json | awk 'NR == 1 { print $1 }')
 if [ "$bytes" -ge 20000000 ]; then pass "peak: $bytes bytes"; else fail "peak: $bytes bytes"; fi
-"$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c 'import time
-end = time.monotonic() + 0.6
-keep = []
-while time.monotonic() < end: keep.append(bytes(len(keep)))' 2> /dev/null
+timeout 600 "$tool" record -o every.json --at every=0.05 -- /usr/bin/python3 -c "$until_dumps
+until_dumps(3)" 2> /dev/null
 dumps=$("$tool" info every.json | grep -c ' malloc ')
 if [ "$dumps" -ge 3 ]; then pass "every: $dumps dumps in one trace"; else fail "every: $dumps dumps"; fi
 "$tool" record -o signal.json --at signal -- /usr/bin/python3 -c 'import os, signal
@@ -73,11 +71,9 @@ bytes=$("$tool" tree --exact signal.json | awk 'NR == 1 { print $1 }')
 if [ "$(cat signal.out)" = lives ] && [ "$bytes" -ge 5000000 ]; then pass "signal: $bytes bytes"
 else fail "signal: $bytes bytes, $(cat signal.out)"; fi
 # What was written before a KILL is whole.
-"$tool" record -o killed.json --at every=0.02 -- /usr/bin/python3 -c 'import os, time
-end = time.monotonic() + 0.3
-keep = []
-while time.monotonic() < end: keep.append(bytes(100))
-os.kill(os.getpid(), 9)' > /dev/null 2>&1 || true
+timeout 600 "$tool" record -o killed.json --at every=0.02 -- /usr/bin/python3 -c "$until_dumps
+until_dumps(2)
+os.kill(os.getpid(), 9)" > /dev/null 2>&1 || true
 if "$tool" tree --strict killed.json > /dev/null; then pass "killed while dumping: the trace is whole"
 else fail "killed while dumping"; fi
 exit $failed

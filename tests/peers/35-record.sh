@@ -88,10 +88,9 @@ check "--sample: tree prints errors" yes "$("$tool" tree sampled.json | head -1 
 check "--stats" 6 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\|dumps\) ' err)"
 
 # A process that executes another program: the last has FILE, those before a number behind the pid.
-"$tool" record --at every=0.01 -o image.json -- /usr/bin/python3 -c 'import os, time
-keep, end = [], time.monotonic() + 0.2
-while time.monotonic() < end: keep.append(bytes(100))
-os.execv("/bin/dash", ["dash", "-c", "echo $PPID > /dev/null"])' 2> err
+timeout 600 "$tool" record --at every=0.01 -o image.json -- /usr/bin/python3 -c "$until_dumps
+until_dumps(1)
+os.execv('/bin/dash', ['dash', '-c', ':'])" 2> err
 check "images of a process: the last" dash "$("$tool" info --json image.json | grep -o '"process":"[^"]*"' | sort -u | cut -d'"' -f4)"
 check "images of a process: the first" python3 "$("$tool" info --json image.python3.*.1.json | grep -o '"process":"[^"]*"' | sort -u | cut -d'"' -f4)"
 

@@ -45,14 +45,14 @@ check "... nobody else can put another in its place" "/ 1" "${link%"${link#/}"} 
 
 # A daemon goes on after heapdump record, which has removed the directory. Another user, who knows every name, makes it
 # anew with links in it that lead to a file of root's; then links where heapdump record was started; then that directory.
-again() { echo >&8; read -r -t 300 daemon <&9 || fail "the daemon has gone"; }
+again() { echo >&8; read -r -t 900 daemon <&9 || fail "the daemon has gone"; }
 echo precious > ../victim
 chmod 600 ../victim
 "$tool" record --at signal -o first.json -- ../spool go done dump list daemon open tell wait dump tell wait dump tell \
   wait dump tell wait dump tell wait 2> /dev/null > listed
 read -r spool dump < listed
 exec 8> go 9< done
-read -r -t 300 daemon <&9
+read -r -t 900 daemon <&9
 check "the directory of the dumps is gone" no "$([ -e "$spool" ] && echo yes || echo no)"
 
 another mkdir -m 777 "$spool"

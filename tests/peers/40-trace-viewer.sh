@@ -11,11 +11,13 @@ work=$PWD/build/peers/trace-viewer
 rm -rf "$work" && mkdir -p "$work/raw"
 viewer_page "$work/viewer.html" || skip "golang-src has no trace_viewer_full.html any more"
 
-# Rows enough that the heap grows over several dumps.
+# The heap grows over several dumps.
 sql() { echo "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $1)
               insert into t select n, hex(randomblob(20)) from c; select count(*) from t;"; }
 "$tool" record -o "$work/exit.json" -- sqlite3 :memory: "$(sql 1000)" > /dev/null
-"$tool" record --at every=0.15 -o "$work/every.json" -- sqlite3 :memory: "$(sql 100000)" > /dev/null
+dump='.shell kill -USR2 $PPID'
+insert='insert into t select n, hex(randomblob(20)) from (with recursive c(n) as (select 1 union all select n + 1 from c where n < 5000) select n from c);'
+"$tool" record --at signal -o "$work/every.json" -- sqlite3 :memory: "$(sql 1000)" "$dump" "$insert" "$dump" "$insert" "$dump" > /dev/null
 "$tool" convert --to chrome --top 2 -o "$work/condensed.json" "$work/every.json"
 HEAPDUMP_DIR=$work/raw HEAPDUMP_AT=peak LD_PRELOAD=$PWD/build/libheapdump_record.so sqlite3 :memory: "$(sql 20000)" > /dev/null
 mv "$work"/raw/heapdump.sqlite3.*.json "$work/raw.json"
@@ -67,4 +69,4 @@ ${CC:-cc} -std=gnu11 -w -I. $(pkg-config --cflags stb 2>/dev/null || echo -I/usr
 "$work/write" heaps_v2 > "$work/library_v2.json"
 
 # node ends by itself in time; this is for the case that it does not.
-timeout -k 5 250 node tests/peers/trace-viewer.mjs "$work"
+timeout -k 5 1860 node tests/peers/trace-viewer.mjs "$work"

@@ -36,7 +36,7 @@ check "it says why" "$added: the trace has a dump 0xadded of pid $pid already" "
 
 cd "$OLDPWD"
 if need nodejs golang-src && viewer_page "$work/viewer.html"; then
-  timeout -k 5 250 node tests/peers/trace-viewer.mjs "$work" added "$trace" example_allocator "$work"/heaps_v2.json "$work"/heaps.json || failed=1
+  timeout -k 5 1860 node tests/peers/trace-viewer.mjs "$work" added "$trace" example_allocator "$work"/heaps_v2.json "$work"/heaps.json || failed=1
 else
   echo "SKIP: the trace viewer's nodejs or golang-src cannot be installed here"
 fi

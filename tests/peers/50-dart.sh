@@ -74,5 +74,5 @@ shot() {
 
 shot small-dead small exit
 shot large-dead large exit
-shot large-live long 3
+shot large-live long 80
 exit $failed

@@ -159,10 +159,21 @@ gcc -O0 -g late.c -o late
 "$tool" record --format memprof-raw -o late.raw -- ./late 2> err
 check "what a forked child loads has its segment" "[1,4321]" "$("$tool" memprof --json --binary late.so late.late.*.raw 2> err |
   jq -c '.Records[] | select(.Function == "late_make").AllocSites[].MemInfoBlock | select(.MaxSize == 4321) | [.AllocCount, .TotalSize]')"
-"$tool" record --format memprof-raw --at every=0.02 -o every.raw -- ./lives 2> err
-check "of several dumps the last" "1" "$("$tool" info --json every.raw | jq '.files[0].profiles | length')"
+cat > several.c <<'EOF'
+#include <signal.h>
+#include <stdlib.h>
+char *volatile p;
+int main(void) {
+  for (int i = 1; i <= 4; i++) { p = malloc(5000 + i); free(p); if (i < 4) raise(SIGUSR2); }
+  return 0;
+}
+EOF
+gcc -O0 -g -no-pie several.c -o several
+"$tool" record --format memprof-raw --at signal -o several.raw -- ./several 2> err
+check "of several dumps the last" "1 [[3,5001,5003]]" "$("$tool" info --json several.raw | jq '.files[0].profiles | length') $(
+  "$tool" memprof --json --binary several several.raw 2> err | jq -c '[.Records[].AllocSites[].MemInfoBlock | select(.MaxSize > 5000 and .MaxSize < 5010) | [.AllocCount, .MinSize, .MaxSize]]')"
 check "no sample of lifetimes" 2 "$(status "$tool" record --format memprof-raw --sample 512k -- true)"
 check "no such format" 2 "$(status "$tool" record --format pprof -- true)"
 gcc -O1 -g -pthread $source/hard_fork.c -o hard_fork 2> err &&
-  check "forks while threads allocate" 0 "$(status timeout 60 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
+  check "forks while threads allocate" 0 "$(status timeout 900 "$tool" record --format memprof-raw -o fork.raw -- ./hard_fork)"
 exit $failed

@@ -19,7 +19,7 @@ def record(path):
         '--user-data-dir=' + profile, '--remote-debugging-pipe', 'about:blank'],
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=place, close_fds=False)
     os.close(to_browser), os.close(from_browser)
-    late = threading.Timer(240, lambda: os.killpg(browser.pid, 9))
+    late = threading.Timer(1800, lambda: os.killpg(browser.pid, 9))
     late.start()
     answers, last = os.fdopen(to_us, 'rb'), 0
     def receive():
@@ -54,7 +54,7 @@ def record(path):
             while not (part := send('IO.read', handle=stream, size=1 << 20, session=page))['eof']: f.write(part['data'])
             f.write(part['data'])
         os.write(from_us, b'{"id":0,"method":"Browser.close"}\0')
-        browser.wait(10)
+        browser.wait()
     finally:
         late.cancel()
         try: os.killpg(browser.pid, 9)

@@ -29,6 +29,14 @@ check() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: '$2' expected, '$3'
 # status COMMAND...: prints its status; its output goes to out and err.
 status() { local s=0; "$@" > out 2> err || s=$?; echo $s; }
 
+# For Python that is recorded: goes on allocating until so many dumps of it are in the spool, however fast it is.
+until_dumps='import os
+def until_dumps(n):
+    spool = os.environ["HEAPDUMP_SPOOL"].split(":", 2)[2]
+    mine = str(os.getpid()) + "."
+    while sum(f.startswith(mine) and f.endswith(".json") for f in os.listdir(spool)) < n: bytes(1000)
+'
+
 # live FILE: bytes and blocks of the first heap of a dump
 live() { "$tool" tree --exact "$1" | awk 'NR == 1 { print $1, $3 }'; }
 

@@ -1,7 +1,7 @@
-// usage: node --experimental-websocket dart-vm.mjs DART SASS.SNAPSHOT FILE.scss exit|SECONDS OUT, by 50-dart.sh
+// usage: node --experimental-websocket dart-vm.mjs DART SASS.SNAPSHOT FILE.scss exit|MIB OUT, by 50-dart.sh
 //
-// Compiles a stylesheet in a Dart VM, stops it at its exit or after so many seconds, and asks it over its service
-// for its heap snapshot (OUT.dartheap) and for what it counts by class itself, before and after (OUT.before, OUT.after:
+// Compiles a stylesheet in a Dart VM, stops it at its exit or as soon as its heap holds so much, and asks it over its
+// service for its heap snapshot (OUT.dartheap) and for what it counts by class itself, before and after (OUT.before, OUT.after:
 // count, bytes, name, URI of the library, tab-separated).
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const vm = spawn(dart, ['--disable-dart-dev', '--no-dds', '--enable-vm-service=0
   '--pause-isolates-on-exit', '--pause-isolates-on-start', sass, scss], { stdio: ['ignore', 'pipe', 'pipe'] });
 process.on('exit', () => vm.kill('SIGKILL'));
 const fail = why => { console.error('dart-vm: ' + why); process.exit(1); };
-setTimeout(() => fail('no end in sight'), 170000).unref();
+setTimeout(() => fail('no end in sight'), 1800000).unref();
 
 const port = await new Promise((done, bad) => {
   let text = '';
@@ -59,7 +59,7 @@ try {
     if (wanted !== 'PauseStart') break;
     await call('resume', { isolateId });
     if (when !== 'exit') {
-      await sleep(Number(when));
+      while ((await call('getMemoryUsage', { isolateId })).heapUsage < when * 1048576) {}
       await call('pause', { isolateId });
     }
   }

@@ -1,4 +1,5 @@
-/* Allocates until another thread, after so many microseconds, kills the process. */
+/* Allocates until another thread kills the process: after its first dump, so many microseconds later. */
+#include "dumps.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 static void *volatile keep;
 
 static void *end(void *arg) {
+    while (dumps_written() < 1) usleep(1000);
     usleep((useconds_t)atoi(arg));
     kill(getpid(), SIGKILL);
     return arg;

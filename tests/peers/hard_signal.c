@@ -1,5 +1,6 @@
 /* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then.
-   dump: another thread sends SIGUSR2 to the one that allocates. */
+   dump: another thread sends SIGUSR2 to the one that allocates, until there are more than 50 dumps. */
+#include "dumps.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static void on_alarm(int number) {
 }
 
 static void *send_dumps(void *arg) {
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300 || dumps_written() <= 50; i++) {
         pthread_kill(main_thread, SIGUSR2);
         usleep(500);
     }

@@ -1,4 +1,6 @@
-/* Threads of the smallest stacks come and go; as they go, their destructors allocate and free. */
+/* Threads of the smallest stacks come and go, until there are six dumps; as they go, their destructors allocate
+   and free. */
+#include "dumps.h"
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ int main(void) {
     pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN + 8192);
     pthread_key_create(&key, destroy);
     keep = malloc(1000003);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 150 || dumps_written() < 6; i++) {
         pthread_t threads[4];
         for (int k = 0; k < 4; k++)
             if (pthread_create(&threads[k], &small, run, NULL)) return 9;

@@ -314,7 +314,7 @@ async function checkAdded(browser, beforeFile, allocator, afterFile) {
 }
 
 const browser = new Browser();
-const limit = setTimeout(() => { console.log('FAIL not done after 240 seconds'); browser.kill(); process.exit(1); }, 240000);
+const limit = setTimeout(() => { console.log('FAIL not done after half an hour'); browser.kill(); process.exit(1); }, 1800000);
 try {
   await browser.open('file://' + work + '/viewer.html');
   const has = await browser.call(() => typeof tr === 'object' && !!tr.importer?.Import && !!tr.e?.importer?.LegacyHeapDumpTraceEventImporter);
