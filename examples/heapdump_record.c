@@ -601,12 +601,13 @@ static int move_up(int fd) {
 
 /* At the start. `named` is a path, or DEVICE:INODE:PATH. */
 static void place_find(place *p, const char *named, bool keep) {
-    char *colon;
+    char *colon, *to = p->path, *end = p->path + sizeof p->path - 1;
     struct stat st;
     p->device = strtoull(named, &colon, 10);
     if (*colon == ':') p->inode = strtoull(colon + 1, &colon, 10);
     if (*colon != ':' || colon[1] != '/') p->inode = 0;
-    text(p->path, p->path + sizeof p->path - 1, p->inode ? colon + 1 : named);
+    if (!p->inode && *named != '/' && getcwd(to, sizeof p->path)) to = text(to + strlen(to), end, "/");
+    text(to, end, p->inode ? colon + 1 : named);
     p->fd = keep || !p->inode ? move_up(open(p->path, O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1;
     if (!p->inode && p->fd >= 0 && !fstat(p->fd, &st)) p->device = st.st_dev, p->inode = st.st_ino;
     if (p->fd < 0 || (keep && p->fd >= 512)) return;

@@ -25,6 +25,9 @@ check "descriptors closed and their numbers used for a directory: a dump, and no
   "$(status "$tool" record --at signal -o closed.json -- ../spool go done close reuse dump) $(bytes closed.json) $(ls -A mine)"
 check "descriptors closed: dumps go on" "0 2" "$(status "$tool" record --at signal -o closed.json -- ../spool go done dump close dump) $(
   "$tool" info --strict closed.json | grep -c ' malloc ')"
+HEAPDUMP_AT=signal=$(kill -l USR2) LD_PRELOAD=$(dirname "$tool")/libheapdump_record.so ../spool go done root close dump
+check "preloaded by hand: where the program was started, wherever it goes" whole "$(bytes heapdump.spool.*.json)"
+rm heapdump.spool.*
 check "one more descriptor is open, where it is not in the way" 512 \
   "$("$tool" record --at signal -o few.json -- ls -l /proc/self/fd 2> /dev/null | sed -n 's/.* \([0-9]*\) -> .*heapdump-.*/\1/p')"
 check "nothing is left" "" "$(ls -A "$TMPDIR")"

@@ -1,6 +1,6 @@
 /* spool GO DONE STEP...: takes each step that its arguments name. open: the pipes. wait: for a byte from GO.
-   tell: its pid, in DONE. dump. list: where its dumps are, and what they are called. daemon. chroot. close: every
-   descriptor but the pipes. reuse: all numbers that somebody may have kept become a directory of its own. */
+   tell: its pid, in DONE. dump. list: where its dumps are, and what they are called. daemon. chroot. root: goes to /.
+   close: every descriptor but the pipes. reuse: all numbers that somebody may have kept become a directory of its own. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -37,6 +37,7 @@ static int step(const char *what, char **pipes) {
     if (!strcmp(what, "dump")) return raise(SIGUSR2);
     if (!strcmp(what, "daemon")) return daemon(1, 1);
     if (!strcmp(what, "chroot")) return chroot("empty") || chdir("/");
+    if (!strcmp(what, "root")) return chdir("/");
     if (!strcmp(what, "close")) return close_range((unsigned)done + 1, ~0u, 0);
     if (!strcmp(what, "reuse")) return reuse();
     if (!strcmp(what, "list")) list();
