@@ -33,7 +33,7 @@ node --experimental-websocket -e 'new WebSocket("ws://127.0.0.1:1/").onerror = (
   skip "the npm registry cannot be reached"
 vm=$work/package/dart-sass/src
 
-# Rules, with arithmetic enough that compiling them takes a while.
+# Rules, with arithmetic: of the longest, compiling them takes far more heap than where it is stopped.
 rules() { seq "$1" | awk '{ printf ".a%d { @for $i from 1 through 12 { .b#{$i} { width: ($i * %d) + px; color: mix(red, blue, $i * 3%%); &:hover { margin: $i + em; } } } }\n", $1, $1 }'; }
 rules 3 > "$work/small.scss"
 rules 1500 > "$work/large.scss"
