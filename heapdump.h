@@ -2445,8 +2445,9 @@ extern "C" {
 #define HD__ADD(p, v) __atomic_add_fetch((p), (v), __ATOMIC_RELAXED)
 #define HD__OR(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define HD__AND(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
+#define HD__TAKE(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE)) /* true for one, until 0 is stored */
 #define HD__CAS(p, expected, v) \
-    __atomic_compare_exchange_n((p), (expected), (v), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+    __atomic_compare_exchange_n((p), (expected), (v), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #elif defined(HEAPDUMP_NO_THREADS)
 #define HD__LOAD(p) (*(p))
 #define HD__LOAD_RELAXED(p) (*(p))
@@ -2454,6 +2455,7 @@ extern "C" {
 #define HD__ADD(p, v) (*(p) += (v))
 #define HD__OR(p, v) (*(p) |= (v))
 #define HD__AND(p, v) (*(p) &= (v))
+#define HD__TAKE(p) (!*(p) && (*(p) = 1))
 #define HD__CAS(p, expected, v) ((void)(expected), *(p) = (v), true)
 #else
 #error "heapdump.h: no atomics known for this compiler; define HEAPDUMP_NO_THREADS"
@@ -2484,6 +2486,19 @@ static void hd__mutex_init(hd__mutex *m) {
 static void hd__mutex_free(hd__mutex *m) { pthread_mutex_destroy(m); }
 static void hd__lock(hd__mutex *m) { pthread_mutex_lock(m); }
 static void hd__unlock(hd__mutex *m) { pthread_mutex_unlock(m); }
+#endif
+
+/* Around what calls others under a lock: a thread that is cancelled there would keep the lock for ever. */
+#if defined(PTHREAD_CANCEL_DISABLE) && !defined(HEAPDUMP_NO_THREADS)
+static int hd__cancel_off(void) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+static void hd__cancel_restore(int before) { pthread_setcancelstate(before, NULL); }
+#else
+static int hd__cancel_off(void) { return 0; }
+static void hd__cancel_restore(int before) { (void)before; }
 #endif
 
 /* Pages of the OS, zeroed; sizes are rounded up to pages. NULL when there are no more. */
@@ -11416,11 +11431,16 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
 
    The pseudo-stack of a thread holds contexts, one per open scope, so that its top is the backtrace.
    It is plain thread-local memory: nothing to allocate, nothing to free when a thread ends. A scope's
-   place in the program remembers the context that it led to last, mostly the next one too; a thread
-   remembers its last native stack, and looks up only the frames that are new. */
+   place in the program remembers the context that it led to last, mostly the next one too.
+
+   A native stack is captured in a room, which would be too large for the stack of whoever allocates. A
+   thread's own remembers the last one, so that only frames that are new are looked up. A signal handler that
+   interrupts a capture takes one of a few that all threads share; the child of a fork goes without those that
+   other threads had just then. */
 
 #define HD__SEGMENT_BITS 10u
 #define HD__SEGMENTS 22u
+#define HD__ROOMS 16u            /* that threads share */
 
 typedef struct hd__node {
     uint32_t parent, kind;
@@ -11452,15 +11472,24 @@ typedef struct hd__thread {
     uint32_t sampler;            /* number of the recorder that the next two are for */
     uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
     uint64_t random;
-    /* The last native stack, outermost frame first, and the contexts it led to: most frames of the next
-       one are the same. */
-    uint32_t native_busy;        /* a signal handler that comes now leaves these alone */
-    uint32_t native_count, native_root; /* native_root: the context it stands on */
-    uint32_t native_nodes[HD_MAX_FRAMES];
-    const void *native_pcs[HD_MAX_FRAMES];
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__this;
+
+typedef struct hd__room {
+    uint32_t taken;
+    uint32_t session, count, root;        /* of the last stack; root: the context it stands on */
+    uint32_t nodes[HD_MAX_FRAMES];
+    const void *pcs[HD_MAX_FRAMES];       /* outermost first; the contexts they led to are in `nodes` */
+    const void *found[HD_MAX_FRAMES + 1]; /* the next one, innermost first */
+} hd__room;
+
+/* Private: the thread's own room, zeroed at first, or NULL. Thread-local variables lie on the stack of a
+   thread, mostly; who has a better place says where. */
+#ifndef HD__OWN_ROOM
+static HD__THREAD_LOCAL hd__room hd__this_room;
+#define HD__OWN_ROOM() (&hd__this_room)
+#endif
 
 static unsigned hd__log2(uint32_t x) {
 #if defined(__GNUC__)
@@ -11621,11 +11650,12 @@ static struct hd__tracker {
     uint32_t pseudo_session;     /* the same while pseudo-stacks are all that is captured; else 1, which
                                     is no session */
     uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
+    hd__room *rooms[HD__ROOMS];  /* made when they are needed */
     char filter[1024];
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__mutex lock;
 #endif
-} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, "",
+} hd__tracker = { NULL, NULL, NULL, HD_CAPTURE_DEFAULT, 0, 1, 1, 1, { NULL }, "",
 #if defined(HEAPDUMP_NO_THREADS)
 #elif defined(_WIN32)
     SRWLOCK_INIT
@@ -11687,6 +11717,10 @@ HEAPDUMP_API void hd_tracker_stop(void) {
     hd__scopes_set(HD__NOT_RUNNING, false);
     HD__STORE(&hd__tracker.pseudo_session, 1);
     HD__STORE(&hd__tracker.contexts, (hd_contexts *)NULL);
+    for (uint32_t i = 0; i < HD__ROOMS; i++) {
+        hd__pages_give(hd__tracker.rooms[i], sizeof(hd__room));
+        hd__tracker.rooms[i] = NULL;
+    }
 }
 
 HEAPDUMP_API bool hd_tracker_running(void) { return HD__LOAD(&hd__tracker.contexts) != NULL; }
@@ -11789,7 +11823,6 @@ static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__this;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
         t->depth = t->top = 0;
-        t->native_count = 0;
         t->session = hd__tracker.session;
     }
     return t;
@@ -11859,31 +11892,48 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void) {
     return hd_tracker_running() ? hd__thread_stack()->depth : 0;
 }
 
+/* A shared room, made when it is not there; NULL when all are taken, or there is no memory. */
+HD__NOINLINE static hd__room *hd__room_share(void) {
+    for (uint32_t i = 0; i < HD__ROOMS; i++) {
+        hd__room *room = HD__LOAD(&hd__tracker.rooms[i]), *made = NULL;
+        if (!room && !(made = (hd__room *)hd__pages_take(sizeof *made))) return NULL;
+        while (!room && !HD__CAS(&hd__tracker.rooms[i], &room, made)) {}
+        if (!room) room = made;
+        else hd__pages_give(made, sizeof *made);
+        if (HD__TAKE(&room->taken)) return room;
+    }
+    return NULL;
+}
+
+static hd__room *hd__room_take(void) {
+    hd__room *own = HD__OWN_ROOM();
+    if (HD__UNLIKELY(!own || HD__LOAD_RELAXED(&own->taken))) return hd__room_share();
+    HD__STORE(&own->taken, 1);
+    return own;
+}
+
+/* Without a room, a stack is cut off as a whole. */
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
-    const void *pcs[HD_MAX_FRAMES + 1];
+    hd__room *room = hd__room_take();
     uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0;
+    const void **pcs = room ? room->found : NULL;
     size_t n;
     if (max > HD_MAX_FRAMES - scopes) max = HD_MAX_FRAMES - scopes;
-    n = hd__tracker.unwind(hd__tracker.user, pcs, (size_t)max + 1);
-    if (n > max) {
-        hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
-        n = max;
-    }
-    if (HD__UNLIKELY(HD__LOAD_RELAXED(&t->native_busy))) {
-        while (n-- && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n], &node) == HD_OK) {}
-        return node;
-    }
-    HD__STORE(&t->native_busy, 1);
-    if (t->native_root != node) t->native_count = 0;
-    t->native_root = node;
-    while (i < n && i < t->native_count && t->native_pcs[i] == pcs[n - 1 - i]) i++;
-    if (i) node = t->native_nodes[i - 1];
+    n = room ? hd__tracker.unwind(hd__tracker.user, pcs, (size_t)max + 1) : 0;
+    if (n > max || !room) hd_contexts_child(contexts, node, HD_FRAME_TRUNCATED, NULL, &node);
+    if (n > max) n = max;
+    if (!room) return node;
+    if (room->root != node || room->session != hd__tracker.session) room->count = 0;
+    room->root = node;
+    room->session = hd__tracker.session;
+    while (i < n && i < room->count && room->pcs[i] == pcs[n - 1 - i]) i++;
+    if (i) node = room->nodes[i - 1];
     for (; i < n && hd_contexts_child(contexts, node, HD_FRAME_PC, pcs[n - 1 - i], &node) == HD_OK; i++) {
-        t->native_pcs[i] = pcs[n - 1 - i];
-        t->native_nodes[i] = node;
+        room->pcs[i] = pcs[n - 1 - i];
+        room->nodes[i] = node;
     }
-    t->native_count = i;
-    HD__STORE(&t->native_busy, 0);
+    room->count = i;
+    HD__STORE(&room->taken, 0);
     return node;
 }
 
@@ -12081,21 +12131,19 @@ HD__INLINE hd__slot *hd__put(hd_register *reg, hd__slots *t, uint32_t group, uin
 /* Moves entries to their places in a table that is empty, those whose keys have `bit` as `value` says (bit
    0: all). `from` may lie in the table, at its end, and is cleared then. False when one finds no place. */
 static bool hd__move(hd__slot *from, uint32_t groups, hd__slots *to, uint64_t bit, bool value, bool clear) {
-    uint8_t used[HD__GROUPS_MAX];       /* slots of each group */
     uint32_t homes = hd__homes(to->groups);
     hd__slot *end = from + (size_t)groups * HD__GROUP;
-    memset(used, 0, to->groups);
     for (; from < end; from++) {
         hd__slot s = *from;
-        uint32_t at;
+        uint32_t at, empty;
         if (!s.key || (bit && !(s.key & bit) == value)) continue;
         if (clear) from->key = 0;
-        for (at = hd__home(homes, s.key); HD__UNLIKELY(used[at] == HD__GROUP);) {
+        for (at = hd__home(homes, s.key); HD__UNLIKELY(!(empty = hd__match(hd__tags_at(to, at), 0)));) {
             hd__passed(to, at);
             if (++at == to->groups) return false;
         }
-        hd__tags_at(to, at)[used[at]] = hd__tag(s.key);
-        hd__slots_at(to, at)[used[at]++] = s;
+        hd__tags_at(to, at)[hd__lowest(empty)] = hd__tag(s.key);
+        hd__slots_at(to, at)[hd__lowest(empty)] = s;
     }
     return true;
 }
@@ -13062,7 +13110,9 @@ static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile 
 
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user) {
+    int cancel;
     if (!rec) return;
+    cancel = hd__cancel_off();
     hd_record_suspend();
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd_cursor cursor = { 0, 0 };
@@ -13072,6 +13122,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
         hd__unlock(&rec->shard[i].lock);
     }
     hd_record_resume();
+    hd__cancel_restore(cancel);
 }
 
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
@@ -16439,22 +16490,28 @@ struct hd_memory_dump_manager {
     uint64_t due_us, periods;
     hd_memory_dump dump;
     const hd_memory_dump_manager *outer; /* that its caller is inside of */
+    int cancel;                  /* whether its caller could be cancelled */
 };
 
 /* The manager that the calling thread is inside of. */
 static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__managing;
 
 static hd_status hd__manager_enter(hd_memory_dump_manager *m, hd_error *err) {
+    int cancel;
     if (hd__managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+    cancel = hd__cancel_off();
     hd__lock(&m->lock);
+    m->cancel = cancel;
     m->outer = hd__managing;
     hd__managing = m;
     return HD_OK;
 }
 
 static void hd__manager_leave(hd_memory_dump_manager *m) {
+    int cancel = m->cancel;
     hd__managing = m->outer;
     hd__unlock(&m->lock);
+    hd__cancel_restore(cancel);
 }
 
 HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
