@@ -43,10 +43,10 @@ $(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -ldl -lpthread
 
-$(B)/libheapdump_record.so: examples/heapdump_record.c examples/unwind.h heapdump.h | tools-deps
+$(B)/libheapdump_record.so: examples/heapdump_record.c examples/aside.h examples/unwind.h heapdump.h | tools-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
-	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete -l:libunwind.so.8 -ldl -lpthread
+	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
 # Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one.
 $(B)/examples/%: examples/%.c $(B)/examples/heapdump.o heapdump.h | tools-deps

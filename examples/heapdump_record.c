@@ -37,15 +37,17 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "unwind.h"
+
 #define HEAPDUMP_IMPLEMENTATION
 #define HEAPDUMP_STATIC
+#define HD__OWN_ROOM() ((hd__room *)unwind_bytes_of_thread())
 #include "../heapdump.h"
-#include "unwind.h"
+_Static_assert(sizeof(hd__room) <= UNWIND_BYTES, "a room is among a thread's bytes");
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -195,7 +197,8 @@ static const char *keep_text(const char *s) {
 
 /* What dlopen was given may be relative to where the program is, most likely still. */
 static const char *keep_path(const char *name) {
-    char path[4096], *end = path + sizeof path - 1;
+    static char path[4096];      /* under dump_lock, as all of this */
+    char *end = path + sizeof path - 1;
     if (*name == '/' || !strchr(name, '/') || !getcwd(path, sizeof path)) return name;
     text(text(path + strlen(path), end, "/"), end, name);
     return access(path, F_OK) ? name : keep_text(path);
@@ -296,8 +299,9 @@ static void keep_closed(void) {
 
 /* Not in a signal handler, and not in the middle of the program: a dlsym that finds nothing allocates
    and leaves its message to the program's next dlerror. */
-static void find_transparent(void) {
+static void find_transparent(void *unused) {
     size_t n = 0;                /* another thread may be writing a dump: those that stay keep their places */
+    (void)unused;
     for (size_t i = 0; i < NEWS; i++) {
         void *p = dlsym(RTLD_NEXT, new_names[i]);
         Dl_info info;
@@ -401,20 +405,11 @@ static union {
     pthread_rwlock_t lock;
     char apart[64];
 } gates[16];
-static __thread volatile sig_atomic_t unwinding; /* this thread: it holds no lock of the recorder's */
-
 enum { GATES = sizeof gates / sizeof *gates };
 
 static pthread_rwlock_t *unwind_begin(void) {
-    pthread_rwlock_t *gate = &gates[((uintptr_t)&unwinding >> 12) * 0x9e3779b1u >> 16 & (GATES - 1)].lock;
-    if (forked || pthread_rwlock_tryrdlock(gate)) return NULL;
-    unwinding = 1;
-    return gate;
-}
-
-static void unwind_end(pthread_rwlock_t *gate) {
-    unwinding = 0;
-    pthread_rwlock_unlock(gate);
+    pthread_rwlock_t *gate = &gates[((uintptr_t)&caller >> 12) * 0x9e3779b1u >> 16 & (GATES - 1)].lock;
+    return forked || pthread_rwlock_tryrdlock(gate) ? NULL : gate;
 }
 
 /* libunwind finds out whether memory can be read by writing it to a pipe that it keeps. A program that
@@ -477,21 +472,33 @@ static int without_pipe(struct dl_phdr_info *info, size_t size, void *user) {
     return is_unwinder;
 }
 
-/* Stacks that unwind_from declines. Slow, and from here on outward. */
-static size_t unwind_slowly(const void **pcs, size_t capacity) {
+/* A stack that unwind_from declines, and where what libunwind finds goes. */
+typedef struct slow_stack {
+    const void **pcs;
+    size_t capacity, n;
+} slow_stack;
+
+/* From here on outward. */
+static void unwind_slow_stack(void *argument) {
     enum { OWN = 12 };
+    slow_stack *s = argument;
     void *found[HD_MAX_FRAMES + 1 + OWN];
-    int n, skip = 0;
-    pthread_rwlock_t *gate = unwind_begin();
-    if (!gate) return 0;
-    n = unw_backtrace(found, (int)capacity + OWN);
-    unwind_end(gate);
-    if (n < 0) n = 0;
+    int n = unw_backtrace(found, (int)s->capacity + OWN), skip = 0;
     while (skip < n && is_own(found[skip])) skip++;
-    n -= skip;
-    if ((size_t)n > capacity) n = (int)capacity;
-    memcpy(pcs, found + skip, (size_t)n * sizeof *pcs);
-    return (size_t)n;
+    while (skip < n && s->n < s->capacity) s->pcs[s->n++] = found[skip++];
+}
+
+/* libunwind takes more of the stack than those who allocate may have, and calls what can be cancelled. */
+static size_t unwind_slowly(const void **pcs, size_t capacity) {
+    slow_stack s = { pcs, capacity, 0 };
+    pthread_rwlock_t *gate = unwind_begin();
+    int cancel;
+    if (!gate) return 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    unwind_aside(unwind_slow_stack, &s, false);
+    pthread_rwlock_unlock(gate);
+    pthread_setcancelstate(cancel, NULL);
+    return s.n;
 }
 
 /* Return addresses, innermost first, without the frames of this library. */
@@ -1020,10 +1027,15 @@ static bool write_cost(const place *in) {
 }
 
 enum { WRITE_DUMP = 1, WRITE_COST = 2 };
-static int wanted;
 
-static void write_wanted(void) {
+/* The signal for a file that passes the program's limit is taken away, for that is a failed write like
+   others. */
+static void write_wanted(void *what) {
+    static const struct timespec now;
     uint64_t began = now_ns(CLOCK_MONOTONIC);
+    int wanted = *(int *)what;
+    sigset_t too_large, due;
+    sigpending(&due);
     if (wanted & WRITE_DUMP) {
         if (is_raw) write_raw();
         else write_dump();
@@ -1031,80 +1043,81 @@ static void write_wanted(void) {
         cost.dump_nanoseconds += elapsed(began);
     }
     if (wanted & WRITE_COST && !write_cost(&spool)) write_cost(&directory);
-}
-
-/* On a stack of its own, because the program's may be the small one of a thread or a signal handler.
-   Signals wait, so that no handler ends the process halfway; the one for a file that passes the
-   program's limit is taken away, for that is a failed write like others. */
-static void write_aside(int what) {
-    static char stack[256 * 1024];
-    static ucontext_t here, aside;
-    static const struct timespec now;
-    sigset_t all, before, too_large, due;
-    wanted = what;
-    sigfillset(&all);
     sigemptyset(&too_large);
     sigaddset(&too_large, SIGXFSZ);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    sigpending(&due);
-    getcontext(&aside);
-    aside.uc_stack.ss_sp = stack;
-    aside.uc_stack.ss_size = sizeof stack;
-    aside.uc_link = &here;
-    makecontext(&aside, write_wanted, 0);
-    swapcontext(&here, &aside);
     if (!sigismember(&due, SIGXFSZ)) sigtimedwait(&too_large, NULL, &now);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Of dumps, under their lock, and of the start. */
+static char stack[256 * 1024] __attribute__((aligned(16)));
+
+/* What takes much of the stack, on another where there is one. Nothing is recorded meanwhile. */
+static void with_room(aside_fn *run, void *argument) {
+    bool outside = hd_record_suspend();
+    if (!unwind_aside(run, argument, outside)) run(argument);
+    hd_record_resume();
 }
 
 static void remember_modules(bool closed) {
-    int saved = errno;
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     hd_record_suspend();
     pthread_mutex_lock(&dump_lock);
     refresh_modules();
     if (closed) keep_closed();
     pthread_mutex_unlock(&dump_lock);
     hd_record_resume();
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
 /* One at a time, none in the child of a vfork, whose memory is its parent's. The last waits for one that
-   is being written, and none comes after it. */
+   is being written, and none comes after it. Signals wait, so that no handler ends the process halfway, and
+   so does a request to cancel the thread: who holds the lock gives it back. */
 static void write_now(int what, bool last) {
-    int saved = errno;
+    int saved = errno, cancel;
     if (state != READY || getpid() != own_pid) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     hd_record_suspend();
     if ((last ? pthread_mutex_lock : pthread_mutex_trylock)(&dump_lock) == 0) {
-        if (!ended) write_aside(what);
+        if (!ended) aside(stack, sizeof stack, write_wanted, &what);
         ended |= last;
         pthread_mutex_unlock(&dump_lock);
     }
     hd_record_resume();
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
 static void dump(void) { write_now(WRITE_DUMP, false); }
 
-/* In a handler inside a hook, the thread may hold locks that a dump takes, unless it was unwinding. */
+/* Not in a handler that interrupts the recorder: the thread may hold locks that a dump takes. */
+static bool is_outside(void) {
+    bool outside = hd_record_suspend();
+    hd_record_resume();
+    return outside;
+}
+
+static void note_inside(void *unused) {
+    (void)unused;
+    note_missing(0);
+}
+
 static void dump_at_end(void) {
     int what = timing ? WRITE_COST : 0;
-    bool outside;
     if (getpid() != own_pid) return;
-    outside = hd_record_suspend() || unwinding;
-    hd_record_resume();
     if (at == AT_EXIT || at == AT_EVERY ||
         (at == AT_PEAK && (!dumps || hd_recorder_live_bytes(recorder) >= peak_at)) ||
         (at == AT_SIGNAL && pending))
         what |= WRITE_DUMP;
-    if (what && outside) write_now(what, true);
-    else if (what & WRITE_DUMP) note_missing(0);
+    if (what && is_outside()) write_now(what, true);
+    else if (what & WRITE_DUMP) with_room(note_inside, NULL);
 }
 
 static void on_end(int status, void *user) {
     (void)status, (void)user;
     if (state != READY) return;
-    if (hd_record_suspend() && !forked) find_transparent(); /* a fork may have left dlsym's lock taken */
-    hd_record_resume();
+    if (is_outside() && !forked) with_room(find_transparent, NULL); /* a fork may have left dlsym's lock taken */
     dump_at_end();
 }
 
@@ -1116,14 +1129,11 @@ static void on_quick_end(void) {
 static void on_signal(int signal_number) {
     bool is_end = !at_signal_ignored &&
                   (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP);
-    if (hd_record_suspend()) {
-        hd_record_resume();
-        write_now(WRITE_DUMP | (is_end && timing ? WRITE_COST : 0), is_end);
-    } else {
-        hd_record_resume();
+    if (!is_outside()) {
         pending = 1;
         return;
     }
+    write_now(WRITE_DUMP | (is_end && timing ? WRITE_COST : 0), is_end);
     if (is_end) {
         signal(signal_number, SIG_DFL);
         raise(signal_number);
@@ -1137,7 +1147,7 @@ static void after_call(void) {
     }
     if (at == AT_EVERY && (++calls & 63) == 0) {
         uint64_t ms = now_us() / 1000;
-        if (ms >= next_ms) {
+        if (ms >= next_ms && is_outside()) {
             next_ms = ms + at_every_ms;
             dump();
         }
@@ -1148,7 +1158,7 @@ static void after_call(void) {
    small heaps are not dumped again and again, dump this one. */
 static void before_free(void) {
     uint64_t live = hd_recorder_live_bytes(recorder);
-    if (live >= peak_at && live >= hd_recorder_peak_bytes(recorder)) {
+    if (live >= peak_at && live >= hd_recorder_peak_bytes(recorder) && is_outside()) {
         peak_at = live + live / 50 + 4096;
         dump();
     }
@@ -1271,10 +1281,9 @@ static void read_environment(hd_tracker_desc *tracker) {
         if (*p == '/') *p = '_';
 }
 
-/* On the first call of any hook, which may be before any constructor. */
-static void start(void) {
+static void start_inside(void *unused) {
     hd_recorder_desc desc;
-    state = STARTING;
+    (void)unused;
     memset(&desc, 0, sizeof desc);
     find_real();
     read_environment(&desc.tracker);
@@ -1283,7 +1292,7 @@ static void start(void) {
     next_ms = started_us / 1000 + at_every_ms;
     refresh_modules();
     dl_iterate_phdr(without_pipe, NULL);
-    find_transparent();
+    find_transparent(NULL);
     unwind_start();
     desc.sample_bytes = sample_bytes;
     if (is_raw) {
@@ -1312,6 +1321,12 @@ static void start(void) {
     hd_record_resume();
     at_end_only = at == AT_EXIT && !timing;
     state = READY;
+}
+
+/* On the first call of any hook, which may be before any constructor. */
+static void start(void) {
+    state = STARTING;
+    aside(stack, sizeof stack, start_inside, NULL);
 }
 
 __attribute__((constructor)) static void start_early(void) {
@@ -1448,17 +1463,27 @@ EXPORT void *pvalloc(size_t n) {
 
 /* jemalloc, tcmalloc and mimalloc bring an operator new that does not call malloc; it is recorded here.
    Others are passed on to, by a jump, so that no frame of ours gets between. */
-static void *late(const char *name) { /* the C++ library was loaded after the start, by dlopen */
-    void *library, *p = dlsym(RTLD_NEXT, name);
-    hd_record_suspend();
-    library = p ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+typedef struct late_symbol {
+    const char *name;
+    void *found;
+} late_symbol;
+
+static void find_late(void *symbol) {
+    late_symbol *s = symbol;
+    void *library;
+    s->found = dlsym(RTLD_NEXT, s->name);
+    library = s->found ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (library) {
-        p = dlsym(library, name);
+        s->found = dlsym(library, s->name);
         real.dlclose(library);
     }
     dlerror();
-    hd_record_resume();
-    return p;
+}
+
+static void *late(const char *name) { /* the C++ library was loaded after the start, by dlopen */
+    late_symbol symbol = { name, NULL };
+    with_room(find_late, &symbol);
+    return symbol.found;
 }
 
 static void *new_lately(int i, size_t n, uintptr_t a, uintptr_t b) {

@@ -12,7 +12,10 @@
 
    What has no call frame information (JIT code) is followed by its frame pointer, when that points into
    the stack just above. What has some that rules cannot hold is left to the caller of unwind_from.
-   x86-64 and ELF; elsewhere unwind_from always declines. */
+
+   The thread's stack gets little on it: information is interpreted on another stack, which comes with the
+   shadow, and which unwind_aside lends.
+   x86-64 and ELF; elsewhere unwind_from always declines, and unwind_aside has no other stack. */
 
 #ifndef UNWIND_H
 #define UNWIND_H
@@ -29,12 +32,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "aside.h"
+
 /* Registers of a frame once its callee has returned to pc. */
 typedef struct unwind_frame {
     uintptr_t pc, sp, bp;
 } unwind_frame;
 
 enum { UNWIND_FRAMES = 130 };    /* of one stack */
+enum { UNWIND_BYTES = 3072 };    /* of a thread, for whoever uses this */
 
 typedef struct unwind_stats {
     uint64_t stacks, frames;
@@ -389,6 +395,8 @@ static const uint8_t *unwind_header(uintptr_t pc) {
     return o.header;
 }
 
+static bool unwind_aside(aside_fn *run, void *argument, bool may_make);
+
 /* pc lies inside the call instruction, or is where a signal struck. */
 static unwind_rule unwind_rule_of(uintptr_t pc) {
     const uint8_t *header = unwind_header(pc), *fde = header ? unwind_find_fde(header, pc) : NULL;
@@ -414,6 +422,17 @@ static unwind_rule unwind_rule_of(uintptr_t pc) {
     return unwind_of_row(&row);
 }
 
+/* What is to be interpreted, and on whose stack. */
+typedef struct unwind_query {
+    uintptr_t pc;
+    unwind_rule rule;
+} unwind_query;
+
+static void unwind_answer(void *query) {
+    unwind_query *q = query;
+    q->rule = unwind_rule_of(q->pc);
+}
+
 /* The rule at a return address; not kept where a signal struck. */
 static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats) {
     uint64_t key = pc ^ (uint64_t)__atomic_load_n(&unwind_generation, __ATOMIC_RELAXED) << 48;
@@ -428,7 +447,9 @@ static unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats *stats
         }
         if (!kept) to = &set[i];
     }
-    rule = unwind_rule_of(struck ? pc : pc - 1);
+    unwind_query query = { struck ? pc : pc - 1, { 0 } };
+    unwind_aside(unwind_answer, &query, false);
+    rule = query.rule;
     stats->rules++;
     if (struck) return rule;
     memcpy(&kept, &rule, sizeof kept);
@@ -512,7 +533,7 @@ typedef struct unwind_known {
     uintptr_t saved;             /* of the step to the next frame out */
 } unwind_known;
 
-enum { UNWIND_KNOWN = 240 };
+enum { UNWIND_KNOWN = 240, UNWIND_GUARD = 4096, UNWIND_STACK = 64 * 1024 };
 
 /* `known` is the last stack, outermost first, and what lay further out when the thread was there last:
    each frame led to the one before it. `fresh` are those of this stack that are not known, innermost
@@ -525,36 +546,71 @@ typedef struct unwind_shadow {
     unwind_known known[UNWIND_KNOWN], fresh[UNWIND_FRAMES];
 } unwind_shadow;
 
+/* What lies in one mapping: a guard, below which a stack must not grow, the stack, the shadow, and bytes for
+   the thread that are not used here, zeros at first. */
+typedef struct unwind_room {
+    char guard[UNWIND_GUARD], stack[UNWIND_STACK];
+    unwind_shadow shadow;
+    uint64_t bytes[UNWIND_BYTES / 8];
+} unwind_room;
+
 static __thread unwind_shadow *unwind_own __attribute__((tls_model("initial-exec")));
 static unwind_shadow *unwind_shadows, *unwind_free; /* all; those whose threads have ended */
 static pthread_mutex_t unwind_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t unwind_key;
 
+static unwind_room *unwind_room_of(unwind_shadow *s) {
+    return (unwind_room *)(void *)((char *)s - offsetof(unwind_room, shadow));
+}
+
 static void unwind_thread_ends(void *shadow) {
+    uint64_t signals = aside_signals_wait(); /* whose handlers may want a shadow, and so the lock */
     unwind_own = NULL;
     pthread_mutex_lock(&unwind_lock);
     ((unwind_shadow *)shadow)->next_free = unwind_free;
     unwind_free = shadow;
     pthread_mutex_unlock(&unwind_lock);
+    aside_signals_go(signals);
+}
+
+static unwind_shadow *unwind_make_shadow(void) {
+    unwind_room *room = mmap(NULL, sizeof *room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return NULL;
+    mprotect(room->guard, sizeof room->guard, PROT_NONE);
+    room->shadow.next = unwind_shadows;
+    unwind_shadows = &room->shadow;
+    return unwind_shadows;
 }
 
 static unwind_shadow *unwind_take_shadow(void) {
     unwind_shadow *s;
     pthread_mutex_lock(&unwind_lock);
     s = unwind_free;
-    if (s) {
-        unwind_free = s->next_free;
-    } else {
-        s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (s == MAP_FAILED) s = NULL;
-        else s->next = unwind_shadows, unwind_shadows = s;
-    }
+    if (s) unwind_free = s->next_free;
+    else s = unwind_make_shadow();
     pthread_mutex_unlock(&unwind_lock);
     if (!s) return NULL;
     s->count = 0;
+    memset(unwind_room_of(s)->bytes, 0, UNWIND_BYTES);
     unwind_own = s;
     pthread_setspecific(unwind_key, s);
     return s;
+}
+
+/* The thread's bytes; NULL when there is no memory. Not in a signal handler that interrupts what is here. */
+static void *unwind_bytes_of_thread(void) {
+    unwind_shadow *s = unwind_own;
+    if (!s && (!unwind_sets || !(s = unwind_take_shadow()))) return NULL;
+    return unwind_room_of(s)->bytes;
+}
+
+/* On the stack beside the thread's shadow, signals waiting; false when there is none, and none may be made:
+   a signal handler that interrupts what is here may not. Not to be entered again from inside. */
+static bool unwind_aside(aside_fn *run, void *argument, bool may_make) {
+    unwind_shadow *s = unwind_own;
+    if (!s && (!may_make || !unwind_sets || !(s = unwind_take_shadow()))) return false;
+    aside(unwind_room_of(s)->stack, UNWIND_STACK, run, argument);
+    return true;
 }
 
 /* Before any other call, while there is one thread. */
@@ -674,6 +730,17 @@ static void unwind_fork_done(void) {}
 static void unwind_clear_stats(void) {}
 static void unwind_forget(void) {}
 static void unwind_add_stats(unwind_stats *sum) { (void)sum; }
+static void *unwind_bytes_of_thread(void) {
+    static __thread uint64_t bytes[UNWIND_BYTES / 8] __attribute__((tls_model("initial-exec")));
+    return bytes;
+}
+static bool unwind_aside(aside_fn *run, void *argument, bool may_make) {
+    uint64_t before = aside_signals_wait();
+    (void)may_make;
+    run(argument);
+    aside_signals_go(before);
+    return true;
+}
 static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
     (void)f, (void)pcs, (void)capacity;
     return 0;
