@@ -186,9 +186,9 @@ HEAPDUMP_API hd_str hd_cstr(const char *s);          /* NULL gives the empty str
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
 /* By bytes, a prefix before the longer: <0, 0, >0. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
-/* The next piece of a text, as a person may see it, who knows nobody that wrote it: a stretch of *text, or
-   "?" for a character that a terminal would obey (controls, breaks of lines, directions of writing) and for
-   a byte that is not UTF-8. *text is what follows; the piece is empty when nothing is left:
+/* The next piece of a text from outside as it can be shown to a person: a stretch of *text, or "?" for a
+   character that a terminal would obey (controls, breaks of lines, directions of writing) and for a byte
+   that is not UTF-8. *text becomes what follows; the piece is empty when nothing is left:
 
        for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, stdout);
 
