@@ -166,7 +166,7 @@ typedef struct hd_options {
     hd_limits limits;
     const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. Some warnings are of
-       what is not malformed, and come when strict, too. */
+       what is not malformed; these come when strict, too, and do not count as warnings of a dump. */
     bool lenient;
     void (*warning)(void *user, const hd_error *warning);
     /* Called now and then with bytes (or cells) done and in all (HD_UNKNOWN: cannot be told);
@@ -1438,8 +1438,8 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
 
 /* Asks all providers and writes the dump through to the output, under the ids 0x1, 0x2, ...; one of which
    nobody has anything to say is not written. time_us: microseconds on the trace's clock, not less than that
-   of the dump written last. What providers said of their own memory becomes `tracing/heap_profiler`, together with the
-   manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add has;
+   of the dump written last. What providers said of their own memory becomes `tracing/heap_profiler`, together
+   with the manager's; the trace viewer takes that out of the process's total. Errors: as hd_chrome_writer_add;
    HD_INVALID (called by a provider; earlier than the last dump, in which case nobody was asked). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
                                                    uint64_t time_us, hd_error *err);
@@ -14149,8 +14149,7 @@ static void hd__complaint(const hd__chrome_in *x, hd_error *e, hd_status status,
     hd__format(e->message + n, sizeof e->message - n, format, args);
 }
 
-static void hd__chrome_warn(hd__chrome_in *x, const hd_error *e) {
-    x->dump->warnings++;
+static void hd__chrome_warn(const hd__chrome_in *x, const hd_error *e) {
     if (x->options && x->options->warning) x->options->warning(x->options->user, e);
 }
 
@@ -14166,6 +14165,7 @@ static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where w
         if (x->err) *x->err = e;
         return status;
     }
+    x->dump->warnings++;
     hd__chrome_warn(x, &e);
     return HD_OK;
 }
@@ -14194,8 +14194,8 @@ static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, u
     return where;
 }
 
-/* What is well-formed and still worth a warning, strict or not. */
-static void hd__remark_of(hd__chrome_in *x, const hd__chrome_heap *heap, const char *format, ...) {
+/* What is well-formed and still worth a warning, strict or not. Not counted: nothing is left out. */
+static void hd__remark_of(const hd__chrome_in *x, const hd__chrome_heap *heap, const char *format, ...) {
     hd_error e;
     va_list args;
     va_start(args, format);

@@ -110,23 +110,23 @@ static void count_is_hexadecimal_optional_and_cumulative(void **state) {
 
 static void first_entry_without_bt_tells_the_old_format(void **state) {
     (void)state;
-    assert_reads_cumulative(ENTRIES("{'size':'10'},{'size':'3','bt':'0'}"), "1 0x1 malloc / / 16 -\n1 0x1 malloc /BrMain / 3 -\n");
+    assert_reads(ENTRIES("{'size':'10'},{'size':'3','bt':'0'}"), "1 0x1 malloc / / 16 -\n1 0x1 malloc /BrMain / 3 -\n");
     /* only the first: further on it is malformed */
     assert_warns(ENTRIES("{'size':'10','bt':''},{'size':'3'}"), "1 0x1 malloc / / 16 -\n", 1, "without bt");
 }
 
 static void in_the_old_format_an_entry_without_bt_is_the_total(void **state) {
     (void)state;
-    assert_reads_cumulative(ENTRIES("{'size':'64'},{'size':'9','type':'1'},{'size':'3','bt':'0'}"),
-                            "1 0x1 malloc / / 100 -\n1 0x1 malloc / /T 9 -\n1 0x1 malloc /BrMain / 3 -\n");
+    assert_reads(ENTRIES("{'size':'64'},{'size':'9','type':'1'},{'size':'3','bt':'0'}"),
+                 "1 0x1 malloc / / 100 -\n1 0x1 malloc / /T 9 -\n1 0x1 malloc /BrMain / 3 -\n");
 }
 
 /* "<self>" is left out where a frame has no callees. */
 static void in_the_old_format_an_entry_with_bt_is_a_self_size(void **state) {
     (void)state;
-    assert_reads_cumulative(ENTRIES("{'size':'64'},{'size':'2','bt':''},{'size':'3','bt':'0'},{'size':'5','bt':'1'}"),
-                            "1 0x1 malloc / / 100 -\n1 0x1 malloc /<self> / 2 -\n1 0x1 malloc /BrMain / 8 -\n"
-                            "1 0x1 malloc /BrMain/<self> / 3 -\n1 0x1 malloc /BrMain/Init / 5 -\n");
+    assert_reads(ENTRIES("{'size':'64'},{'size':'2','bt':''},{'size':'3','bt':'0'},{'size':'5','bt':'1'}"),
+                 "1 0x1 malloc / / 100 -\n1 0x1 malloc /<self> / 2 -\n1 0x1 malloc /BrMain / 8 -\n"
+                 "1 0x1 malloc /BrMain/<self> / 3 -\n1 0x1 malloc /BrMain/Init / 5 -\n");
 }
 
 static void entries_with_unknown_ids_are_skipped_with_a_warning(void **state) {

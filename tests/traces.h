@@ -47,7 +47,7 @@ HD_UNUSED static char *dump_text(const hd_dump *d) {
 }
 
 /* Reads the quoted text, strictly, from memory, and compares all of it. */
-HD_UNUSED static void assert_reads_warned(const char *quoted, const char *expected, uint64_t warnings) {
+HD_UNUSED static void assert_reads(const char *quoted, const char *expected) {
     char *text = trace_of(quoted, NULL);
     hd_dump *d;
     hd_error err = { 0 };
@@ -55,16 +55,9 @@ HD_UNUSED static void assert_reads_warned(const char *quoted, const char *expect
     if (status) print_error("%s\n", err.message);
     assert_int_equal(status, HD_OK);
     assert_text(dump_text(d), expected);
-    assert_int_equal(hd_dump_warning_count(d), warnings);
+    assert_int_equal(hd_dump_warning_count(d), 0);
     hd_dump_free(d);
     free(text);
-}
-
-HD_UNUSED static void assert_reads(const char *quoted, const char *expected) { assert_reads_warned(quoted, expected, 0); }
-
-/* The same of a heap of the old format whose sizes do not add up. */
-HD_UNUSED static void assert_reads_cumulative(const char *quoted, const char *expected) {
-    assert_reads_warned(quoted, expected, 1);
 }
 
 typedef struct warnings {
