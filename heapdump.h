@@ -218,9 +218,10 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
    another process meanwhile it is HD_IO where it is read. Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 /* The same, mapped into memory (data, size) where that can be: for a file that nobody else changes. One that
-   another process cuts off meanwhile ends this one by SIGBUS. It saves copying the bytes (0.1 to 0.3 s of
-   CPU time a gigabyte, what page faults cost taken off), and the memory for formats that are read as a
-   whole: a raw memprof profile, an indexed one. */
+   another process cuts off meanwhile ends this one by SIGBUS. It is for what needs bytes where they lie, and
+   saves the memory of a copy where a format is read as a whole: a raw memprof profile, an indexed one. Reading
+   traces, .NET CF dumps and Dart snapshots it is no faster (page faults cost what copying does), and their
+   pages count as the program's. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
@@ -2111,7 +2112,7 @@ typedef struct hd_memprof_namer {
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
 
-/* Looking functions up in an indexed profile as it lies in memory, a mapped file say: nothing is parsed
+/* Looking functions up in an indexed profile as it lies in memory, from hd_in_load say: nothing is parsed
    before, nothing allocated. What the file says is checked where it is followed. Locations of the RFC's
    layout come without their files, whose paths are nowhere in one piece. */
 typedef struct hd_memprof_lookup {

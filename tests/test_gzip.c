@@ -309,6 +309,34 @@ static void a_stream_that_cannot_be_opened_is_out_of_memory(void **state) {
     }
 }
 
+/* What the stream takes and what is read of it are within one bound, which the message names. */
+static void the_memory_allowed_is_for_both_sides_of_the_packing(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    const char *const texts[] = { text, "a 2 x 0\no 1 1 8 1\nc x 1\n" };
+    for (size_t k = 0; k < 2; k++) {
+        uint8_t bytes[8192];
+        size_t size = pack(bytes, texts[k], strlen(texts[k]), 50);
+        hd_status status = HD_LIMIT;
+        hd__faults f = { 0 };
+        hd_options options = { .inflate = &inflate_stored, .allocator = hd__faults_allocator(&f) };
+        for (options.limits.max_memory = 10; status; options.limits.max_memory += options.limits.max_memory / 10) {
+            char expected[60];
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            f.peak = 0;
+            status = hd_read_memory(bytes, size, &options, &d, &err);
+            assert_true(f.peak <= options.limits.max_memory);
+            snprintf(expected, sizeof expected, "max_memory of %u bytes", (unsigned)options.limits.max_memory);
+            if (status && (status != HD_LIMIT || !strstr(err.message, expected))) fail_msg("%s: %s", expected, err.message);
+            hd_dump_free(d);
+            assert_int_equal(f.live, 0);
+            assert_int_equal(streams_open, 0);
+        }
+    }
+    free(text);
+}
+
 static void what_is_inside_may_be_no_trace(void **state) {
     (void)state;
     static const char *const texts[] = { "", "x", "\x1f\x8b\x08" };
@@ -333,6 +361,7 @@ int main(void) {
         cmocka_unit_test(packed_bytes_that_cannot_be_read_are_an_input_error),
         cmocka_unit_test(every_byte_changed_is_survived),
         cmocka_unit_test(a_stream_that_cannot_be_opened_is_out_of_memory),
+        cmocka_unit_test(the_memory_allowed_is_for_both_sides_of_the_packing),
         cmocka_unit_test(what_is_inside_may_be_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
