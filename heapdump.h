@@ -72,8 +72,9 @@
    Every fallible function returns hd_status, HD_OK being 0, and writes its result through its
    last pointers, only on success. `hd_error *` may be NULL, as may every options struct, in
    which zero means default. Functions named _create return the object, or NULL. Freeing NULL
-   is fine, as is recording into NULL: a program runs on where a recorder could not be made. Objects are not synchronised unless their comment says so; distinct objects never
-   share state. The library never prints, aborts or exits, and treats all input as hostile.
+   is fine, as is recording into NULL: a program runs on where a recorder could not be made. Objects
+   are not synchronised unless their comment says so; distinct objects never share state. The
+   library never prints, aborts or exits, and treats all input as hostile.
    Strings it returns (hd_str) are not NUL-terminated and live as long as what they came from.
 
    The licence stands at the end of the file. */
@@ -3432,7 +3433,7 @@ static int64_t hd__in_read(hd_in *in, uint64_t at, void *buffer, size_t capacity
     int64_t n;
     if (in->size) {
         uint64_t left = in->size > at ? in->size - at : 0;
-        if (!left) return 0;
+        if (!left || !capacity) return 0;
         if (capacity > left) capacity = (size_t)left;
     }
     n = in->read(in->user, buffer, capacity);
