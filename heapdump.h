@@ -908,9 +908,11 @@ typedef struct hd_graph_change {
 } hd_graph_change;
 
 /* Two graphs class by class, told apart by name and scope: ids of objects and classes mean nothing
-   from one dump to the next. Classes with equal numbers are listed too. Errors as above. */
+   from one dump to the next. Classes with equal numbers are listed too. `reached`: what hd_graph_reach says of
+   both, nothing else being counted then; or NULL. Errors as above. */
 HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after,
-                                     const hd_options *options, hd_graph_change **out, hd_error *err);
+                                     const uint8_t *const reached[2], const hd_options *options,
+                                     hd_graph_change **out, hd_error *err);
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
 
 /* Who refers to each object: target[first[o]] .. target[first[o + 1] - 1], in ascending order, as often
@@ -1739,12 +1741,18 @@ typedef struct hd_identity_change {
     const hd_identity_row *rows; /* most bytes that went and came first, then by name and library */
     const uint32_t *now;         /* by object of `before`: its number in `after`, or HD_NONE */
     const uint32_t *then;        /* by object of `after`: its number in `before`, or HD_NONE */
+    uint64_t kept;               /* objects that are in both */
+    bool by_chance;              /* of the smaller snapshot's objects with codes, 256 or more, under one in 64
+                                    is in the other: these are of different processes, what is alike is so by
+                                    chance, and none of the above says anything */
 } hd_identity_change;
 
 /* Two snapshots of one process object by object: one is in both when its class (by name and library) and
    its identity hash code are; of several alike the first is the first. Objects without a code are in no
-   row. Near-linear. Errors: as above, and HD_UNSUPPORTED when a file has no hash codes. */
-HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const hd_options *options,
+   row. Only those reached when `reached`, for both, is given. Near-linear. Errors: as above, and
+   HD_UNSUPPORTED when a file has no hash codes. */
+HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
+                                    const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 
@@ -10774,8 +10782,9 @@ static uint64_t hd__change_hash(const void *owner, uint32_t number) {
                           row->scope.len);
 }
 
-/* Adds the classes of one side; its number by class goes to `row`. */
-static bool hd__change_side(hd__changes *c, const hd_graph *g, int side, uint32_t *row) {
+/* Adds the classes of one side and the objects of it that are reached; its number by class goes to `row`. */
+static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *reached, int side,
+                            uint32_t *row) {
     for (uint32_t i = 1; i < hd__len(g->classes); i++) {
         hd_class_change change;
         size_t probe = 0;
@@ -10795,16 +10804,19 @@ static bool hd__change_side(hd__changes *c, const hd_graph *g, int side, uint32_
     }
     for (uint32_t o = 0; o < g->described; o++) {
         hd_class_change *change = &c->rows[row[g->class_of[o]]];
+        if (reached && !reached[o]) continue;
         change->objects[side]++;
         change->bytes[side] += hd__graph_size(g, o);
     }
     return true;
 }
 
-static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_graph *after) {
+static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_graph *after,
+                           const uint8_t *const reached[2]) {
     size_t n = hd__len(before->classes), k = hd__len(after->classes), rows = n > k ? n : k, kept = 0;
     uint32_t *row = (uint32_t *)hd__calloc(&c->mem, rows, sizeof *row);
-    bool ok = row && hd__change_side(c, before, 0, row) && hd__change_side(c, after, 1, row);
+    bool ok = row && hd__change_side(c, before, reached ? reached[0] : NULL, 0, row) &&
+              hd__change_side(c, after, reached ? reached[1] : NULL, 1, row);
     if (row) hd__cfree(&c->mem, row, rows, sizeof *row);
     for (size_t i = 0; i < hd__len(c->rows); i++)
         if (c->rows[i].objects[0] || c->rows[i].objects[1]) c->rows[kept++] = c->rows[i];
@@ -10812,7 +10824,8 @@ static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_grap
     return ok && hd__sort_array(&c->mem, c->rows, kept, sizeof *c->rows, hd__change_before);
 }
 
-HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after, const hd_options *options,
+HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after,
+                                     const uint8_t *const reached[2], const hd_options *options,
                                      hd_graph_change **out, hd_error *err) {
     hd_graph_change *result = NULL;
     hd_class_change *rows = NULL;
@@ -10822,7 +10835,7 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
     memset(&c, 0, sizeof c);
     c.mem = hd__mem_options(options);
     c.seed = hd__seed();
-    if (hd__change_run(&c, before, after)) {
+    if (hd__change_run(&c, before, after, reached)) {
         result = (hd_graph_change *)hd__owned_create(hd__mem_rest(&c.mem), sizeof *result);
         if (result) rows = (hd_class_change *)hd__owned_take(result, hd__len(c.rows), sizeof *rows);
     }
@@ -19964,9 +19977,15 @@ HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { hd__owned_fre
 /* Objects of one snapshot that have hash codes, in the order of their class's name, code and number. */
 typedef struct hd__identities {
     const hd_dart *doc;
+    const uint8_t *reached;      /* NULL: all */
     uint32_t *number;            /* of each class's name */
     uint32_t *order;             /* stb_ds array */
 } hd__identities;
+
+/* Whether an object is to be compared. */
+static bool hd__identities_has(const hd__identities *x, uint32_t object) {
+    return hd__ids_get(&x->doc->identity, object) && (!x->reached || x->reached[object]);
+}
 
 static bool hd__identities_sort(hd__mem *m, hd__dart_names *names, hd__identities *x, const hd_dart *doc) {
     const hd__ids *ids = &doc->identity;
@@ -19975,14 +19994,14 @@ static bool hd__identities_sort(hd__mem *m, hd__dart_names *names, hd__identitie
     x->doc = doc;
     x->number = hd__dart_names_of(names, doc);
     if (!x->number) return false;
-    for (uint32_t i = 0; i < count; i++) n += hd__ids_get(ids, i) != 0;
+    for (uint32_t i = 0; i < count; i++) n += hd__identities_has(x, i);
     pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs);
     if (!pairs || !hd__room(m, x->order, n)) {
         if (pairs) hd__cfree(m, pairs, n, 2 * sizeof *pairs);
         return false;
     }
     for (uint32_t i = 0, k = 0; i < count; i++)
-        if (hd__ids_get(ids, i)) pairs[k++] = (uint64_t)ids->low[i] << 32 | i;
+        if (hd__identities_has(x, i)) pairs[k++] = (uint64_t)ids->low[i] << 32 | i;
     sorted = hd__radix_sort(pairs, pairs + n, n);
     for (int by = ids->high ? 0 : 1; by < 2; by++) {
         for (uint32_t i = 0; i < n; i++) {
@@ -20056,6 +20075,8 @@ static void hd__identity_match(const hd__identities side[2], hd_identity_row *ro
     }
 }
 
+#define HD__IDENTITY_SAMPLE 256u /* objects with hash codes, from which is told whether they are of one process */
+
 static uint32_t *hd__identity_column(hd_identity_change *t, const hd_dart *doc) {
     uint32_t *column = (uint32_t *)hd__owned_take(t, doc->graph->count, sizeof *column);
     if (column) memset(column, 0xff, doc->graph->count * sizeof *column);
@@ -20064,7 +20085,7 @@ static uint32_t *hd__identity_column(hd_identity_change *t, const hd_dart *doc) 
 
 static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_names *names,
                              hd__identities side[2], hd_identity_change *t, hd_identity_row **rows) {
-    size_t n, kept = 0;
+    size_t n, kept = 0, fewer;
     uint32_t *now = hd__identity_column(t, doc[0]), *then = hd__identity_column(t, doc[1]);
     if (!now || !then || !hd__identities_sort(m, names, &side[0], doc[0]) ||
         !hd__identities_sort(m, names, &side[1], doc[1]))
@@ -20081,13 +20102,17 @@ static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_n
     t->now = now;
     t->then = then;
     hd__identity_match(side, *rows, now, then);
+    for (size_t i = 0; i < n; i++) t->kept += (*rows)[i].kept;
+    fewer = hd__len(side[0].order) < hd__len(side[1].order) ? hd__len(side[0].order) : hd__len(side[1].order);
+    t->by_chance = fewer >= HD__IDENTITY_SAMPLE && t->kept < fewer / 64;
     for (size_t i = 0; i < n; i++)
         if ((*rows)[i].objects[0] || (*rows)[i].objects[1]) (*rows)[kept++] = (*rows)[i];
     hd__set_len(*rows, kept);
     return true;
 }
 
-HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const hd_options *options,
+HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
+                                    const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
     const hd_dart *doc[2] = { before, after };
@@ -20107,6 +20132,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
     names.mem = &m;
     names.seed = hd__seed();
     memset(side, 0, sizeof side);
+    for (int i = 0; i < 2 && reached; i++) side[i].reached = reached[i];
     ok = hd__identity_run(&m, doc, &names, side, t, &rows);
     hd__identities_free(&m, &side[0]);
     hd__identities_free(&m, &side[1]);

@@ -29,7 +29,7 @@ typedef struct arguments {
     bool has_pid;
     const char *by;              /* the axis to look along */
     pattern keep, drop, root;
-    bool invert, every_route, by_self, all, garbage;
+    bool invert, every_route, by_self, all, garbage, live;
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     const char *id, *class_name; /* an object, a class */

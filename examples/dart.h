@@ -358,6 +358,7 @@ static int dart_info_json(const char *file, hd_json *j, const hd_dart *dart) {
 /* Two snapshots, object by object. */
 typedef struct dart_pair {
     const hd_dart *side[2];
+    const uint8_t *const *reached; /* --live: what a root holds of both; NULL: all is compared */
     hd_identity_change *change;
 } dart_pair;
 
@@ -395,6 +396,7 @@ static size_t moved_of(const dart_pair *p, int kind, moved **list) {
         uint32_t other = side ? p->change->then[i] : p->change->now[i];
         moved m = { { side ? other : i, side ? i : other }, { 0, 0 } };
         if (!hd_dart_identity(p->side[side], i) || (other != HD_NONE) != (kind == CHANGED)) continue;
+        if (p->reached && !p->reached[side][i]) continue;
         for (int k = 0; k < 2; k++)
             if (m.object[k] != HD_NONE) m.bytes[k] = hd_graph_object(graph[k], m.object[k]).size;
         if (kind == CHANGED && m.bytes[0] == m.bytes[1]) continue;
@@ -510,11 +512,12 @@ static void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
 }
 
 /* Pairs of Dart's snapshots; what they cannot be compared by is told. */
-static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after, dart_pair *p) {
+static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
+                          const uint8_t *const *reached, dart_pair *p) {
     hd_error err;
-    hd_status status;
     memset(p, 0, sizeof *p);
     p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
+    p->reached = reached;
     if (!p->side[0] || !p->side[1]) return DONE;
     for (int k = 0; k < 2; k++) {
         if (hd_dart_get_header(p->side[k]).has_identity) continue;
@@ -522,8 +525,13 @@ static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_du
                 a->files[k]);
         return DONE;
     }
-    status = hd_dart_diff(p->side[0], p->side[1], NULL, &p->change, &err);
-    return status ? failed(a->files[0], &err) : DONE;
+    if (hd_dart_diff(p->side[0], p->side[1], reached, NULL, &p->change, &err)) return failed(a->files[0], &err);
+    if (!p->change->by_chance) return DONE;
+    display(stderr, "heapdump: %s and %s are of different processes, going by their identity hash codes: compared "
+            "class by class alone\n", a->files[0], a->files[1]);
+    hd_identity_change_free(p->change);
+    p->change = NULL;
+    return DONE;
 }
 
 #endif

@@ -727,17 +727,25 @@ static bool classes_cut(const arguments *a) {
 static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
     uint32_t most = shown_of(a, HD_NONE), shown = 0;
     hd_graph_change *change;
-    dart_pair pair;
+    uint8_t *reached[2] = { NULL, NULL };
+    const uint8_t *const *live = a->live ? (const uint8_t *const *)reached : NULL;
+    dart_pair pair = { .change = NULL };
+    hd_total total;
     hd_error err;
     output o;
     FILE *out;
     hd_json *j;
-    int status = dart_pair_open(a, before, after, &pair);
-    if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), NULL, &change, &err))
+    int status = DONE;
+    if (a->live && (!(reached[0] = reach(a->files[0], hd_dump_graph(before), &total)) ||
+                    !(reached[1] = reach(a->files[1], hd_dump_graph(after), &total))))
+        status = BAD_INPUT;
+    if (!status) status = dart_pair_open(a, before, after, live, &pair);
+    if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), live, NULL, &change, &err))
         status = failed(a->files[0], &err);
     else if (!status && (status = output_open(&o, a->output)) != DONE) hd_graph_change_free(change);
     if (status) {
         hd_identity_change_free(pair.change);
+        free(reached[0]), free(reached[1]);
         return status;
     }
     out = output_text(&o);
@@ -761,6 +769,7 @@ static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump
     if (fclose(out)) status = BAD_INPUT;
     hd_graph_change_free(change);
     hd_identity_change_free(pair.change);
+    free(reached[0]), free(reached[1]);
     return output_close(&o, a->output, status);
 }
 

@@ -175,6 +175,7 @@ enum {
     OPT_CLASS,
     OPT_PATHS,
     OPT_GARBAGE,
+    OPT_LIVE,
     OPT_METRIC,
     OPT_BINARY,
     OPT_KEEP_UNRESOLVED,
@@ -222,6 +223,7 @@ static const struct option long_options[] = { { "min-bytes", required_argument, 
                                               { "class", required_argument, NULL, OPT_CLASS },
                                               { "paths", required_argument, NULL, OPT_PATHS },
                                               { "garbage", no_argument, NULL, OPT_GARBAGE },
+                                              { "live", no_argument, NULL, OPT_LIVE },
                                               { "every-route", no_argument, NULL, OPT_EVERY_ROUTE },
                                               { "metric", required_argument, NULL, OPT_METRIC },
                                               { "binary", required_argument, NULL, OPT_BINARY },
@@ -301,7 +303,7 @@ static const command commands[] = {
       "                         TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation\n"
       "  --exact                bytes in full instead of KiB and MiB\n"
       "  --json                 one JSON value\n", NULL, true, true, true },
-    { "diff", diff, "o json by every-route exact before after all metric", "diff [OPTIONS] BEFORE [AFTER]",
+    { "diff", diff, "o json by every-route exact before after all live metric", "diff [OPTIONS] BEFORE [AFTER]",
       "Prints what changed as a tree, the most changed first. Of several dumps in a file the last is taken;\n"
       "of one file alone the first and the last are compared. Heaps belong together that have process and\n"
       "allocator in common; 'none in FILE' stands for the other one where there is none such. '?' marks sizes\n"
@@ -309,9 +311,11 @@ static const command commands[] = {
       "Objects are compared class by class, since their ids mean nothing from one dump to the next; --top\n"
       "alone leaves some out. Snapshots of one Dart process are compared object by object too, where both\n"
       "have identity hash codes: what is new, gone, or of another size. Objects without a code are in the\n"
-      "classes alone.\n\n"
+      "classes alone. When next to no code is in both, the snapshots are of different processes, and classes\n"
+      "alone are compared.\n\n"
       "  --before ID, --after ID   dumps to compare\n"
       "  --all                  every object that is new, gone, or changed [10 of each]\n"
+      "  --live                 of objects only those that a root holds: no garbage\n"
       "  --by backtrace|type    what to break down by first [backtrace]; of MemProf profiles also\n"
       "                         size, lifetime, heat, binary\n"
       "  --every-route          break every entry down both ways\n"
@@ -505,6 +509,7 @@ static bool take_option(arguments *a, int option) {
     case OPT_SELF: a->by_self = true; return true;
     case OPT_ALL: a->all = true; return true;
     case OPT_GARBAGE: a->garbage = true; return true;
+    case OPT_LIVE: a->live = true; return true;
     case OPT_ADD_TO: a->add_to = optarg; return true;
     case OPT_BEFORE: a->before = optarg; return true;
     case OPT_AFTER: a->after = optarg; return true;

@@ -463,7 +463,7 @@ static int diff(const arguments *a) {
         hd_dump_free(before);
         return BAD_INPUT;
     }
-    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after))) return diff_heaps(a, before, after);
+    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
                                 : diff_objects(a, before, after);

@@ -41,7 +41,7 @@ static void ask(const hd_dart *doc) {
     CHECK(!hd_dart_lengths(doc, NULL, NULL, &lengths, NULL));
     CHECK(!hd_dart_libraries(doc, NULL, NULL, &libraries, NULL));
     CHECK(!hd_graph_dominators(hd_dart_graph(doc), NULL, &d, NULL));
-    if (!hd_dart_diff(doc, doc, NULL, &change, NULL)) { /* with itself: nothing moved */
+    if (!hd_dart_diff(doc, doc, NULL, NULL, &change, NULL)) { /* with itself: nothing moved */
         for (uint32_t i = 0; i < change->count; i++) CHECK(change->rows[i].kept == change->rows[i].objects[0]);
         hd_identity_change_free(change);
     }

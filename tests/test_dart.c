@@ -833,7 +833,7 @@ static void faults_are_survived(void **state) {
         hd_status status[4] = { hd_dart_strings(doc, NULL, &options, &strings, NULL),
                                 hd_dart_lengths(doc, NULL, &options, &lengths, NULL),
                                 hd_dart_libraries(doc, NULL, &options, &libraries, NULL),
-                                hd_dart_diff(doc, doc, &options, &change, NULL) };
+                                hd_dart_diff(doc, doc, NULL, &options, &change, NULL) };
         for (int i = 0; i < 4; i++) assert_true(!status[i] || (status[i] == HD_OUT_OF_MEMORY && f.failed));
         assert_true(f.failed == (uint64_t)(status[0] || status[1] || status[2] || status[3]));
         hd_string_table_free(strings);
@@ -1013,7 +1013,7 @@ static hd_dart *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) 
     snap_uleb(&s, 0);
     snap_uleb(&s, n);
     for (uint32_t i = 0; i < n; i++)
-        snap_object(&s, what[i][0] ? swapped ? 3 - what[i][0] : what[i][0] : 0, 1u << i, "\0", 1, 0, NULL);
+        snap_object(&s, what[i][0] ? swapped ? 3 - what[i][0] : what[i][0] : 0, 1u << i % 31, "\0", 1, 0, NULL);
     snap_uleb(&s, 0);
     for (uint32_t i = 0; i < n; i++) snap_uleb(&s, what[i][1]);
     hd_dart *doc = read_bytes(s.data, s.size, NULL);
@@ -1026,11 +1026,12 @@ static void objects_are_followed_by_identity(void **state) {
     static const uint64_t before[][2] = { { 1, 0 }, { 1, 5 }, { 2, 5 }, { 1, 7 }, { 1, 7 }, { 2, 9 }, { 1, (uint64_t)7 << 32 | 5 } };
     static const uint64_t after[][2] = { { 1, 7 }, { 2, 5 }, { 1, 7 }, { 1, 7 }, { 1, (uint64_t)7 << 32 | 5 }, { 2, 0 }, { 1, 8 } };
     static const uint32_t now[] = { HD_NONE, HD_NONE, 1, 0, 2, HD_NONE, 4 };
+    uint8_t reached[2][8] = { { 1, 1, 1, 1, 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1 } };
     static const uint32_t then[] = { 3, 2, 4, HD_NONE, 6, HD_NONE, HD_NONE };
     hd_dart *a = with_codes(7, before, false), *b = with_codes(7, after, true), *none;
     hd_identity_change *c;
     hd_error err;
-    assert_int_equal(hd_dart_diff(a, b, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
     for (uint32_t i = 0; i < 7; i++) {
         assert_int_equal(c->now[i], now[i]);
         assert_int_equal(c->then[i], then[i]);
@@ -1045,13 +1046,45 @@ static void objects_are_followed_by_identity(void **state) {
     assert_int_equal(c->rows[0].kept_bytes[1], 1 + 4 + 16);
     is(c->rows[1].name, "B");
     assert_int_equal(c->rows[1].kept, 1);
+    assert_int_equal(c->kept, 4);
+    assert_false(c->by_chance);
+    hd_identity_change_free(c);
+    reached[0][3] = reached[1][1] = 0; /* one of three alike; what 2 of the other was */
+    assert_int_equal(hd_dart_diff(a, b, (const uint8_t *const[]){ reached[0], reached[1] }, NULL, &c, NULL), HD_OK);
+    assert_int_equal(c->now[2], HD_NONE);
+    assert_int_equal(c->now[3], HD_NONE);
+    assert_int_equal(c->now[4], 0);
+    assert_int_equal(c->kept, 2);
     hd_identity_change_free(c);
     hd_dart_free(b);
     none = read_bytes("dartheap\0\0\0\0\0\0\0\0\0", 17, NULL);
-    assert_int_equal(hd_dart_diff(a, none, NULL, &c, &err), HD_UNSUPPORTED);
+    assert_int_equal(hd_dart_diff(a, none, NULL, NULL, &c, &err), HD_UNSUPPORTED);
     assert_string_equal(err.message, "the snapshot after has no identity hash codes");
     hd_dart_free(none);
     hd_dart_free(a);
+}
+
+/* Codes of another process are others: what agrees does so by chance, and says nothing. */
+static void snapshots_of_two_processes_are_told(void **state) {
+    (void)state;
+    enum { N = 640 };
+    for (uint32_t same = 0; same <= N; same += same < 12 ? 3 : N - 12) {
+        static uint64_t codes[2][N][2];
+        hd_identity_change *c;
+        for (uint32_t i = 0; i < N; i++) {
+            codes[0][i][0] = codes[1][i][0] = 1 + i % 2;
+            codes[0][i][1] = 1000 + i;
+            codes[1][i][1] = i < same ? 1000 + i : 5000 + i;
+        }
+        hd_dart *a = with_codes(N, (const uint64_t(*)[2])codes[0], false);
+        hd_dart *b = with_codes(N, (const uint64_t(*)[2])codes[1], false);
+        assert_int_equal(hd_dart_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
+        assert_int_equal(c->kept, same);
+        assert_int_equal(c->by_chance, same < N / 64);
+        hd_identity_change_free(c);
+        hd_dart_free(a);
+        hd_dart_free(b);
+    }
 }
 
 /* A class whose fields are named at these references; NULL ends them. */
@@ -1314,6 +1347,7 @@ int main(void) {
         cmocka_unit_test(strings_are_counted),
         cmocka_unit_test(tables_agree_with_brute_force),
         cmocka_unit_test(objects_are_followed_by_identity),
+        cmocka_unit_test(snapshots_of_two_processes_are_told),
         cmocka_unit_test(weak_references_hold_nothing),
         cmocka_unit_test(writers_keep_alive_what_is),
         cmocka_unit_test(text_becomes_utf8),

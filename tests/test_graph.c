@@ -1071,7 +1071,7 @@ static void diff_goes_by_class(void **state) {
     (void)state;
     hd_graph *a = MAKE(5, , L(0)), *b = MAKE(3, , L(0));
     hd_graph_change *c = NULL;
-    assert_int_equal(hd_graph_diff(a, b, NULL, &c, NULL), HD_OK);
+    assert_int_equal(hd_graph_diff(a, b, NULL, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->count, 3);
     /* A: 1 + 8 and 1; B: 2 + 16 and 2; C: 4 and 4 */
     assert_true(hd_str_equal(c->rows[0].name, hd_cstr("B")));
@@ -1082,6 +1082,15 @@ static void diff_goes_by_class(void **state) {
     assert_true(hd_str_equal(c->rows[1].name, hd_cstr("A")));
     assert_true(hd_str_equal(c->rows[2].name, hd_cstr("C")));
     assert_int_equal(c->rows[2].bytes[1], 4);
+    hd_graph_change_free(c);
+    uint8_t reached[2][5];       /* of both the root alone */
+    hd_total total;
+    assert_int_equal(hd_graph_reach(a, NULL, 0, NULL, reached[0], &total, NULL), HD_OK);
+    assert_int_equal(hd_graph_reach(b, NULL, 0, NULL, reached[1], &total, NULL), HD_OK);
+    assert_int_equal(hd_graph_diff(a, b, (const uint8_t *const[]){ reached[0], reached[1] }, NULL, &c, NULL), HD_OK);
+    assert_int_equal(c->count, 1);
+    assert_int_equal(c->rows[0].bytes[0], 1);
+    assert_int_equal(c->rows[0].bytes[1], 1);
     hd_graph_change_free(c);
     hd_graph_free(a);
     hd_graph_free(b);
@@ -1182,7 +1191,7 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     if (!status) status = hd_graph_dominators(g, o, &d, NULL);
     if (!status) status = hd_graph_histogram(g, d, o, &h, NULL);
     if (!status) status = hd_dominator_tree(g, d, &tree, &b, NULL);
-    if (!status) status = hd_graph_diff(g, g, o, &c, NULL);
+    if (!status) status = hd_graph_diff(g, g, NULL, o, &c, NULL);
     if (!status) status = hd_graph_referrers(g, o, &l, NULL);
     if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
     if (!status) status = hd_graph_class_retained(g, 3, o, &total, NULL);

@@ -146,6 +146,13 @@ write("before.dartheap", before, [0, 11, 12, 0, 14, 15, 0, 0, 18, 19], [(2, 1000
 after = [(1, 0, none, [2, 3]), (2, 300, none, [3, 4]), (2, 70, none, [0, 5])] + before[3:]
 write("after.dartheap", after, [0, 11, 21, 0, 14, 15, 0, 0, 18, 19])
 write("old.dartheap", before)
+# The same, but no root holds the node that goes and the one that comes.
+for name, size, rest, code in (("dead.dartheap", 100, before[2:], 12), ("dead-later.dartheap", 300, after[2:], 21)):
+    write(name, [(1, 0, none, [2]), (2, size, none, [0, 4])] + rest, [0, 11, code, 0, 14, 15, 0, 0, 18, 19])
+# As many objects as it takes to tell that no code of one is in the other.
+crowd = [(1, 0, none, list(range(2, 302)))] + [(2, 8, none, [])] * 400
+write("crowd.dartheap", crowd, range(401))
+write("stranger.dartheap", crowd, [0] + [400] + list(range(5000, 5399)))
 # Root holds a Foo three ways, none of them strong, and a key whose ephemeron has a value.
 CLASSES = [("Root", "", "", []), ("_WeakReference", "dart.core", "dart:core", []), ("Foo", "app", "package:app/a.dart", []),
            ("_WeakProperty", "dart.core", "dart:core", ["key_", "value_"]), ("Key", "app", "package:app/a.dart", []),
@@ -200,6 +207,14 @@ check "diff: object by object" '[["Node",1,70,1,50,2,1131,307]]' \
 check "diff: new, gone, changed" '[[1,[{"id_after":"3","after":70,"class":"Node","scope":"app"}]],[1,[{"id_before":"3","before":50,"class":"Node","scope":"app"}]],[1,[{"id_before":"2","before":1124,"id_after":"2","after":300,"class":"Node","scope":"app"}]]]' \
   "$(ask '[[d["identity"][k]["count"], d["identity"][k]["objects"]] for k in ("new", "gone", "changed")]' diff before.dartheap after.dartheap)"
 check "diff, text" "-824 2 2 Node (app)" "$("$tool" diff before.dartheap after.dartheap | tail -n 1 | squeezed)"
+for live in '' --live; do
+  check "diff $live: garbage is compared, or is not" "$([ $live ] && echo '[[["Node",100,300]],0,0,1]' || echo '[[["Node",157,377]],1,1,1]')" \
+    "$(ask '[[[c["class"], c["before"], c["after"]] for c in d["classes"]]] + [d["identity"][k]["count"] for k in ("gone", "new", "changed")]' diff $live dead.dartheap dead-later.dartheap)"
+done
+check "diff --live of who allocated" "1 heapdump: objects are compared with those of another file" \
+  "$(printf '{"traceEvents":[{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}]}' > heaps.json; status "$tool" diff --live heaps.json heaps.json) $(cat err)"
+check "diff: snapshots of two processes" "0 null heapdump: crowd.dartheap and stranger.dartheap are of different processes, going by their identity hash codes: compared class by class alone" \
+  "$(status "$tool" diff crowd.dartheap stranger.dartheap) $(ask 'd["identity"]' diff crowd.dartheap stranger.dartheap 2> /dev/null) $(cat err)"
 check "diff: no hash codes, no objects" "0 null heapdump: old.dartheap has no identity hash codes: compared class by class alone" \
   "$(status "$tool" diff old.dartheap after.dartheap) $(ask 'd["identity"]' diff old.dartheap after.dartheap 2> /dev/null) $(cat err)"
 check "diff: nothing changed" '[[],[],0,0,0]' \
