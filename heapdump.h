@@ -63,7 +63,8 @@
        HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
        HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
        HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
-       HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs
+       HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs (implied
+                                on WebAssembly's wasi)
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
 
@@ -2269,6 +2270,15 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 #if defined(HEAPDUMP_IMPLEMENTATION) && !defined(HD__IMPLEMENTED)
 #define HD__IMPLEMENTED
 
+/* WebAssembly's system interface has files, and neither threads (unless asked for), users, permissions
+   nor maps. */
+#if defined(__wasi__)
+#define HD__WASI
+#if !defined(_REENTRANT) && !defined(HEAPDUMP_NO_THREADS)
+#define HEAPDUMP_NO_THREADS
+#endif
+#endif
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -2284,7 +2294,11 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 #include <sys/stat.h>
 #else
 #include <fcntl.h>
+#if defined(HD__WASI)
+#include <wasi/api.h>
+#else
 #include <sys/mman.h>
+#endif
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -2523,6 +2537,15 @@ static void *hd__pages_take(size_t size) {
 static void hd__pages_give(void *p, size_t size) {
     (void)size;
     if (p) VirtualFree(p, 0, MEM_RELEASE);
+}
+#elif defined(HD__WASI)
+static void *hd__pages_take(size_t size) {
+    void *p = aligned_alloc(HD__PAGE, hd__page_round(size));
+    return p ? memset(p, 0, hd__page_round(size)) : NULL;
+}
+static void hd__pages_give(void *p, size_t size) {
+    (void)size;
+    free(p);
 }
 #else
 #ifndef MAP_ANONYMOUS
@@ -2953,8 +2976,12 @@ static uint64_t hd__hash_bytes(uint64_t seed, const void *data, size_t size) {
 static uint64_t hd__seed(void) {
     static uint64_t calls;
     uint64_t call = HD__ADD(&calls, 1), seed = (uint64_t)time(NULL);
+#if defined(HD__WASI)            /* where addresses are always the same */
+    if (__wasi_random_get((uint8_t *)&seed, sizeof seed)) seed++;
+#else
     seed = hd__hash_u64(seed, (uint64_t)(uintptr_t)&call);
     seed = hd__hash_u64(seed, (uint64_t)(uintptr_t)&errno ^ (uint64_t)clock());
+#endif
     return hd__hash_u64(seed, call);
 }
 
@@ -3361,8 +3388,13 @@ int renameat(int from_at, const char *from, int to_at, const char *to); /* stdio
 #if defined(__linux__) && !defined(MADV_DONTNEED)
 #define MADV_DONTNEED 4
 #endif
+#if defined(HD__WASI)
+#define hd__os_pid() UINT64_C(1)
+#define hd__os_user() 0u
+#else
 #define hd__os_pid() ((uint64_t)getpid())
 #define hd__os_user() geteuid()
+#endif
 #endif
 
 static hd_status hd__fail_os(hd_error *err, const char *what, const char *path) {
@@ -3411,7 +3443,7 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err) {
     HD__TRY(hd_in_open(path, in, err));
-#if !defined(_WIN32)
+#if !defined(_WIN32) && !defined(HD__WASI)
     if (in->size && in->size <= SIZE_MAX) {
         int fd = (int)(intptr_t)in->user;
         void *p = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -3426,7 +3458,7 @@ HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *
 
 HEAPDUMP_API void hd_in_close(hd_in *in) {
     if (!in) return;
-#if !defined(_WIN32)
+#if !defined(_WIN32) && !defined(HD__WASI)
     if (in->source & HD__IN_MAPPED) munmap((void *)(uintptr_t)in->data, (size_t)in->size);
 #endif
     if (in->source & HD__IN_FILE) hd__os_close((int)(intptr_t)in->user);
@@ -3616,11 +3648,15 @@ static bool hd__file_open_device(hd_file *file) {
 
 /* Gives a file the permissions of the one that it replaces, as far as the same people get them. */
 static void hd__file_permit(int fd, const struct stat *old) {
+#if defined(HD__WASI)
+    (void)fd, (void)old;
+#else
     struct stat st;
     mode_t mode = old->st_mode & 0777;
     if (fstat(fd, &st) || st.st_uid != old->st_uid) return;
     if (st.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid)) mode &= ~(mode_t)070;
     if (fchmod(fd, mode)) {}     /* the new file's own will do */
+#endif
 }
 
 /* Of a default name, takes it, so that nothing of another's is replaced. *taken: it was free. */

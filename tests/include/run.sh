@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Compiles heapdump.h in every way that its manual promises, links and runs what comes out.
 #
-#   CC=cc CXX=c++ CLANG=clang STB=-I/usr/include/stb run.sh OUTDIR
+#   CC=cc CXX=c++ CLANG=clang STB=-I/usr/include/stb run.sh OUTDIR [PATTERN]
 #
+# PATTERN, a regular expression, leaves out what other cases are called, but for those that others build on.
 # A line per case, then "N passed, N failed".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-out=${1:?usage: run.sh OUTDIR}
+out=${1:?usage: run.sh OUTDIR [PATTERN]} pattern=${2-}
 cc=${CC:-cc} cxx=${CXX:-c++} clang=${CLANG:-clang}
 clangxx=${clang/clang/clang++}
 read -ra stb <<<"${STB--I/usr/include/stb}"
@@ -23,6 +24,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 cases=()
 check() {                        # check NAME FUNCTION ARGUMENTS...
   local name=$1 dir
+  [[ $2 == kept || $name =~ $pattern ]] || return
   shift
   dir=$(printf %03d ${#cases[@]})
   cases+=("$name")
@@ -32,6 +34,7 @@ check() {                        # check NAME FUNCTION ARGUMENTS...
 }
 skip() {                         # skip NAME WHY
   local dir
+  [[ $1 =~ $pattern ]] || return
   dir=$(printf %03d ${#cases[@]})
   cases+=("$1")
   mkdir "$dir"
@@ -137,6 +140,14 @@ alone() {                        # alone "COMPILER" FLAGS...: one file, its copy
 }
 plain_c() {                      # plain_c COMPILER FLAGS...: of a compiler without gcc's warnings and standards
   "$1" "${@:2}" -I"$top" "${stb[@]}" -DALONE -DHEAPDUMP_IMPLEMENTATION "$here/use.c" -o program -lpthread && ./program
+}
+on_wasi() {                      # on_wasi SOURCE ARGUMENTS...: as WebAssembly, run by node, which lends it this directory
+  "$clang" --target=wasm32-wasi -O1 -std=c99 "${cwarn[@]}" -I"$top" "${stb[@]}" -DALONE -DHEAPDUMP_IMPLEMENTATION "$1" -o program.wasm &&
+    node --no-warnings "$here/wasi.mjs" program.wasm "${@:2}"
+}
+read_on_wasi() {
+  sed 's|"../heapdump.h"|"heapdump.h"|; /define HEAPDUMP_IMPLEMENTATION/d' "$root/examples/read_dump.c" >read.c
+  cp "$root/fuzz/seeds/fuzz_chrome/two-dumps.json" . && on_wasi read.c two-dumps.json >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree
 }
 without_stb() {
   stb=()
@@ -249,6 +260,14 @@ if has tcc; then
   check "tcc -DHEAPDUMP_NO_THREADS: compiles, links, runs" plain_c tcc -DHEAPDUMP_NO_THREADS
 else
   skip tcc "not here; tcc brings it"
+fi
+if [[ ! -e /usr/include/wasm32-wasi/stdio.h ]] || ! ls /usr/lib/llvm-*/lib/clang/*/lib/wasi/*.a >/dev/null 2>&1; then
+  skip wasm32-wasi "not here; clang, lld, wasi-libc, libclang-rt-14-dev-wasm32 bring it"
+elif ! has node || (($(node -p 'parseInt(process.versions.node)') < 20)); then
+  skip wasm32-wasi "node 20 or later is to run it, and is not here"
+else
+  check "wasm32-wasi: compiles, runs" on_wasi "$here/use.c"
+  check "wasm32-wasi: reads a file" read_on_wasi
 fi
 mingw=x86_64-w64-mingw32
 if has $mingw-gcc; then check "$mingw-gcc: compiles and links" for_windows "$mingw-gcc -std=c99"
