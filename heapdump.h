@@ -839,8 +839,8 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const ui
 
 /* Immediate dominators: the object that all ways from the roots to an object lead through, nearest to
    it. Retained is what an object holds alone: the sizes of all below it in that tree, and its own.
-   The value of an ephemeron hangs from its key, and goes without saying when the ephemeron does: of objects
-   that are ephemerons hd_graph_retained may say more. Columns by object unless said otherwise, all owned by
+   The value of an ephemeron hangs from its key: of an object that is an ephemeron hd_graph_retained, which
+   knows that its values go with it, may say more. Columns by object unless said otherwise, all owned by
    the result. Below object o in the tree are
    order[position[o] + 1 .. position[o] + below[o]): its first child comes first, the next child of the
    same parent `below` places after it. */
@@ -9268,7 +9268,7 @@ static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
 HD__INLINE bool hd__bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 HD__INLINE void hd__bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
 
-/* A stb_ds array of a zero bit for each object. */
+/* An stb_ds array of a zero bit for each object. */
 static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
     size_t words = (size_t)g->count / 64 + 1;
     if (!hd__room(&g->mem, *bits, words)) return false;
@@ -19203,7 +19203,10 @@ static const hd__dart_weak_class hd__dart_weak_classes[] = {
     { "WeakArray", "", "", { { "length", HD_REFERENCE_STRONG } } } /* its elements are weak */
 };
 
-enum { HD__DART_WEAK_CLASSES = 4, HD__DART_WEAK_ARRAY = 4 };
+enum {
+    HD__DART_WEAK_CLASSES = 4,
+    HD__DART_WEAK_ARRAY = 4      /* the last of them, counted from 1 */
+};
 
 /* What is known of a class whose objects hold weakly: kinds by reference. */
 typedef struct hd__dart_weak {
