@@ -105,6 +105,10 @@ $(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
 endef
 $(foreach v,plain asan tsan,$(eval $(call test_rules,$(v))))
 
+# Counts the calls of functions, as a measure of work that no machine changes.
+$(B)/tests/plain/test_profile_growth: private plain_flags += -finstrument-functions
+$(B)/tests/asan/test_profile_growth: private asan_flags += -finstrument-functions
+
 # Run as soon as they are built, several at a time; what one prints stays together.
 .PHONY: $(RUNS:%=%.run) $(PEERS:%=%.run)
 $(RUNS:%=%.run): %.run: %
@@ -137,7 +141,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=$$dict corpus/$$f $$seeds); done
 
-.PHONY: bench-deps bench-programs bench-index
+.PHONY: bench-deps bench-programs bench-index bench-slopes
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -206,6 +210,10 @@ bench-memprof: all $(B)/memprof_fleet ## 500 MemProf profiles merged, and addres
 bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: two minutes
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
 	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
+
+bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
+	$(call install,python3)
+	@bench/slopes.py $(B)/heapdump $(SLOPES_ARGS)
 
 bench-programs: all $(B)/two_threads ## whole programs, recorded by us and by others: a quarter of an hour
 	@$(PROGRAMS) $(PROGRAMS_ARGS)

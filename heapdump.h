@@ -438,8 +438,9 @@ typedef struct hd_cutoff {
    no cells: what an entry holds beyond those below it is taken for one, which is right for one axis, and
    for several if nothing is left out; otherwise bytes that are listed by type here and by frame there are
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
-   more, and the cells below each entry a few times; of a breakdown, entries times those below each: both
-   are quadratic for a chain of calls, memory is not. */
+   more; then, of either, near-linear in the entries to choose from, but as often as one is chosen those of
+   what it was part of that promise as much are looked at again: of thousands of entries that are all the same
+   size, all of them. Memory is linear. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -451,9 +452,10 @@ typedef struct hd_breakdown {
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
-   Cost: about (listed entries) x (cells below each), for n frames that call each other in turn, a cell
-   each, n squared; memory is linear in cells and entries. Untrusted heaps want a cut-off, and progress that
-   can cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
+   Cost: cells times the depth of all axes but the deepest (1 for a list of types), and for each entry the
+   children it could list, n log n for n frames that call each other in turn; memory is linear in cells and
+   entries. All entries of two deep axes are many, so that untrusted heaps want a cut-off, and progress that can
+   cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
    and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
@@ -587,6 +589,10 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
 #define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
+/* The same for a tree or an export with this cut-off: a path ends where what is at it is too little for
+   min_bytes or min_share, so that these list the same and memory follows what they list. */
+HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
+                                     const hd_options *options, hd_heap *out, hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
    with what it holds beyond its listed children. That is never negative in a breakdown of one heap (of a
    merged one, a negative rest is taken for 0). A node's own bytes ("<self>", which is not a node of the
@@ -4822,9 +4828,11 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 /* ================================================================================ >>profile
    A profile's cells are an hd__table while it is filled, as are the entries listed so far during an
    export. Exporting numbers each axis in preorder
-   with the largest child first, so that the ancestor of a node at a given depth is a few steps away,
-   and walks the entries depth first, each holding its cells as a range of one array that it permutes
-   in place. What comes out is brought into canonical order (hd__seal). Trees with other names but the
+   with the largest child first, so that the ancestor of a node at a given depth is a few steps away.
+   Cells are put in the order of the deepest axis, once for each combination of nodes of the others: what an
+   entry holds is a run of them, which is found by searching and added up by a difference of two sums, so that
+   it does not matter how many there are. A cut-off that all routes to an entry pass alike is asked on one
+   of them only. What comes out is brought into canonical order (hd__seal). Trees with other names but the
    same shape cost the same; depth costs memory, never stack. */
 
 struct hd_profile {
@@ -5530,6 +5538,7 @@ typedef struct hd__export {
     uint32_t main;               /* the deepest axis */
     bool monotone;               /* what passes the cut-off passes it by every route */
     hd__table out;
+    hd__arena scratch;           /* of fibers, until all is listed */
     hd__table places;            /* of fibers: their nodes, that of the main axis 0 */
     hd__fiber *fibers;           /* stb_ds arrays */
     uint32_t *kids;
@@ -5645,8 +5654,8 @@ static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t co
     hd__fiber f;
     memset(&f, 0, sizeof f);
     for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->arena, count, 2 * sizeof *f.cell);
-    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->arena, sums, sizeof *f.sum);
+    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, count, 2 * sizeof *f.cell);
+    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->scratch, sums, sizeof *f.sum);
     if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
     stbds_arrlast(x->fibers).at = f.cell + count;
     for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
@@ -5686,7 +5695,7 @@ static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, 
 static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
-    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->arena, (size_t)l->count + 1 + n, sizeof *start);
+    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, (size_t)l->count + 1 + n, sizeof *start);
     uint32_t *order;
     if (!start) return hd__no_memory(&x->mem, err);
     order = start + l->count + 1;
@@ -5896,6 +5905,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
         hd__range r = stbds_arrpop(x->waiting);
         for (uint32_t a = 0; a < x->cells.axis_count; a++) HD__TRY(hd__split(x, r, a, err));
     }
+    hd__arena_free(&x->mem, &x->scratch);
     return HD_OK;
 }
 
@@ -5919,6 +5929,7 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
 static void hd__export_free(hd__export *x) {
     hd__table_free(&x->mem, &x->out);
     hd__table_free(&x->mem, &x->places);
+    hd__arena_free(&x->mem, &x->scratch);
     hd__arr_free(&x->mem, x->fibers);
     hd__arr_free(&x->mem, x->kids);
     hd__arr_free(&x->mem, x->candidates);
@@ -6063,8 +6074,12 @@ typedef struct hd__budget {
     bool counted;                /* blocks are numbers of blocks */
 } hd__budget;
 
-/* Instead of a first portion: there would be too many, atoms are looked at one by one. */
+/* Instead of a first portion: there would be more than so many for each entry and atom, and atoms are looked
+   at one by one. */
 #define HD__SCATTERED (HD_NONE - 1)
+#ifndef HD__PORTIONS_EACH
+#define HD__PORTIONS_EACH 8u
+#endif
 
 /* The shortest text an entry can have. */
 enum { HD__ENTRY_LEAST = 20 };
@@ -6249,13 +6264,13 @@ static bool hd__portion_cut(hd__budget *x, uint32_t entry, uint32_t number, uint
 /* Brings those of an entry up to date; only classes that it has a part of stay. */
 static bool hd__budget_portions(hd__budget *x, uint32_t entry) {
     uint32_t *link = &x->portion[entry], before = HD_NONE, number = *link, next;
-    size_t most = 8 * (size_t)x->b->entries.count + 8 * (size_t)x->atoms;
+    size_t most = HD__PORTIONS_EACH * ((size_t)x->b->entries.count + x->atoms);
     if (number == HD__SCATTERED) return true;
     for (; number != HD_NONE; number = next) {
         hd__portion *p = &x->portions[number];
         uint32_t cut = p->seen == HD_NONE ? x->classes[p->of].first : x->cuts[p->seen].next;
         while (cut != HD_NONE) {
-            if (hd__len(x->portions) > most) {
+            if (x->axes > 1 && hd__len(x->portions) > most) {
                 *link = HD__SCATTERED;
                 return true;
             }
@@ -6956,6 +6971,7 @@ typedef struct hd__merge {
     bool copy;                   /* names, which otherwise need to outlive the profile */
     bool invert;                 /* paths of axis `inverted` */
     uint32_t inverted;
+    hd_cutoff cutoff;            /* inverting: what will be listed */
     uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
     uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
     /* Heaps of one program have most of their nodes and cells in one order: what follows the one found
@@ -7038,22 +7054,149 @@ static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint3
     return HD_OK;
 }
 
-static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
-    const hd_axis *axis = &x->from->axis[a];
-    const hd_rows *rows = &x->from->entries;
-    uint32_t *map = x->map[a], most;
-    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
-    HD__TRY(hd__invert_depth(x, axis, map, &most, err));
-    for (uint32_t i = 0; i < axis->node_count; i++) {
-        uint32_t node = 0, depth = 0, at = i;
-        HD__TRY(hd__merge_progress(x, i, axis->node_count, err));
-        if (!map[i]) continue;
-        if (i && hd__is_self(axis->node_name[at])) at = axis->parent[at];
-        for (; at && depth < most; at = axis->parent[at], depth++)
-            HD__TRY(hd__merge_child(x, a, node, axis->node_name[at], &node, err));
-        map[i] = node;
+/* A node with rows, on its way from its own name outwards. */
+typedef struct hd__inverted_path {
+    uint32_t node, at, child;    /* where it began; what comes next; what that has become */
+} hd__inverted_path;
+
+/* Paths that are one so far. */
+typedef struct hd__inverted_group {
+    uint32_t low, high;          /* in `paths` */
+    uint32_t node, depth;
+    uint64_t bytes;
+} hd__inverted_group;
+
+typedef struct hd__inverting {
+    hd__merge *merge;
+    const hd_axis *axis;
+    uint32_t a, most;            /* names of a path that are kept */
+    uint64_t *bytes, total;      /* by node */
+    hd__inverted_path *paths, *moved;
+    uint32_t *map;               /* by node: what it becomes */
+    hd__inverted_group *groups, *next; /* stb_ds arrays */
+    uint32_t *slot;              /* by node of the result: its place in `next`, HD_NONE between calls */
+} hd__inverting;
+
+/* Whether nothing below is listed. */
+static bool hd__inverted_ends(const hd__inverting *x, const hd__inverted_group *g) {
+    const hd_cutoff *c = &x->merge->cutoff;
+    return g->depth == x->most || g->bytes < c->min_bytes ||
+           (double)g->bytes < c->min_share * (double)x->total;
+}
+
+/* Takes paths that are one a name further: x->next has what they become, in order of first sight. Those with
+   no further name are done. */
+static hd_status hd__inverted_step(hd__inverting *x, const hd__inverted_group *g, hd_error *err) {
+    hd__mem *m = &x->merge->into->mem;
+    hd__tree *t = &x->merge->into->tree[x->merge->to[x->a]];
+    hd__set_len(x->next, 0);
+    for (uint32_t i = g->low; i < g->high; i++) {
+        hd__inverted_path *p = &x->paths[i];
+        hd__inverted_group *next;
+        p->child = HD_NONE;
+        if (!p->at) {
+            x->map[p->node] = g->node;
+            continue;
+        }
+        HD__TRY(hd__merge_child(x->merge, x->a, g->node, x->axis->node_name[p->at], &p->child, err));
+        while (hd__len(x->slot) < hd__len(t->parent))
+            if (!hd__push(m, x->slot, HD_NONE)) return hd__no_memory(m, err);
+        if (x->slot[p->child] == HD_NONE) {
+            hd__inverted_group fresh = { 0, 0, p->child, g->depth + 1, 0 };
+            if (!hd__push(m, x->next, fresh)) return hd__no_memory(m, err);
+            x->slot[p->child] = (uint32_t)hd__len(x->next) - 1;
+        }
+        next = &x->next[x->slot[p->child]];
+        next->high++;
+        next->bytes += x->bytes[p->node];
     }
     return HD_OK;
+}
+
+/* Goes on with those that may have something listed below. */
+static hd_status hd__inverted_split(hd__inverting *x, const hd__inverted_group *g, hd_error *err) {
+    hd__mem *m = &x->merge->into->mem;
+    uint32_t at = g->low, n;
+    HD__TRY(hd__inverted_step(x, g, err));
+    n = (uint32_t)hd__len(x->next);
+    if (!hd__room(m, x->groups, n ? n : 1)) return hd__no_memory(m, err);
+    for (uint32_t k = 0; k < n; k++) {
+        hd__inverted_group *next = &x->next[k];
+        uint32_t count = next->high;
+        bool ends = hd__inverted_ends(x, next);
+        next->low = ends ? HD_NONE : at;
+        next->high = at;
+        if (ends) continue;
+        at += count;
+        stbds_arrput(x->groups, *next);
+        stbds_arrlast(x->groups).high = at;
+    }
+    for (uint32_t i = g->low; i < g->high; i++) {
+        hd__inverted_path *p = &x->paths[i];
+        hd__inverted_group *next;
+        if (p->child == HD_NONE) continue;
+        next = &x->next[x->slot[p->child]];
+        p->at = x->axis->parent[p->at];
+        if (next->low == HD_NONE) x->map[p->node] = p->child;
+        else x->moved[next->high++] = *p;
+    }
+    for (uint32_t k = 0; k < n; k++) x->slot[x->next[k].node] = HD_NONE;
+    memcpy(x->paths + g->low, x->moved + g->low, (at - g->low) * sizeof *x->paths);
+    return HD_OK;
+}
+
+static hd_status hd__inverted_run(hd__inverting *x, uint32_t count, hd_error *err) {
+    hd__mem *m = &x->merge->into->mem;
+    hd__inverted_group all = { 0, count, 0, 0, x->total };
+    uint32_t turns = 0;
+    if (!hd__push(m, x->groups, all)) return hd__no_memory(m, err);
+    while (hd__len(x->groups)) {
+        hd__inverted_group g = stbds_arrpop(x->groups);
+        HD__TRY(hd__merge_progress(x->merge, turns++, x->axis->node_count, err));
+        if (g.depth == x->most) continue;
+        HD__TRY(hd__inverted_split(x, &g, err));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    uint32_t n = x->from->axis[a].node_count, count = 0;
+    hd__mem *m = &x->into->mem;
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd__inverting v;
+    hd_status status;
+    memset(&v, 0, sizeof v);
+    v.merge = x;
+    v.axis = &x->from->axis[a];
+    v.a = a;
+    v.map = x->map[a];
+    for (uint32_t i = 0; i < rows->count; i++) v.map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    HD__TRY(hd__invert_depth(x, v.axis, v.map, &v.most, err));
+    v.bytes = (uint64_t *)hd__arena_take(m, &scratch, n, sizeof *v.bytes);
+    v.paths = (hd__inverted_path *)hd__arena_take(m, &scratch, n, 2 * sizeof *v.paths);
+    status = v.bytes && v.paths ? HD_OK : hd__no_memory(m, err);
+    if (!status) {
+        v.moved = v.paths + n;
+        memset(v.bytes, 0, n * sizeof *v.bytes);
+        for (uint32_t i = 0; i < rows->count; i++) {
+            v.bytes[rows->node[(size_t)i * rows->axis_count + a]] += rows->bytes[i];
+            v.total += rows->bytes[i];
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            hd__inverted_path p = { i, i, HD_NONE };
+            if (!v.map[i]) continue;
+            v.map[i] = 0;
+            if (i && hd__is_self(v.axis->node_name[i])) p.at = v.axis->parent[i];
+            v.paths[count++] = p;
+        }
+        status = hd__inverted_run(&v, count, err);
+    }
+    hd__arr_free(m, v.groups);
+    hd__arr_free(m, v.next);
+    hd__arr_free(m, v.slot);
+    hd__arena_free(m, &scratch);
+    return status;
 }
 
 /* Finds each row's place, or makes an empty one. */
@@ -7591,6 +7734,11 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
 
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err) {
+    return hd_invert_for(heap, axis, NULL, options, out, err);
+}
+
+HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
+                                     const hd_options *options, hd_heap *out, hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
     hd_breakdown view;
     hd_profile *p;
@@ -7598,6 +7746,7 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
     uint8_t *kind;
     hd_status status = HD_OK;
     HD__TRY(hd__check_axis(heap, axis, err));
+    if (cutoff) HD__TRY(hd__check_cutoff(cutoff, err));
     view = hd__view(heap);
     if (heap->breakdown && view.entries.axis_count > 1)
         return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
@@ -7609,6 +7758,7 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
         x = hd__merge_make(p, &view, options);
         x.copy = x.invert = true;
         x.inverted = axis;
+        if (cutoff) x.cutoff = *cutoff;
         status = hd__merge_run(&x, err);
     }
     hd__arena_free(&p->mem, &scratch);

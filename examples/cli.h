@@ -21,6 +21,7 @@ typedef struct pattern {
 typedef struct arguments {
     hd_cutoff cutoff;
     bool has_cutoff, json, strict, exact, decimal;
+    hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
     const char *output;
     bool default_output;         /* of a name that nobody typed */
     const char *dump, *allocator; /* which heaps */

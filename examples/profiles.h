@@ -34,17 +34,17 @@ static void worked(hd_heap *heap, bool *made, hd_heap result) {
 }
 
 /* Frames can be turned round in a breakdown only when its types are left out. */
-static hd_status inverted(const hd_heap *heap, uint32_t axis, hd_heap *out, hd_error *err) {
+static hd_status inverted(const arguments *a, const hd_heap *heap, hd_heap *out, hd_error *err) {
     hd_heap one = *heap;
     hd_profile *profile;
     hd_status status;
     if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
-        return hd_invert(heap, axis, NULL, out, err);
-    status = hd_breakdown_axis_profile(heap->breakdown, axis, NULL, &profile, err);
+        return hd_invert_for(heap, axis_of(a), &a->listed, NULL, out, err);
+    status = hd_breakdown_axis_profile(heap->breakdown, axis_of(a), NULL, &profile, err);
     if (status) return status;
     one.breakdown = NULL;
     one.profile = profile;
-    status = hd_invert(&one, 0, NULL, out, err);
+    status = hd_invert_for(&one, 0, &a->listed, NULL, out, err);
     hd_profile_free(profile);
     return status;
 }
@@ -61,7 +61,7 @@ static hd_status work(const arguments *a, hd_heap *heap, bool *made, hd_error *e
         if (!status) worked(heap, made, result);
     }
     if (status || !a->invert) return status;
-    status = inverted(heap, axis_of(a), &result, err);
+    status = inverted(a, heap, &result, err);
     if (!status) worked(heap, made, result);
     return status;
 }
@@ -239,7 +239,12 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
     return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
 }
 
-static int tree(const arguments *a) { return show(a, tree_heap); }
+static int tree(const arguments *a) {
+    arguments listing = *a;
+    listing.listed = tree_options(a).cutoff;
+    return show(&listing, tree_heap);
+}
+
 static int top(const arguments *a) { return show(a, top_heap); }
 
 /* diff ------------------------------------------------------------------------------------------ */
