@@ -53,21 +53,29 @@ static double explained(const hd_breakdown *all, const hd_breakdown *b) {
     hd_rows atoms;
     uint8_t *none = calloc(all->entries.count, 1);
     double bits = 0, most = 0;
+    uint64_t gain = 0;
+    bool enough = true;
     x.m = &m;
     x.arena = &arena;
     x.b = all;
-    must(hd__budget_residuals(&m, &arena, all, &atoms, NULL));
+    x.made = true;
+    must(hd__budget_residuals(&m, &arena, all, &atoms, &x.whole, NULL));
     must(hd__budget_take(&x, &atoms, NULL));
-    hd__budget_reset(&x, none);
+    enough = hd__budget_reset(&x, none);
     for (uint32_t i = 0; i < atoms.count; i++)
         if (atoms.bytes[i])
             most += (double)atoms.bytes[i] * log2((double)all->entries.bytes[0] / (double)atoms.bytes[i]);
     for (uint32_t e = 1; e < b->entries.count; e++) {
         uint32_t in = entry_in(all, b, e);
-        bits += (double)hd__budget_gain(&x, in) / x.scale;
-        hd__budget_list(&x, in);
+        enough = enough && hd__budget_gain(&x, in, &gain) && hd__budget_list(&x, in);
+        bits += (double)gain / x.scale;
     }
+    must(enough ? HD_OK : HD_OUT_OF_MEMORY);
     free(none);
+    hd__arr_free(&m, x.classes);
+    hd__arr_free(&m, x.cuts);
+    hd__arr_free(&m, x.portions);
+    hd__arr_free(&m, x.moved);
     hd__arena_free(&m, &arena);
     return most > 0 ? bits / most : 1;
 }

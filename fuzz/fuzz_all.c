@@ -156,7 +156,7 @@ static void ask_graph(run *r, const hd_graph *g) {
     CHECK(!hd_graph_validate(g, NULL));
     dominate(r, g);
     walk_paths(r, g);
-    if (went(r, hd_graph_diff(g, g, &r->options, &change, NULL))) {
+    if (went(r, hd_graph_diff(g, g, NULL, &r->options, &change, NULL))) {
         for (uint32_t i = 0; i < change->count; i++) CHECK(change->rows[i].bytes[0] == change->rows[i].bytes[1]);
         hd_graph_change_free(change);
     }
