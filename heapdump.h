@@ -582,7 +582,8 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
    Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
    more than a million names and 32 for each node of the axis: of chains for which that is too few, less
-   than HD_INVERT_MAX names are kept, of each path equally many.
+   than HD_INVERT_MAX names are kept, of each path equally many. A warning (HD_LIMIT) says when names were
+   left out.
    Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
 #define HD__INVERT_NAMES 1048576u
@@ -7070,6 +7071,7 @@ typedef struct hd__inverting {
     hd__merge *merge;
     const hd_axis *axis;
     uint32_t a, most;            /* names of a path that are kept */
+    uint32_t cut;                /* paths that have more */
     uint64_t *bytes, total;      /* by node */
     hd__inverted_path *paths, *moved;
     uint32_t *map;               /* by node: what it becomes */
@@ -7077,11 +7079,10 @@ typedef struct hd__inverting {
     uint32_t *slot;              /* by node of the result: its place in `next`, HD_NONE between calls */
 } hd__inverting;
 
-/* Whether nothing below is listed. */
+/* Whether the cut-off lists nothing below. */
 static bool hd__inverted_ends(const hd__inverting *x, const hd__inverted_group *g) {
     const hd_cutoff *c = &x->merge->cutoff;
-    return g->depth == x->most || g->bytes < c->min_bytes ||
-           (double)g->bytes < c->min_share * (double)x->total;
+    return g->bytes < c->min_bytes || (double)g->bytes < c->min_share * (double)x->total;
 }
 
 /* Takes paths that are one a name further: x->next has what they become, in order of first sight. Those with
@@ -7123,8 +7124,9 @@ static hd_status hd__inverted_split(hd__inverting *x, const hd__inverted_group *
     for (uint32_t k = 0; k < n; k++) {
         hd__inverted_group *next = &x->next[k];
         uint32_t count = next->high;
-        bool ends = hd__inverted_ends(x, next);
+        bool small = hd__inverted_ends(x, next), ends = small || next->depth == x->most;
         next->low = ends ? HD_NONE : at;
+        next->depth = small ? HD_NONE : next->depth;
         next->high = at;
         if (ends) continue;
         at += count;
@@ -7137,8 +7139,12 @@ static hd_status hd__inverted_split(hd__inverting *x, const hd__inverted_group *
         if (p->child == HD_NONE) continue;
         next = &x->next[x->slot[p->child]];
         p->at = x->axis->parent[p->at];
-        if (next->low == HD_NONE) x->map[p->node] = p->child;
-        else x->moved[next->high++] = *p;
+        if (next->low != HD_NONE) {
+            x->moved[next->high++] = *p;
+        } else {
+            x->map[p->node] = p->child;
+            x->cut += p->at && next->depth == x->most;
+        }
     }
     for (uint32_t k = 0; k < n; k++) x->slot[x->next[k].node] = HD_NONE;
     memcpy(x->paths + g->low, x->moved + g->low, (at - g->low) * sizeof *x->paths);
@@ -7157,6 +7163,14 @@ static hd_status hd__inverted_run(hd__inverting *x, uint32_t count, hd_error *er
         HD__TRY(hd__inverted_split(x, &g, err));
     }
     return HD_OK;
+}
+
+static void hd__warn_cut(const hd_options *options, uint32_t paths, uint32_t names) {
+    hd_error warning;
+    if (!paths || !options || !options->warning) return;
+    hd__fail(&warning, HD_LIMIT, "%u inverted paths have more than %u names: the outermost are left out",
+             (uint64_t)paths, (uint64_t)names);
+    options->warning(options->user, &warning);
 }
 
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
@@ -7191,6 +7205,7 @@ static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
             v.paths[count++] = p;
         }
         status = hd__inverted_run(&v, count, err);
+        if (!status) hd__warn_cut(x->options, v.cut, v.most);
     }
     hd__arr_free(m, v.groups);
     hd__arr_free(m, v.next);
@@ -9926,11 +9941,12 @@ typedef struct hd__owned {
 } hd__owned;
 
 /* A zeroed struct for the caller; columns for it come from hd__owned_take. */
-static void *hd__owned_create(hd__mem mem, size_t size) {
-    hd__owned *o = (hd__owned *)hd__realloc(&mem, NULL, 0, sizeof *o + size);
-    if (!o) return NULL;
+static void *hd__owned_create(hd__mem *m, size_t size) {
+    hd__mem rest = hd__mem_rest(m);
+    hd__owned *o = (hd__owned *)hd__realloc(&rest, NULL, 0, sizeof *o + size);
+    if (!o) return m->over = rest.over, (void *)NULL;
     memset(o, 0, sizeof *o + size);
-    o->mem = mem;
+    o->mem = rest;
     o->size = size;
     return o + 1;
 }
@@ -10577,7 +10593,7 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
     hd__arena_free(&d.mem, &d.walk);
     if (!status) status = hd__dom_sum(&d, err);
     if (!status) {
-        result = (hd_dominators *)hd__owned_create(hd__mem_rest(&d.mem), sizeof *result);
+        result = (hd_dominators *)hd__owned_create(&d.mem, sizeof *result);
         status = result ? hd__dom_result(&d, result, err) : hd__no_memory(&d.mem, err);
     }
     hd__arena_free(&d.mem, &d.arena);
@@ -10927,7 +10943,7 @@ HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators
         status = hd__order_rows(&m, line, n, sizeof *line, hd__class_before, err);
     }
     if (!status) {
-        h = (hd_histogram *)hd__owned_create(hd__mem_rest(&m), sizeof *h);
+        h = (hd_histogram *)hd__owned_create(&m, sizeof *h);
         rows = h ? (hd_class_row *)hd__owned_take(h, n, sizeof *rows) : NULL;
         if (!rows) status = hd__no_memory(h ? &((hd__owned *)(void *)h - 1)->mem : &m, err);
     }
@@ -11023,7 +11039,7 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
     c.mem = hd__mem_options(options);
     c.seed = hd__seed();
     if (hd__change_run(&c, before, after, reached)) {
-        result = (hd_graph_change *)hd__owned_create(hd__mem_rest(&c.mem), sizeof *result);
+        result = (hd_graph_change *)hd__owned_create(&c.mem, sizeof *result);
         if (result) rows = (hd_class_change *)hd__owned_take(result, hd__len(c.rows), sizeof *rows);
     }
     if (rows) {
@@ -11085,7 +11101,7 @@ HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *o
     hd_links *links;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
-    links = (hd_links *)hd__owned_create(m, sizeof *links);
+    links = (hd_links *)hd__owned_create(&m, sizeof *links);
     if (!links) return hd__no_memory(&m, err);
     status = hd__links_fill(g, options, links, err);
     if (status) hd__owned_free(links);
@@ -11274,7 +11290,7 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     s.object = object;
     s.mem = hd__mem_options(options);
     HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
-    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(hd__mem_rest(&s.mem), sizeof *result)
+    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result)
                                       : NULL;
     status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
     if (!status) {
@@ -19914,7 +19930,7 @@ static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_d
 
 /* A table for the caller, which counts as part of what its making takes until it is done. */
 static void *hd__table_make(hd__mem *m, size_t size) {
-    void *table = hd__owned_create(hd__mem_rest(m), size);
+    void *table = hd__owned_create(m, size);
     if (table) hd__mem_join(&((hd__owned *)table - 1)->mem, m);
     return table;
 }
@@ -21946,7 +21962,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     hd_memprof_symbols *result;
     hd_status status;
     HD__TRY(hd__memprof_fits(raw, err));
-    result = (hd_memprof_symbols *)hd__owned_create(mem, sizeof *result);
+    result = (hd_memprof_symbols *)hd__owned_create(&mem, sizeof *result);
     if (!result) return hd__no_memory(&mem, err);
     memset(&none, 0, sizeof none);
     memset(&l, 0, sizeof l);

@@ -34,23 +34,26 @@ static void worked(hd_heap *heap, bool *made, hd_heap result) {
 }
 
 /* Frames can be turned round in a breakdown only when its types are left out. */
-static hd_status inverted(const arguments *a, const hd_heap *heap, hd_heap *out, hd_error *err) {
+static hd_status inverted(const arguments *a, const char *file, const hd_heap *heap, hd_heap *out,
+                          hd_error *err) {
+    reading r = { .file = file };
+    hd_options options = { .warning = on_warning, .user = &r };
     hd_heap one = *heap;
     hd_profile *profile;
     hd_status status;
     if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
-        return hd_invert_for(heap, axis_of(a), &a->listed, NULL, out, err);
+        return hd_invert_for(heap, axis_of(a), &a->listed, &options, out, err);
     status = hd_breakdown_axis_profile(heap->breakdown, axis_of(a), NULL, &profile, err);
     if (status) return status;
     one.breakdown = NULL;
     one.profile = profile;
-    status = hd_invert_for(&one, 0, &a->listed, NULL, out, err);
+    status = hd_invert_for(&one, 0, &a->listed, &options, out, err);
     hd_profile_free(profile);
     return status;
 }
 
 /* --keep, --drop, --root, --invert. */
-static hd_status work(const arguments *a, hd_heap *heap, bool *made, hd_error *err) {
+static hd_status work(const arguments *a, const char *file, hd_heap *heap, bool *made, hd_error *err) {
     hd_heap result;
     hd_status status = HD_OK;
     for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
@@ -61,7 +64,7 @@ static hd_status work(const arguments *a, hd_heap *heap, bool *made, hd_error *e
         if (!status) worked(heap, made, result);
     }
     if (status || !a->invert) return status;
-    status = inverted(a, heap, &result, err);
+    status = inverted(a, file, heap, &result, err);
     if (!status) worked(heap, made, result);
     return status;
 }
@@ -105,13 +108,13 @@ static int choose_from(const arguments *a, const char *file, hd_dump *dump, chos
         status = graph_heap(a, file, graph, &c->heaps[0]);
         c->made[0] = !status;
         c->count = !status;
-        if (!status && work(a, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+        if (!status && work(a, file, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
     }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
-            work(a, &c->heaps[c->count], &c->made[c->count], &err)) {
+            work(a, file, &c->heaps[c->count], &c->made[c->count], &err)) {
             display(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;
         }

@@ -379,6 +379,8 @@ static void inverted_chains_stay_in_proportion(void **state) {
     hd_profile_free(p);
 }
 
+static void keep_warning(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
+
 static void inverted_paths_end_at_their_limit(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
@@ -389,11 +391,20 @@ static void inverted_paths_end_at_their_limit(void **state) {
         assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node), HD_OK);
     }
     assert_int_equal(hd_profile_add(p, &node, 3, 1), HD_OK);
-    hd_heap made = inverted(heap_of(p), 0);
+    hd_error told = { 0 };
+    hd_options options = { .warning = keep_warning, .user = &told };
+    hd_heap made, whole = heap_of(p);
+    assert_int_equal(hd_invert(&whole, 0, &options, &made, NULL), HD_OK);
+    assert_int_equal(told.status, HD_LIMIT);
+    assert_string_equal(told.message, "1 inverted paths have more than 512 names: the outermost are left out");
     hd_axis axis = hd_profile_axis(made.profile, 0);
     assert_int_equal(axis.node_count, HD_INVERT_MAX + 1);
     assert_true(hd_str_equal(axis.node_name[1], hd_cstr("f521")));
     assert_true(hd_str_equal(axis.node_name[HD_INVERT_MAX], hd_cstr("f10")));
+    hd_heap_release(&made);
+    told.status = HD_OK;         /* of what a cut-off does not list, nothing is missing */
+    assert_int_equal(hd_invert_for(&whole, 0, &(hd_cutoff){ .min_bytes = 4 }, &options, &made, NULL), HD_OK);
+    assert_int_equal(told.status, HD_OK);
     hd_heap_release(&made);
     hd_profile_free(p);
 }
