@@ -11235,9 +11235,11 @@ static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t
                                      hd_error *err) {
     hd__owned *owned = (hd__owned *)(void *)out - 1;
     uint32_t *objects = (uint32_t *)hd__owned_take(out, length, 3 * sizeof *objects);
-    uint32_t *references = objects + length, *ephemerons = references + length;
+    uint32_t *references, *ephemerons;
     hd_path path;
     if (!objects) return hd__no_memory(&owned->mem, err);
+    references = objects + length;
+    ephemerons = references + length;
     memset(&path, 0, sizeof path);
     path.root = root;
     path.length = length;
