@@ -216,7 +216,8 @@ static void index_raw(run *r, const hd_memprof *m) {
 
 static void ask_document(run *r, const hd_dump *d) {
     hd_buffer bytes = nothing(r);
-    if (hd_dump_netcf(d)) same_bytes(r, hd_netcf_write(hd_dump_netcf(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
+    if (hd_dump_netcf(d) && hd_netcf_domain_count(hd_dump_netcf(d))) /* else what is left are blank lines */
+        same_bytes(r, hd_netcf_write(hd_dump_netcf(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_dart(d)) same_bytes(r, hd_dart_write(hd_dump_dart(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_memprof(d)) {
         same_bytes(r, hd_memprof_write(hd_dump_memprof(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
