@@ -8722,8 +8722,10 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
     hd__mem *m = &t->mem;
     uint32_t n = t->axis.node_count, depth = 0, names, other;
     uint32_t *number = (uint32_t *)hd__arena_take(m, &t->arena, n, 4 * sizeof *number);
-    uint32_t *preorder = number + n, *path = number + 2 * (size_t)n, *open;
+    uint32_t *preorder, *path, *open;
     if (!number) return hd__no_memory(m, err);
+    preorder = number + n;
+    path = preorder + n;
     HD__TRY(hd__top_numbers(t, number, &other, err));
     names = (uint32_t)hd__len(t->names.strings);
     hd__preorder(&t->axis, preorder, path);
@@ -17723,6 +17725,7 @@ typedef struct hd__netcf_in {
     hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
+    uint64_t bytes;              /* of all domains: what they are merged into can hold them */
     struct { uint64_t id; uint32_t class_index, section; } cache[HD__NETCF_CACHE]; /* section from 1 */
 } hd__netcf_in;
 
@@ -17855,20 +17858,17 @@ static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_graph *g = stbds_arrlast(x->doc->sections).graph;
     uint32_t class_index;
+    uint64_t bytes = x->bytes;
     hd_status status;
-    if (x->options.lenient) {
-        uint64_t bytes = g->bytes;
-        if (!hd__sum(&bytes, record->size))
-            return hd__netcf_reject(x, "a size that does not take the sum past 2^64");
-        HD__TRY(hd__netcf_unseen(x, record->id));
+    if (!hd__sum(&bytes, record->size)) {
+        status = hd__netcf_reject(x, "a size that does not take the sum past 2^64");
+        return x->options.lenient ? status : (x->r->error.status = HD_OVERFLOW);
     }
+    if (x->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
     if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE)) hd__netcf_expect(x, record);
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
     status = hd_graph_add_object(g, record->id, class_index, record->size);
-    if (status == HD_OVERFLOW) {
-        hd__netcf_reject(x, "a size that does not take the sum past 2^64");
-        return x->r->error.status = HD_OVERFLOW;
-    }
+    if (!status) x->bytes = bytes;
     return status ? status : hd_graph_add_references(g, record->references, record->reference_count);
 }
 

@@ -247,6 +247,9 @@ static const struct { const char *text, *message, *lenient; uint64_t line, colum
     { "a 2 x 0\no ffffffffffffffff 1 ffffffffffffffff\nc x 0\n",
       "line 2, column 3: a size that does not take the sum past 2^64 expected, found 'ffffffffffffffff 1 "
       "ffffffffffffffff'", "a 2 x 0\nc x 0\n", 2, 3, 1 },
+    { "a 2 x 0\no 1 1 ffffffffffffff00\nc x 0\na 2 y 0\no 2 1 ff\nc y 0\n",
+      "line 5, column 3: a size that does not take the sum past 2^64 expected, found '2 1 ff'",
+      "a 2 x 0\no 1 1 ffffffffffffff00\nc x 0\na 2 y 0\nc y 0\n", 5, 3, 1 },
     { "\xef\xbb\xbf" "c x 0", "line 1, column 4: an application domain record expected, found 'c x 0'", "", 1, 4, 1 },
     { "a 2 x 0\no 1 1 1\no 1 1 1\no 1 1 1\no 2 1 1\nt 1 x\nt 1 x\nc x 0\n", NULL,
       "a 2 x 0\no 1 1 1\no 2 1 1\nt 1 x\nc x 0\n", 7, 3, 3 },
