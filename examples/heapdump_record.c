@@ -707,12 +707,32 @@ static bool dump_file_open(dump_file *f, const place *in) {
     return is_open;
 }
 
+/* Outside the spool the name may be another's by now, or a link: only a file of our own is replaced. */
+static bool dump_file_rename(const dump_file *f, int dir) {
+    struct stat st;
+    bool taken = false;
+    if (f->in != &spool) {
+        int fd = openat(dir, f->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        taken = fd >= 0;
+        if (taken) close(fd);
+        else if (errno != EEXIST || fstatat(dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) return false;
+        else if (errno = EEXIST, !S_ISREG(st.st_mode) || st.st_uid != geteuid()) return false;
+    }
+    if (!renameat(dir, f->temporary, dir, f->name)) return true;
+    if (taken) {
+        int error = errno;
+        unlinkat(dir, f->name, 0);
+        errno = error;
+    }
+    return false;
+}
+
 /* Gives the file its name when it is whole; false: it is removed, and errno says why. */
 static bool dump_file_close(dump_file *f, bool whole) {
     int error = errno, dir;
     if (close(f->fd) && whole) whole = false, error = errno;
     dir = place_open(f->in);
-    if (whole && (dir < 0 || renameat(dir, f->temporary, dir, f->name))) whole = false, error = errno;
+    if (whole && (dir < 0 || !dump_file_rename(f, dir))) whole = false, error = errno;
     if (!whole && dir >= 0) unlinkat(dir, f->temporary, 0);
     place_close(f->in, dir);
     errno = error;

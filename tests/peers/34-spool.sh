@@ -70,8 +70,8 @@ check "... and the dumps are where heapdump record was started, for nobody else 
 
 another ln -s "$work/victim" "heapdump.spool.$daemon.3.json"
 again
-check "a link where a dump comes: it is not followed" "precious whole regular" \
-  "$(cat ../victim) $(bytes "heapdump.spool.$daemon.3.json") $(stat -c %F "heapdump.spool.$daemon.3.json" | cut -d' ' -f1)"
+check "a link where a dump comes: it is neither followed nor replaced, and nothing else is there" "precious symbolic 3" \
+  "$(cat ../victim) $(stat -c %F "heapdump.spool.$daemon.3.json" | cut -d' ' -f1) $(ls | grep -c "heapdump.spool.$daemon")"
 
 cd ..
 mv start moved
