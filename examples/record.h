@@ -358,14 +358,15 @@ static int check_at(const char *at, char spelled[64]) {
 }
 
 /* Whether nobody else can make a name in a directory, now or when it has gone: it and all above it are ours
-   or root's alone. */
-static bool is_private(const char *directory) {
-    char path[PATH_MAX];
+   or root's alone. *path: the directory without links, one of which another might lead elsewhere. */
+static bool is_private(const char *directory, char path[PATH_MAX]) {
+    char above[PATH_MAX];
     struct stat st;
     if (!realpath(directory, path)) return false;
-    for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
+    snprintf(above, sizeof above, "%s", path);
+    for (char *end = above + strlen(above); end; end = strrchr(above, '/')) {
         *end = 0;
-        if (stat(*path ? path : "/", &st) || (st.st_uid && st.st_uid != geteuid()) || (st.st_mode & 022))
+        if (stat(*above ? above : "/", &st) || (st.st_uid && st.st_uid != geteuid()) || (st.st_mode & 022))
             return false;
     }
     return true;
@@ -375,18 +376,19 @@ static bool is_private(const char *directory) {
    when it is gone, and must not find somebody else's there. */
 static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH_MAX]) {
     const char *directories[] = { getenv("TMPDIR"), getenv("XDG_RUNTIME_DIR"), getenv("HOME") };
-    char whole[PATH_MAX];
+    char whole[PATH_MAX], in[PATH_MAX];
     *link = 0;
     if (!strpbrk(path, " :")) return true;
     if (!realpath(path, whole)) return false;
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        const char *in = directories[i];
-        if (!in || *in != '/' || strpbrk(in, " :") || !is_private(in)) continue;
-        if (snprintf(link, PATH_MAX, "%s%s.so", in, strrchr(spool, '/')) >= PATH_MAX) continue;
-        if (symlink(whole, link)) continue;
-        snprintf(path, PATH_MAX, "%s", link);
-        return true;
+        if (!directories[i] || *directories[i] != '/' || !is_private(directories[i], in) || strpbrk(in, " :"))
+            continue;
+        if (snprintf(link, PATH_MAX, "%s%s.so", in, strrchr(spool, '/')) < PATH_MAX && !symlink(whole, link)) {
+            snprintf(path, PATH_MAX, "%s", link);
+            return true;
+        }
     }
+    *link = 0;
     return false;
 }
 
@@ -529,6 +531,7 @@ static int record(const arguments *a) {
     }
     if (!run_recorded(a, library, &spool, at, &pid, &status)) {
         display(stderr, "heapdump: cannot start a process: %s\n", strerror(errno));
+        if (*link) unlink(link);
         rmdir(spool.path);
         return BAD_INPUT;
     }

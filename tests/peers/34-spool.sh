@@ -46,6 +46,12 @@ check "a recorder in a path with a space" 0 "$(status "a b/heapdump" record -o s
 link=$(cat out)
 check "... nobody else can put another in its place" "/ 1" "${link%"${link#/}"} $(status another ln -s "$work/spool" "$link")"
 
+home=$(realpath ~)
+another ln -s "$home" ../tmp/home
+check "... nor lead a link on the way there elsewhere" "0 $home" \
+  "$(TMPDIR=$work/tmp/home status "a b/heapdump" record -o space.json -- dash -c 'echo ${LD_PRELOAD%/*}') $(cat out)"
+rm ../tmp/home
+
 # A daemon goes on after heapdump record, which has removed the directory. Another user, who knows every name, makes it
 # anew with links in it that lead to a file of root's; then links where heapdump record was started; then that directory.
 again() { echo >&8; read -r -t 900 daemon <&9 || fail "the daemon has gone"; }
