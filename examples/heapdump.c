@@ -584,6 +584,8 @@ int main(int argc, char **argv) {
                                  NULL)) != -1) {
         if (option == 'h') return command_help(c);
         if (option == ':') return usage("%s needs a value", argv[optind]);
+        if (option == '?' && optopt >= OPT_MIN_BYTES)
+            return usage("--%s takes no value", option_name(optopt));
         if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind]);
         if (!takes(c, option_name(option)))

@@ -15,6 +15,7 @@ for c in record tree top diff merge info memprof convert; do check "$c --help" 0
 check "no such command" 2 "$(status "$tool" trees engine.json)"
 check "no such option" 2 "$(status "$tool" tree --deep engine.json)"
 check "no such short option" "2 1" "$(status "$tool" tree engine.json -xyz) $(grep -c "option '-x'" err)"
+check "a value for an option that has none" "2 heapdump: --json takes no value; see heapdump --help" "$(status "$tool" tree --json=1 engine.json) $(cat err)"
 check "an option of another command" 2 "$(status "$tool" info --top 3 engine.json)"
 check "a share above 1" 2 "$(status "$tool" tree --min-share 1.5 engine.json)"
 check "no file" 2 "$(status "$tool" tree)"
