@@ -475,6 +475,11 @@ static int diff(const arguments *a) {
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
                                 : diff_objects(a, before, after);
+    } else if (after || !hd_dump_graph(before)) {
+        display(stderr, "heapdump: %s says who allocated, not who holds: %s\n",
+                a->files[hd_dump_graph(before) ? 1 : 0],
+                a->live ? "--live is for objects" : "objects are compared with objects");
+        status = BAD_INPUT;
     } else {
         display(stderr, "heapdump: objects are compared with those of another file\n");
         status = BAD_INPUT;
