@@ -247,7 +247,7 @@ static int missing_dump(const char *spool, const char *path, pid_t pid) {
                 strerror(atoi(error)));
     else
         display(stderr, "heapdump: process %ld left no dump at its end: a signal handler ended it inside "
-                "malloc\n", (long)pid);
+                "malloc, or left malloc by a jump\n", (long)pid);
     return atoi(error) ? BAD_INPUT : DONE;
 }
 
