@@ -3617,6 +3617,7 @@ static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
         file->directory = -1;
         *exists = !stat(file->path, st);
         if (!*exists && errno != ENOENT) return false;
+        if (*exists && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) return true; /* is opened by its path */
         if (!hd__file_follow(file, &linked)) return false;
         is_there = hd__file_look(file->directory, file->name, &at);
         if (*exists && is_there && at.st_dev == st->st_dev && at.st_ino == st->st_ino) return true;

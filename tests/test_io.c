@@ -745,6 +745,24 @@ static void a_pipe_is_written_to(void **state) {
     close(fd);
 }
 
+/* What /dev/stdout and >(command) of a shell lead to has a path that no directory has. */
+static void a_pipe_without_a_name_is_written_to(void **state) {
+    char path[32], text[8] = "";
+    hd_file file;
+    int fd[2];
+    (void)state;
+    if (access("/dev/fd", X_OK)) skip();
+    assert_int_equal(pipe(fd), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", fd[1]);
+    assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
+    assert_int_equal(write_to(&file, "text"), HD_OK);
+    assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
+    assert_int_equal(read(fd[0], text, sizeof text), 4);
+    assert_string_equal(text, "text");
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static void other_peoples_files_are_left_alone(void **state) {
     const char *path = in_dir("f");
     hd_file file;
@@ -890,6 +908,7 @@ int main(void) {
         T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
         T(a_discarded_file_leaves_nothing), T(a_new_file_replaces_an_old_one),
         T(a_link_stays_and_its_file_keeps_its_permissions), T(a_pipe_is_written_to),
+        T(a_pipe_without_a_name_is_written_to),
         T(of_the_permissions_of_an_old_file_none_are_set_id),
         T(another_users_permissions_are_not_taken_over), T(a_link_may_lead_anywhere),
         T(others_links_in_a_shared_directory_are_not_followed),
