@@ -9947,7 +9947,8 @@ typedef struct hd__owned {
 static void *hd__owned_create(hd__mem *m, size_t size) {
     hd__mem rest = hd__mem_rest(m);
     hd__owned *o = (hd__owned *)hd__realloc(&rest, NULL, 0, sizeof *o + size);
-    if (!o) return m->over = rest.over, (void *)NULL;
+    m->over = rest.over;
+    if (!o) return NULL;
     memset(o, 0, sizeof *o + size);
     o->mem = rest;
     o->size = size;
@@ -10193,15 +10194,19 @@ HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *g, uint32_t class
                                                const hd_options *options, hd_total *total, hd_error *err) {
     hd__mem m = hd__mem_options(options);
     uint32_t n = 0, *objects;
+    hd_options rest;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
     if (class_index >= hd__len(g->classes))
         return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)class_index);
     objects = (uint32_t *)hd__calloc(&m, g->count, sizeof *objects);
     if (!objects) return hd__no_memory(&m, err);
     for (uint32_t i = 0; i < g->count; i++)
         if (g->class_of[i] == class_index) objects[n++] = i;
-    status = hd_graph_retained(g, objects, n, options, total, err);
+    hd__limits_rest(&rest.limits, &m);
+    status = hd_graph_retained(g, objects, n, &rest, total, err);
     hd__cfree(&m, objects, g->count, sizeof *objects);
     return status;
 }

@@ -1243,6 +1243,66 @@ static bool stop_at(void *user, uint64_t done, uint64_t total) {
     return (*(int *)user)-- > 0;
 }
 
+/* One answer at a time, of a graph that is there. */
+static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *d, const hd_options *o,
+                        hd_error *err) {
+    hd_status status = HD_OK;
+    if (which == 0) {
+        hd_dominators *own = NULL;
+        status = hd_graph_dominators(g, o, &own, err);
+        hd_dominators_free(own);
+    } else if (which == 1) {
+        hd_histogram *h = NULL;
+        status = hd_graph_histogram(g, d, o, &h, err);
+        hd_histogram_free(h);
+    } else if (which == 2) {
+        hd_graph_change *c = NULL;
+        status = hd_graph_diff(g, g, NULL, o, &c, err);
+        hd_graph_change_free(c);
+    } else if (which == 3) {
+        hd_links *l = NULL;
+        status = hd_graph_referrers(g, o, &l, err);
+        hd_links_free(l);
+    } else if (which == 4) {
+        hd_paths *p = NULL;
+        status = hd_graph_paths(g, 5, 3, o, &p, err);
+        hd_paths_free(p);
+    } else {
+        hd_total total;
+        status = hd_graph_class_retained(g, 3, o, &total, err);
+    }
+    return status;
+}
+
+/* HD_LIMIT is what a limit leads to, at whichever allocation it is reached; and no answer takes more. */
+static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
+    hd_status status = HD_OK;
+    hd_dominators *d = NULL;
+    hd_options none = { .lenient = false };
+    hd_graph *g = filled(&none, &status);
+    (void)state;
+    assert_int_equal(status, HD_OK);
+    assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+    for (unsigned which = 0; which < 6; which++) {
+        status = HD_LIMIT;
+        for (uint64_t limit = 1; status; limit++) {
+            hd__faults f = { 0 };
+            hd_options o = { .allocator = hd__faults_allocator(&f), .limits.max_memory = limit };
+            char expected[64];
+            hd_error err;
+            status = answer(which, g, d, &o, &err);
+            assert_in_range(f.peak, 0, limit);
+            assert_int_equal(f.live, 0);
+            if (!status) break;
+            assert_int_equal(status, HD_LIMIT);
+            snprintf(expected, sizeof expected, "max_memory of %u bytes", (unsigned)limit);
+            assert_non_null(strstr(err.message, expected));
+        }
+    }
+    hd_dominators_free(d);
+    hd_graph_free(g);
+}
+
 static void long_calls_can_be_cancelled(void **state) {
     (void)state;
     int cancelled = 0;
@@ -1286,6 +1346,7 @@ int main(void) {
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_answer_keeps_to_its_limit_and_names_it),
         cmocka_unit_test(long_calls_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
