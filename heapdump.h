@@ -11300,8 +11300,8 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     s.object = object;
     s.mem = hd__mem_options(options);
     HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
-    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result)
-                                      : NULL;
+    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result) : NULL;
+    if (result) hd__mem_join(&((hd__owned *)(void *)result - 1)->mem, &s.mem); /* both grow */
     status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
     if (!status) {
         paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
@@ -11311,6 +11311,7 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
         result->count = (uint32_t)hd__len(s.paths);
         result->paths = paths;
         if (result->count) memcpy(paths, s.paths, result->count * sizeof *paths);
+        ((hd__owned *)(void *)result - 1)->mem.within = NULL;
         *out = result;
     } else {
         hd__owned_free(result);

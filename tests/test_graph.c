@@ -1303,6 +1303,33 @@ static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
     hd_graph_free(g);
 }
 
+/* What is found so far counts together with what the search takes. */
+static void many_ways_keep_to_the_limit(void **state) {
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    hd_status status = HD_LIMIT;
+    (void)state;
+    add_class(g, "A");
+    for (uint64_t id = 0; id < 50; id++) {
+        uint64_t to = 0;
+        assert_int_equal(hd_graph_add_object(g, id, 1, 8), HD_OK);
+        if (id) assert_int_equal(hd_graph_add_references(g, &to, 1), HD_OK);
+        if (id) assert_int_equal(hd_graph_add_root(g, id, &strong), HD_OK);
+    }
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    for (uint64_t limit = 1; status; limit += 11) {
+        hd__faults f = { 0 };
+        hd_options o = { .allocator = hd__faults_allocator(&f), .limits.max_memory = limit };
+        hd_paths *p = NULL;
+        status = hd_graph_paths(g, 0, 100, &o, &p, NULL);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        assert_in_range(f.peak, 0, limit);
+        if (!status) assert_int_equal(p->count, 49);
+        hd_paths_free(p);
+        assert_int_equal(f.live, 0);
+    }
+    hd_graph_free(g);
+}
+
 static void long_calls_can_be_cancelled(void **state) {
     (void)state;
     int cancelled = 0;
@@ -1347,6 +1374,7 @@ int main(void) {
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(every_answer_keeps_to_its_limit_and_names_it),
+        cmocka_unit_test(many_ways_keep_to_the_limit),
         cmocka_unit_test(long_calls_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
