@@ -8286,7 +8286,8 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.rows[0] = diff ? diff->before : b->entries;
     if (diff) w.rows[1] = diff->after;
     w.sides = diff ? 2 : 1;
-    w.mem = hd__mem_rest(&((hd__breakdown *)(uintptr_t)w.breakdown)->mem);
+    w.mem = hd__mem_options(&options->options);
+    w.mem.taken += ((hd__breakdown *)(uintptr_t)w.breakdown)->mem.used;
     if (diff) w.mem.taken += ((hd__diff *)diff)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;

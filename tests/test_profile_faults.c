@@ -338,6 +338,30 @@ static void export_tells_progress_and_can_be_cancelled(void **state) {
     hd_profile_free(p);
 }
 
+/* What making the breakdown took and gave back counts no more while it is shown. */
+static void a_tree_needs_no_more_than_it_takes(void **state) {
+    hd_profile *p = document_profile();
+    hd_heap heap = { .profile = p };
+    hd__faults f = { 0 };
+    hd_tree_options options = { .options.allocator = hd__faults_allocator(&f) };
+    uint64_t most;
+    (void)state;
+    for (int diff = 0; diff < 2; diff++) {
+        hd__write_faults w = { 0 };
+        options.options.limits.max_memory = 0;
+        f.peak = 0;
+        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w))
+                              : hd_print_tree(&heap, &options, hd__faults_out(&w)), HD_OK);
+        most = f.peak;
+        options.options.limits.max_memory = most;
+        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w))
+                              : hd_print_tree(&heap, &options, hd__faults_out(&w)), HD_OK);
+        assert_int_equal(f.live, 0);
+        hd__write_faults_free(&w);
+    }
+    hd_profile_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_failing_allocation_comes_back_as_a_status, set_up, tear_down),
@@ -347,6 +371,7 @@ int main(void) {
         cmocka_unit_test(profile_that_is_being_filled_survives_each_failing_allocation),
         cmocka_unit_test(each_failing_write_stops_the_printing),
         cmocka_unit_test(export_tells_progress_and_can_be_cancelled),
+        cmocka_unit_test(a_tree_needs_no_more_than_it_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
