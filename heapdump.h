@@ -453,8 +453,9 @@ typedef struct hd_breakdown {
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
    Cost: cells times the depth of all axes but the deepest (1 for a list of types), and for each entry the
-   children it could list, n log n for n frames that call each other in turn; memory is linear in cells and
-   entries. All entries of two deep axes are many, so that untrusted heaps want a cut-off, and progress that can
+   children it could list, n log n for n frames that call each other in turn. Memory: linear in entries; of
+   cells, as their cost, some 50 bytes each time, but chains along which no cell is left behind count as one
+   step. All entries of two deep axes are many, so that untrusted heaps want a cut-off, and progress that can
    cancel. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share that is not within 0
    and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
@@ -5664,6 +5665,14 @@ static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t co
     return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
 }
 
+/* A fiber with the cells of another one, which are the same in memory. */
+static hd_status hd__fiber_same(hd__export *x, const uint32_t *nodes, uint32_t fiber, hd_error *err) {
+    hd__fiber f = x->fibers[fiber];
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
+    if (!hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+}
+
 /* Appends a cell to a fiber that has room for it. */
 static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t cell) {
     uint32_t n = f->count++;
@@ -5743,6 +5752,7 @@ static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t
 static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_error *err) {
     hd__lattice_axis *l = &x->axis[a];
     uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__len(x->fibers);
+    bool same = false;
     if (x->fibers[fiber].kids[a] != HD_NONE) return HD_OK;
     memcpy(nodes, x->places.node + (size_t)fiber * x->cells.axis_count, x->cells.axis_count * sizeof *nodes);
     node = nodes[a];
@@ -5757,10 +5767,13 @@ static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_er
         kid = hd__table_find(&x->places, nodes);
         if (kid == HD_NONE) {
             kid = (uint32_t)hd__len(x->fibers);
-            HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
+            same = x->candidates[k].cells == x->fibers[fiber].count;
+            if (same) HD__TRY(hd__fiber_same(x, nodes, fiber, err));
+            else HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
         }
         stbds_arrput(x->kids, kid);
     }
+    if (same) return HD_OK;      /* it is the only one */
     for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = k;
     for (uint32_t i = 0; i < x->fibers[fiber].count; i++) {
         uint32_t cell = x->fibers[fiber].cell[i], at = l->at[cell], k, kid;

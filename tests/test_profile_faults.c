@@ -362,6 +362,31 @@ static void a_tree_needs_no_more_than_it_takes(void **state) {
     hd_profile_free(p);
 }
 
+/* Two axes of chains, and cells that are all below the one chain: no level of it takes room for all of them. */
+static void a_cut_off_over_two_chains_takes_memory_in_proportion(void **state) {
+    enum { DEPTH = 400 };
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    hd_profile *p = hd_profile_create(&(hd_profile_desc){ .allocator = hd__faults_allocator(&f) }, NULL);
+    uint32_t at[2] = { 0, 0 };
+    hd_breakdown *b;
+    uint64_t input;
+    (void)state;
+    for (uint32_t i = 0; i < DEPTH; i++) assert_int_equal(hd_profile_node(p, 1, at[1], hd_cstr("t"), &at[1]), HD_OK);
+    for (uint32_t i = 0; i < 2 * DEPTH; i++) {
+        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, i ? 1 : 1000000, 1), HD_OK);
+    }
+    input = f.live;
+    f.peak = f.live;
+    assert_int_equal(hd_export(p, &(hd_cutoff){ .min_bytes = 100000 }, &options, &b, NULL), HD_OK);
+    assert_int_equal(b->entries.count, 3 * (DEPTH + 1)); /* of the root, the first frame, its "<self>" */
+    assert_in_range(f.peak - input, 0, 16 * input);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+    assert_int_equal(f.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_failing_allocation_comes_back_as_a_status, set_up, tear_down),
@@ -372,6 +397,7 @@ int main(void) {
         cmocka_unit_test(each_failing_write_stops_the_printing),
         cmocka_unit_test(export_tells_progress_and_can_be_cancelled),
         cmocka_unit_test(a_tree_needs_no_more_than_it_takes),
+        cmocka_unit_test(a_cut_off_over_two_chains_takes_memory_in_proportion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
