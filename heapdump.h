@@ -8684,7 +8684,7 @@ static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, 
     memset(t->used, 0, 2 * (size_t)n);
     for (uint32_t i = 0; i < cells->count; i++) {
         uint32_t at = cells->node[(size_t)i * cells->axis_count + axis];
-        unsigned kind = t->kind ? t->kind[i] : HD__REST_SELF;
+        unsigned kind = t->kind ? t->kind[i] : (unsigned)HD__REST_SELF;
         if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
         hd__amount_add(kind == HD__REST_UNLISTED ? &t->unlisted[at] : &t->self[at], hd__amount_at(cells, i));
         t->bound[at] |= kind == HD__REST_INNERMOST;
