@@ -440,7 +440,8 @@ typedef struct hd_cutoff {
    taken for different ones, and may be explained twice. Cost: of a profile, that of an export of somewhat
    more; then, of either, near-linear in the entries to choose from, but as often as one is chosen those of
    what it was part of that promise as much are looked at again: of thousands of entries that are all the same
-   size, all of them. Memory is linear. */
+   size, all of them. Of two axes that are both thousands of names deep, that times the depth of the second.
+   Memory is linear. */
 
 /* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
    in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
@@ -947,7 +948,7 @@ typedef struct hd_path {
 typedef struct hd_paths {
     uint32_t count;
     const hd_path *paths;
-    bool more;                   /* the search ended before it was known whether there are others */
+    bool more;                   /* there are longer ones, which were not looked for (64 lengths are) */
 } hd_paths;
 
 /* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
@@ -2338,7 +2339,7 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 #endif
 #if defined(__has_include)
 #if !__has_include(HEAPDUMP_STB_DS_H)
-#error "heapdump.h: no stb_ds.h on the include path. Debian, Ubuntu: install libstb-dev, add `pkg-config --cflags stb`; else copy stb_ds.h"
+#error "heapdump.h: no stb_ds.h found. Debian: install libstb-dev, pass `pkg-config --cflags stb`; else copy it"
 #endif
 #endif
 #pragma push_macro("INCLUDE_STB_DS_H")
@@ -3775,7 +3776,8 @@ HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err) {
     hd_status status = file->status;
     bool taken = false;
     if (fd < 0) return hd__fail(err, HD_INVALID, "the file is not open");
-    if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
+    if (file->os_error) errno = file->os_error, hd__fail_os(err, "write", file->path);
+    else if (status) hd__fail(err, status, "cannot write %s: not all that was written fitted", file->path);
     file->fd = -1;
     if (hd__os_close(fd) && !status) status = hd__fail_os(err, "write", file->path);
 #if !defined(_WIN32)
@@ -4442,7 +4444,8 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     if (r->failed)
         p->status = hd__fail_input(&r->in, r->packed, p->err, offset, line);
     else if (status == HD_LIMIT)
-        hd__fail_at(p->err, status, offset, line, "brackets nested deeper than max_depth of %u", (uint64_t)p->max_depth);
+        hd__fail_at(p->err, status, offset, line, "brackets nested deeper than max_depth of %u",
+                    (uint64_t)p->max_depth);
     else if (status == HD_OUT_OF_MEMORY)
         p->status = hd__no_memory(r->mem, p->err);
     else if (r->at < r->end)

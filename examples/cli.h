@@ -130,6 +130,7 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
         .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
         .user = &r, .netcf_decimal = a->decimal
     };
+    const hd_graph *graph;
     hd_error err;
     hd_status status;
     clock_gettime(CLOCK_MONOTONIC, &r.began);
@@ -137,8 +138,9 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
                                : hd_read(hd_in_callback(read_stdin, NULL), &options, dump, &err);
     if (r.shown) display(stderr, "\r\033[K");
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
+    graph = status ? NULL : hd_dump_graph(*dump);
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
-        !hd_dump_graph(*dump)) {
+        !(graph && hd_graph_object_count(graph))) {
         display(stderr, "heapdump: %s: nothing could be read\n", r.file);
         hd_dump_free(*dump);
         return BAD_INPUT;

@@ -233,7 +233,8 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
             failed = one(a, &c.heaps[h], &r, j, o.out);
             if (a->json) hd_json_end(j), hd_json_end(j);
         }
-        if (failed) display(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
+        if (failed && failed != HD_IO) /* output_close tells of output */
+            display(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
         if (failed) status = BAD_INPUT;
         chosen_free(&c);
     }

@@ -228,12 +228,16 @@ static void show_stats(const char *spool) {
 
 static void why_no_dump(const arguments *a, int status) {
     const char *why = "was it started with a cleared environment, or did it end without its libc?";
+    bool on_signal = a->at && !strncmp(a->at, "signal", 6);
+    if (on_signal) why = "it never got the signal to dump";
     if (WIFSIGNALED(status))
-        display(stderr, "heapdump: the program left no dump: killed by signal %d (%s); --at every or --at "
-                "signal dump before that\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        display(stderr, "heapdump: the program left no dump: killed by signal %d (%s)%s\n", WTERMSIG(status),
+                strsignal(WTERMSIG(status)),
+                on_signal                            ? ", and it never got the one to dump"
+                : a->at && !strncmp(a->at, "every", 5) ? " before the first was due"
+                                                     : "; --at every or --at signal dump before that");
     else
-        display(stderr, "heapdump: the program left no dump: %s\n",
-                a->at && !strncmp(a->at, "signal", 6) ? "it never got the signal" : why);
+        display(stderr, "heapdump: the program left no dump: %s\n", why);
 }
 
 /* A link PID.STARTED.missing to the error for which a dump of the process is missing; 0 is none. */
