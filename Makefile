@@ -118,7 +118,12 @@ $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
 	@{ echo "== $<"; $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
 
-test: $(RUNS:%=%.run) ## pass the tests: needs a compiler, cmocka and stb
+.PHONY: rooms
+rooms: ## print the table of rooms of heapdump.h, and count what breaks the rules between them
+	@mkdir -p $(B)
+	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh; } >$(B)/rooms.log 2>&1; status=$$?; cat $(B)/rooms.log; exit $$status
+
+test: $(RUNS:%=%.run) rooms ## pass the tests: needs a compiler, cmocka and stb
 	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
 
 peers: $(PEERS:%=%.run) ## run the real programs of each format against ours

@@ -1,0 +1,491 @@
+#!/usr/bin/env bash
+# Checks the walls between the rooms of heapdump.h, and prints how large the rooms are.
+#
+#   rooms.sh [--list | --enforce | --split DIR | --self-test] [HEADER]
+#
+# Prints the table of rooms and the number of violations of each kind. --list prints each violation too, with
+# its line; --enforce does so and ends with status 1 when there is one. --split also writes each room, both its
+# halves, to a file of its own in DIR, and what stands outside of rooms to outside.c.
+#
+# A room begins at its banner, a line "/* ==== >>tag", and ends at the next one, or at the last closing of
+# extern "C" in its half. The part of a tag before its first dot is the room's family. Names are those of
+# functions, types, tags, enumerators, variables and macros at file scope. Private are those that begin with
+# hd__ or HD__, or that the API does not declare. Text in comments and strings is no use of a name.
+#
+# Kinds of violation:
+#   below      a room uses a private name that a room below it defines
+#   public     a room uses a public name that a room below it declares
+#   format     a room of a format uses a name of another format
+#   size       a room has more than 1,000 lines, both halves together
+#   function   a function has more than 60 lines
+#   prefix     a private name has no hd__, or not the word that the table below wants after it
+#   contents   the table of contents at the top and the banners of both halves differ, or their order does
+#   exception  a row of the table of exceptions excuses nothing
+set -u
+export LC_ALL=C
+
+# Formats, and the families of their rooms.
+formats='
+chrome   chrome provider trace
+netcf    netcf
+dart     dart
+memprof  memprof
+folded   folded
+pprof    pprof
+v8       v8
+'
+
+# Tags, and the words of which one follows hd__ or HD__ in private names. A room is ruled by the row of its own
+# tag, or else by that of its tag without its last parts. A room without a row may use any words.
+prefixes='
+chrome         chrome
+trace          trace chrome
+provider       provider
+netcf          netcf
+dart           dart
+memprof        memprof
+memprof.index  memprof index
+memprof.rfc    memprof rfc
+folded         folded
+pprof          pprof
+v8             v8
+'
+
+# KIND ROOM NAME[,NAME...] REASON: what may stay. NAME is what the violation is about: a name, or the room again.
+exceptions='
+prefix base MAP_ANONYMOUS,MAP_NORESERVE,madvise               what some systems do not declare
+prefix io   readlinkat,openat,unlinkat,renameat,fchmod,fchown  what some systems do not declare
+prefix io   O_CLOEXEC,O_DIRECTORY,O_NOFOLLOW,O_PATH,AT_FDCWD   what some systems do not declare
+prefix io   MADV_DONTNEED                                      what some systems do not declare
+'
+
+read -r -d '' program <<'AWK'
+BEGIN {
+    n = split(formats, row, "\n")
+    for (i = 1; i <= n; i++) { k = split(row[i], word, " "); for (j = 2; j <= k; j++) format_of[word[j]] = word[1] }
+    n = split(prefixes, row, "\n")
+    for (i = 1; i <= n; i++) { k = split(row[i], word, " "); for (j = 2; j <= k; j++) words_of[word[1]] = words_of[word[1]] " " word[j] }
+    n = split(exceptions, row, "\n")
+    for (i = 1; i <= n; i++) {
+        if (split(row[i], word, " ") < 4) continue
+        k = split(word[3], name_of, ",")
+        for (j = 1; j <= k; j++) excuse[word[1], word[2], name_of[j]] = row[i]
+    }
+    half = 0                            # 0: before the API's first banner, 1: API, 2: between, 3: implementation, 4: after
+    room = ""
+    chunk_reset()
+}
+
+# What a line has besides comments, and strings as "".
+function bare(s,    out, at, c) {
+    out = ""
+    for (;;) {
+        if (in_comment) {
+            at = index(s, "*/")
+            if (!at) return out
+            s = " " substr(s, at + 2)
+            in_comment = 0
+        }
+        if (!match(s, /\/\*|\/\/|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/)) return out s
+        c = substr(s, RSTART, 2)
+        out = out substr(s, 1, RSTART - 1)
+        if (c == "//") return out
+        if (c == "/*") { in_comment = 1; s = substr(s, RSTART + 2) }
+        else { out = out "\"\""; s = substr(s, RSTART + RLENGTH) }
+    }
+}
+
+# A name is where it is defined; else where a type stands for it; else where it is declared.
+function define(name, rank) {
+    if (name == "") return
+    if (half < 2) { if (rank > api_rank[name] + 0) { api_rank[name] = rank; api_room[name] = room } }
+    else if (rank > own_rank[name] + 0) { own_rank[name] = rank; own_room[name] = room; own_line[name] = NR }
+}
+
+# A chunk is what stands at file scope up to its semicolon, or the brace that ends a function.
+function chunk_reset() {
+    begun = 0; last = ""; fname = ""; pointer = ""; tag = ""; agg = ""; agg_next = 0
+    is_typedef = 0; is_value = 0; is_public = 0; has_body = 0; in_function = 0; enum_depth = 0; enum_next = 0
+}
+function chunk_save(i) {
+    save[i] = depth SUBSEP parens SUBSEP begun SUBSEP last SUBSEP fname SUBSEP pointer SUBSEP tag SUBSEP agg SUBSEP agg_next \
+        SUBSEP is_typedef SUBSEP is_value SUBSEP is_public SUBSEP has_body SUBSEP in_function SUBSEP enum_depth SUBSEP enum_next
+}
+function chunk_restore(i,    f) {
+    split(save[i], f, SUBSEP)
+    depth = f[1] + 0; parens = f[2] + 0; begun = f[3] + 0; last = f[4]; fname = f[5]; pointer = f[6]; tag = f[7]; agg = f[8]
+    agg_next = f[9] + 0; is_typedef = f[10] + 0; is_value = f[11] + 0; is_public = f[12] + 0; has_body = f[13] + 0
+    in_function = f[14] + 0; enum_depth = f[15] + 0; enum_next = f[16] + 0
+}
+function chunk_end() {
+    if (is_typedef) define(pointer != "" ? pointer : fname != "" ? fname : last, has_body ? 3 : 2)
+    else if (fname != "" && pointer == "" && !is_value) define(fname, half < 2 ? 3 : 1)
+    else if (agg != "" && last == tag && !has_body) define(tag, 1)
+    else if (last != tag || agg == "") define(pointer != "" ? pointer : last, 3)
+    chunk_reset()
+}
+function function_end(    lines) {
+    define(fname, 3)
+    if (room == "") return
+    lines = NR - begun + 1
+    functions[room]++
+    if (is_public) publics[room]++
+    if (lines > longest[room] + 0) { longest[room] = lines; longest_name[room] = fname }
+    if (lines > 60) { long_count++; long_room[long_count] = room; long_name[long_count] = fname; long_line[long_count] = begun; long_lines[long_count] = lines }
+}
+
+function use(name) {
+    if (room == "" || seen[name] == NR) return
+    seen[name] = NR
+    use_count++; use_name[use_count] = name; use_room[use_count] = room; use_line[use_count] = NR
+}
+
+function code(s, directive,    n, i, t, c, before) {
+    gsub(/->/, " . ", s)
+    gsub(/[^A-Za-z0-9_{}()\[\];=,.*]+/, " ", s)
+    gsub(/[{}()\[\];=,.*]/, " & ", s)
+    n = split(s, token, " ")
+    for (i = 1; i <= n; i++) {
+        t = token[i]
+        c = substr(t, 1, 1)
+        if (c ~ /[A-Za-z_]/) {
+            if (before != "." || t ~ /^(hd|HD)_/) use(t)
+            if (!directive && !in_function) name_seen(t, before)
+        } else if (!directive) mark_seen(c, before)
+        before = t
+    }
+    if (n && !directive) end_of_line = before
+}
+function name_seen(t, before) {
+    if (before == "") before = end_of_line
+    if (enum_depth && depth == enum_depth && parens == enum_parens && (before == "{" || before == ",")) define(t, 3)
+    if (t == "enum") enum_next = 1
+    if (depth) return
+    if (!begun) begun = NR
+    if (t == "typedef") is_typedef = 1
+    else if (t == "HEAPDUMP_API") is_public = 1
+    else if (t == "struct" || t == "union" || t == "enum") { agg = t; agg_next = 1 }
+    else {
+        if (agg_next) { tag = t; agg_next = 0 }
+        if (!parens && !is_value) last = t
+        if (parens == 1 && before == "*" && opened == 1 && pointer == "" && !is_value) pointer = t
+    }
+    opened = 0
+}
+function mark_seen(c, before) {
+    if (before == "") before = end_of_line
+    if (c == "{") {
+        if (!depth) {
+            if (fname != "" && !is_value && !is_typedef) in_function = 1
+            else if (!is_value) { has_body = 1; if (!agg_next) define(tag, 3) }
+        }
+        depth++
+        if (enum_next) { enum_depth = depth; enum_parens = parens; enum_next = 0 }
+        agg_next = 0
+    } else if (c == "}") {
+        if (depth == enum_depth) enum_depth = 0
+        if (depth) depth--
+        if (!depth) {
+            if (in_function) { function_end(); chunk_reset(); parens = 0 }
+            else if (!is_value) last = ""
+        }
+    } else if (c == "(" || c == "[") {
+        if (c == "(" && !depth && !parens && !is_value && before == last && last != "" &&
+            last !~ /^(__attribute__|__declspec|_Alignas|alignas)$/ && (fname == "" || fname ~ /^[A-Z_0-9]+$/)) fname = last
+        if (!depth && !parens && c == "(") opened = 1
+        parens++
+    } else if (c == ")" || c == "]") { if (parens) parens--; opened = 0 }
+    else if (c == ";") { enum_next = 0; if (!depth && !parens) chunk_end() }
+    else if (c == "=") { if (!depth && !parens) is_value = 1 }
+    else if (c == ",") { if (!depth && !parens && !is_typedef) { define(last, 3); is_value = 0 } }
+}
+
+{
+    sub(/\r$/, "")
+    if (!in_comment && /^\/\* =+ >>[a-z][a-z0-9_.]*( \*\/)?$/) {
+        new = substr($3, 3)
+        if (half == 0) half = 1
+        if (half == 2) half = 3
+        room = new
+        banner_count++; banner_half[banner_count] = half; banner_tag[banner_count] = new; banner_line[banner_count] = NR
+    } else if (half == 0 && in_comment && /^ *([a-z]+ +)?>>[a-z][a-z0-9_.]*/) {
+        match($0, />>[a-z][a-z0-9_.]*/)
+        contents_count++; contents[contents_count] = substr($0, RSTART + 2, RLENGTH - 2); contents_line[contents_count] = NR
+    } else if (/^} \/\* extern "C" \*\/$/) closing = NR
+    source[NR] = $0
+    room_of[NR] = room
+    half_of[NR] = half
+    if (/^#endif \/\* HEAPDUMP_(H|IMPLEMENTATION) \*\/$/ && room != "") {
+        for (i = closing - 1; i <= NR; i++) room_of[i] = ""
+        room = ""
+        half++
+    }
+    text = bare($0)
+    if (text ~ /^(extern ""|namespace) {$/ || closing == NR) next
+    if (!continued && text ~ /^[ \t]*#/) {
+        directive = 1
+        rest = text
+        sub(/^[ \t]*#[ \t]*/, "", rest)
+        if (rest ~ /^if/) chunk_save(++ifs)
+        else if (rest ~ /^el/) { if (ifs) chunk_restore(ifs) }
+        else if (rest ~ /^endif/) { if (ifs) ifs-- }
+        else if (match(rest, /^define[ \t]+[A-Za-z_][A-Za-z0-9_]*/)) {
+            name = substr(rest, 1, RLENGTH)
+            rest = substr(rest, RLENGTH + 1)
+            sub(/^define[ \t]+/, "", name)
+            define(name, 3)
+        }
+        if (rest !~ /^(include|error|pragma|undef)/) code(rest, 1)
+    } else code(text, directive)
+    continued = text ~ /\\$/
+    if (!continued) directive = 0
+}
+
+function complain(kind, where, name, line, message) {
+    if ((kind, where, name) in excuse) { used[kind, where, name] = 1; return }
+    violations[kind]++
+    violation_count++
+    if (list) { text_count++; text_line[text_count] = line; text_of[text_count] = sprintf("%s:%d: %s: %s", FILENAME, line, kind, message) }
+}
+function family(tag) { sub(/\..*/, "", tag); return tag }
+function words(tag) {
+    while (!(tag in words_of) && sub(/\.[^.]*$/, "", tag)) continue
+    return tag in words_of ? words_of[tag] : ""
+}
+
+END {
+    for (i = 1; i <= NR; i++) {
+        if (room_of[i] != "") lines[room_of[i], half_of[i]]++
+        else lines["", 0]++
+        if (split_to != "") {
+            name = split_to "/" (room_of[i] == "" ? "outside" : room_of[i]) ".c"
+            if (i == 1 || room_of[i] != room_of[i - 1]) print "#line " i " \"heapdump.h\"" > name
+            print source[i] > name
+        }
+    }
+    # Rooms in the order of the implementation; one that has an API alone comes after the one before it there.
+    for (i = 1; i <= banner_count; i++) {
+        tag = banner_tag[i]
+        if ((tag, banner_half[i]) in stands) complain("contents", tag, tag, banner_line[i], "the banner >>" tag " stands twice in one half")
+        stands[tag, banner_half[i]] = banner_line[i]
+        if (banner_half[i] == 3 && !(tag in place)) { order[++rooms] = tag; place[tag] = rooms }
+    }
+    before = 0
+    for (i = 1; i <= banner_count; i++) {
+        tag = banner_tag[i]
+        if (banner_half[i] != 1) continue
+        if (!(tag in place)) {
+            for (j = rooms++; j > before; j--) { order[j + 1] = order[j]; place[order[j]] = j + 1 }
+            order[before + 1] = tag
+            place[tag] = before + 1
+        } else if (place[tag] < before)
+            complain("contents", tag, tag, banner_line[i], "the API of >>" tag " comes after that of >>" order[before] ", the implementation before it")
+        before = place[tag]
+    }
+    if (!rooms) { print FILENAME ": no banners" > "/dev/stderr"; exit 2 }
+    for (i = 1; i <= contents_count || i <= rooms; i++)
+        if (contents[i] != order[i]) {
+            if (i > rooms) message = ">>" contents[i] " is in the table of contents alone"
+            else if (i > contents_count) message = ">>" order[i] " is not in the table of contents"
+            else message = "the table of contents has >>" contents[i] " where the banners have >>" order[i]
+            complain("contents", "top", "top", contents_line[i <= contents_count ? i : contents_count] + 0, message)
+            break
+        }
+
+    for (i = 1; i <= use_count; i++) {
+        name = use_name[i]
+        is_private = !(name in api_room) || name ~ /^(hd|HD)__/
+        where = is_private && (name in own_room) ? own_room[name] : (name in api_room) ? api_room[name] : ""
+        here = use_room[i]
+        if (where == "" || where == here) continue
+        a = format_of[family(here)]
+        b = format_of[family(where)]
+        if (a != "" && b != "" && a != b)
+            complain("format", here, name, use_line[i], here " uses " name " of " where)
+        else if (place[where] > place[here])
+            complain(is_private ? "below" : "public", here, name, use_line[i], here " uses " name " of " where ", which is below")
+    }
+    for (i = 1; i <= rooms; i++) {
+        tag = order[i]
+        n = lines[tag, 1] + lines[tag, 3]
+        if (n > 1000) complain("size", tag, tag, stands[tag, 3], tag " has " n " lines")
+    }
+    for (i = 1; i <= long_count; i++)
+        complain("function", long_room[i], long_name[i], long_line[i], long_name[i] " has " long_lines[i] " lines")
+    for (name in own_room) {
+        tag = own_room[name]
+        if (tag == "" || name in api_room) continue
+        if (name !~ /^(hd|HD)__/) {
+            if (name !~ /^(hd|HD|HEAPDUMP)_/) complain("prefix", tag, name, own_line[name], name " of " tag " does not begin with hd__")
+            continue
+        }
+        n = split(words(tag), word, " ")
+        fits = !n
+        for (i = 1; i <= n; i++) if (index(tolower(name) "_", "hd__" word[i] "_") == 1) fits = 1
+        if (!fits) complain("prefix", tag, name, own_line[name], name " of " tag " does not begin with hd__" word[1] "_")
+    }
+    for (key in excuse)
+        if (!(key in used)) {
+            split(key, word, SUBSEP)
+            complain("exception", "", "", 0, word[3] " needs none: " excuse[key])
+        }
+
+    # Violations come in the order of lines.
+    for (i = 1; i <= text_count; i++) { at = text_line[i]; by_line[at] = by_line[at] text_of[i] "\n" }
+    for (i = 0; i <= NR; i++) if (i in by_line) printf "%s", by_line[i]
+    if (text_count) print ""
+
+    form = "%-16s %7s %7s %7s %10s %7s  %s\n"
+    printf form, "room", "API", "impl.", "lines", "functions", "public", "longest"
+    for (i = 1; i <= rooms; i++) {
+        tag = order[i]
+        a = lines[tag, 1] + 0; b = lines[tag, 3] + 0; f = functions[tag] + 0; p = publics[tag] + 0
+        printf form, tag, a, b, a + b, f, p, f ? longest[tag] " " longest_name[tag] : "-"
+        all_a += a; all_b += b; all_f += f; all_p += p
+    }
+    printf form, "outside of rooms", "", "", lines["", 0] + 0, "", "", ""
+    printf form, "all", all_a, all_b, NR, all_f, all_p, ""
+    printf "violations:"
+    n = split("below public format size function prefix contents exception", word, " ")
+    for (i = 1; i <= n; i++) printf "%s %s %d", (i > 1 ? "," : ""), word[i], violations[word[i]]
+    print ""
+    exit (enforce && violation_count ? 1 : 0)
+}
+AWK
+
+rooms() {                        # rooms HEADER LIST ENFORCE [DIR]
+  awk -v formats="${formats//$'\n'/\\n}" -v prefixes="${prefixes//$'\n'/\\n}" -v exceptions="${exceptions//$'\n'/\\n}" \
+    -v list="$2" -v enforce="$3" -v split_to="${4-}" "$program" "$1"
+}
+
+# What each kind of violation is found by: a small header that is clean, and the same with one line changed. ---
+
+header() {
+  cat <<'END'
+/* a header
+   ROOMS
+       >>base   what all share
+       >>netcf  one format
+       >>dart   another; >>base is named in passing
+       >>memprof.raw  a third */
+#ifndef HEAPDUMP_H
+#define HEAPDUMP_H
+extern "C" {
+/* ====== >>base
+   Shares. */
+typedef struct hd_str { const char *data; size_t len; } hd_str;
+#define HD_NONE 0xffffffffu
+/* ====== >>netcf */
+HEAPDUMP_API int hd_netcf_read(hd_str s, int (*each)(void *user));
+/* ====== >>dart */
+typedef enum hd_dart_kind { HD_DART_NULL = 1, HD_DART_BOOL } hd_dart_kind;
+/* ====== >>memprof.raw */
+typedef bool (*hd_memprof_fn)(void *user);
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif /* HEAPDUMP_H */
+#if defined(HEAPDUMP_IMPLEMENTATION)
+#define HD__INLINE static inline
+extern "C" {
+/* ====== >>base */
+#define HD__TRY(call)  do { if (call) return 1; } while (0)
+typedef struct hd__mem { int taken; struct { int a; } b; } hd__mem;
+static int hd__base_sum(const hd__mem *m)
+{
+#if defined(_WIN32)
+    if (m) {
+#else
+    while (m) {
+#endif
+        return m->taken;          /* not hd__dart_step, "hd__dart_step" */
+    }
+    return '"' + hd_log("hd__dart_step \" // /*");
+}
+/* ====== >>netcf
+   Reads. */
+static int hd__netcf_field(int a) { return a; }
+HEAPDUMP_API int hd_netcf_read(hd_str s, int (*each)(void *user)) {
+    int c = hd__netcf_field(1);
+    HD__TRY(c); // hd__dart_step
+    return c;
+}
+/* ====== >>dart */
+enum { HD__DART_MOST = sizeof(hd__mem), HD__DART_LEAST };
+static const char *const hd__dart_names[] = { "a", "b" };
+static int hd__dart_step(int a);
+static int hd__dart_step(int a) { return a + HD__DART_MOST; }
+/* ====== >>memprof.raw */
+HD__INLINE int hd__memprof_last(void) { return hd__base_sum(0); }
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#undef HD__INLINE
+#endif /* HEAPDUMP_IMPLEMENTATION */
+END
+}
+
+self_test() {
+  local dir checks=0 failed=0
+  dir=$(mktemp -d) || exit 2
+  trap "rm -rf '$dir'" EXIT
+  exceptions=
+  told() {                       # told KINDS NAME: of the header on standard input, which must be that and no more
+    local kinds=$1 want=0 got status=0
+    cat >"$dir/h"
+    rooms "$dir/h" 1 1 >"$dir/out" 2>&1 || status=$?
+    got=$(sed -n 's/^.*\/h:[0-9]*: \([a-z]*\): .*/\1/p' "$dir/out" | sort -u | tr '\n' ' ')
+    [ -z "$kinds" ] || want=1
+    checks=$((checks + 1))
+    [ "$got" = "$kinds${kinds:+ }" ] && [ $status = $want ] ||
+      { failed=$((failed + 1)); echo "FAIL $2: status $want of '$kinds' expected, $status of '$got' found"; grep '/h:' "$dir/out"; }
+  }
+  many() { awk -v n="$1" 'BEGIN { while (n--) print "    ;" }'; }
+  insert() { awk -v before="$1" -v text="$2" 'index($0, before) == 1 { print text } { print }' < <(header); }
+
+  told "" "a clean header" < <(header)
+  told below "a call downward" < <(insert '    if (m) {' '    hd__dart_step(1);')
+  told below "a call downward in a macro" < <(insert 'typedef struct hd__mem' '#define HD__STEP(a) \\
+    hd__dart_step(a)')
+  told below "a declaration of what is below" < <(insert 'typedef struct hd__mem' 'static int hd__dart_step(int a);')
+  told below "an enumerator of a room below" < <(insert '    if (m) {' '    m->taken = HD__DART_LEAST;')
+  told public "a public type of a room below" < <(insert '    if (m) {' '    hd_dart_kind kind;')
+  told format "a format that names another" < <(insert 'static int hd__dart_step(int a) {' 'static int hd__dart_c(void) { return hd__netcf_field(1); }')
+  told format "a format that names a public type of another" < <(insert '    HD__TRY(c);' '    hd_dart_kind kind;')
+  told format "the same from a room with a dot in its tag" < <(insert 'HD__INLINE int' 'static const void *hd__memprof_n(void) { return hd__dart_names; }')
+  told contents "a table of contents that lacks a room" < <(header | sed '/>>netcf  one/d')
+  told contents "a table of contents with an old name" < <(header | sed 's/>>netcf  one/>>necf  one/')
+  told contents "a table of contents in another order" < <(header | sed '/>>netcf  one/{h;d};/>>dart   another/G')
+  told contents "a table of contents with a room that is gone" < <(header | sed 's/^   ROOMS/       >>gone a room\n&/')
+  told contents "a banner in one half alone" < <(header | sed '0,/=== >>netcf/s/=== >>netcf/=== >>new/')
+  told "" "a function of 60 lines" < <(insert '    if (m) {' "$(many 49)")
+  told function "a function of 61 lines" < <(insert '    if (m) {' "$(many 50)")
+  told "" "a room of 1000 lines" < <(insert 'typedef struct hd__mem' "$(many 982)")
+  told size "a room of 1001 lines" < <(insert 'typedef struct hd__mem' "$(many 983)")
+  told prefix "a private name without its room's word" < <(insert 'enum { HD__DART_MOST' 'static int hd__darts;')
+  told prefix "a private name without hd__" < <(insert 'typedef struct hd__mem' 'static int base_step(void) { return 1; }')
+  exceptions='below base hd__dart_step,HD__DART_LEAST tried here'
+  told "" "what an exception allows" < <(insert '    if (m) {' '    hd__dart_step(HD__DART_LEAST);')
+  told exception "an exception that is not needed any more" < <(insert '    if (m) {' '    hd__dart_step(1);')
+  exceptions=
+
+  header >"$dir/h"
+  rooms "$dir/h" 0 0 "$dir" >"$dir/out"
+  checks=$((checks + 2))
+  [ "$(sed -n 's/ \+/ /g; s/ $//; /^netcf/p' "$dir/out")" = "netcf 2 8 10 2 1 5 hd_netcf_read" ] ||
+    { failed=$((failed + 1)); echo "FAIL the row of a room"; cat "$dir/out"; }
+  [ "$(grep -hv '^#line' "$dir"/{outside,base,netcf,dart,memprof.raw}.c | sort)" = "$(header | sort)" ] &&
+    grep -q hd__netcf_field "$dir/netcf.c" || { failed=$((failed + 1)); echo "FAIL rooms written to files of their own"; }
+  echo "rooms.sh: $((checks - failed)) passed, $failed failed"
+  [ $failed = 0 ]
+}
+
+list=0 enforce=0 split_to=
+case ${1-} in
+  --self-test) self_test; exit ;;
+  --list) list=1; shift ;;
+  --enforce) list=1 enforce=1; shift ;;
+  --split) split_to=${2:?--split needs a directory}; shift 2; mkdir -p "$split_to" || exit 2 ;;
+  -*) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+rooms "${1-$(dirname "$0")/../heapdump.h}" $list $enforce "$split_to"
