@@ -123,6 +123,10 @@ rooms: ## print the table of rooms of heapdump.h, and count what breaks the rule
 	@mkdir -p $(B)
 	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh; } >$(B)/rooms.log 2>&1; status=$$?; cat $(B)/rooms.log; exit $$status
 
+.PHONY: digests
+digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
+	@tests/digests.sh $<
+
 test: $(RUNS:%=%.run) rooms ## pass the tests: needs a compiler, cmocka and stb
 	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
 
