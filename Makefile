@@ -186,6 +186,13 @@ bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
+.PHONY: bench-against
+ROUNDS ?= 5
+bench-against: $(B)/bench ## benchmarks with heapdump.h of REV and with this one in turn, ROUNDS (5) times; BENCH_ARGS: a part
+	@$(if $(REV),,echo "usage: make bench-against REV=HEAD~1 [ROUNDS=5] [BENCH_ARGS=--benchmark_filter=register]" >&2; exit 2)
+	@CXX="$(CXX)" CXXFLAGS="$(CXXFLAGS)" STB="$(STB)" LIBS="-lbenchmark -lpthread $$(pkg-config --libs absl_flat_hash_map)" \
+	  bench/against.py --build $(B) --rounds $(ROUNDS) "$(REV)" -- $(BENCH_ARGS)
+
 # What each cut-off policy explains of three programs' heaps, recorded with all their entries.
 define cutoff_python
 import json, os
