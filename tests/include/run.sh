@@ -127,13 +127,14 @@ asserting() {
 two_files() {                    # two_files OBJECT "MAIN'S" "OTHER'S" "LINKER'S": compilers
   compile "$2" "$here/use.c" -DMAIN && other_file "$3" && link "$4" "$1" use.o other.o && ./program
 }
-across_files() {                 # across_files "COMPILER" FLAGS...: optimised when linked
-  local compiler
+across_files() {                 # across_files "COMPILER" "LINKER'S FLAGS" FLAGS...: optimised when linked
+  local compiler linker
   read -ra compiler <<<"$1"
-  shift
+  read -ra linker <<<"$2"
+  shift 2
   "${compiler[@]}" "${cwarn[@]}" -I"$top" "${stb[@]}" "$@" -DMAIN -DHEAPDUMP_IMPLEMENTATION "$here/use.c" -c -o main.o &&
     "${compiler[@]}" "${cwarn[@]}" -I"$top" "${stb[@]}" "$@" "$here/use.c" -c -o other.o &&
-    "${compiler[@]}" "${cwarn[@]}" "$@" main.o other.o -o program -lpthread && ./program
+    "${compiler[@]}" "${cwarn[@]}" "$@" "${linker[@]}" main.o other.o -o program -lpthread && ./program
 }
 alone() {                        # alone "COMPILER" FLAGS...: one file, its copy static
   compile "$1" "$here/use.c" -DALONE -DHEAPDUMP_STATIC -DHEAPDUMP_IMPLEMENTATION "${@:2}" && link "$1" use.o && ./program
@@ -197,7 +198,7 @@ wait # for the objects that others link
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done
-check "$cc -O2 -flto: no warnings, runs" across_files "$c99" -O2 -flto
+check "$cc -O2 -flto: no warnings, runs" across_files "$c99" "" -O2 -flto
 switches=(-DHEAPDUMP_NO_STDIO -DHEAPDUMP_NO_SIMD -DHEAPDUMP_NO_THREADS -DHD_MAX_AXES=2)
 for switch in "${switches[@]}"; do check "$cc -O2 $switch: no warnings" implementation "$c99" -O2 $switch; done
 check "$cc -O2 -DHEAPDUMP_STATIC: no warnings, runs" alone "$c99" -O2
@@ -208,7 +209,7 @@ for std in c++17 c++20; do check "$cxx -std=$std" accepts "$cxx -xc++ -std=$std"
 if has "$clang"; then
   for level in "${levels[@]}"; do check "$clang $level: no warnings" implementation "$clang -std=c99" $level; done
   if "$clang" -flto -fuse-ld=lld -x c - -o lld <<<'int main(void) { return 0; }' 2>/dev/null; then
-    check "$clang -O2 -flto: no warnings, runs" across_files "$clang -std=c99" -O2 -flto -fuse-ld=lld
+    check "$clang -O2 -flto: no warnings, runs" across_files "$clang -std=c99" -fuse-ld=lld -O2 -flto
   else
     skip "$clang -O2 -flto" "it cannot link without lld"
   fi
