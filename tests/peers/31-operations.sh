@@ -137,7 +137,7 @@ check "--add-to a trace that has the heap" 1 "$(status "$tool" convert --to chro
 
 "$tool" record -o real.json -- /usr/bin/python3 -c 'import json, os; x = [json.dumps([i] * 20) for i in range(3000)]; os._exit(0)' 2> err
 total=$("$tool" tree --json real.json | jq '.heaps[0].rows[0].bytes')
-check "a real program: selves add up" "$total" "$("$tool" top --top 1000000 --json real.json | jq '[.heaps[0].rows[].self_bytes] | add')"
+check "a real program: selves and what is not listed add up" "$total" "$("$tool" top --top 1000000 --json real.json | jq '[.heaps[0].rows[] | .self_bytes + .unlisted_bytes] | add')"
 keep=$("$tool" tree --json --keep PyEval real.json | jq '.heaps[0].rows[0].bytes')
 drop=$("$tool" tree --json --drop PyEval real.json | jq '.heaps[0].rows[0].bytes')
 check "a real program: kept and dropped add up" "$total" $((keep + drop))
