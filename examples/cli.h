@@ -140,7 +140,7 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
     graph = status ? NULL : hd_dump_graph(*dump);
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
-        !(graph && hd_graph_object_count(graph))) {
+        !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1))) {
         display(stderr, "heapdump: %s: nothing could be read\n", r.file);
         hd_dump_free(*dump);
         return BAD_INPUT;
