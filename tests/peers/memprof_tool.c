@@ -42,7 +42,7 @@ static hd_status compare(void *user, const void *data, size_t size) {
 static void same(const char *path) {
     hd_in in, left;
     hd_memprof *doc = load(path);
-    must(hd_in_open(path, &in, &err));
+    must(hd_in_open_mapped(path, &in, &err));
     left = in;
     hd_status status = hd_memprof_write(doc, NULL, hd_out_callback(compare, &left), &err);
     puts(!status && !left.size ? "identical" : "NOT written back as it was");
