@@ -219,11 +219,11 @@ HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
 /* A file by name, as a callback: of its size, as it is now, or (pipes, devices) until it ends. Cut off by
    another process meanwhile it is HD_IO where it is read. Close with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
-/* The same, mapped into memory (data, size) where that can be: for a file that nobody else changes. One that
-   another process cuts off meanwhile ends this one by SIGBUS. It is for what needs bytes where they lie, and
-   saves the memory of a copy where a format is read as a whole: a raw memprof profile, an indexed one. Reading
-   traces, .NET CF dumps and Dart snapshots it is no faster (page faults cost what copying does), and their
-   pages count as the program's. */
+/* Opens a file by name and maps it into memory (data, size) where that can be: for one that nobody else
+   changes. If another process cuts it off meanwhile, this one ends by SIGBUS. For what needs bytes where they
+   lie; saves the memory of a copy where a format is read as a whole: a raw memprof profile, an indexed one.
+   Reading traces, .NET CF dumps and Dart snapshots it is no faster (page faults cost what copying does), and
+   their pages count as the program's. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
@@ -292,7 +292,7 @@ typedef struct hd_file {
 } hd_file;
 
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err);
-/* The same for a name that the program chose itself, and that others may have guessed: in a directory
+/* hd_file_create for a name that the program chose itself, and that others may have guessed: in a directory
    that they can write to, only a file of one's own is replaced, and no link is followed: HD_IO, here or
    from hd_file_commit. */
 HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err);
@@ -592,8 +592,8 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
 #define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
-/* The same for a tree or an export with this cut-off: a path ends where what is at it is too little for
-   min_bytes or min_share, so that these list the same and memory follows what they list. */
+/* hd_invert for a tree or an export with this cut-off: a path ends where it holds too little for min_bytes
+   or min_share. What the tree lists is as it is after hd_invert; memory follows what is listed. */
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* One axis of a breakdown as a profile with that axis: the entries at the root of all other axes, each
@@ -841,8 +841,9 @@ HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *
 /* The same of all objects of a class. */
 HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *graph, uint32_t class_index,
                                                const hd_options *options, hd_total *total, hd_error *err);
-/* The same of each of `count` different classes, into totals[0 .. count - 1]. 63 classes share a walk, which
-   comes by most objects once or twice, and by none more than 64 times; 13 bytes an object. */
+/* What hd_graph_class_retained tells, of each of `count` different classes, into totals[0 .. count - 1]. 63
+   classes share a walk, which comes by most objects once or twice, and by none more than 64 times; 13 bytes
+   an object. */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
 
