@@ -336,7 +336,7 @@ HEAPDUMP_API void hd_json_newline(hd_json *json);      /* a line break before wh
    else what the output said. */
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
 
-/* ================================================================================ >>profile
+/* =================================================================================== >>heap
    What allocated the memory. An axis is a tree of names, node 0 its root, a parent always before
    its children; a flat list of types is a tree of height one. A profile holds cells: bytes and
    count at one node per axis, self sizes that add up. A breakdown holds entries: the same but
@@ -402,15 +402,45 @@ HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
 HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
-/* A copy of the profile with every node of one axis renamed: `rename` turns a name into a path of
-   0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
-   children moving up). Nodes that become equal are merged. Names it returns need to live until it
-   is called again. Called once per distinct name of a node. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
-#define HD_RENAME_MAX 64
-typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
-HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis,
-                                         hd_rename_fn rename, void *user,
-                                         const hd_options *options, hd_profile **out, hd_error *err);
+/* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
+   in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
+   equal breakdowns are equal arrays. entry 0 is the total. */
+typedef struct hd_breakdown {
+    hd_axis axis[HD_MAX_AXES];
+    hd_rows entries;
+} hd_breakdown;
+
+/* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
+   total may be absent and is then the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_OVERFLOW (that sum passes 2^64). */
+HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries,
+                                                    const hd_options *options,
+                                                    hd_breakdown **out, hd_error *err);
+
+HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
+/* The entry at nodes[0..axis_count), or HD_NONE. O(log entries). */
+HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
+/* The child of a node by name, or HD_NONE. O(nodes of the axis). */
+HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
+
+/* A heap, labelled. Exactly one of profile and breakdown is set; both are borrowed, as are the
+   strings, which may be NULL. */
+typedef struct hd_heap {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump; heaps of one dump were taken together */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc" */
+    uint64_t sample_bytes;       /* allocated bytes per sample, on average; 0: nothing was left out */
+    const hd_profile *profile;
+    const hd_breakdown *breakdown;
+} hd_heap;
+
+/* Frees the profile or breakdown of a heap that an operation made; its strings are not its own. */
+HEAPDUMP_API void hd_heap_release(hd_heap *heap);
+
+/* ================================================================================= >>cutoff
+   Which entries a breakdown lists. */
 
 /* Which children of an entry a breakdown lists. All that are set must hold; zeroed lists all. A
    child is listed when it passes in any of the breakdowns that reach it. */
@@ -443,13 +473,8 @@ typedef struct hd_cutoff {
    size, all of them. Of two axes that are both thousands of names deep, that times the depth of the second.
    Memory is linear. */
 
-/* Cumulative entries over axes. Read only; all of it is owned by the breakdown. Nodes are numbered
-   in preorder, siblings ordered by name; entries are ordered by their nodes, axis 0 first, so that
-   equal breakdowns are equal arrays. entry 0 is the total. */
-typedef struct hd_breakdown {
-    hd_axis axis[HD_MAX_AXES];
-    hd_rows entries;
-} hd_breakdown;
+/* =============================================================================== >>condense
+   Breakdowns of profiles: what passes a cut-off is listed. */
 
 /* Condenses a profile: starting at the total, breaks every listed entry down along each axis in
    turn. A node with cells of its own and children gets a child "<self>" that holds its own.
@@ -461,82 +486,23 @@ typedef struct hd_breakdown {
    and 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
-/* A profile whose cells are already cumulative, taken as it is: how readers make breakdowns. The
-   total may be absent and is then the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_OVERFLOW (that sum passes 2^64). */
-HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries,
-                                                    const hd_options *options,
-                                                    hd_breakdown **out, hd_error *err);
+
 /* The same policies applied to what a breakdown lists. Cost: near-linear in its entries. */
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out,
                                         hd_error *err);
-HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
-/* The entry at nodes[0..axis_count), or HD_NONE. O(log entries). */
-HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
-/* The child of a node by name, or HD_NONE. O(nodes of the axis). */
-HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
-
-/* A heap, labelled. Exactly one of profile and breakdown is set; both are borrowed, as are the
-   strings, which may be NULL. */
-typedef struct hd_heap {
-    uint64_t pid;
-    const char *process;         /* "Browser" */
-    const char *dump;            /* id of the dump; heaps of one dump were taken together */
-    uint64_t time_us;            /* microseconds, on the trace's own clock */
-    const char *allocator;       /* "malloc" */
-    uint64_t sample_bytes;       /* allocated bytes per sample, on average; 0: nothing was left out */
-    const hd_profile *profile;
-    const hd_breakdown *breakdown;
-} hd_heap;
 
 /* hd_export or hd_breakdown_cut, whichever the heap needs. */
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
                                           const hd_options *options, hd_breakdown **out,
                                           hd_error *err);
 
-typedef struct hd_tree_options {
-    hd_cutoff cutoff;
-    uint32_t first_axis;         /* the axis to break down by first */
-    /* Break every entry down along every axis, as the document's figure does, listing an entry
-       once per route that leads to it. Otherwise each entry is broken down along the first axis,
-       and along the others only where the first has nothing more to list. */
-    bool every_route;
-    bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
-    hd_options options;
-} hd_tree_options;
-
-/* One line of a tree. Rows come in preorder; a row's parent is the last one above with depth - 1.
-   `<other>` is what an entry holds beyond its listed children. */
-typedef struct hd_tree_row {
-    uint32_t depth;              /* 0: the total */
-    uint32_t axis;               /* the axis broken down along to reach this row */
-    uint32_t entry;              /* in `breakdown`; HD_NONE: <other> */
-    hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
-    uint64_t bytes;
-    uint64_t blocks;             /* HD_UNKNOWN when not told */
-    double variance;             /* of the bytes; 0: exact */
-    const hd_breakdown *breakdown;
-} hd_tree_row;
-
-/* Calls `row` for each line, largest child first, ties by name, <other> last. Stops when it returns
-   anything but HD_OK, and returns that. Cost: the cut-off's, then linear in the rows. */
-HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
-                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
-                               hd_error *err);
-/* The tree as text: bytes (with their standard error when they are estimates: two times in three the
-   truth is within it), share of the total ("> 100%", and a warning, where a breakdown contradicts itself),
-   blocks, indented name. A frame that is its parent's only content is not indented further, unless
-   every_route is set. */
-HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
-                                     hd_out out);
+/* ============================================================================= >>heap.merge
+   Heaps added up. */
 
 /* Operations. Each takes heaps of either model and makes a new one that borrows nothing from them but the
    names of axes; inputs stay as they are. What they make of profiles is exact. A breakdown does not say
    what it does not list, so of breakdowns some results are bounds: each operation says which. */
-
-/* Frees the profile or breakdown of a heap that an operation made; its strings are not its own. */
-HEAPDUMP_API void hd_heap_release(hd_heap *heap);
 
 /* Adds the cells of `from` to those of `into`, nodes being the same when their paths are. The axes are
    those of `into`, found in `from` by name: over an axis that `into` lacks cells are added up, on one that
@@ -563,6 +529,19 @@ HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns,
    with all their entries. What labels all heaps share stays; strings are borrowed from the first. */
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err);
+
+/* =============================================================================== >>heap.ops
+   A heap made of another one: some of it, or with other paths. */
+
+/* A copy of the profile with every node of one axis renamed: `rename` turns a name into a path of
+   0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
+   children moving up). Nodes that become equal are merged. Names it returns need to live until it
+   is called again. Called once per distinct name of a node. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+#define HD_RENAME_MAX 64
+typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
+HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis,
+                                         hd_rename_fn rename, void *user,
+                                         const hd_options *options, hd_profile **out, hd_error *err);
 
 /* Says whether a node is meant, by its name. Called once per node of an axis that rows stand at or below,
    but for the root. */
@@ -604,6 +583,9 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
 
+/* ============================================================================== >>heap.diff
+   Two heaps side by side. */
+
 /* How an entry changed: one of the first four, or none of them when its size did not. */
 enum {
     HD_DIFF_NEW = 1,             /* nothing before, something after */
@@ -632,6 +614,45 @@ typedef struct hd_diff {
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err);
 HEAPDUMP_API void hd_diff_free(hd_diff *diff);
+
+/* ================================================================================== >>print
+   Trees, lists of names and diffs: rows, and the text of them. */
+
+typedef struct hd_tree_options {
+    hd_cutoff cutoff;
+    uint32_t first_axis;         /* the axis to break down by first */
+    /* Break every entry down along every axis, as the document's figure does, listing an entry
+       once per route that leads to it. Otherwise each entry is broken down along the first axis,
+       and along the others only where the first has nothing more to list. */
+    bool every_route;
+    bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
+    hd_options options;
+} hd_tree_options;
+
+/* One line of a tree. Rows come in preorder; a row's parent is the last one above with depth - 1.
+   `<other>` is what an entry holds beyond its listed children. */
+typedef struct hd_tree_row {
+    uint32_t depth;              /* 0: the total */
+    uint32_t axis;               /* the axis broken down along to reach this row */
+    uint32_t entry;              /* in `breakdown`; HD_NONE: <other> */
+    hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
+    uint64_t bytes;
+    uint64_t blocks;             /* HD_UNKNOWN when not told */
+    double variance;             /* of the bytes; 0: exact */
+    const hd_breakdown *breakdown;
+} hd_tree_row;
+
+/* Calls `row` for each line, largest child first, ties by name, <other> last. Stops when it returns
+   anything but HD_OK, and returns that. Cost: the cut-off's, then linear in the rows. */
+HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
+                               hd_status (*row)(void *user, const hd_tree_row *row), void *user,
+                               hd_error *err);
+/* The tree as text: bytes (with their standard error when they are estimates: two times in three the
+   truth is within it), share of the total ("> 100%", and a warning, where a breakdown contradicts itself),
+   blocks, indented name. A frame that is its parent's only content is not indented further, unless
+   every_route is set. */
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
+                                     hd_out out);
 
 /* One line of a diff's tree, as in hd_tree_row. */
 typedef struct hd_diff_row {
@@ -4832,15 +4853,9 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
     return ok;
 }
 
-/* ================================================================================ >>profile
-   A profile's cells are an hd__table while it is filled, as are the entries listed so far during an
-   export. Exporting numbers each axis in preorder
-   with the largest child first, so that the ancestor of a node at a given depth is a few steps away.
-   Cells are put in the order of the deepest axis, once for each combination of nodes of the others: what an
-   entry holds is a run of them, which is found by searching and added up by a difference of two sums, so that
-   it does not matter how many there are. A cut-off that all routes to an entry pass alike is asked on one
-   of them only. What comes out is brought into canonical order (hd__seal). Trees with other names but the
-   same shape cost the same; depth costs memory, never stack. */
+/* =================================================================================== >>heap
+   A profile's cells are an hd__table while it is filled. What comes out is brought into canonical order
+   (hd__seal). */
 
 struct hd_profile {
     hd__mem mem;
@@ -4988,112 +5003,6 @@ HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) 
     for (uint32_t i = parent + 1; i < (axis.end ? axis.end[parent] : axis.node_count); i++)
         if (axis.parent[i] == parent && hd_str_equal(axis.node_name[i], name)) return i;
     return HD_NONE;
-}
-
-/* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
-typedef struct hd__rename {
-    hd__mem *mem;                /* the new profile's */
-    hd__arena arena;
-    hd__strings names;
-    hd_str *paths;               /* stb_ds arrays: all paths end to end */
-    size_t *path_end;            /* by number of name */
-} hd__rename;
-
-static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename_fn, void *user,
-                                 uint32_t *number, hd_error *err) {
-    hd_str path[HD_RENAME_MAX];
-    uint32_t n;
-    *number = hd__strings_add(r->mem, &r->arena, &r->names, name);
-    if (*number == HD_NONE) return hd__no_memory(r->mem, err);
-    if (*number < hd__len(r->path_end)) return HD_OK;
-    n = rename_fn(user, name, path);
-    if (n > HD_RENAME_MAX) n = HD_RENAME_MAX;
-    if (!hd__room(r->mem, r->paths, n ? n : 1) || !hd__room(r->mem, r->path_end, 1))
-        return hd__no_memory(r->mem, err);
-    for (uint32_t i = 0; i < n; i++) {
-        path[i].data = hd__arena_str(r->mem, &r->arena, path[i]);
-        if (!path[i].data) return hd__no_memory(r->mem, err);
-        stbds_arrput(r->paths, path[i]);
-    }
-    stbds_arrput(r->path_end, hd__len(r->paths));
-    return HD_OK;
-}
-
-static hd_status hd__rename_run(hd__rename *r, const hd_profile *from, uint32_t axis,
-                                hd_rename_fn rename_fn, void *user, hd_profile *to, uint32_t *map,
-                                hd_error *err) {
-    hd_rows cells = hd_profile_cells(from);
-    for (uint32_t a = 0; a < cells.axis_count; a++) {
-        hd_axis old = hd_profile_axis(from, a);
-        map[0] = 0;
-        for (uint32_t i = 1; i < old.node_count; i++) {
-            uint32_t node = map[old.parent[i]], number = 0;
-            if (a != axis) {
-                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
-                                       old.node_name[i], true, &map[i], err));
-                continue;
-            }
-            HD__TRY(hd__rename_path(r, old.node_name[i], rename_fn, user, &number, err));
-            for (size_t k = number ? r->path_end[number - 1] : 0; k < r->path_end[number]; k++)
-                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
-                                       r->paths[k], true, &node, err));
-            map[i] = node;
-        }
-        map += old.node_count;
-    }
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename_fn,
-                                         void *user, const hd_options *options, hd_profile **out,
-                                         hd_error *err) {
-    hd_rows cells = hd_profile_cells(profile);
-    hd_profile_desc desc;
-    hd_profile *p;
-    hd__rename r;
-    uint32_t *map;
-    size_t nodes = 0;
-    hd_status status = HD_OK;
-    hd_error ignored;
-    if (!err) err = &ignored;
-    if (axis >= cells.axis_count)
-        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
-    memset(&desc, 0, sizeof desc);
-    desc.axis_count = cells.axis_count;
-    if (options) {
-        desc.allocator = options->allocator;
-        desc.limits = options->limits;
-    }
-    for (uint32_t a = 0; a < cells.axis_count; a++) {
-        desc.axis_name[a] = hd_profile_axis(profile, a).name;
-        nodes += hd_profile_axis(profile, a).node_count;
-    }
-    p = hd_profile_create(&desc, err);
-    if (!p) return err->status;
-    memset(&r, 0, sizeof r);
-    r.mem = &p->mem;
-    r.names.seed = p->cells.seed;
-    map = (uint32_t *)hd__calloc(r.mem, nodes, sizeof *map);
-    if (!map) status = hd__no_memory(r.mem, err);
-    else status = hd__rename_run(&r, profile, axis, rename_fn, user, p, map, err);
-    for (uint32_t i = 0; i < cells.count && !status; i++) {
-        uint32_t at[HD_MAX_AXES];
-        const uint32_t *m = map;
-        for (uint32_t a = 0; a < cells.axis_count; a++) {
-            at[a] = m[cells.node[(size_t)i * cells.axis_count + a]];
-            m += hd_profile_axis(profile, a).node_count;
-        }
-        status = hd_profile_add_estimate(p, at, cells.bytes[i], cells.blocks[i], cells.variance[i]);
-        if (status) hd__profile_failed(p, status, "renaming", err);
-    }
-    hd__strings_free(r.mem, &r.names);
-    hd__arr_free(r.mem, r.paths);
-    hd__arr_free(r.mem, r.path_end);
-    hd__arena_free(r.mem, &r.arena);
-    if (map) hd__cfree(r.mem, map, nodes, sizeof *map);
-    if (status) hd_profile_free(p);
-    else *out = p;
-    return status;
 }
 
 /* Sealing: canonical order. ------------------------------------------------------------------- */
@@ -5460,7 +5369,74 @@ HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uin
     return HD_NONE;
 }
 
-/* Cut-off. ------------------------------------------------------------------------------------ */
+/* The rows marked in `listed`, as new columns. */
+static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
+                                 hd_rows *to, hd_error *err) {
+    uint32_t *node =
+        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
+    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
+    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
+    uint64_t *blocks;
+    uint32_t n = 0;
+    if (!node || !bytes || !variance) return hd__no_memory(m, err);
+    blocks = bytes + from->count;
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!listed[i]) continue;
+        memcpy(node + (size_t)n * from->axis_count, from->node + (size_t)i * from->axis_count,
+               from->axis_count * sizeof *node);
+        bytes[n] = from->bytes[i];
+        variance[n] = from->variance[i];
+        blocks[n++] = from->blocks[i];
+    }
+    to->count = n;
+    to->axis_count = from->axis_count;
+    to->node = node;
+    to->bytes = bytes;
+    to->blocks = blocks;
+    to->variance = variance;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
+                                                    hd_breakdown **out, hd_error *err) {
+    hd_axis axis[HD_MAX_AXES];
+    for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
+    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), NULL, out, err);
+}
+
+static hd_breakdown hd__view(const hd_heap *heap) {
+    hd_breakdown view;
+    memset(&view, 0, sizeof view);
+    if (heap->breakdown) return *heap->breakdown;
+    view.entries = hd_profile_cells(heap->profile);
+    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(heap->profile, a);
+    return view;
+}
+
+static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
+    if (!heap || !heap->profile == !heap->breakdown)
+        return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
+    return HD_OK;
+}
+
+HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
+    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
+    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
+    heap->profile = NULL;
+    heap->breakdown = NULL;
+}
+
+static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
+    HD__TRY(hd__check_heap(heap, err));
+    if (axis >= hd__view(heap).entries.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    return HD_OK;
+}
+
+/* ================================================================================= >>cutoff
+   Thresholds are asked of the children of one entry at a time; budgets are spent on what passes. */
 
 /* A child of an entry that is being broken down. */
 typedef struct hd__candidate {
@@ -5501,530 +5477,6 @@ static hd_status hd__check_cutoff(const hd_cutoff *cutoff, hd_error *err) {
     if (!(cutoff->min_share >= 0 && cutoff->min_share <= 1) ||
         !(cutoff->min_parent_share >= 0 && cutoff->min_parent_share <= 1))
         return hd__fail(err, HD_INVALID, "a share from 0 to 1 expected");
-    return HD_OK;
-}
-
-/* An axis numbered in preorder, largest child first, so that a chain of largest children (a path)
-   is a run of numbers; head is the first of a node's path. */
-typedef struct hd__lattice_axis {
-    uint32_t count;
-    uint32_t *parent, *depth, *head, *end;
-    hd_axis named;               /* parent and node_name of the same nodes, as hd__seal takes them */
-    hd_str *names;
-    uint32_t *at;                /* by cell: where it stands */
-    uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
-} hd__lattice_axis;
-
-/* Sums of amounts, as exact as their difference needs to be: variances in two parts. */
-typedef struct hd__total {
-    uint64_t bytes, blocks, unknown; /* unknown: how many did not tell their blocks */
-    double variance, rest;
-} hd__total;
-
-/* The cells at or below one node of every axis but the main one, in the order of the main one: what stands
-   below a node of that one too is a run of them, and adds up to a difference of two sums. */
-typedef struct hd__fiber {
-    uint32_t count;
-    uint32_t *cell, *at;         /* at: the node on the main axis */
-    hd__total *sum;              /* before each cell, and of all; then the same for each side */
-    uint32_t kids[HD_MAX_AXES];  /* the first of those one step down an axis; HD_NONE: not made yet */
-    uint32_t kid_count[HD_MAX_AXES];
-} hd__fiber;
-
-typedef struct hd__range {
-    uint32_t row, fiber, low, high; /* an entry and its cells */
-} hd__range;
-
-typedef struct hd__export {
-    hd__mem mem;
-    hd__arena arena;
-    const hd_options *options;
-    hd_cutoff cutoff;
-    hd_rows cells;
-    hd__lattice_axis axis[HD_MAX_AXES];
-    uint32_t main;               /* the deepest axis */
-    bool monotone;               /* what passes the cut-off passes it by every route */
-    hd__table out;
-    hd__arena scratch;           /* of fibers, until all is listed */
-    hd__table places;            /* of fibers: their nodes, that of the main axis 0 */
-    hd__fiber *fibers;           /* stb_ds arrays */
-    uint32_t *kids;
-    hd__candidate *candidates;
-    uint32_t *sorted;
-    hd__range *waiting;
-    uint64_t splits;
-    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
-    hd__amount *sum[2];          /* stb_ds arrays, by entry */
-} hd__export;
-
-/* The ancestor of node x at `depth`, no deeper than x is. */
-static uint32_t hd__ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t depth) {
-    while (l->depth[l->head[x]] > depth) x = l->parent[l->head[x]];
-    return x - (l->depth[x] - depth);
-}
-
-/* Where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
-   cells of node i, either i or its "<self>" child. Returns how many nodes there are then. */
-static uint32_t hd__place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
-                               uint8_t *flags) {
-    enum { OWN = 1, BELOW = 2 };
-    const hd_str self = hd_cstr("<self>");
-    uint32_t n = axis->node_count;
-    for (uint32_t i = 0; i < n; i++) own[i] = HD_NONE;
-    for (uint32_t i = 0; i < cells->count; i++)
-        flags[cells->node[(size_t)i * cells->axis_count + a]] |= OWN;
-    for (uint32_t i = axis->node_count; i-- > 1;) {
-        if (flags[i]) flags[axis->parent[i]] |= BELOW;
-        if (hd_str_equal(axis->node_name[i], self)) own[axis->parent[i]] = i;
-    }
-    for (uint32_t i = 0; i < axis->node_count; i++) {
-        if (flags[i] != (OWN | BELOW)) own[i] = i;
-        else if (own[i] == HD_NONE) own[i] = n++;
-    }
-    return n;
-}
-
-static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t a, hd_error *err) {
-    hd__mem *m = &x->mem;
-    hd__lattice_axis *l = &x->axis[a];
-    uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
-    uint8_t *flags;
-    own = (uint32_t *)hd__arena_take(m, &x->arena, old, sizeof *own);
-    flags = (uint8_t *)hd__arena_take(m, &x->arena, old, 1);
-    if (!own || !flags) return hd__no_memory(m, err);
-    memset(flags, 0, old);
-    n = hd__place_self(axis, &x->cells, a, own, flags);
-    l->count = n;
-    parent = (uint32_t *)hd__arena_take(m, &x->arena, n, 9 * sizeof *parent);
-    l->names = (hd_str *)hd__arena_take(m, &x->arena, n, sizeof *l->names);
-    l->at = (uint32_t *)hd__arena_take(m, &x->arena, x->cells.count, sizeof *l->at);
-    if (!parent || !l->names || !l->at) return hd__no_memory(m, err);
-    size = parent + n, heavy = size + n, at = heavy + n, next = at + n;
-    l->parent = next + n, l->depth = l->parent + n, l->head = l->depth + n, l->end = l->head + n;
-    for (uint32_t i = 0; i < old; i++) {
-        parent[i] = axis->parent[i];
-        if (own[i] != i && own[i] >= old) parent[own[i]] = i;
-    }
-    for (uint32_t i = 0; i < n; i++) size[i] = 1, heavy[i] = HD_NONE;
-    for (uint32_t i = n; i-- > 1;) {
-        uint32_t p = parent[i];
-        size[p] += size[i];
-        if (heavy[p] == HD_NONE || size[i] > size[heavy[p]]) heavy[p] = i;
-    }
-    at[0] = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t p = i ? parent[i] : HD_NONE, k;
-        if (i && heavy[p] == i) at[i] = at[p] + 1;
-        else if (i) at[i] = next[p], next[p] += size[i];
-        k = at[i];
-        next[i] = k + 1 + (heavy[i] == HD_NONE ? 0 : size[heavy[i]]);
-        l->parent[k] = i ? at[p] : HD_NONE;
-        l->depth[k] = i ? l->depth[at[p]] + 1 : 0;
-        l->head[k] = i && heavy[p] == i ? l->head[at[p]] : k;
-        l->end[k] = k + size[i];
-        l->names[k] = i < old ? axis->node_name[i] : hd_cstr("<self>");
-    }
-    for (uint32_t i = 0; i < x->cells.count; i++)
-        l->at[i] = at[own[x->cells.node[(size_t)i * x->cells.axis_count + a]]];
-    l->slot = parent;            /* the old numbering is no longer needed */
-    for (uint32_t i = 0; i < n; i++) l->slot[i] = HD_NONE;
-    l->named.name = axis->name;
-    l->named.node_count = n;
-    l->named.parent = l->parent;
-    l->named.end = NULL;
-    l->named.node_name = l->names;
-    return HD_OK;
-}
-
-static void hd__total_add(hd__total *t, uint64_t bytes, uint64_t blocks, double variance) {
-    const double most = 1e290;   /* beyond what a size can vary by, and no sum passes the largest number */
-    double v = variance < most ? variance : most, sum = t->variance + v, part = sum - t->variance;
-    t->bytes += bytes;
-    if (blocks == HD_UNKNOWN) t->unknown++;
-    else t->blocks += blocks;
-    t->rest += (t->variance - (sum - part)) + (v - part);
-    t->variance = sum;
-}
-
-static hd__amount hd__total_between(const hd__total *low, const hd__total *high) {
-    hd__amount a;
-    double variance = (high->variance - low->variance) + (high->rest - low->rest);
-    a.bytes = high->bytes - low->bytes;
-    a.blocks = high->unknown == low->unknown ? high->blocks - low->blocks : HD_UNKNOWN;
-    a.variance = variance > 0 ? variance : 0;
-    return a;
-}
-
-/* Room for a fiber. */
-static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, hd_error *err) {
-    size_t sums = ((size_t)count + 1) * (1u + (x->side[0] != NULL) + (x->side[1] != NULL));
-    hd__fiber f;
-    memset(&f, 0, sizeof f);
-    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, count, 2 * sizeof *f.cell);
-    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->scratch, sums, sizeof *f.sum);
-    if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
-    stbds_arrlast(x->fibers).at = f.cell + count;
-    for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
-}
-
-/* A fiber with the cells of another one, which are the same in memory. */
-static hd_status hd__fiber_same(hd__export *x, const uint32_t *nodes, uint32_t fiber, hd_error *err) {
-    hd__fiber f = x->fibers[fiber];
-    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    if (!hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
-}
-
-/* Appends a cell to a fiber that has room for it. */
-static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t cell) {
-    uint32_t n = f->count++;
-    hd__total *sum = f->sum + n;
-    f->cell[n] = cell;
-    f->at[n] = x->axis[x->main].at[cell];
-    sum[1] = sum[0];
-    hd__total_add(&sum[1], x->cells.bytes[cell], x->cells.blocks[cell], x->cells.variance[cell]);
-    for (int s = 0; s < 2 && x->side[s]; s++) {
-        const hd__amount *a = &x->side[s][cell];
-        sum += (size_t)room + 1;
-        sum[1] = sum[0];
-        hd__total_add(&sum[1], a->bytes, a->blocks, a->variance);
-    }
-}
-
-/* The first of the cells low..high - 1 that is at this node of the main axis or behind it. */
-static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, uint32_t node) {
-    uint32_t step = 1;
-    while (low < high && high - low > step && f->at[low + step] < node) low += step, step *= 2;
-    if (high - low > step) high = low + step;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->at[middle] < node) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-/* The fiber of all cells. */
-static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
-    const hd__lattice_axis *l = &x->axis[x->main];
-    uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
-    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, (size_t)l->count + 1 + n, sizeof *start);
-    uint32_t *order;
-    if (!start) return hd__no_memory(&x->mem, err);
-    order = start + l->count + 1;
-    memset(start, 0, ((size_t)l->count + 1) * sizeof *start);
-    for (uint32_t i = 0; i < n; i++) start[l->at[i] + 1]++;
-    for (uint32_t k = 0; k < l->count; k++) start[k + 1] += start[k];
-    for (uint32_t i = 0; i < n; i++) order[start[l->at[i]]++] = i;
-    HD__TRY(hd__fiber_add(x, nodes, n, err));
-    for (uint32_t i = 0; i < n; i++) hd__fiber_put(x, x->fibers, n, order[i]);
-    return HD_OK;
-}
-
-/* Finds the children of a node, along axis a, that cells of a range are at or below: candidates in order of
-   first sight, with the number of cells. What is at the node itself has none. */
-static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t high, uint32_t a,
-                           uint32_t node, hd_error *err) {
-    hd__lattice_axis *l = &x->axis[a];
-    const hd__fiber *f = &x->fibers[fiber];
-    hd_status status = HD_OK;
-    hd__set_len(x->candidates, 0);
-    for (uint32_t i = low; i < high; i++) {
-        uint32_t at = l->at[f->cell[i]], child;
-        hd__candidate c;
-        if (at == node) continue;
-        child = hd__ancestor(l, at, l->depth[node] + 1);
-        if (l->slot[child] == HD_NONE) {
-            memset(&c, 0, sizeof c);
-            c.id = child;
-            c.name = l->names[child];
-            if (!hd__push(&x->mem, x->candidates, c)) {
-                status = hd__no_memory(&x->mem, err);
-                break;
-            }
-            l->slot[child] = (uint32_t)hd__len(x->candidates) - 1;
-        }
-        x->candidates[l->slot[child]].cells++;
-    }
-    for (size_t k = 0; k < hd__len(x->candidates); k++) l->slot[x->candidates[k].id] = HD_NONE;
-    return status;
-}
-
-/* Makes the fibers one step down axis a, which is not the main one, unless they are there. */
-static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_error *err) {
-    hd__lattice_axis *l = &x->axis[a];
-    uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__len(x->fibers);
-    bool same = false;
-    if (x->fibers[fiber].kids[a] != HD_NONE) return HD_OK;
-    memcpy(nodes, x->places.node + (size_t)fiber * x->cells.axis_count, x->cells.axis_count * sizeof *nodes);
-    node = nodes[a];
-    HD__TRY(hd__group(x, fiber, 0, x->fibers[fiber].count, a, node, err));
-    n = (uint32_t)hd__len(x->candidates);
-    if (!hd__room(&x->mem, x->kids, n ? n : 1)) return hd__no_memory(&x->mem, err);
-    x->fibers[fiber].kids[a] = (uint32_t)hd__len(x->kids);
-    x->fibers[fiber].kid_count[a] = n;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t kid;
-        nodes[a] = x->candidates[k].id;
-        kid = hd__table_find(&x->places, nodes);
-        if (kid == HD_NONE) {
-            kid = (uint32_t)hd__len(x->fibers);
-            same = x->candidates[k].cells == x->fibers[fiber].count;
-            if (same) HD__TRY(hd__fiber_same(x, nodes, fiber, err));
-            else HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
-        }
-        stbds_arrput(x->kids, kid);
-    }
-    if (same) return HD_OK;      /* it is the only one */
-    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = k;
-    for (uint32_t i = 0; i < x->fibers[fiber].count; i++) {
-        uint32_t cell = x->fibers[fiber].cell[i], at = l->at[cell], k, kid;
-        if (at == node) continue;
-        k = l->slot[hd__ancestor(l, at, l->depth[node] + 1)];
-        kid = x->kids[x->fibers[fiber].kids[a] + k];
-        if (kid >= made) hd__fiber_put(x, &x->fibers[kid], x->candidates[k].cells, cell);
-    }
-    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = HD_NONE;
-    return HD_OK;
-}
-
-static void hd__candidate_add(hd__candidate *c, const hd__fiber *f, uint32_t low, uint32_t high) {
-    hd__amount sum = hd__total_between(&f->sum[low], &f->sum[high]);
-    c->low = low;
-    c->cells = high - low;
-    c->bytes = sum.bytes;
-    c->blocks = sum.blocks;
-    c->variance = sum.variance;
-}
-
-/* The children of an entry along the main axis: runs of its cells, behind those it has itself. */
-static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, hd_error *err) {
-    const hd__lattice_axis *l = &x->axis[x->main];
-    const hd__fiber *f = &x->fibers[r.fiber];
-    hd__set_len(x->candidates, 0);
-    for (uint32_t i = hd__fiber_seek(f, r.low, r.high, node + 1), end; i < r.high; i = end) {
-        hd__candidate c;
-        memset(&c, 0, sizeof c);
-        c.id = hd__ancestor(l, f->at[i], l->depth[node] + 1);
-        c.name = l->names[c.id];
-        c.fiber = r.fiber;
-        end = hd__fiber_seek(f, i, r.high, l->end[c.id]);
-        hd__candidate_add(&c, f, i, end);
-        if (!hd__push(&x->mem, x->candidates, c)) return hd__no_memory(&x->mem, err);
-    }
-    return HD_OK;
-}
-
-/* Its children along another axis: the cells below the same node of the main axis, of fibers one step down. */
-static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, const uint32_t *nodes,
-                                     hd_error *err) {
-    uint32_t at = nodes[x->main], end = x->axis[x->main].end[at], of[HD_MAX_AXES], n, first;
-    HD__TRY(hd__fiber_kids(x, r.fiber, a, err));
-    first = x->fibers[r.fiber].kids[a];
-    n = x->fibers[r.fiber].kid_count[a];
-    memcpy(of, nodes, x->cells.axis_count * sizeof *of);
-    of[x->main] = 0;
-    if (r.high - r.low < n) {
-        HD__TRY(hd__group(x, r.fiber, r.low, r.high, a, nodes[a], err));
-    } else {
-        hd__set_len(x->candidates, 0);
-        if (!hd__room(&x->mem, x->candidates, n ? n : 1)) return hd__no_memory(&x->mem, err);
-        for (uint32_t k = 0; k < n; k++) {
-            hd__candidate c;
-            memset(&c, 0, sizeof c);
-            c.fiber = x->kids[first + k];
-            c.id = x->places.node[(size_t)c.fiber * x->cells.axis_count + a];
-            c.name = x->axis[a].names[c.id];
-            stbds_arrput(x->candidates, c);
-        }
-        first = HD_NONE;
-    }
-    n = 0;
-    for (size_t k = 0; k < hd__len(x->candidates); k++) {
-        hd__candidate c = x->candidates[k];
-        const hd__fiber *f;
-        uint32_t low;
-        of[a] = c.id;
-        if (first != HD_NONE) c.fiber = hd__table_find(&x->places, of);
-        f = &x->fibers[c.fiber];
-        low = at ? hd__fiber_seek(f, 0, f->count, at) : 0;
-        hd__candidate_add(&c, f, low, at ? hd__fiber_seek(f, low, f->count, end) : f->count);
-        if (c.cells) x->candidates[n++] = c;
-    }
-    hd__set_len(x->candidates, n);
-    return HD_OK;
-}
-
-/* Lists a child that was not listed before, and puts it on the stack with its cells. */
-static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd__candidate *c, hd_error *err) {
-    const hd__total *sum = x->fibers[c->fiber].sum;
-    hd__range r;
-    if (hd__table_find(&x->out, nodes) != HD_NONE) return HD_OK;
-    r.row = (uint32_t)hd__len(x->out.bytes);
-    r.fiber = c->fiber;
-    r.low = c->low;
-    r.high = c->low + c->cells;
-    HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
-                          c->bytes, c->blocks, err));
-    stbds_arrlast(x->out.variance) = c->variance;
-    for (int s = 0; s < 2 && x->side[s]; s++) {
-        sum += (size_t)x->fibers[c->fiber].count + 1;
-        if (!hd__push(&x->mem, x->sum[s], hd__total_between(&sum[r.low], &sum[r.high])))
-            return hd__no_memory(&x->mem, err);
-    }
-    return hd__push(&x->mem, x->waiting, r) ? HD_OK : hd__no_memory(&x->mem, err);
-}
-
-/* Breaks an entry down along one axis. */
-static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
-    uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES];
-    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
-    if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
-    if (x->monotone && a != x->main) {
-        bool first = !nodes[x->main];
-        for (uint32_t b = 0; b < a; b++) first &= !nodes[b];
-        if (!first) return HD_OK;
-    }
-    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
-        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
-        return hd__fail(err, HD_CANCELLED, "cancelled");
-    if (a == x->main) HD__TRY(hd__children_along(x, r, nodes[a], err));
-    else HD__TRY(hd__children_across(x, r, a, nodes, err));
-    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates,
-                    (uint32_t)hd__len(x->candidates), &x->sorted))
-        return hd__no_memory(&x->mem, err);
-    for (size_t k = 0; k < hd__len(x->candidates); k++) {
-        nodes[a] = x->candidates[k].id;
-        if (x->candidates[k].listed) HD__TRY(hd__export_list(x, nodes, &x->candidates[k], err));
-    }
-    return HD_OK;
-}
-
-static void hd__export_main_axis(hd__export *x) {
-    uint64_t most = 0;
-    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
-        uint64_t depth = 0;
-        for (uint32_t i = 0; i < x->cells.count; i++) depth += x->axis[a].depth[x->axis[a].at[i]];
-        if (depth > most) most = depth, x->main = a;
-    }
-}
-
-static hd_status hd__export_run(hd__export *x, hd_error *err) {
-    uint32_t root[HD_MAX_AXES] = { 0 };
-    hd__candidate all;
-    hd__export_main_axis(x);
-    x->monotone = !x->cutoff.top && x->cutoff.min_parent_share <= 0;
-    HD__TRY(hd__fiber_all(x, err));
-    memset(&all, 0, sizeof all);
-    hd__candidate_add(&all, x->fibers, 0, x->cells.count);
-    HD__TRY(hd__export_list(x, root, &all, err));
-    while (hd__len(x->waiting)) {
-        hd__range r = stbds_arrpop(x->waiting);
-        for (uint32_t a = 0; a < x->cells.axis_count; a++) HD__TRY(hd__split(x, r, a, err));
-    }
-    hd__arena_free(&x->mem, &x->scratch);
-    return HD_OK;
-}
-
-/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
-static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
-                                 const hd_options *options, hd_error *err) {
-    x->mem = hd__mem_options(options);
-    if (cutoff) x->cutoff = *cutoff;
-    HD__TRY(hd__check_cutoff(&x->cutoff, err));
-    x->options = options;
-    x->cells = hd_profile_cells(profile);
-    x->out.axis_count = x->places.axis_count = x->cells.axis_count;
-    x->out.seed = x->places.seed = profile->cells.seed;
-    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
-        hd_axis axis = hd_profile_axis(profile, a);
-        HD__TRY(hd__lattice_build(x, &axis, a, err));
-    }
-    return hd__export_run(x, err);
-}
-
-static void hd__export_free(hd__export *x) {
-    hd__table_free(&x->mem, &x->out);
-    hd__table_free(&x->mem, &x->places);
-    hd__arena_free(&x->mem, &x->scratch);
-    hd__arr_free(&x->mem, x->fibers);
-    hd__arr_free(&x->mem, x->kids);
-    hd__arr_free(&x->mem, x->candidates);
-    hd__arr_free(&x->mem, x->sorted);
-    hd__arr_free(&x->mem, x->waiting);
-    hd__arr_free(&x->mem, x->sum[0]);
-    hd__arr_free(&x->mem, x->sum[1]);
-    hd__arena_free(&x->mem, &x->arena);
-}
-
-static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
-                             uint8_t *listed, hd_error *err) {
-    hd__children children[HD_MAX_AXES];
-    hd__candidate *c = NULL;
-    uint32_t *sorted = NULL, *stack, depth = 0, n = b->entries.count;
-    hd_status status = hd__children_build(m, arena, b, children, err);
-    HD__TRY(status);
-    stack = (uint32_t *)hd__arena_take(m, arena, n, sizeof *stack);
-    if (!stack) return hd__no_memory(m, err);
-    listed[0] = 1;
-    stack[depth++] = 0;
-    while (depth && !status) {
-        uint32_t e = stack[--depth];
-        for (uint32_t a = 0; a < b->entries.axis_count && !status; a++) {
-            uint32_t first = children[a].first[e], count = children[a].first[e + 1] - first;
-            hd__set_len(c, 0);
-            if (!hd__room(m, c, count ? count : 1)) status = hd__no_memory(m, err);
-            for (uint32_t k = 0; k < count && !status; k++) {
-                uint32_t child = children[a].child[first + k];
-                hd__candidate one;
-                memset(&one, 0, sizeof one);
-                one.id = child;
-                one.bytes = b->entries.bytes[child];
-                one.name = b->axis[a].node_name[hd__entry_node(b, child, a)];
-                stbds_arrput(c, one);
-            }
-            if (!status &&
-                !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
-                status = hd__no_memory(m, err);
-            for (uint32_t k = 0; k < count && !status; k++)
-                if (c[k].listed && !listed[c[k].id]) {
-                    listed[c[k].id] = 1;
-                    stack[depth++] = c[k].id;
-                }
-        }
-    }
-    hd__arr_free(m, c);
-    hd__arr_free(m, sorted);
-    return status;
-}
-
-/* The rows marked in `listed`, as new columns. */
-static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
-                                 hd_rows *to, hd_error *err) {
-    uint32_t *node =
-        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
-    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
-    uint64_t *blocks;
-    uint32_t n = 0;
-    if (!node || !bytes || !variance) return hd__no_memory(m, err);
-    blocks = bytes + from->count;
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (!listed[i]) continue;
-        memcpy(node + (size_t)n * from->axis_count, from->node + (size_t)i * from->axis_count,
-               from->axis_count * sizeof *node);
-        bytes[n] = from->bytes[i];
-        variance[n] = from->variance[i];
-        blocks[n++] = from->blocks[i];
-    }
-    to->count = n;
-    to->axis_count = from->axis_count;
-    to->node = node;
-    to->bytes = bytes;
-    to->blocks = blocks;
-    to->variance = variance;
     return HD_OK;
 }
 
@@ -6856,6 +6308,510 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
     return status;
 }
 
+/* =============================================================================== >>condense
+   Exporting numbers each axis in preorder with the largest child first, so that the ancestor of a node at a
+   given depth is a few steps away. Entries listed so far are an hd__table.
+   Cells are put in the order of the deepest axis, once for each combination of nodes of the others: what an
+   entry holds is a run of them, which is found by searching and added up by a difference of two sums, so that
+   it does not matter how many there are. A cut-off that all routes to an entry pass alike is asked on one
+   of them only. Trees with other names but the same shape cost the same; depth costs memory, never stack. */
+
+/* An axis numbered in preorder, largest child first, so that a chain of largest children (a path)
+   is a run of numbers; head is the first of a node's path. */
+typedef struct hd__lattice_axis {
+    uint32_t count;
+    uint32_t *parent, *depth, *head, *end;
+    hd_axis named;               /* parent and node_name of the same nodes, as hd__seal takes them */
+    hd_str *names;
+    uint32_t *at;                /* by cell: where it stands */
+    uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
+} hd__lattice_axis;
+
+/* Sums of amounts, as exact as their difference needs to be: variances in two parts. */
+typedef struct hd__total {
+    uint64_t bytes, blocks, unknown; /* unknown: how many did not tell their blocks */
+    double variance, rest;
+} hd__total;
+
+/* The cells at or below one node of every axis but the main one, in the order of the main one: what stands
+   below a node of that one too is a run of them, and adds up to a difference of two sums. */
+typedef struct hd__fiber {
+    uint32_t count;
+    uint32_t *cell, *at;         /* at: the node on the main axis */
+    hd__total *sum;              /* before each cell, and of all; then the same for each side */
+    uint32_t kids[HD_MAX_AXES];  /* the first of those one step down an axis; HD_NONE: not made yet */
+    uint32_t kid_count[HD_MAX_AXES];
+} hd__fiber;
+
+typedef struct hd__range {
+    uint32_t row, fiber, low, high; /* an entry and its cells */
+} hd__range;
+
+typedef struct hd__export {
+    hd__mem mem;
+    hd__arena arena;
+    const hd_options *options;
+    hd_cutoff cutoff;
+    hd_rows cells;
+    hd__lattice_axis axis[HD_MAX_AXES];
+    uint32_t main;               /* the deepest axis */
+    bool monotone;               /* what passes the cut-off passes it by every route */
+    hd__table out;
+    hd__arena scratch;           /* of fibers, until all is listed */
+    hd__table places;            /* of fibers: their nodes, that of the main axis 0 */
+    hd__fiber *fibers;           /* stb_ds arrays */
+    uint32_t *kids;
+    hd__candidate *candidates;
+    uint32_t *sorted;
+    hd__range *waiting;
+    uint64_t splits;
+    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
+    hd__amount *sum[2];          /* stb_ds arrays, by entry */
+} hd__export;
+
+/* The ancestor of node x at `depth`, no deeper than x is. */
+static uint32_t hd__ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t depth) {
+    while (l->depth[l->head[x]] > depth) x = l->parent[l->head[x]];
+    return x - (l->depth[x] - depth);
+}
+
+/* Where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
+   cells of node i, either i or its "<self>" child. Returns how many nodes there are then. */
+static uint32_t hd__place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
+                               uint8_t *flags) {
+    enum { OWN = 1, BELOW = 2 };
+    const hd_str self = hd_cstr("<self>");
+    uint32_t n = axis->node_count;
+    for (uint32_t i = 0; i < n; i++) own[i] = HD_NONE;
+    for (uint32_t i = 0; i < cells->count; i++)
+        flags[cells->node[(size_t)i * cells->axis_count + a]] |= OWN;
+    for (uint32_t i = axis->node_count; i-- > 1;) {
+        if (flags[i]) flags[axis->parent[i]] |= BELOW;
+        if (hd_str_equal(axis->node_name[i], self)) own[axis->parent[i]] = i;
+    }
+    for (uint32_t i = 0; i < axis->node_count; i++) {
+        if (flags[i] != (OWN | BELOW)) own[i] = i;
+        else if (own[i] == HD_NONE) own[i] = n++;
+    }
+    return n;
+}
+
+static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t a, hd_error *err) {
+    hd__mem *m = &x->mem;
+    hd__lattice_axis *l = &x->axis[a];
+    uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
+    uint8_t *flags;
+    own = (uint32_t *)hd__arena_take(m, &x->arena, old, sizeof *own);
+    flags = (uint8_t *)hd__arena_take(m, &x->arena, old, 1);
+    if (!own || !flags) return hd__no_memory(m, err);
+    memset(flags, 0, old);
+    n = hd__place_self(axis, &x->cells, a, own, flags);
+    l->count = n;
+    parent = (uint32_t *)hd__arena_take(m, &x->arena, n, 9 * sizeof *parent);
+    l->names = (hd_str *)hd__arena_take(m, &x->arena, n, sizeof *l->names);
+    l->at = (uint32_t *)hd__arena_take(m, &x->arena, x->cells.count, sizeof *l->at);
+    if (!parent || !l->names || !l->at) return hd__no_memory(m, err);
+    size = parent + n, heavy = size + n, at = heavy + n, next = at + n;
+    l->parent = next + n, l->depth = l->parent + n, l->head = l->depth + n, l->end = l->head + n;
+    for (uint32_t i = 0; i < old; i++) {
+        parent[i] = axis->parent[i];
+        if (own[i] != i && own[i] >= old) parent[own[i]] = i;
+    }
+    for (uint32_t i = 0; i < n; i++) size[i] = 1, heavy[i] = HD_NONE;
+    for (uint32_t i = n; i-- > 1;) {
+        uint32_t p = parent[i];
+        size[p] += size[i];
+        if (heavy[p] == HD_NONE || size[i] > size[heavy[p]]) heavy[p] = i;
+    }
+    at[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = i ? parent[i] : HD_NONE, k;
+        if (i && heavy[p] == i) at[i] = at[p] + 1;
+        else if (i) at[i] = next[p], next[p] += size[i];
+        k = at[i];
+        next[i] = k + 1 + (heavy[i] == HD_NONE ? 0 : size[heavy[i]]);
+        l->parent[k] = i ? at[p] : HD_NONE;
+        l->depth[k] = i ? l->depth[at[p]] + 1 : 0;
+        l->head[k] = i && heavy[p] == i ? l->head[at[p]] : k;
+        l->end[k] = k + size[i];
+        l->names[k] = i < old ? axis->node_name[i] : hd_cstr("<self>");
+    }
+    for (uint32_t i = 0; i < x->cells.count; i++)
+        l->at[i] = at[own[x->cells.node[(size_t)i * x->cells.axis_count + a]]];
+    l->slot = parent;            /* the old numbering is no longer needed */
+    for (uint32_t i = 0; i < n; i++) l->slot[i] = HD_NONE;
+    l->named.name = axis->name;
+    l->named.node_count = n;
+    l->named.parent = l->parent;
+    l->named.end = NULL;
+    l->named.node_name = l->names;
+    return HD_OK;
+}
+
+static void hd__total_add(hd__total *t, uint64_t bytes, uint64_t blocks, double variance) {
+    const double most = 1e290;   /* beyond what a size can vary by, and no sum passes the largest number */
+    double v = variance < most ? variance : most, sum = t->variance + v, part = sum - t->variance;
+    t->bytes += bytes;
+    if (blocks == HD_UNKNOWN) t->unknown++;
+    else t->blocks += blocks;
+    t->rest += (t->variance - (sum - part)) + (v - part);
+    t->variance = sum;
+}
+
+static hd__amount hd__total_between(const hd__total *low, const hd__total *high) {
+    hd__amount a;
+    double variance = (high->variance - low->variance) + (high->rest - low->rest);
+    a.bytes = high->bytes - low->bytes;
+    a.blocks = high->unknown == low->unknown ? high->blocks - low->blocks : HD_UNKNOWN;
+    a.variance = variance > 0 ? variance : 0;
+    return a;
+}
+
+/* Room for a fiber. */
+static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, hd_error *err) {
+    size_t sums = ((size_t)count + 1) * (1u + (x->side[0] != NULL) + (x->side[1] != NULL));
+    hd__fiber f;
+    memset(&f, 0, sizeof f);
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
+    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, count, 2 * sizeof *f.cell);
+    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->scratch, sums, sizeof *f.sum);
+    if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
+    stbds_arrlast(x->fibers).at = f.cell + count;
+    for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+}
+
+/* A fiber with the cells of another one, which are the same in memory. */
+static hd_status hd__fiber_same(hd__export *x, const uint32_t *nodes, uint32_t fiber, hd_error *err) {
+    hd__fiber f = x->fibers[fiber];
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
+    if (!hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+}
+
+/* Appends a cell to a fiber that has room for it. */
+static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t cell) {
+    uint32_t n = f->count++;
+    hd__total *sum = f->sum + n;
+    f->cell[n] = cell;
+    f->at[n] = x->axis[x->main].at[cell];
+    sum[1] = sum[0];
+    hd__total_add(&sum[1], x->cells.bytes[cell], x->cells.blocks[cell], x->cells.variance[cell]);
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        const hd__amount *a = &x->side[s][cell];
+        sum += (size_t)room + 1;
+        sum[1] = sum[0];
+        hd__total_add(&sum[1], a->bytes, a->blocks, a->variance);
+    }
+}
+
+/* The first of the cells low..high - 1 that is at this node of the main axis or behind it. */
+static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, uint32_t node) {
+    uint32_t step = 1;
+    while (low < high && high - low > step && f->at[low + step] < node) low += step, step *= 2;
+    if (high - low > step) high = low + step;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (f->at[middle] < node) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The fiber of all cells. */
+static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
+    const hd__lattice_axis *l = &x->axis[x->main];
+    uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
+    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, (size_t)l->count + 1 + n, sizeof *start);
+    uint32_t *order;
+    if (!start) return hd__no_memory(&x->mem, err);
+    order = start + l->count + 1;
+    memset(start, 0, ((size_t)l->count + 1) * sizeof *start);
+    for (uint32_t i = 0; i < n; i++) start[l->at[i] + 1]++;
+    for (uint32_t k = 0; k < l->count; k++) start[k + 1] += start[k];
+    for (uint32_t i = 0; i < n; i++) order[start[l->at[i]]++] = i;
+    HD__TRY(hd__fiber_add(x, nodes, n, err));
+    for (uint32_t i = 0; i < n; i++) hd__fiber_put(x, x->fibers, n, order[i]);
+    return HD_OK;
+}
+
+/* Finds the children of a node, along axis a, that cells of a range are at or below: candidates in order of
+   first sight, with the number of cells. What is at the node itself has none. */
+static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t high, uint32_t a,
+                           uint32_t node, hd_error *err) {
+    hd__lattice_axis *l = &x->axis[a];
+    const hd__fiber *f = &x->fibers[fiber];
+    hd_status status = HD_OK;
+    hd__set_len(x->candidates, 0);
+    for (uint32_t i = low; i < high; i++) {
+        uint32_t at = l->at[f->cell[i]], child;
+        hd__candidate c;
+        if (at == node) continue;
+        child = hd__ancestor(l, at, l->depth[node] + 1);
+        if (l->slot[child] == HD_NONE) {
+            memset(&c, 0, sizeof c);
+            c.id = child;
+            c.name = l->names[child];
+            if (!hd__push(&x->mem, x->candidates, c)) {
+                status = hd__no_memory(&x->mem, err);
+                break;
+            }
+            l->slot[child] = (uint32_t)hd__len(x->candidates) - 1;
+        }
+        x->candidates[l->slot[child]].cells++;
+    }
+    for (size_t k = 0; k < hd__len(x->candidates); k++) l->slot[x->candidates[k].id] = HD_NONE;
+    return status;
+}
+
+/* Makes the fibers one step down axis a, which is not the main one, unless they are there. */
+static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_error *err) {
+    hd__lattice_axis *l = &x->axis[a];
+    uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__len(x->fibers);
+    bool same = false;
+    if (x->fibers[fiber].kids[a] != HD_NONE) return HD_OK;
+    memcpy(nodes, x->places.node + (size_t)fiber * x->cells.axis_count, x->cells.axis_count * sizeof *nodes);
+    node = nodes[a];
+    HD__TRY(hd__group(x, fiber, 0, x->fibers[fiber].count, a, node, err));
+    n = (uint32_t)hd__len(x->candidates);
+    if (!hd__room(&x->mem, x->kids, n ? n : 1)) return hd__no_memory(&x->mem, err);
+    x->fibers[fiber].kids[a] = (uint32_t)hd__len(x->kids);
+    x->fibers[fiber].kid_count[a] = n;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t kid;
+        nodes[a] = x->candidates[k].id;
+        kid = hd__table_find(&x->places, nodes);
+        if (kid == HD_NONE) {
+            kid = (uint32_t)hd__len(x->fibers);
+            same = x->candidates[k].cells == x->fibers[fiber].count;
+            if (same) HD__TRY(hd__fiber_same(x, nodes, fiber, err));
+            else HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
+        }
+        stbds_arrput(x->kids, kid);
+    }
+    if (same) return HD_OK;      /* it is the only one */
+    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = k;
+    for (uint32_t i = 0; i < x->fibers[fiber].count; i++) {
+        uint32_t cell = x->fibers[fiber].cell[i], at = l->at[cell], k, kid;
+        if (at == node) continue;
+        k = l->slot[hd__ancestor(l, at, l->depth[node] + 1)];
+        kid = x->kids[x->fibers[fiber].kids[a] + k];
+        if (kid >= made) hd__fiber_put(x, &x->fibers[kid], x->candidates[k].cells, cell);
+    }
+    for (uint32_t k = 0; k < n; k++) l->slot[x->candidates[k].id] = HD_NONE;
+    return HD_OK;
+}
+
+static void hd__candidate_add(hd__candidate *c, const hd__fiber *f, uint32_t low, uint32_t high) {
+    hd__amount sum = hd__total_between(&f->sum[low], &f->sum[high]);
+    c->low = low;
+    c->cells = high - low;
+    c->bytes = sum.bytes;
+    c->blocks = sum.blocks;
+    c->variance = sum.variance;
+}
+
+/* The children of an entry along the main axis: runs of its cells, behind those it has itself. */
+static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, hd_error *err) {
+    const hd__lattice_axis *l = &x->axis[x->main];
+    const hd__fiber *f = &x->fibers[r.fiber];
+    hd__set_len(x->candidates, 0);
+    for (uint32_t i = hd__fiber_seek(f, r.low, r.high, node + 1), end; i < r.high; i = end) {
+        hd__candidate c;
+        memset(&c, 0, sizeof c);
+        c.id = hd__ancestor(l, f->at[i], l->depth[node] + 1);
+        c.name = l->names[c.id];
+        c.fiber = r.fiber;
+        end = hd__fiber_seek(f, i, r.high, l->end[c.id]);
+        hd__candidate_add(&c, f, i, end);
+        if (!hd__push(&x->mem, x->candidates, c)) return hd__no_memory(&x->mem, err);
+    }
+    return HD_OK;
+}
+
+/* Its children along another axis: the cells below the same node of the main axis, of fibers one step down. */
+static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, const uint32_t *nodes,
+                                     hd_error *err) {
+    uint32_t at = nodes[x->main], end = x->axis[x->main].end[at], of[HD_MAX_AXES], n, first;
+    HD__TRY(hd__fiber_kids(x, r.fiber, a, err));
+    first = x->fibers[r.fiber].kids[a];
+    n = x->fibers[r.fiber].kid_count[a];
+    memcpy(of, nodes, x->cells.axis_count * sizeof *of);
+    of[x->main] = 0;
+    if (r.high - r.low < n) {
+        HD__TRY(hd__group(x, r.fiber, r.low, r.high, a, nodes[a], err));
+    } else {
+        hd__set_len(x->candidates, 0);
+        if (!hd__room(&x->mem, x->candidates, n ? n : 1)) return hd__no_memory(&x->mem, err);
+        for (uint32_t k = 0; k < n; k++) {
+            hd__candidate c;
+            memset(&c, 0, sizeof c);
+            c.fiber = x->kids[first + k];
+            c.id = x->places.node[(size_t)c.fiber * x->cells.axis_count + a];
+            c.name = x->axis[a].names[c.id];
+            stbds_arrput(x->candidates, c);
+        }
+        first = HD_NONE;
+    }
+    n = 0;
+    for (size_t k = 0; k < hd__len(x->candidates); k++) {
+        hd__candidate c = x->candidates[k];
+        const hd__fiber *f;
+        uint32_t low;
+        of[a] = c.id;
+        if (first != HD_NONE) c.fiber = hd__table_find(&x->places, of);
+        f = &x->fibers[c.fiber];
+        low = at ? hd__fiber_seek(f, 0, f->count, at) : 0;
+        hd__candidate_add(&c, f, low, at ? hd__fiber_seek(f, low, f->count, end) : f->count);
+        if (c.cells) x->candidates[n++] = c;
+    }
+    hd__set_len(x->candidates, n);
+    return HD_OK;
+}
+
+/* Lists a child that was not listed before, and puts it on the stack with its cells. */
+static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd__candidate *c, hd_error *err) {
+    const hd__total *sum = x->fibers[c->fiber].sum;
+    hd__range r;
+    if (hd__table_find(&x->out, nodes) != HD_NONE) return HD_OK;
+    r.row = (uint32_t)hd__len(x->out.bytes);
+    r.fiber = c->fiber;
+    r.low = c->low;
+    r.high = c->low + c->cells;
+    HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
+                          c->bytes, c->blocks, err));
+    stbds_arrlast(x->out.variance) = c->variance;
+    for (int s = 0; s < 2 && x->side[s]; s++) {
+        sum += (size_t)x->fibers[c->fiber].count + 1;
+        if (!hd__push(&x->mem, x->sum[s], hd__total_between(&sum[r.low], &sum[r.high])))
+            return hd__no_memory(&x->mem, err);
+    }
+    return hd__push(&x->mem, x->waiting, r) ? HD_OK : hd__no_memory(&x->mem, err);
+}
+
+/* Breaks an entry down along one axis. */
+static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
+    uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES];
+    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
+    if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
+    if (x->monotone && a != x->main) {
+        bool first = !nodes[x->main];
+        for (uint32_t b = 0; b < a; b++) first &= !nodes[b];
+        if (!first) return HD_OK;
+    }
+    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
+        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
+        return hd__fail(err, HD_CANCELLED, "cancelled");
+    if (a == x->main) HD__TRY(hd__children_along(x, r, nodes[a], err));
+    else HD__TRY(hd__children_across(x, r, a, nodes, err));
+    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates,
+                    (uint32_t)hd__len(x->candidates), &x->sorted))
+        return hd__no_memory(&x->mem, err);
+    for (size_t k = 0; k < hd__len(x->candidates); k++) {
+        nodes[a] = x->candidates[k].id;
+        if (x->candidates[k].listed) HD__TRY(hd__export_list(x, nodes, &x->candidates[k], err));
+    }
+    return HD_OK;
+}
+
+static void hd__export_main_axis(hd__export *x) {
+    uint64_t most = 0;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
+        uint64_t depth = 0;
+        for (uint32_t i = 0; i < x->cells.count; i++) depth += x->axis[a].depth[x->axis[a].at[i]];
+        if (depth > most) most = depth, x->main = a;
+    }
+}
+
+static hd_status hd__export_run(hd__export *x, hd_error *err) {
+    uint32_t root[HD_MAX_AXES] = { 0 };
+    hd__candidate all;
+    hd__export_main_axis(x);
+    x->monotone = !x->cutoff.top && x->cutoff.min_parent_share <= 0;
+    HD__TRY(hd__fiber_all(x, err));
+    memset(&all, 0, sizeof all);
+    hd__candidate_add(&all, x->fibers, 0, x->cells.count);
+    HD__TRY(hd__export_list(x, root, &all, err));
+    while (hd__len(x->waiting)) {
+        hd__range r = stbds_arrpop(x->waiting);
+        for (uint32_t a = 0; a < x->cells.axis_count; a++) HD__TRY(hd__split(x, r, a, err));
+    }
+    hd__arena_free(&x->mem, &x->scratch);
+    return HD_OK;
+}
+
+/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
+static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
+                                 const hd_options *options, hd_error *err) {
+    x->mem = hd__mem_options(options);
+    if (cutoff) x->cutoff = *cutoff;
+    HD__TRY(hd__check_cutoff(&x->cutoff, err));
+    x->options = options;
+    x->cells = hd_profile_cells(profile);
+    x->out.axis_count = x->places.axis_count = x->cells.axis_count;
+    x->out.seed = x->places.seed = profile->cells.seed;
+    for (uint32_t a = 0; a < x->cells.axis_count; a++) {
+        hd_axis axis = hd_profile_axis(profile, a);
+        HD__TRY(hd__lattice_build(x, &axis, a, err));
+    }
+    return hd__export_run(x, err);
+}
+
+static void hd__export_free(hd__export *x) {
+    hd__table_free(&x->mem, &x->out);
+    hd__table_free(&x->mem, &x->places);
+    hd__arena_free(&x->mem, &x->scratch);
+    hd__arr_free(&x->mem, x->fibers);
+    hd__arr_free(&x->mem, x->kids);
+    hd__arr_free(&x->mem, x->candidates);
+    hd__arr_free(&x->mem, x->sorted);
+    hd__arr_free(&x->mem, x->waiting);
+    hd__arr_free(&x->mem, x->sum[0]);
+    hd__arr_free(&x->mem, x->sum[1]);
+    hd__arena_free(&x->mem, &x->arena);
+}
+
+static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
+                             uint8_t *listed, hd_error *err) {
+    hd__children children[HD_MAX_AXES];
+    hd__candidate *c = NULL;
+    uint32_t *sorted = NULL, *stack, depth = 0, n = b->entries.count;
+    hd_status status = hd__children_build(m, arena, b, children, err);
+    HD__TRY(status);
+    stack = (uint32_t *)hd__arena_take(m, arena, n, sizeof *stack);
+    if (!stack) return hd__no_memory(m, err);
+    listed[0] = 1;
+    stack[depth++] = 0;
+    while (depth && !status) {
+        uint32_t e = stack[--depth];
+        for (uint32_t a = 0; a < b->entries.axis_count && !status; a++) {
+            uint32_t first = children[a].first[e], count = children[a].first[e + 1] - first;
+            hd__set_len(c, 0);
+            if (!hd__room(m, c, count ? count : 1)) status = hd__no_memory(m, err);
+            for (uint32_t k = 0; k < count && !status; k++) {
+                uint32_t child = children[a].child[first + k];
+                hd__candidate one;
+                memset(&one, 0, sizeof one);
+                one.id = child;
+                one.bytes = b->entries.bytes[child];
+                one.name = b->axis[a].node_name[hd__entry_node(b, child, a)];
+                stbds_arrput(c, one);
+            }
+            if (!status &&
+                !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
+                status = hd__no_memory(m, err);
+            for (uint32_t k = 0; k < count && !status; k++)
+                if (c[k].listed && !listed[c[k].id]) {
+                    listed[c[k].id] = 1;
+                    stack[depth++] = c[k].id;
+                }
+        }
+    }
+    hd__arr_free(m, c);
+    hd__arr_free(m, sorted);
+    return status;
+}
+
 /* The cells, at nodes of the axes that the entries are over. */
 static hd_status hd__export_atoms(hd__export *x, hd_rows *atoms, hd_error *err) {
     uint32_t n = x->cells.count, axes = x->cells.axis_count;
@@ -6940,13 +6896,6 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     return status;
 }
 
-HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
-                                                    hd_breakdown **out, hd_error *err) {
-    hd_axis axis[HD_MAX_AXES];
-    for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
-    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), NULL, out, err);
-}
-
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
                                           const hd_options *options, hd_breakdown **out, hd_error *err) {
     if (heap && heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
@@ -6954,32 +6903,10 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
     return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
 }
 
-/* Operations. ---------------------------------------------------------------------------------
+/* ============================================================================= >>heap.merge
    Rows over axes are handed around as an hd_breakdown, whether they are cells or entries. All operations
    that make new nodes are a merge into an empty profile: of some of the rows, with other parents, or
    with paths reversed. */
-
-static hd_breakdown hd__view(const hd_heap *heap) {
-    hd_breakdown view;
-    memset(&view, 0, sizeof view);
-    if (heap->breakdown) return *heap->breakdown;
-    view.entries = hd_profile_cells(heap->profile);
-    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(heap->profile, a);
-    return view;
-}
-
-static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
-    if (!heap || !heap->profile == !heap->breakdown)
-        return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
-    return HD_OK;
-}
-
-HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
-    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
-    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
-    heap->profile = NULL;
-    heap->breakdown = NULL;
-}
 
 /* Rows on their way into a profile. Scratch is the profile's memory. */
 typedef struct hd__merge {
@@ -7050,8 +6977,6 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
             HD__TRY(hd__merge_child(x, a, map[axis->parent[i]], axis->node_name[i], &map[i], err));
     return HD_OK;
 }
-
-static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
 /* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
 static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
@@ -7520,6 +7445,115 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     return status;
 }
 
+/* =============================================================================== >>heap.ops
+   Each operation is a merge into an empty profile, of some of the rows or with other paths. */
+
+/* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
+typedef struct hd__rename {
+    hd__mem *mem;                /* the new profile's */
+    hd__arena arena;
+    hd__strings names;
+    hd_str *paths;               /* stb_ds arrays: all paths end to end */
+    size_t *path_end;            /* by number of name */
+} hd__rename;
+
+static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename_fn, void *user,
+                                 uint32_t *number, hd_error *err) {
+    hd_str path[HD_RENAME_MAX];
+    uint32_t n;
+    *number = hd__strings_add(r->mem, &r->arena, &r->names, name);
+    if (*number == HD_NONE) return hd__no_memory(r->mem, err);
+    if (*number < hd__len(r->path_end)) return HD_OK;
+    n = rename_fn(user, name, path);
+    if (n > HD_RENAME_MAX) n = HD_RENAME_MAX;
+    if (!hd__room(r->mem, r->paths, n ? n : 1) || !hd__room(r->mem, r->path_end, 1))
+        return hd__no_memory(r->mem, err);
+    for (uint32_t i = 0; i < n; i++) {
+        path[i].data = hd__arena_str(r->mem, &r->arena, path[i]);
+        if (!path[i].data) return hd__no_memory(r->mem, err);
+        stbds_arrput(r->paths, path[i]);
+    }
+    stbds_arrput(r->path_end, hd__len(r->paths));
+    return HD_OK;
+}
+
+static hd_status hd__rename_run(hd__rename *r, const hd_profile *from, uint32_t axis,
+                                hd_rename_fn rename_fn, void *user, hd_profile *to, uint32_t *map,
+                                hd_error *err) {
+    hd_rows cells = hd_profile_cells(from);
+    for (uint32_t a = 0; a < cells.axis_count; a++) {
+        hd_axis old = hd_profile_axis(from, a);
+        map[0] = 0;
+        for (uint32_t i = 1; i < old.node_count; i++) {
+            uint32_t node = map[old.parent[i]], number = 0;
+            if (a != axis) {
+                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
+                                       old.node_name[i], true, &map[i], err));
+                continue;
+            }
+            HD__TRY(hd__rename_path(r, old.node_name[i], rename_fn, user, &number, err));
+            for (size_t k = number ? r->path_end[number - 1] : 0; k < r->path_end[number]; k++)
+                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
+                                       r->paths[k], true, &node, err));
+            map[i] = node;
+        }
+        map += old.node_count;
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename_fn,
+                                         void *user, const hd_options *options, hd_profile **out,
+                                         hd_error *err) {
+    hd_rows cells = hd_profile_cells(profile);
+    hd_profile_desc desc;
+    hd_profile *p;
+    hd__rename r;
+    uint32_t *map;
+    size_t nodes = 0;
+    hd_status status = HD_OK;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    if (axis >= cells.axis_count)
+        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    memset(&desc, 0, sizeof desc);
+    desc.axis_count = cells.axis_count;
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    for (uint32_t a = 0; a < cells.axis_count; a++) {
+        desc.axis_name[a] = hd_profile_axis(profile, a).name;
+        nodes += hd_profile_axis(profile, a).node_count;
+    }
+    p = hd_profile_create(&desc, err);
+    if (!p) return err->status;
+    memset(&r, 0, sizeof r);
+    r.mem = &p->mem;
+    r.names.seed = p->cells.seed;
+    map = (uint32_t *)hd__calloc(r.mem, nodes, sizeof *map);
+    if (!map) status = hd__no_memory(r.mem, err);
+    else status = hd__rename_run(&r, profile, axis, rename_fn, user, p, map, err);
+    for (uint32_t i = 0; i < cells.count && !status; i++) {
+        uint32_t at[HD_MAX_AXES];
+        const uint32_t *m = map;
+        for (uint32_t a = 0; a < cells.axis_count; a++) {
+            at[a] = m[cells.node[(size_t)i * cells.axis_count + a]];
+            m += hd_profile_axis(profile, a).node_count;
+        }
+        status = hd_profile_add_estimate(p, at, cells.bytes[i], cells.blocks[i], cells.variance[i]);
+        if (status) hd__profile_failed(p, status, "renaming", err);
+    }
+    hd__strings_free(r.mem, &r.names);
+    hd__arr_free(r.mem, r.paths);
+    hd__arr_free(r.mem, r.path_end);
+    hd__arena_free(r.mem, &r.arena);
+    if (map) hd__cfree(r.mem, map, nodes, sizeof *map);
+    if (status) hd_profile_free(p);
+    else *out = p;
+    return status;
+}
+
 /* Which nodes of an axis are at or below a match, and, with `parent`, paths that start there. */
 static void hd__match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user,
                             uint8_t *inside, uint32_t *parent) {
@@ -7647,13 +7681,6 @@ static hd_status hd__made(const hd_heap *heap, bool entries, hd_profile *p, hd_s
     *out = *heap;
     out->profile = entries ? NULL : p;
     out->breakdown = breakdown;
-    return HD_OK;
-}
-
-static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
-    HD__TRY(hd__check_heap(heap, err));
-    if (axis >= hd__view(heap).entries.axis_count)
-        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
     return HD_OK;
 }
 
@@ -7798,7 +7825,7 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
     return hd__made(heap, false, p, status, out, err);
 }
 
-/* Comparing. ----------------------------------------------------------------------------------
+/* ============================================================================== >>heap.diff
    The rows of both heaps are united first, with two columns of amounts. Of profiles, what each cell changed
    by is then exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way
    each row that stays remembers, as its number of blocks, which it was. */
@@ -8124,9 +8151,9 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
     return status;
 }
 
-/* The tree. -----------------------------------------------------------------------------------
-   Of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are how
-   much changed. */
+/* ================================================================================== >>print
+   The tree is of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are
+   how much changed. */
 
 /* An entry whose rows are being emitted: where it is among the children along which axis. */
 typedef struct hd__walk_level {
