@@ -836,6 +836,9 @@ typedef struct hd_graph_summary {
 /* Cost: linear in the references. */
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
 
+/* ============================================================================ >>graph.merge
+   One graph of several. */
+
 /* One graph of several, domains of one process for instance. Objects are one when id, name of the
    class, size and referred ids are alike; an id that its own graph does not describe leads to the first
    graph that does. Objects that share no more than the id stay apart (hd_graph_find gives the first), as
@@ -843,6 +846,9 @@ HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
    HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
+
+/* ============================================================================ >>graph.reach
+   What the roots hold: reachability, retained sizes, referrers, paths. */
 
 typedef struct hd_total {
     uint64_t objects;            /* that have records */
@@ -867,6 +873,51 @@ HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *graph, uint32_t c
    an object. */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
+
+/* Who refers to each object: target[first[o]] .. target[first[o + 1] - 1], in ascending order, as often
+   as they do. 4 bytes an object and 4 a reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+typedef struct hd_links {
+    uint32_t count;
+    const uint32_t *first, *target;
+} hd_links;
+
+HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *graph, const hd_options *options,
+                                          hd_links **out, hd_error *err);
+HEAPDUMP_API void hd_links_free(hd_links *links);
+
+typedef struct hd_path {
+    uint32_t root;               /* number of the root it starts from */
+    uint32_t length;             /* objects, at least 1 */
+    const uint32_t *objects;     /* the root's first, the one asked for last */
+    const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last: HD_NONE */
+    const uint32_t *ephemerons;  /* where references[i] is HD_NONE: objects[i + 1] is the value of this
+                                    ephemeron, whose key objects[i] is. NULL: no such step */
+} hd_path;
+
+typedef struct hd_paths {
+    uint32_t count;
+    const hd_path *paths;
+    bool more;                   /* there are longer ones, which were not looked for (64 lengths are) */
+} hd_paths;
+
+/* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
+   one that has neither the root nor any object in common with those before, but for the last; `more` says
+   when they were of 64 different lengths, longer ones being left out. Ties: the first root, the first
+   reference, strong ones before ephemerons. Garbage has none. All ways of one length cost a walk through
+   the graph at worst, and all of them 17 bytes an object and 4 a reference.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
+HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
+                                      const hd_options *options, hd_paths **out, hd_error *err);
+HEAPDUMP_API void hd_paths_free(hd_paths *paths);
+
+/* Strongly connected components: component[o] for each of object_count objects, numbered so that
+   references never lead to a higher one; *count says how many. Linear, no recursion; 16 bytes an
+   object while it runs. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_graph_components(const hd_graph *graph, const hd_options *options,
+                                           uint32_t *component, uint32_t *count, hd_error *err);
+
+/* ======================================================================= >>graph.dominators
+   What each object holds alone: the dominator tree. */
 
 /* Immediate dominators: the object that all ways from the roots to an object lead through, nearest to
    it. Retained is what an object holds alone: the sizes of all below it in that tree, and its own.
@@ -911,6 +962,9 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominat
                                          const hd_dominator_options *options, hd_breakdown **out,
                                          hd_error *err);
 
+/* ========================================================================== >>graph.classes
+   Graphs class by class: histograms, and what changed from one graph to another. */
+
 typedef struct hd_class_row {
     uint32_t class_index;
     uint64_t objects, bytes;     /* all of the class: count and shallow size */
@@ -946,48 +1000,6 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
                                      const uint8_t *const reached[2], const hd_options *options,
                                      hd_graph_change **out, hd_error *err);
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
-
-/* Who refers to each object: target[first[o]] .. target[first[o + 1] - 1], in ascending order, as often
-   as they do. 4 bytes an object and 4 a reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
-typedef struct hd_links {
-    uint32_t count;
-    const uint32_t *first, *target;
-} hd_links;
-
-HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *graph, const hd_options *options,
-                                          hd_links **out, hd_error *err);
-HEAPDUMP_API void hd_links_free(hd_links *links);
-
-typedef struct hd_path {
-    uint32_t root;               /* number of the root it starts from */
-    uint32_t length;             /* objects, at least 1 */
-    const uint32_t *objects;     /* the root's first, the one asked for last */
-    const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last: HD_NONE */
-    const uint32_t *ephemerons;  /* where references[i] is HD_NONE: objects[i + 1] is the value of this
-                                    ephemeron, whose key objects[i] is. NULL: no such step */
-} hd_path;
-
-typedef struct hd_paths {
-    uint32_t count;
-    const hd_path *paths;
-    bool more;                   /* there are longer ones, which were not looked for (64 lengths are) */
-} hd_paths;
-
-/* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
-   one that has neither the root nor any object in common with those before, but for the last; `more` says
-   when they were of 64 different lengths, longer ones being left out. Ties: the first root, the first
-   reference, strong ones before ephemerons. Garbage has none. All ways of one length cost a walk through
-   the graph at worst, and all of them 17 bytes an object and 4 a reference.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
-HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
-                                      const hd_options *options, hd_paths **out, hd_error *err);
-HEAPDUMP_API void hd_paths_free(hd_paths *paths);
-
-/* Strongly connected components: component[o] for each of object_count objects, numbered so that
-   references never lead to a higher one; *count says how many. Linear, no recursion; 16 bytes an
-   object while it runs. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
-HEAPDUMP_API hd_status hd_graph_components(const hd_graph *graph, const hd_options *options,
-                                           uint32_t *component, uint32_t *count, hd_error *err);
 
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
@@ -8924,12 +8936,10 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return status ? status : hd__sink_flush(&t.sink);
 }
 
-/* ================================================================================== >>graph
-   While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Ids
-   are found through an index that keeps the ids in ascending order (which they often are in a file, and
-   then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
-   neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary
-   search. Sizes of 2^32 - 1 and more stand in a list of their own. */
+/* ============================================================================== >>graph.ids
+   Object numbers by the ids of a file. An index keeps the ids in ascending order (which they often are in a
+   file, and then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
+   neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary search. */
 
 #if defined(__GNUC__)
 #define HD__PREFETCH(p) __builtin_prefetch(p)
@@ -9136,6 +9146,10 @@ HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
     uint64_t range = (id - x->least) >> x->shift;
     return x->count && id >= x->least && range < x->ranges ? range : UINT64_MAX;
 }
+
+/* ================================================================================== >>graph
+   While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Sizes of
+   2^32 - 1 and more stand in a list of their own. */
 
 typedef struct hd__big {
     uint64_t size;
@@ -10029,6 +10043,264 @@ static hd_status hd__graph_has(const hd_graph *g, const uint32_t *objects, size_
     return HD_OK;
 }
 
+/* ============================================================================ >>graph.merge
+   One graph of several. */
+
+typedef struct hd__union {
+    const hd_graph *const *graphs;
+    size_t count;
+    const hd_options *options;
+    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
+    hd__arena arena;
+    uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
+    uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
+    hd__index classes, objects, ids, roots;
+    uint64_t seed;
+} hd__union;
+
+static uint64_t hd__union_class_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_class *c = &x->to->classes[number];
+    return hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
+}
+
+static uint64_t hd__union_id_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
+    return hd__hash_u64(x->seed, hd__graph_id(x->graphs[x->source_graph[object]], x->source[object]));
+}
+
+static uint64_t hd__union_hash(const void *owner, uint32_t object) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_graph *g = x->graphs[x->source_graph[object]];
+    hd_object o = hd_graph_object(g, x->source[object]);
+    hd_str name = g->classes[o.class_index].name;
+    uint64_t hash = hd__hash_u64(hd__hash_u64(x->seed, o.id), o.size);
+    hash = hd__hash_bytes(hash, name.data, name.len);
+    for (uint32_t i = 0; i < o.reference_count; i++)
+        hash = hd__hash_u64(hash, hd__graph_id(g, o.references[i]));
+    return hash;
+}
+
+static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
+    const hd_graph *g = x->graphs[x->source_graph[a]], *h = x->graphs[x->source_graph[b]];
+    hd_object o = hd_graph_object(g, x->source[a]), p = hd_graph_object(h, x->source[b]);
+    if (x->source_graph[a] == x->source_graph[b] || o.id != p.id || o.size != p.size ||
+        o.reference_count != p.reference_count ||
+        !hd_str_equal(g->classes[o.class_index].name, h->classes[p.class_index].name))
+        return false;
+    for (uint32_t i = 0; i < o.reference_count; i++)
+        if (hd__graph_id(g, o.references[i]) != hd__graph_id(h, p.references[i]) ||
+            (o.kinds ? o.kinds[i] : 0) != (p.kinds ? p.kinds[i] : 0))
+            return false;
+    return true;
+}
+
+static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
+    const hd__union *x = (const hd__union *)owner;
+    const hd_root *r = &x->to->roots[number];
+    uint64_t hash = hd__hash_u64(x->seed, (uint64_t)r->object << 32 | r->container);
+    return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
+}
+
+static hd_status hd__union_classes(hd__union *x, size_t which) {
+    const hd_graph *g = x->graphs[which];
+    uint32_t *map = x->class_map[which];
+    map[0] = 0;
+    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
+        const hd_class *c = &g->classes[i];
+        uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
+        size_t probe = 0;
+        while ((map[i] = hd__index_next(&x->classes, hash, &probe)) != HD_NONE)
+            if (x->to->classes[map[i]].id == c->id && hd_str_equal(x->to->classes[map[i]].name, c->name))
+                break;
+        if (map[i] != HD_NONE) {
+            hd_class *same = &x->to->classes[map[i]];
+            same->described |= c->described;
+            if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
+            continue;
+        }
+        HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
+        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
+            return HD_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < hd__len(g->fields); i++)
+        HD__TRY(hd_graph_add_field(x->to, map[g->fields[i].class_index], g->fields[i].reference,
+                                   g->fields[i].name));
+    return HD_OK;
+}
+
+/* Objects of one graph that are not in `to` yet, without references. */
+static hd_status hd__union_objects(hd__union *x, size_t which) {
+    const hd_graph *g = x->graphs[which];
+    for (uint32_t o = 0; o < g->described; o++) {
+        uint32_t n = (uint32_t)hd__len(x->source), same;
+        uint64_t hash, id_hash;
+        size_t probe = 0;
+        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
+        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
+            return HD_OUT_OF_MEMORY;
+        stbds_arrput(x->source, o);
+        stbds_arrput(x->source_graph, (uint32_t)which);
+        hash = hd__union_hash(x, n);
+        while ((same = hd__index_next(&x->objects, hash, &probe)) != HD_NONE)
+            if (hd__union_alike(x, same, n)) break;
+        x->map[which][o] = same;
+        if (same != HD_NONE) {
+            (void)stbds_arrpop(x->source);
+            (void)stbds_arrpop(x->source_graph);
+            continue;
+        }
+        x->map[which][o] = n;
+        id_hash = hd__union_id_hash(x, n);
+        probe = 0;
+        while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
+            if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
+        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
+            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
+            return HD_OUT_OF_MEMORY;
+        HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
+                                    hd__graph_size(g, o)));
+    }
+    return HD_OK;
+}
+
+/* What an object of a graph is in `to`; HD_NONE: described nowhere. */
+static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t object) {
+    const hd_graph *g = x->graphs[which];
+    uint64_t id = hd__graph_id(g, object), hash = hd__hash_u64(x->seed, id);
+    size_t probe = 0;
+    uint32_t n;
+    if (object < g->described) return x->map[which][object];
+    while ((n = hd__index_next(&x->ids, hash, &probe)) != HD_NONE)
+        if (hd__graph_id(x->graphs[x->source_graph[n]], x->source[n]) == id) break;
+    return n;
+}
+
+static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
+    hd_graph *to = x->to;
+    for (uint32_t n = 0; n < to->described; n++) {
+        size_t which = x->source_graph[n];
+        hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
+        to->first[n] = (uint32_t)hd__len(to->target.low);
+        if (o.reference_count > to->max_records - to->first[n]) return HD_LIMIT;
+        if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
+        for (uint32_t i = 0; i < o.reference_count; i++) {
+            uint32_t target = hd__union_number(x, which, o.references[i]);
+            if (target == HD_NONE &&
+                !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
+                                 hd__len(to->target.low)))
+                return HD_OUT_OF_MEMORY;
+            if (o.kinds && o.kinds[i] && !hd__graph_mark(to, to->first[n] + i, o.kinds[i]))
+                return HD_OUT_OF_MEMORY;
+            stbds_arrput(to->target.low, target);
+        }
+    }
+    return HD_OK;
+}
+
+/* Roots, those to objects nobody describes last: these have numbers only once all are known. */
+static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
+    for (size_t which = 0; which < x->count; which++)
+        for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
+            hd_root r = x->graphs[which]->roots[i];
+            uint32_t object = r.object;
+            uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
+            if (n >= x->to->max_records) return HD_LIMIT;
+            if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
+            r.object = hd__union_number(x, which, object);
+            if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
+                return HD_OUT_OF_MEMORY;
+            if (!hd__push(&x->to->mem, x->to->roots, r)) return HD_OUT_OF_MEMORY;
+        }
+    return HD_OK;
+}
+
+static bool hd__union_unique_roots(hd__union *x) {
+    hd_root *roots = x->to->roots;
+    uint32_t kept = 0;
+    for (size_t i = 0; i < hd__len(roots); i++) {
+        uint64_t hash;
+        size_t probe = 0;
+        uint32_t k;
+        roots[kept] = roots[i];
+        hash = hd__union_root_hash(x, kept);
+        while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
+            if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
+        if (k != HD_NONE) continue;
+        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
+        kept++;
+    }
+    hd__set_len(roots, kept);
+    return true;
+}
+
+static hd_status hd__union_run(hd__union *x) {
+    hd__mem *m = &x->to->mem;
+    hd__missing missing;
+    hd_status status = HD_OK;
+    x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
+    x->map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->map);
+    if (!x->class_map || !x->map) return HD_OUT_OF_MEMORY;
+    for (size_t i = 0; i < x->count; i++) {
+        x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
+        x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
+        if (!x->class_map[i] || !x->map[i]) return HD_OUT_OF_MEMORY;
+        HD__TRY(hd__union_classes(x, i));
+        HD__TRY(hd__union_objects(x, i));
+    }
+    hd__graph_set_lengths(x->to);
+    memset(&missing, 0, sizeof missing);
+    status = hd__union_references(x, &missing);
+    if (!status) status = hd__union_roots(x, &missing);
+    if (!status && (!hd__id_index_build(&x->to->mem, &x->to->index, &x->to->id, x->to->described) ||
+                    !hd__graph_place_missing(x->to, &missing) || !hd__union_unique_roots(x) ||
+                    !hd__graph_sort_lists(x->to) || !hd__graph_close(x->to)))
+        status = HD_OUT_OF_MEMORY;
+    hd__missing_free(&x->to->mem, &missing);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
+                                      hd_graph **out, hd_error *err) {
+    hd_graph_desc desc;
+    hd__union x;
+    hd_status status;
+    hd_error ignored;
+    if (!err) err = &ignored;
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__graph_ready(graphs[i], err));
+    memset(&desc, 0, sizeof desc);
+    if (options) {
+        desc.allocator = options->allocator;
+        desc.limits = options->limits;
+    }
+    memset(&x, 0, sizeof x);
+    x.graphs = graphs;
+    x.count = count;
+    x.options = options;
+    x.seed = hd__seed();
+    x.to = hd_graph_create(&desc, err);
+    if (!x.to) return err->status;
+    status = hd__union_run(&x);
+    if (status == HD_LIMIT && !x.to->mem.over)
+        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
+                 x.to->max_records);
+    else if (status == HD_LIMIT || status == HD_OUT_OF_MEMORY) status = hd__no_memory(&x.to->mem, err);
+    else if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
+    hd__index_free(&x.to->mem, &x.classes);
+    hd__index_free(&x.to->mem, &x.objects);
+    hd__index_free(&x.to->mem, &x.ids);
+    hd__index_free(&x.to->mem, &x.roots);
+    hd__arr_free(&x.to->mem, x.source);
+    hd__arr_free(&x.to->mem, x.source_graph);
+    hd__arena_free(&x.to->mem, &x.arena);
+    if (status) hd_graph_free(x.to);
+    else *out = x.to;
+    return status;
+}
+
+/* ============================================================================ >>graph.reach
+   What the roots hold: reachability, retained sizes, referrers, paths. */
+
 static bool hd__root_holds(const hd_root *root) { return !(root->flags & HD_ROOT_WEAK); }
 
 /* Brings near what a queue of objects will need: first their rows' offsets, then the rows, then what is
@@ -10373,6 +10645,339 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32
     if (r.waits) hd__cfree(&m, r.waits, g->count, 1);
     return status;
 }
+
+/* Ways. --------------------------------------------------------------------------------------- */
+
+static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd_links *links,
+                                hd_error *err) {
+    const hd__weak *w = g->weak;
+    uint32_t references = g->first[g->count];
+    uint32_t *first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
+    uint32_t *target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
+    size_t row = 0;
+    if (!first || !target) return hd__no_memory(&((hd__owned *)(void *)links - 1)->mem, err);
+    memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
+    if (!hd__go_on(options, 0, references)) return hd__cancelled(err);
+    for (uint32_t e = 0; e < references; e++) {
+        if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 2]);
+        first[g->target.low[e] + 2]++;
+    }
+    for (size_t e = 0; w && e < hd__len(w->target); e++)
+        if (w->kind[e] != HD_REFERENCE_STRONG) first[w->target[e] + 2]++;
+    for (uint32_t i = 0; i < g->count; i++) first[i + 2] += first[i + 1];
+    for (uint32_t o = 0; o < g->count; o++) {
+        if (!(o & HD__TICK) && !hd__go_on(options, g->first[o], references)) return hd__cancelled(err);
+        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++) {
+            if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 1]);
+            target[first[g->target.low[e] + 1]++] = o;
+        }
+        if (!w || !hd__bit(w->has, o)) continue;
+        for (uint32_t e = w->first[row]; e < w->first[row + 1]; e++)
+            if (w->kind[e] != HD_REFERENCE_STRONG) target[first[w->target[e] + 1]++] = o;
+        row++;
+    }
+    links->count = g->count;
+    links->first = first;
+    links->target = target;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *options, hd_links **out,
+                                          hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_links *links;
+    hd_status status;
+    HD__TRY(hd__graph_ready(g, err));
+    links = (hd_links *)hd__owned_create(&m, sizeof *links);
+    if (!links) return hd__no_memory(&m, err);
+    status = hd__links_fill(g, options, links, err);
+    if (status) hd__owned_free(links);
+    else *out = links;
+    return status;
+}
+
+HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
+
+/* Ways of one length are found together: from the object back to the nearest roots that are left, breadth
+   first, which tells how far from it each object is; then from these roots in turn down the distances, depth
+   first. What was tried in vain is not tried again before the next length, and what lies on a way never:
+   the first way found is each time the first among the shortest. */
+#define HD__PATH_LENGTHS 64u
+
+typedef struct hd__path_search {
+    const hd_graph *g;
+    const hd_options *options;
+    hd__mem mem;
+    hd__holding rows;
+    uint32_t object;
+    uint32_t *first, *referrer;  /* the rows turned round */
+    uint32_t *distance;          /* by object: HD_NONE: too far, or tried in vain */
+    uint32_t *queue, *next;      /* objects; while going down: the way, and by place on it the next of its row */
+    uint8_t *state;              /* by object: HD__PATH_ bits */
+    hd_path *paths;              /* stb_ds array */
+} hd__path_search;
+
+enum {
+    HD__PATH_ROOT = 1,
+    HD__PATH_USED = 2            /* on a way that was found */
+};
+
+static bool hd__path_search_open(hd__path_search *s) {
+    const hd_graph *g = s->g;
+    uint32_t n = g->count, references = s->rows.first[n];
+    s->first = (uint32_t *)hd__calloc(&s->mem, (size_t)n + 2, sizeof *s->first);
+    s->referrer = (uint32_t *)hd__calloc(&s->mem, references, sizeof *s->referrer);
+    s->distance = (uint32_t *)hd__calloc(&s->mem, n, 3 * sizeof *s->distance);
+    s->state = (uint8_t *)hd__calloc(&s->mem, n, 1);
+    if (!s->first || !s->referrer || !s->distance || !s->state) return false;
+    s->queue = s->distance + n;
+    s->next = s->queue + n;
+    for (uint32_t e = 0; e < references; e++) {
+        if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 2]);
+        s->first[s->rows.target[e] + 2]++;
+    }
+    for (uint32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
+    for (uint32_t o = 0; o < n; o++)
+        for (uint32_t e = s->rows.first[o]; e < s->rows.first[o + 1]; e++) {
+            if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 1]);
+            s->referrer[s->first[s->rows.target[e] + 1]++] = o;
+        }
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i]) && g->roots[i].object != s->object)
+            s->state[g->roots[i].object] = HD__PATH_ROOT;
+    return true;
+}
+
+static void hd__path_search_close(hd__path_search *s) {
+    uint32_t n = s->g->count;
+    if (s->first) hd__cfree(&s->mem, s->first, (size_t)n + 2, sizeof *s->first);
+    if (s->referrer) hd__cfree(&s->mem, s->referrer, s->rows.first[n], sizeof *s->referrer);
+    if (s->distance) hd__cfree(&s->mem, s->distance, n, 3 * sizeof *s->distance);
+    if (s->state) hd__cfree(&s->mem, s->state, n, 1);
+    hd__arr_free(&s->mem, s->paths);
+    hd__holding_close(&s->mem, &s->rows);
+}
+
+/* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
+static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_error *err) {
+    uint32_t end = 0, n = s->g->count;
+    *steps = HD_NONE;
+    memset(s->distance, 0xff, n * sizeof *s->distance);
+    s->distance[s->object] = 0;
+    s->queue[end++] = s->object;
+    for (uint32_t at = 0; at < end && s->distance[s->queue[at]] < *steps; at++) {
+        uint32_t o = s->queue[at];
+        if (!(at & HD__TICK) && !hd__go_on(s->options, at, n)) return hd__cancelled(err);
+        for (uint32_t e = s->first[o]; e < s->first[o + 1]; e++) {
+            uint32_t from = s->referrer[e];
+            if (s->distance[from] != HD_NONE || (s->state[from] & HD__PATH_USED)) continue;
+            s->distance[from] = s->distance[o] + 1;
+            s->queue[end++] = from;
+            if (s->state[from] & HD__PATH_ROOT) *steps = s->distance[from];
+        }
+    }
+    return HD_OK;
+}
+
+/* The first way from a root down the distances into `queue`. False: there is none any more. */
+static bool hd__path_search_down(hd__path_search *s, uint32_t root) {
+    uint32_t depth = 0;
+    s->queue[0] = root;
+    s->next[0] = s->rows.first[root];
+    while (s->queue[depth] != s->object) {
+        uint32_t o = s->queue[depth], to = HD_NONE;
+        while (to == HD_NONE && s->next[depth] < s->rows.first[o + 1]) {
+            uint32_t target = s->rows.target[s->next[depth]++];
+            if (s->distance[target] != HD_NONE && s->distance[target] + 1 == s->distance[o]) to = target;
+        }
+        if (to != HD_NONE) {
+            s->queue[++depth] = to;
+            s->next[depth] = s->rows.first[to];
+            continue;
+        }
+        s->distance[o] = HD_NONE;
+        if (!depth--) return false;
+    }
+    return true;
+}
+
+/* What leads from an object to the next: by reference, else by the ephemeron it is the key of. */
+static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint32_t to, uint32_t *reference,
+                          uint32_t *ephemeron) {
+    const uint8_t *kinds;
+    uint32_t n, own = s->g->first[object + 1] - s->g->first[object], from = s->rows.first[object], e = from;
+    const uint32_t *row = hd__graph_row(s->g, object, &n, &kinds);
+    *reference = *ephemeron = HD_NONE;
+    while (s->rows.target[e] != to) e++;
+    if (e - from >= own) {
+        *ephemeron = s->rows.through[from - s->g->first[object] + (e - from - own)];
+        return;
+    }
+    for (*reference = 0; row[*reference] != to || (kinds && kinds[*reference] != HD_REFERENCE_STRONG);)
+        ++*reference;
+}
+
+/* The way in `queue` as a path of the result. */
+static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t root, uint32_t length,
+                                     hd_error *err) {
+    hd__owned *owned = (hd__owned *)(void *)out - 1;
+    uint32_t *objects = (uint32_t *)hd__owned_take(out, length, 3 * sizeof *objects);
+    uint32_t *references, *ephemerons;
+    hd_path path;
+    if (!objects) return hd__no_memory(&owned->mem, err);
+    references = objects + length;
+    ephemerons = references + length;
+    memset(&path, 0, sizeof path);
+    path.root = root;
+    path.length = length;
+    path.objects = objects;
+    path.references = references;
+    for (uint32_t i = 0; i < length; i++) {
+        objects[i] = s->queue[i];
+        references[i] = ephemerons[i] = HD_NONE;
+        if (i + 1 == length) continue;
+        s->state[s->queue[i]] |= HD__PATH_USED;
+        s->distance[s->queue[i]] = HD_NONE;
+        hd__path_search_step(s, s->queue[i], s->queue[i + 1], &references[i], &ephemerons[i]);
+        if (ephemerons[i] != HD_NONE) path.ephemerons = ephemerons;
+    }
+    return hd__push(&s->mem, s->paths, path) ? HD_OK : hd__no_memory(&s->mem, err);
+}
+
+static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t most, hd_error *err) {
+    const hd_graph *g = s->g;
+    uint32_t roots = (uint32_t)hd__len(g->roots);
+    s->queue[0] = s->object;
+    for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++)
+        if (g->roots[i].object == s->object && hd__root_holds(&g->roots[i]))
+            HD__TRY(hd__path_search_add(s, out, i, 1, err));
+    for (uint32_t lengths = 0; hd__len(s->paths) < most; lengths++) {
+        uint32_t steps;
+        HD__TRY(hd__path_search_back(s, &steps, err));
+        if (steps == HD_NONE) return HD_OK;
+        out->more = lengths == HD__PATH_LENGTHS;
+        if (out->more) return HD_OK;
+        for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++) {
+            uint32_t o = g->roots[i].object;
+            if (!hd__root_holds(&g->roots[i]) || o == s->object || s->distance[o] != steps) continue;
+            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, out, i, steps + 1, err));
+        }
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
+                                      const hd_options *options, hd_paths **out, hd_error *err) {
+    hd_paths *result;
+    hd_path *paths = NULL;
+    hd__path_search s;
+    hd_status status;
+    HD__TRY(hd__graph_has(g, &object, 1, err));
+    memset(&s, 0, sizeof s);
+    s.g = g;
+    s.options = options;
+    s.object = object;
+    s.mem = hd__mem_options(options);
+    HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
+    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result) : NULL;
+    if (result) hd__mem_join(&((hd__owned *)(void *)result - 1)->mem, &s.mem); /* both grow */
+    status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
+    if (!status) {
+        paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
+        if (!paths) status = hd__no_memory(&((hd__owned *)(void *)result - 1)->mem, err);
+    }
+    if (!status) {
+        result->count = (uint32_t)hd__len(s.paths);
+        result->paths = paths;
+        if (result->count) memcpy(paths, s.paths, result->count * sizeof *paths);
+        ((hd__owned *)(void *)result - 1)->mem.within = NULL;
+        *out = result;
+    } else {
+        hd__owned_free(result);
+    }
+    hd__path_search_close(&s);
+    return status;
+}
+
+HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
+
+/* Tarjan's, without recursion: component[v] is the number of v in depth-first order until its component
+   is known, low[v] the smallest such number it reaches, HD_NONE from then on. */
+typedef struct hd__scc {
+    hd__holding rows;
+    uint32_t *low, *next, *parent, *stack;
+    uint32_t numbers, waiting, components;
+} hd__scc;
+
+static void hd__scc_enter(hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
+    s->low[v] = component[v] = ++s->numbers;
+    s->next[v] = s->rows.first[v];
+    s->parent[v] = parent;
+    s->stack[s->waiting++] = v;
+}
+
+/* Leaves v for its parent, which is returned; a component is complete when v reaches nothing above. */
+static uint32_t hd__scc_leave(hd__scc *s, uint32_t v, uint32_t *component) {
+    uint32_t parent = s->parent[v], low = s->low[v], member;
+    if (low == component[v]) {
+        do {
+            member = s->stack[--s->waiting];
+            component[member] = s->components;
+            s->low[member] = HD_NONE;
+        } while (member != v);
+        s->components++;
+    } else if (s->low[parent] > low) {
+        s->low[parent] = low;
+    }
+    return parent;
+}
+
+static void hd__scc_from(hd__scc *s, uint32_t v, uint32_t *component) {
+    hd__scc_enter(s, v, HD_NONE, component);
+    while (v != HD_NONE) {
+        uint32_t w;
+        if (s->next[v] == s->rows.first[v + 1]) {
+            v = hd__scc_leave(s, v, component);
+            continue;
+        }
+        w = s->rows.target[s->next[v]++];
+        if (!s->low[w]) {
+            hd__scc_enter(s, w, v, component);
+            v = w;
+        } else if (s->low[w] < s->low[v]) {
+            s->low[v] = s->low[w];
+        }
+    }
+}
+
+HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *options, uint32_t *component,
+                                           uint32_t *count, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd_status status = HD_OK;
+    hd__scc s;
+    HD__TRY(hd__graph_ready(g, err));
+    memset(&s, 0, sizeof s);
+    HD__TRY(hd__holding_open(&m, g, options, &s.rows, err));
+    s.low = (uint32_t *)hd__calloc(&m, g->count, 4 * sizeof *s.low);
+    if (!s.low) {
+        hd__holding_close(&m, &s.rows);
+        return hd__no_memory(&m, err);
+    }
+    s.next = s.low + g->count;
+    s.parent = s.next + g->count;
+    s.stack = s.parent + g->count;
+    for (uint32_t v = 0; v < g->count && !status; v++) {
+        if (!(v & HD__TICK) && !hd__go_on(options, v, g->count)) status = hd__cancelled(err);
+        else if (!s.low[v]) hd__scc_from(&s, v, component);
+    }
+    hd__holding_close(&m, &s.rows);
+    hd__cfree(&m, s.low, g->count, 4 * sizeof *s.low);
+    if (!status) *count = s.components;
+    return status;
+}
+
+/* ======================================================================= >>graph.dominators
+   What each object holds alone: the dominator tree. */
 
 /* Dominators: semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order, 0 standing
    for all roots together. What leads down in that order settles while it is walked; the other
@@ -10924,7 +11529,8 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
     return status;
 }
 
-/* Classes. ------------------------------------------------------------------------------------ */
+/* ========================================================================== >>graph.classes
+   Graphs class by class: histograms, and what changed from one graph to another. */
 
 /* Puts what is in `rows` into the order of `before`, in place. */
 static hd_status hd__order_rows(hd__mem *m, void *rows, size_t n, size_t element,
@@ -11111,590 +11717,6 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
 }
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
-
-/* Ways. --------------------------------------------------------------------------------------- */
-
-static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd_links *links,
-                                hd_error *err) {
-    const hd__weak *w = g->weak;
-    uint32_t references = g->first[g->count];
-    uint32_t *first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
-    uint32_t *target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
-    size_t row = 0;
-    if (!first || !target) return hd__no_memory(&((hd__owned *)(void *)links - 1)->mem, err);
-    memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
-    if (!hd__go_on(options, 0, references)) return hd__cancelled(err);
-    for (uint32_t e = 0; e < references; e++) {
-        if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 2]);
-        first[g->target.low[e] + 2]++;
-    }
-    for (size_t e = 0; w && e < hd__len(w->target); e++)
-        if (w->kind[e] != HD_REFERENCE_STRONG) first[w->target[e] + 2]++;
-    for (uint32_t i = 0; i < g->count; i++) first[i + 2] += first[i + 1];
-    for (uint32_t o = 0; o < g->count; o++) {
-        if (!(o & HD__TICK) && !hd__go_on(options, g->first[o], references)) return hd__cancelled(err);
-        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++) {
-            if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 1]);
-            target[first[g->target.low[e] + 1]++] = o;
-        }
-        if (!w || !hd__bit(w->has, o)) continue;
-        for (uint32_t e = w->first[row]; e < w->first[row + 1]; e++)
-            if (w->kind[e] != HD_REFERENCE_STRONG) target[first[w->target[e] + 1]++] = o;
-        row++;
-    }
-    links->count = g->count;
-    links->first = first;
-    links->target = target;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *options, hd_links **out,
-                                          hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    hd_links *links;
-    hd_status status;
-    HD__TRY(hd__graph_ready(g, err));
-    links = (hd_links *)hd__owned_create(&m, sizeof *links);
-    if (!links) return hd__no_memory(&m, err);
-    status = hd__links_fill(g, options, links, err);
-    if (status) hd__owned_free(links);
-    else *out = links;
-    return status;
-}
-
-HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
-
-/* Ways of one length are found together: from the object back to the nearest roots that are left, breadth
-   first, which tells how far from it each object is; then from these roots in turn down the distances, depth
-   first. What was tried in vain is not tried again before the next length, and what lies on a way never:
-   the first way found is each time the first among the shortest. */
-#define HD__PATH_LENGTHS 64u
-
-typedef struct hd__path_search {
-    const hd_graph *g;
-    const hd_options *options;
-    hd__mem mem;
-    hd__holding rows;
-    uint32_t object;
-    uint32_t *first, *referrer;  /* the rows turned round */
-    uint32_t *distance;          /* by object: HD_NONE: too far, or tried in vain */
-    uint32_t *queue, *next;      /* objects; while going down: the way, and by place on it the next of its row */
-    uint8_t *state;              /* by object: HD__PATH_ bits */
-    hd_path *paths;              /* stb_ds array */
-} hd__path_search;
-
-enum {
-    HD__PATH_ROOT = 1,
-    HD__PATH_USED = 2            /* on a way that was found */
-};
-
-static bool hd__path_search_open(hd__path_search *s) {
-    const hd_graph *g = s->g;
-    uint32_t n = g->count, references = s->rows.first[n];
-    s->first = (uint32_t *)hd__calloc(&s->mem, (size_t)n + 2, sizeof *s->first);
-    s->referrer = (uint32_t *)hd__calloc(&s->mem, references, sizeof *s->referrer);
-    s->distance = (uint32_t *)hd__calloc(&s->mem, n, 3 * sizeof *s->distance);
-    s->state = (uint8_t *)hd__calloc(&s->mem, n, 1);
-    if (!s->first || !s->referrer || !s->distance || !s->state) return false;
-    s->queue = s->distance + n;
-    s->next = s->queue + n;
-    for (uint32_t e = 0; e < references; e++) {
-        if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 2]);
-        s->first[s->rows.target[e] + 2]++;
-    }
-    for (uint32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
-    for (uint32_t o = 0; o < n; o++)
-        for (uint32_t e = s->rows.first[o]; e < s->rows.first[o + 1]; e++) {
-            if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 1]);
-            s->referrer[s->first[s->rows.target[e] + 1]++] = o;
-        }
-    for (size_t i = 0; i < hd__len(g->roots); i++)
-        if (hd__root_holds(&g->roots[i]) && g->roots[i].object != s->object)
-            s->state[g->roots[i].object] = HD__PATH_ROOT;
-    return true;
-}
-
-static void hd__path_search_close(hd__path_search *s) {
-    uint32_t n = s->g->count;
-    if (s->first) hd__cfree(&s->mem, s->first, (size_t)n + 2, sizeof *s->first);
-    if (s->referrer) hd__cfree(&s->mem, s->referrer, s->rows.first[n], sizeof *s->referrer);
-    if (s->distance) hd__cfree(&s->mem, s->distance, n, 3 * sizeof *s->distance);
-    if (s->state) hd__cfree(&s->mem, s->state, n, 1);
-    hd__arr_free(&s->mem, s->paths);
-    hd__holding_close(&s->mem, &s->rows);
-}
-
-/* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
-static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_error *err) {
-    uint32_t end = 0, n = s->g->count;
-    *steps = HD_NONE;
-    memset(s->distance, 0xff, n * sizeof *s->distance);
-    s->distance[s->object] = 0;
-    s->queue[end++] = s->object;
-    for (uint32_t at = 0; at < end && s->distance[s->queue[at]] < *steps; at++) {
-        uint32_t o = s->queue[at];
-        if (!(at & HD__TICK) && !hd__go_on(s->options, at, n)) return hd__cancelled(err);
-        for (uint32_t e = s->first[o]; e < s->first[o + 1]; e++) {
-            uint32_t from = s->referrer[e];
-            if (s->distance[from] != HD_NONE || (s->state[from] & HD__PATH_USED)) continue;
-            s->distance[from] = s->distance[o] + 1;
-            s->queue[end++] = from;
-            if (s->state[from] & HD__PATH_ROOT) *steps = s->distance[from];
-        }
-    }
-    return HD_OK;
-}
-
-/* The first way from a root down the distances into `queue`. False: there is none any more. */
-static bool hd__path_search_down(hd__path_search *s, uint32_t root) {
-    uint32_t depth = 0;
-    s->queue[0] = root;
-    s->next[0] = s->rows.first[root];
-    while (s->queue[depth] != s->object) {
-        uint32_t o = s->queue[depth], to = HD_NONE;
-        while (to == HD_NONE && s->next[depth] < s->rows.first[o + 1]) {
-            uint32_t target = s->rows.target[s->next[depth]++];
-            if (s->distance[target] != HD_NONE && s->distance[target] + 1 == s->distance[o]) to = target;
-        }
-        if (to != HD_NONE) {
-            s->queue[++depth] = to;
-            s->next[depth] = s->rows.first[to];
-            continue;
-        }
-        s->distance[o] = HD_NONE;
-        if (!depth--) return false;
-    }
-    return true;
-}
-
-/* What leads from an object to the next: by reference, else by the ephemeron it is the key of. */
-static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint32_t to, uint32_t *reference,
-                          uint32_t *ephemeron) {
-    const uint8_t *kinds;
-    uint32_t n, own = s->g->first[object + 1] - s->g->first[object], from = s->rows.first[object], e = from;
-    const uint32_t *row = hd__graph_row(s->g, object, &n, &kinds);
-    *reference = *ephemeron = HD_NONE;
-    while (s->rows.target[e] != to) e++;
-    if (e - from >= own) {
-        *ephemeron = s->rows.through[from - s->g->first[object] + (e - from - own)];
-        return;
-    }
-    for (*reference = 0; row[*reference] != to || (kinds && kinds[*reference] != HD_REFERENCE_STRONG);)
-        ++*reference;
-}
-
-/* The way in `queue` as a path of the result. */
-static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t root, uint32_t length,
-                                     hd_error *err) {
-    hd__owned *owned = (hd__owned *)(void *)out - 1;
-    uint32_t *objects = (uint32_t *)hd__owned_take(out, length, 3 * sizeof *objects);
-    uint32_t *references, *ephemerons;
-    hd_path path;
-    if (!objects) return hd__no_memory(&owned->mem, err);
-    references = objects + length;
-    ephemerons = references + length;
-    memset(&path, 0, sizeof path);
-    path.root = root;
-    path.length = length;
-    path.objects = objects;
-    path.references = references;
-    for (uint32_t i = 0; i < length; i++) {
-        objects[i] = s->queue[i];
-        references[i] = ephemerons[i] = HD_NONE;
-        if (i + 1 == length) continue;
-        s->state[s->queue[i]] |= HD__PATH_USED;
-        s->distance[s->queue[i]] = HD_NONE;
-        hd__path_search_step(s, s->queue[i], s->queue[i + 1], &references[i], &ephemerons[i]);
-        if (ephemerons[i] != HD_NONE) path.ephemerons = ephemerons;
-    }
-    return hd__push(&s->mem, s->paths, path) ? HD_OK : hd__no_memory(&s->mem, err);
-}
-
-static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t most, hd_error *err) {
-    const hd_graph *g = s->g;
-    uint32_t roots = (uint32_t)hd__len(g->roots);
-    s->queue[0] = s->object;
-    for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++)
-        if (g->roots[i].object == s->object && hd__root_holds(&g->roots[i]))
-            HD__TRY(hd__path_search_add(s, out, i, 1, err));
-    for (uint32_t lengths = 0; hd__len(s->paths) < most; lengths++) {
-        uint32_t steps;
-        HD__TRY(hd__path_search_back(s, &steps, err));
-        if (steps == HD_NONE) return HD_OK;
-        out->more = lengths == HD__PATH_LENGTHS;
-        if (out->more) return HD_OK;
-        for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++) {
-            uint32_t o = g->roots[i].object;
-            if (!hd__root_holds(&g->roots[i]) || o == s->object || s->distance[o] != steps) continue;
-            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, out, i, steps + 1, err));
-        }
-    }
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
-                                      const hd_options *options, hd_paths **out, hd_error *err) {
-    hd_paths *result;
-    hd_path *paths = NULL;
-    hd__path_search s;
-    hd_status status;
-    HD__TRY(hd__graph_has(g, &object, 1, err));
-    memset(&s, 0, sizeof s);
-    s.g = g;
-    s.options = options;
-    s.object = object;
-    s.mem = hd__mem_options(options);
-    HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
-    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result) : NULL;
-    if (result) hd__mem_join(&((hd__owned *)(void *)result - 1)->mem, &s.mem); /* both grow */
-    status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
-    if (!status) {
-        paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
-        if (!paths) status = hd__no_memory(&((hd__owned *)(void *)result - 1)->mem, err);
-    }
-    if (!status) {
-        result->count = (uint32_t)hd__len(s.paths);
-        result->paths = paths;
-        if (result->count) memcpy(paths, s.paths, result->count * sizeof *paths);
-        ((hd__owned *)(void *)result - 1)->mem.within = NULL;
-        *out = result;
-    } else {
-        hd__owned_free(result);
-    }
-    hd__path_search_close(&s);
-    return status;
-}
-
-HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
-
-/* Tarjan's, without recursion: component[v] is the number of v in depth-first order until its component
-   is known, low[v] the smallest such number it reaches, HD_NONE from then on. */
-typedef struct hd__scc {
-    hd__holding rows;
-    uint32_t *low, *next, *parent, *stack;
-    uint32_t numbers, waiting, components;
-} hd__scc;
-
-static void hd__scc_enter(hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
-    s->low[v] = component[v] = ++s->numbers;
-    s->next[v] = s->rows.first[v];
-    s->parent[v] = parent;
-    s->stack[s->waiting++] = v;
-}
-
-/* Leaves v for its parent, which is returned; a component is complete when v reaches nothing above. */
-static uint32_t hd__scc_leave(hd__scc *s, uint32_t v, uint32_t *component) {
-    uint32_t parent = s->parent[v], low = s->low[v], member;
-    if (low == component[v]) {
-        do {
-            member = s->stack[--s->waiting];
-            component[member] = s->components;
-            s->low[member] = HD_NONE;
-        } while (member != v);
-        s->components++;
-    } else if (s->low[parent] > low) {
-        s->low[parent] = low;
-    }
-    return parent;
-}
-
-static void hd__scc_from(hd__scc *s, uint32_t v, uint32_t *component) {
-    hd__scc_enter(s, v, HD_NONE, component);
-    while (v != HD_NONE) {
-        uint32_t w;
-        if (s->next[v] == s->rows.first[v + 1]) {
-            v = hd__scc_leave(s, v, component);
-            continue;
-        }
-        w = s->rows.target[s->next[v]++];
-        if (!s->low[w]) {
-            hd__scc_enter(s, w, v, component);
-            v = w;
-        } else if (s->low[w] < s->low[v]) {
-            s->low[v] = s->low[w];
-        }
-    }
-}
-
-HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *options, uint32_t *component,
-                                           uint32_t *count, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    hd_status status = HD_OK;
-    hd__scc s;
-    HD__TRY(hd__graph_ready(g, err));
-    memset(&s, 0, sizeof s);
-    HD__TRY(hd__holding_open(&m, g, options, &s.rows, err));
-    s.low = (uint32_t *)hd__calloc(&m, g->count, 4 * sizeof *s.low);
-    if (!s.low) {
-        hd__holding_close(&m, &s.rows);
-        return hd__no_memory(&m, err);
-    }
-    s.next = s.low + g->count;
-    s.parent = s.next + g->count;
-    s.stack = s.parent + g->count;
-    for (uint32_t v = 0; v < g->count && !status; v++) {
-        if (!(v & HD__TICK) && !hd__go_on(options, v, g->count)) status = hd__cancelled(err);
-        else if (!s.low[v]) hd__scc_from(&s, v, component);
-    }
-    hd__holding_close(&m, &s.rows);
-    hd__cfree(&m, s.low, g->count, 4 * sizeof *s.low);
-    if (!status) *count = s.components;
-    return status;
-}
-
-/* Merging. ------------------------------------------------------------------------------------ */
-
-typedef struct hd__union {
-    const hd_graph *const *graphs;
-    size_t count;
-    const hd_options *options;
-    hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
-    hd__arena arena;
-    uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
-    uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
-    hd__index classes, objects, ids, roots;
-    uint64_t seed;
-} hd__union;
-
-static uint64_t hd__union_class_hash(const void *owner, uint32_t number) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_class *c = &x->to->classes[number];
-    return hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
-}
-
-static uint64_t hd__union_id_hash(const void *owner, uint32_t object) {
-    const hd__union *x = (const hd__union *)owner;
-    return hd__hash_u64(x->seed, hd__graph_id(x->graphs[x->source_graph[object]], x->source[object]));
-}
-
-static uint64_t hd__union_hash(const void *owner, uint32_t object) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_graph *g = x->graphs[x->source_graph[object]];
-    hd_object o = hd_graph_object(g, x->source[object]);
-    hd_str name = g->classes[o.class_index].name;
-    uint64_t hash = hd__hash_u64(hd__hash_u64(x->seed, o.id), o.size);
-    hash = hd__hash_bytes(hash, name.data, name.len);
-    for (uint32_t i = 0; i < o.reference_count; i++)
-        hash = hd__hash_u64(hash, hd__graph_id(g, o.references[i]));
-    return hash;
-}
-
-static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
-    const hd_graph *g = x->graphs[x->source_graph[a]], *h = x->graphs[x->source_graph[b]];
-    hd_object o = hd_graph_object(g, x->source[a]), p = hd_graph_object(h, x->source[b]);
-    if (x->source_graph[a] == x->source_graph[b] || o.id != p.id || o.size != p.size ||
-        o.reference_count != p.reference_count ||
-        !hd_str_equal(g->classes[o.class_index].name, h->classes[p.class_index].name))
-        return false;
-    for (uint32_t i = 0; i < o.reference_count; i++)
-        if (hd__graph_id(g, o.references[i]) != hd__graph_id(h, p.references[i]) ||
-            (o.kinds ? o.kinds[i] : 0) != (p.kinds ? p.kinds[i] : 0))
-            return false;
-    return true;
-}
-
-static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_root *r = &x->to->roots[number];
-    uint64_t hash = hd__hash_u64(x->seed, (uint64_t)r->object << 32 | r->container);
-    return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
-}
-
-static hd_status hd__union_classes(hd__union *x, size_t which) {
-    const hd_graph *g = x->graphs[which];
-    uint32_t *map = x->class_map[which];
-    map[0] = 0;
-    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
-        const hd_class *c = &g->classes[i];
-        uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
-        size_t probe = 0;
-        while ((map[i] = hd__index_next(&x->classes, hash, &probe)) != HD_NONE)
-            if (x->to->classes[map[i]].id == c->id && hd_str_equal(x->to->classes[map[i]].name, c->name))
-                break;
-        if (map[i] != HD_NONE) {
-            hd_class *same = &x->to->classes[map[i]];
-            same->described |= c->described;
-            if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
-            continue;
-        }
-        HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
-        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
-            return HD_OUT_OF_MEMORY;
-    }
-    for (size_t i = 0; i < hd__len(g->fields); i++)
-        HD__TRY(hd_graph_add_field(x->to, map[g->fields[i].class_index], g->fields[i].reference,
-                                   g->fields[i].name));
-    return HD_OK;
-}
-
-/* Objects of one graph that are not in `to` yet, without references. */
-static hd_status hd__union_objects(hd__union *x, size_t which) {
-    const hd_graph *g = x->graphs[which];
-    for (uint32_t o = 0; o < g->described; o++) {
-        uint32_t n = (uint32_t)hd__len(x->source), same;
-        uint64_t hash, id_hash;
-        size_t probe = 0;
-        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
-        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
-            return HD_OUT_OF_MEMORY;
-        stbds_arrput(x->source, o);
-        stbds_arrput(x->source_graph, (uint32_t)which);
-        hash = hd__union_hash(x, n);
-        while ((same = hd__index_next(&x->objects, hash, &probe)) != HD_NONE)
-            if (hd__union_alike(x, same, n)) break;
-        x->map[which][o] = same;
-        if (same != HD_NONE) {
-            (void)stbds_arrpop(x->source);
-            (void)stbds_arrpop(x->source_graph);
-            continue;
-        }
-        x->map[which][o] = n;
-        id_hash = hd__union_id_hash(x, n);
-        probe = 0;
-        while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
-            if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
-            return HD_OUT_OF_MEMORY;
-        HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
-                                    hd__graph_size(g, o)));
-    }
-    return HD_OK;
-}
-
-/* What an object of a graph is in `to`; HD_NONE: described nowhere. */
-static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t object) {
-    const hd_graph *g = x->graphs[which];
-    uint64_t id = hd__graph_id(g, object), hash = hd__hash_u64(x->seed, id);
-    size_t probe = 0;
-    uint32_t n;
-    if (object < g->described) return x->map[which][object];
-    while ((n = hd__index_next(&x->ids, hash, &probe)) != HD_NONE)
-        if (hd__graph_id(x->graphs[x->source_graph[n]], x->source[n]) == id) break;
-    return n;
-}
-
-static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
-    hd_graph *to = x->to;
-    for (uint32_t n = 0; n < to->described; n++) {
-        size_t which = x->source_graph[n];
-        hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
-        to->first[n] = (uint32_t)hd__len(to->target.low);
-        if (o.reference_count > to->max_records - to->first[n]) return HD_LIMIT;
-        if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
-        for (uint32_t i = 0; i < o.reference_count; i++) {
-            uint32_t target = hd__union_number(x, which, o.references[i]);
-            if (target == HD_NONE &&
-                !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
-                                 hd__len(to->target.low)))
-                return HD_OUT_OF_MEMORY;
-            if (o.kinds && o.kinds[i] && !hd__graph_mark(to, to->first[n] + i, o.kinds[i]))
-                return HD_OUT_OF_MEMORY;
-            stbds_arrput(to->target.low, target);
-        }
-    }
-    return HD_OK;
-}
-
-/* Roots, those to objects nobody describes last: these have numbers only once all are known. */
-static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
-    for (size_t which = 0; which < x->count; which++)
-        for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
-            hd_root r = x->graphs[which]->roots[i];
-            uint32_t object = r.object;
-            uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
-            if (n >= x->to->max_records) return HD_LIMIT;
-            if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
-            r.object = hd__union_number(x, which, object);
-            if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
-                return HD_OUT_OF_MEMORY;
-            if (!hd__push(&x->to->mem, x->to->roots, r)) return HD_OUT_OF_MEMORY;
-        }
-    return HD_OK;
-}
-
-static bool hd__union_unique_roots(hd__union *x) {
-    hd_root *roots = x->to->roots;
-    uint32_t kept = 0;
-    for (size_t i = 0; i < hd__len(roots); i++) {
-        uint64_t hash;
-        size_t probe = 0;
-        uint32_t k;
-        roots[kept] = roots[i];
-        hash = hd__union_root_hash(x, kept);
-        while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
-            if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
-        if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
-        kept++;
-    }
-    hd__set_len(roots, kept);
-    return true;
-}
-
-static hd_status hd__union_run(hd__union *x) {
-    hd__mem *m = &x->to->mem;
-    hd__missing missing;
-    hd_status status = HD_OK;
-    x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
-    x->map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->map);
-    if (!x->class_map || !x->map) return HD_OUT_OF_MEMORY;
-    for (size_t i = 0; i < x->count; i++) {
-        x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
-        x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
-        if (!x->class_map[i] || !x->map[i]) return HD_OUT_OF_MEMORY;
-        HD__TRY(hd__union_classes(x, i));
-        HD__TRY(hd__union_objects(x, i));
-    }
-    hd__graph_set_lengths(x->to);
-    memset(&missing, 0, sizeof missing);
-    status = hd__union_references(x, &missing);
-    if (!status) status = hd__union_roots(x, &missing);
-    if (!status && (!hd__id_index_build(&x->to->mem, &x->to->index, &x->to->id, x->to->described) ||
-                    !hd__graph_place_missing(x->to, &missing) || !hd__union_unique_roots(x) ||
-                    !hd__graph_sort_lists(x->to) || !hd__graph_close(x->to)))
-        status = HD_OUT_OF_MEMORY;
-    hd__missing_free(&x->to->mem, &missing);
-    return status;
-}
-
-HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
-                                      hd_graph **out, hd_error *err) {
-    hd_graph_desc desc;
-    hd__union x;
-    hd_status status;
-    hd_error ignored;
-    if (!err) err = &ignored;
-    for (size_t i = 0; i < count; i++) HD__TRY(hd__graph_ready(graphs[i], err));
-    memset(&desc, 0, sizeof desc);
-    if (options) {
-        desc.allocator = options->allocator;
-        desc.limits = options->limits;
-    }
-    memset(&x, 0, sizeof x);
-    x.graphs = graphs;
-    x.count = count;
-    x.options = options;
-    x.seed = hd__seed();
-    x.to = hd_graph_create(&desc, err);
-    if (!x.to) return err->status;
-    status = hd__union_run(&x);
-    if (status == HD_LIMIT && !x.to->mem.over)
-        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
-                 x.to->max_records);
-    else if (status == HD_LIMIT || status == HD_OUT_OF_MEMORY) status = hd__no_memory(&x.to->mem, err);
-    else if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
-    hd__index_free(&x.to->mem, &x.classes);
-    hd__index_free(&x.to->mem, &x.objects);
-    hd__index_free(&x.to->mem, &x.ids);
-    hd__index_free(&x.to->mem, &x.roots);
-    hd__arr_free(&x.to->mem, x.source);
-    hd__arr_free(&x.to->mem, x.source_graph);
-    hd__arena_free(&x.to->mem, &x.arena);
-    if (status) hd_graph_free(x.to);
-    else *out = x.to;
-    return status;
-}
 
 /* ================================================================================ >>tracker
    Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
