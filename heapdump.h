@@ -709,6 +709,45 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
    "self?" where self is a bound. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
 
+/* ============================================================================== >>heap.dump
+   What a file gave: heaps, scalars, the document of its format. */
+
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
+
+typedef enum hd_detail {
+    HD_DETAILED,                 /* heaps and scalars */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
+} hd_detail;
+
+typedef struct hd_dump hd_dump;
+
+/* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
+   last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
+/* Malformed pieces that lenient reading left out. */
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
+
 /* ================================================================================== >>graph
    What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
    ids their file gives them; references stand in compressed sparse rows. What is referred to but has
@@ -1305,32 +1344,12 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
                                            const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
 
-/* ================================================================================= >>chrome
+/* ============================================================================ >>trace.write
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
    bare arrays and arrays that a crashed writer left open. The old format becomes a profile where all of its
    totals are what its self sizes come to, and otherwise a breakdown, with a warning.
    Source: chromium-heap-dump-format, AS-SHIPPED. */
-
-/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
-   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
-typedef struct hd_scalar {
-    uint64_t pid;
-    const char *process;         /* "Browser" */
-    const char *dump;            /* id of the dump */
-    uint64_t time_us;            /* microseconds, on the trace's own clock */
-    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
-    const char *name;            /* "size", "resident_set_bytes" */
-    const char *units;           /* "bytes", "objects" or NULL */
-    uint64_t value;
-    const char *text;            /* a string attribute's value, else NULL */
-} hd_scalar;
-
-typedef enum hd_detail {
-    HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT,                    /* scalars: cheap, for often */
-    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
-} hd_detail;
 
 /* What the dumps of a trace have in common is told once: a deduplicator numbers stack frames (of
    HD_AXIS_BACKTRACE; a frame is its name and what called it) or names of types (of HD_AXIS_TYPE). Ids count
@@ -1414,6 +1433,9 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
    of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+
+/* ============================================================================== >>trace.add
+   Adding heaps to a trace that is there. */
 
 /* Copies a trace, byte for byte, and inserts these dumps as the last of its events. Ids of frames and
    types are above all that its events define or use, so that nothing in it gets another meaning. An array
@@ -2248,8 +2270,6 @@ HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t
 /* =================================================================================== >>dump
    Reads anything. */
 
-typedef struct hd_dump hd_dump;
-
 typedef enum hd_format {
     HD_FORMAT_CHROME = 1,        /* "chrome" */
     HD_FORMAT_NETCF = 2,         /* "netcf" */
@@ -2273,17 +2293,6 @@ HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_op
                                       hd_dump **dump, hd_error *err);
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
-/* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
-HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
-HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
-/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
-   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
-   last. */
-HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
-HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
-/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
-   trace tells none of the three, or has no such dump. O(log dumps). */
-HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
@@ -2297,9 +2306,6 @@ HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
 /* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of
    hd_memprof_index_raw. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
-/* Malformed pieces that lenient reading left out. */
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
-
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
@@ -8936,6 +8942,66 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return status ? status : hd__sink_flush(&t.sink);
 }
 
+/* ============================================================================== >>heap.dump
+   What a file gave. */
+
+/* NULL before all. */
+static int hd__compare_texts(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* What a trace says of a dump as a whole. */
+typedef struct hd__dump_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__dump_detail;
+
+struct hd_dump {
+    hd__mem mem;
+    hd__arena arena;
+    hd_format format;
+    uint64_t warnings;
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
+    hd__dump_detail *details;    /* by pid and id */
+    hd__strings strings;
+    hd_netcf *netcf;
+    hd_dart *dart;
+    hd_memprof *memprof;
+    hd_memprof_index *index;
+};
+
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
+
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
+    return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
+}
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    size_t low = 0, high = hd__len(d->details);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__dump_detail *at = &d->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
+}
+
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
+
 /* ============================================================================== >>graph.ids
    Object numbers by the ids of a file. An index keeps the ids in ascending order (which they often are in a
    file, and then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
@@ -13463,12 +13529,8 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
     return hd__snapshot_end(&s, status, out);
 }
 
-/* ================================================================================= >>chrome
-   Writing: a deduplicator per axis of a process, whose ids are numbered as the trace tells of
-   them. Reading: one pass over the events keeps
-   what heap dumps need, ids as numbered strings, because dictionaries may follow their use; then all
-   heaps share one tree of frames and one of types, so that memory follows the bytes of the input
-   however heaps and frames multiply. */
+/* ============================================================================ >>trace.write
+   A deduplicator per axis of a process, whose ids are numbered as the trace tells of them. */
 
 /* The columns of a heap in heaps_v2, told apart by their first letters. "errors", standard errors, is
    ours, as is "error" in the new format and "sample_bytes" in both: the viewer passes them over. */
@@ -13673,11 +13735,6 @@ static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
     }
     if (!l.dump) l.dump = "0x1";
     return l;
-}
-
-/* NULL before all. */
-static int hd__compare_texts(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 /* By what a reader tells dumps apart, and what is in them. */
@@ -14279,29 +14336,8 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     return status;
 }
 
-/* Reading. ------------------------------------------------------------------------------------ */
-
-/* What a trace says of a dump as a whole. */
-typedef struct hd__dump_detail {
-    uint64_t pid;
-    const char *id;
-    hd_detail detail;
-} hd__dump_detail;
-
-struct hd_dump {
-    hd__mem mem;
-    hd__arena arena;
-    hd_format format;
-    uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds arrays */
-    hd_scalar *scalars;
-    hd__dump_detail *details;    /* by pid and id */
-    hd__strings strings;
-    hd_netcf *netcf;
-    hd_dart *dart;
-    hd_memprof *memprof;
-    hd_memprof_index *index;
-};
+/* ============================================================================ >>trace.value
+   What reading a trace gathers: ids as numbered strings, because dictionaries may follow their use. */
 
 typedef enum hd__dictionary {
     HD__D_FRAMES, HD__D_TYPES,                    /* stackFrames, typeNames */
@@ -14738,6 +14774,9 @@ static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, ui
         return hd__fail(x->err, HD_LIMIT, "more dictionary items than max_records of %u", x->max_records);
     return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__in_no_memory(x);
 }
+
+/* ============================================================================= >>trace.read
+   One pass over the events keeps what heap dumps need. */
 
 /* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
 static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
@@ -15532,7 +15571,9 @@ static hd_status hd__chrome_root(hd__chrome_in *x) {
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-/* Building: dictionaries to trees, entries to rows. ------------------------------------------- */
+/* ========================================================================== >>trace.resolve
+   Dictionaries to trees, entries to rows: all heaps share one tree of frames and one of types, so that
+   memory follows the bytes of the input however heaps and frames multiply. */
 
 static uint64_t hd__item_hash(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
     return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
@@ -16377,7 +16418,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     return status;
 }
 
-/* Adding to a trace. --------------------------------------------------------------------------
+/* ============================================================================== >>trace.add
    The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
    it has to know of them: which ids are taken, and whether a dump of ours is there already. */
 
@@ -26428,18 +26469,6 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
 }
 
 HEAPDUMP_API hd_format hd_dump_format(const hd_dump *d) { return d->format; }
-HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
-
-HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
-    return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
-}
-
-HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
-
-HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
-    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
-}
-
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
     return d->netcf ? hd_netcf_graph(d->netcf) : d->dart ? hd_dart_graph(d->dart) : NULL;
 }
@@ -26448,24 +26477,6 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *d) { return d->index; }
-
-HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
-    size_t low = 0, high = hd__len(d->details);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const hd__dump_detail *at = &d->details[middle];
-        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
-        if (!order) {
-            *detail = at->detail;
-            return true;
-        }
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return false;
-}
-
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
 
 #ifdef __cplusplus
 } /* extern "C" */
