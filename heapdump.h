@@ -13534,8 +13534,8 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 
 /* The columns of a heap in heaps_v2, told apart by their first letters. "errors", standard errors, is
    ours, as is "error" in the new format and "sample_bytes" in both: the viewer passes them over. */
-enum { HD__V2_COLUMNS = 5, HD__V2_REQUIRED = 2 };
-static const char *const hd__v2_columns[HD__V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
+enum { HD__TRACE_V2_COLUMNS = 5, HD__TRACE_V2_REQUIRED = 2 };
+static const char *const hd__trace_v2_columns[HD__TRACE_V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
 /* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
 struct hd_deduplicator {
@@ -13546,21 +13546,21 @@ struct hd_deduplicator {
     bool types, copy;
 };
 
-typedef struct hd__deduplicator {
+typedef struct hd__trace_deduplicator {
     hd_deduplicator public_part;
     hd__mem mem;
     hd__arena arena;
     hd__strings names;
-} hd__deduplicator;
+} hd__trace_deduplicator;
 
-static hd_status hd__deduplicate(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
+static hd_status hd__trace_child(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node,
                                  hd_error *err) {
     return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
 }
 
 /* Names are copied into `names`, or, where that is NULL, borrowed. */
-static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
-                                       uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
+static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+                                             uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
     uint32_t node;
     memset(d, 0, sizeof *d);
     d->mem = mem;
@@ -13569,8 +13569,8 @@ static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__are
     d->tree.copies = names;
     d->types = types;
     d->max_nodes = max_records + 1;
-    HD__TRY(hd__deduplicate(d, HD_NONE, hd_cstr(""), &node, err));
-    if (types) HD__TRY(hd__deduplicate(d, 0, hd_cstr("[unknown]"), &node, err));
+    HD__TRY(hd__trace_child(d, HD_NONE, hd_cstr(""), &node, err));
+    if (types) HD__TRY(hd__trace_child(d, 0, hd_cstr("[unknown]"), &node, err));
     d->copy = names != NULL;
     return HD_OK;
 }
@@ -13578,12 +13578,12 @@ static hd_status hd__deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__are
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
                                                      hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__deduplicator *d;
+    hd__trace_deduplicator *d;
     if (axis > HD_AXIS_TYPE) {
         hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
         return NULL;
     }
-    d = (hd__deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    d = (hd__trace_deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
     if (!d) {
         hd__no_memory(&mem, err);
         return NULL;
@@ -13591,15 +13591,15 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
     memset(d, 0, sizeof *d);
     d->mem = mem;
     d->names.seed = hd__seed();
-    if (!hd__deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
-                               axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
+    if (!hd__trace_deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+                                     axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
         return &d->public_part;
     hd_deduplicator_free(&d->public_part);
     return NULL;
 }
 
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
-    hd__deduplicator *d = (hd__deduplicator *)deduplicator; /* its first member */
+    hd__trace_deduplicator *d = (hd__trace_deduplicator *)deduplicator; /* its first member */
     hd__mem mem;
     if (!d) return;
     hd__tree_free(&d->mem, &d->public_part.tree);
@@ -13614,7 +13614,7 @@ HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *
     uint32_t node = d->types && !count ? 1 : 0;
     if (d->types && count > 1)
         return hd__fail(err, HD_INVALID, "a type of one name expected, %u found", (uint64_t)count);
-    for (size_t i = 0; i < count; i++) HD__TRY(hd__deduplicate(d, node, path[i], &node, err));
+    for (size_t i = 0; i < count; i++) HD__TRY(hd__trace_child(d, node, path[i], &node, err));
     *id = node - 1;
     return HD_OK;
 }
@@ -13632,8 +13632,8 @@ HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *d, uint32_t id, 
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return d->mem->used; }
 
 /* Types are flat: a node below another is written under its own name. */
-static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
-                           uint64_t caller) {
+static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
+                                 uint64_t caller) {
     char digits[20], *at = hd__digits(digits, id, 10);
     hd_str key;
     key.data = at;
@@ -13652,31 +13652,31 @@ static void hd__write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, 
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first, hd_json *json) {
     hd_json_object(json);
     for (uint32_t id = first; id < hd_deduplicator_count(d); id++)
-        hd__write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
+        hd__trace_write_item(json, d, id + 1, id, (uint64_t)d->tree.parent[id + 1] - 1);
     hd_json_end(json);
 }
 
 /* The ids of one axis of a process: each node gets one per format, less hd_chrome_writer.first, in the
    order in which the trace tells of them; those told of are the lengths of the arrays. */
-typedef struct hd__told {
+typedef struct hd__trace_told {
     hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is the root's and not used */
-} hd__told;
+} hd__trace_told;
 
-typedef struct hd__writer_process {
+typedef struct hd__trace_writer_process {
     uint64_t pid;
     bool named, v1, v2;          /* what the trace told of it so far */
-    hd__told axis[2];
+    hd__trace_told axis[2];
     hd__strings dumps;           /* their ids */
     hd__strings strings;         /* heaps_v2: names */
     uint32_t *string_id;         /* stb_ds array */
     uint32_t next[2];            /* of the new format's ids */
-} hd__writer_process;
+} hd__trace_writer_process;
 
 /* The trace viewer has one namespace for the maps of heaps_v2 of all processes, and one per process for
    frames of either format. So ids of heaps_v2 are drawn from counters of the whole trace, as are the new
    format's frames where a process has both. */
-enum { HD__IDS_NODES, HD__IDS_TYPES, HD__IDS_STRINGS, HD__IDS };
+enum { HD__TRACE_IDS_NODES, HD__TRACE_IDS_TYPES, HD__TRACE_IDS_STRINGS, HD__TRACE_IDS };
 
 struct hd_chrome_writer {
     hd__mem mem;
@@ -13687,35 +13687,35 @@ struct hd_chrome_writer {
     bool copy, interruptible;
     hd_status status;            /* of the writes so far */
     uint64_t first;              /* all ids are above or equal */
-    uint32_t next_v2[HD__IDS];
-    hd__writer_process *processes; /* stb_ds array */
+    uint32_t next_v2[HD__TRACE_IDS];
+    hd__trace_writer_process *processes; /* stb_ds array */
     hd__index index;
     uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
 };
 
-static uint32_t hd__heap_axes(const hd_heap *heap) {
+static uint32_t hd__trace_heap_axes(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries.axis_count
            : heap->profile ? heap->profile->cells.axis_count
                            : 0;
 }
 
-static hd_axis hd__heap_axis(const hd_heap *heap, uint32_t axis) {
+static hd_axis hd__trace_heap_axis(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
-static hd_rows hd__heap_rows(const hd_heap *heap) {
+static hd_rows hd__trace_heap_rows(const hd_heap *heap) {
     return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
 }
 
 /* What heaps and scalars are ordered by: heaps come first, so that the numbers from heap_count on are
    those of scalars. Defaults are filled in. */
-typedef struct hd__label {
+typedef struct hd__trace_label {
     uint64_t pid, time_us;
     const char *process, *dump, *allocator, *name; /* name: NULL for heaps; allocator: for process_totals */
-} hd__label;
+} hd__trace_label;
 
-static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
-    hd__label l;
+static hd__trace_label hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
+    hd__trace_label l;
     if (i < d->heap_count) {
         const hd_heap *heap = &d->heaps[i];
         l.pid = heap->pid;
@@ -13738,47 +13738,47 @@ static hd__label hd__label_of(const hd_chrome_dumps *d, uint32_t i) {
 }
 
 /* By what a reader tells dumps apart, and what is in them. */
-static int hd__compare_dumps(const hd__label *x, const hd__label *y) {
+static int hd__trace_compare_dumps(const hd__trace_label *x, const hd__trace_label *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
     return strcmp(x->dump, y->dump);
 }
 
-static int hd__compare_labels(const hd__label *x, const hd__label *y) {
-    int order = hd__compare_dumps(x, y);
+static int hd__trace_compare_labels(const hd__trace_label *x, const hd__trace_label *y) {
+    int order = hd__trace_compare_dumps(x, y);
     if (!order) order = (x->name != NULL) - (y->name != NULL);
     if (!order) order = hd__compare_texts(x->allocator, y->allocator);
     return order ? order : hd__compare_texts(x->name, y->name);
 }
 
-static bool hd__label_by_name(const void *owner, uint32_t a, uint32_t b) {
+static bool hd__trace_label_by_name(const void *owner, uint32_t a, uint32_t b) {
     const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
-    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
-    return hd__compare_labels(&x, &y) < 0;
+    hd__trace_label x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
+    return hd__trace_compare_labels(&x, &y) < 0;
 }
 
-static bool hd__label_before(const void *owner, uint32_t a, uint32_t b) {
+static bool hd__trace_label_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
-    hd__label x = hd__label_of(d, a), y = hd__label_of(d, b);
+    hd__trace_label x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
     if (x.pid == y.pid && x.time_us != y.time_us) return x.time_us < y.time_us;
-    return hd__compare_labels(&x, &y) < 0;
+    return hd__trace_compare_labels(&x, &y) < 0;
 }
 
-static const char *const hd__detail_names[] = { "detailed", "light", "background" };
+static const char *const hd__trace_detail_names[] = { "detailed", "light", "background" };
 
-static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
+static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) {
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
     if (d->detail != HD_DETAILED && d->heap_count)
         return hd__fail(err, HD_INVALID, "a %s dump without heaps expected, it has %u",
-                        hd__detail_names[d->detail], (uint64_t)d->heap_count);
+                        hd__trace_detail_names[d->detail], (uint64_t)d->heap_count);
     for (size_t i = 0; i < d->heap_count; i++) {
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
                             (uint64_t)i);
-        if (hd__heap_axes(&d->heaps[i]) > 2)
+        if (hd__trace_heap_axes(&d->heaps[i]) > 2)
             return hd__fail(err, HD_UNSUPPORTED,
                             "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
-                            (uint64_t)hd__heap_axes(&d->heaps[i]));
+                            (uint64_t)hd__trace_heap_axes(&d->heaps[i]));
     }
     for (size_t i = 0; i < d->scalar_count; i++)
         if (!d->scalars[i].name)
@@ -13787,46 +13787,46 @@ static hd_status hd__check_heaps(const hd_chrome_dumps *d, hd_error *err) {
 }
 
 /* Whether a trace can tell these apart; sorted by name. */
-static hd_status hd__check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
-                                 hd_error *err) {
+static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
+                                       hd_error *err) {
     for (size_t i = 1; i < count; i++) {
-        hd__label x = hd__label_of(d, order[i - 1]), y = hd__label_of(d, order[i]);
-        if (!hd__compare_labels(&x, &y) && y.name)
+        hd__trace_label x = hd__trace_label_of(d, order[i - 1]), y = hd__trace_label_of(d, order[i]);
+        if (!hd__trace_compare_labels(&x, &y) && y.name)
             return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
                             y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
-        if (!hd__compare_labels(&x, &y))
+        if (!hd__trace_compare_labels(&x, &y))
             return hd__fail(err, HD_INVALID, "two heaps of %s in dump %s of pid %u", y.allocator, y.dump,
                             y.pid);
-        if (!hd__compare_dumps(&x, &y) && x.time_us != y.time_us)
+        if (!hd__trace_compare_dumps(&x, &y) && x.time_us != y.time_us)
             return hd__fail(err, HD_INVALID, "dump %s of pid %u at two times, %u and %u", y.dump, y.pid,
                             x.time_us, y.time_us);
     }
     return HD_OK;
 }
 
-static uint64_t hd__writer_hash(const hd_chrome_writer *w, uint64_t pid) {
+static uint64_t hd__trace_writer_hash(const hd_chrome_writer *w, uint64_t pid) {
     return hd__hash_u64(w->names.seed, pid);
 }
 
-static uint64_t hd__writer_rehash(const void *owner, uint32_t i) {
+static uint64_t hd__trace_writer_rehash(const void *owner, uint32_t i) {
     const hd_chrome_writer *w = (const hd_chrome_writer *)owner;
-    return hd__writer_hash(w, w->processes[i].pid);
+    return hd__trace_writer_hash(w, w->processes[i].pid);
 }
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
-static hd_status hd__writer_process_init(hd_chrome_writer *w, hd__writer_process *p, hd_error *err) {
+static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_writer_process *p, hd_error *err) {
     p->strings.seed = p->dumps.seed = hd__seed();
     for (int a = 0; a < 2; a++) {
-        hd__told *d = &p->axis[a];
-        HD__TRY(hd__deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
-                                      p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
+        hd__trace_told *d = &p->axis[a];
+        HD__TRY(hd__trace_deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+                                            p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__push(&w->mem, d->id, 0) || !hd__push(&w->mem, d->v2_id, 0))
             return hd__no_memory(&w->mem, err);
     }
     return HD_OK;
 }
 
-static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) {
+static void hd__trace_writer_process_free(hd_chrome_writer *w, hd__trace_writer_process *p) {
     for (int a = 0; a < 2; a++) {
         hd__tree_free(&w->mem, &p->axis[a].names.tree);
         hd__arr_free(&w->mem, p->axis[a].id);
@@ -13837,37 +13837,37 @@ static void hd__writer_process_free(hd_chrome_writer *w, hd__writer_process *p) 
     hd__arr_free(&w->mem, p->string_id);
 }
 
-static hd__writer_process *hd__writer_find(const hd_chrome_writer *w, uint64_t pid) {
+static hd__trace_writer_process *hd__trace_writer_find(const hd_chrome_writer *w, uint64_t pid) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&w->index, hd__writer_hash(w, pid), &probe)) != HD_NONE)
+    while ((i = hd__index_next(&w->index, hd__trace_writer_hash(w, pid), &probe)) != HD_NONE)
         if (w->processes[i].pid == pid) return &w->processes[i];
     return NULL;
 }
 
 /* The process of a pid, made when it is new; valid until the next. */
-static hd_status hd__writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__writer_process **process,
-                                       hd_error *err) {
+static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, hd__trace_writer_process **process,
+                                             hd_error *err) {
     size_t n = hd__len(w->processes);
-    hd__writer_process fresh;
-    *process = hd__writer_find(w, pid);
+    hd__trace_writer_process fresh;
+    *process = hd__trace_writer_find(w, pid);
     if (*process) return HD_OK;
     memset(&fresh, 0, sizeof fresh);
     fresh.pid = pid;
     if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
-    if (!hd__index_add(&w->mem, &w->index, hd__writer_hash(w, pid), (uint32_t)n, hd__writer_rehash, w))
+    if (!hd__index_add(&w->mem, &w->index, hd__trace_writer_hash(w, pid), (uint32_t)n, hd__trace_writer_rehash, w))
         return hd__no_memory(&w->mem, err);
     *process = &w->processes[n];
-    return hd__writer_process_init(w, *process, err);
+    return hd__trace_writer_process_init(w, *process, err);
 }
 
 /* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
-static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, const hd_heap *heap,
-                                   hd_error *err) {
-    hd_rows rows = hd__heap_rows(heap);
+static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_heap *heap,
+                                  hd_error *err) {
+    hd_rows rows = hd__trace_heap_rows(heap);
     hd__set_len(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
-        hd_axis axis = hd__heap_axis(heap, a);
+        hd_axis axis = hd__trace_heap_axis(heap, a);
         uint32_t *ids;
         if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
@@ -13877,7 +13877,7 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
         ids[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
             if (ids[i])
-                HD__TRY(hd__deduplicate(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
+                HD__TRY(hd__trace_child(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
                                         err));
         hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
     }
@@ -13885,8 +13885,8 @@ static hd_status hd__chrome_intern(hd_chrome_writer *w, hd__writer_process *p, c
 }
 
 /* Up to the key of the event's own object in args. */
-static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
-                             const char *category, const char *name) {
+static void hd__trace_begin_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
+                                  const char *category, const char *name) {
     hd_json_newline(j);
     hd_json_object(j);
     hd_json_key(j, "pid"), hd_json_u64(j, pid);
@@ -13897,38 +13897,38 @@ static void hd__chrome_event(hd_json *j, uint64_t pid, uint64_t time_us, const c
     hd_json_key(j, "name"), hd_json_cstr(j, name);
 }
 
-static void hd__write_name(hd_chrome_writer *w, hd__writer_process *p, const char *name) {
+static void hd__trace_write_name(hd_chrome_writer *w, hd__trace_writer_process *p, const char *name) {
     hd_json *j = &w->json;
     if (p->named || !name) return;
     p->named = true;
-    hd__chrome_event(j, p->pid, 0, "M", "__metadata", "process_name");
+    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", "process_name");
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
     hd_json_end(j), hd_json_end(j);
 }
 
 /* What has not been told of yet. */
-static hd_status hd__write_dictionary(hd_chrome_writer *w, hd__writer_process *p, bool types, hd_error *err) {
+static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_writer_process *p, bool types, hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
-    hd__told *d = &p->axis[types];
-    uint32_t *next = !types && p->v2 ? &w->next_v2[HD__IDS_NODES] : &p->next[types];
+    hd__trace_told *d = &p->axis[types];
+    uint32_t *next = !types && p->v2 ? &w->next_v2[HD__TRACE_IDS_NODES] : &p->next[types];
     const hd__tree *tree = &d->names.tree;
     uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
-    hd__chrome_event(j, p->pid, 0, "M", "__metadata", names[types]);
+    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", names[types]);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
         stbds_arrput(d->id, (*next)++);
-        hd__write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
+        hd__trace_write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
-static void hd__chrome_entries(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap) {
+static void hd__trace_write_entries(hd_chrome_writer *w, const hd__trace_writer_process *p, const hd_heap *heap) {
     hd_json *j = &w->json;
     const hd_rows *rows = &heap->breakdown->entries;
     const uint32_t *frames = w->ids, *types = frames + heap->breakdown->axis[0].node_count;
@@ -13956,11 +13956,11 @@ static void hd__chrome_entries(hd_chrome_writer *w, const hd__writer_process *p,
 }
 
 /* Ids of heaps_v2 for the nodes that have none yet. */
-static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
-    if (!p->v2 && w->next_v2[HD__IDS_NODES] < p->next[0]) w->next_v2[HD__IDS_NODES] = p->next[0];
+static bool hd__trace_v2_ids(hd_chrome_writer *w, hd__trace_writer_process *p) {
+    if (!p->v2 && w->next_v2[HD__TRACE_IDS_NODES] < p->next[0]) w->next_v2[HD__TRACE_IDS_NODES] = p->next[0];
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
-        hd__told *d = &p->axis[a];
+        hd__trace_told *d = &p->axis[a];
         size_t n = hd__len(d->names.tree.parent);
         if (!hd__room(&w->mem, d->v2_id, n - hd__len(d->v2_id))) return false;
         while (hd__len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
@@ -13968,12 +13968,12 @@ static bool hd__chrome_v2_ids(hd_chrome_writer *w, hd__writer_process *p) {
     return true;
 }
 
-static uint64_t hd__v2_id(const hd_chrome_writer *w, const hd__told *d, uint32_t node) {
+static uint64_t hd__trace_v2_id(const hd_chrome_writer *w, const hd__trace_told *d, uint32_t node) {
     return node ? w->first + d->v2_id[node] : 0;
 }
 
-static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, const hd_heap *heap,
-                              const char *name) {
+static void hd__trace_write_column(hd_chrome_writer *w, const hd__trace_writer_process *p, const hd_heap *heap,
+                                   const char *name) {
     hd_json *j = &w->json;
     hd_rows rows = hd_profile_cells(heap->profile);
     const uint32_t *frames = w->ids, *types = frames + hd_profile_axis(heap->profile, 0).node_count;
@@ -13981,45 +13981,45 @@ static void hd__chrome_column(hd_chrome_writer *w, const hd__writer_process *p, 
     for (uint32_t i = 0; i < rows.count; i++) {
         const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
         switch (*name) {
-        case 'n': hd_json_u64(j, hd__v2_id(w, &p->axis[0], frames[node[0]])); break;
+        case 'n': hd_json_u64(j, hd__trace_v2_id(w, &p->axis[0], frames[node[0]])); break;
         case 's': hd_json_u64(j, rows.bytes[i]); break;
         case 'c': hd_json_u64(j, rows.blocks[i]); break;
         case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
-        default: hd_json_u64(j, rows.axis_count > 1 ? hd__v2_id(w, &p->axis[1], types[node[1]]) : 0);
+        default: hd_json_u64(j, rows.axis_count > 1 ? hd__trace_v2_id(w, &p->axis[1], types[node[1]]) : 0);
         }
     }
     hd_json_end(j);
 }
 
 /* What the maps of heaps_v2 have not said yet of one axis: nodes from `told` on. */
-static bool hd__chrome_map(hd_chrome_writer *w, hd__writer_process *p, const char *key, int axis,
-                           size_t told) {
+static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p, const char *key, int axis,
+                                size_t told) {
     hd_json *j = &w->json;
-    const hd__told *d = &p->axis[axis];
+    const hd__trace_told *d = &p->axis[axis];
     const hd__tree *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = told; i < hd__len(d->v2_id); i++) {
         uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__room(&w->mem, p->string_id, 1)) return false;
-        if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__IDS_STRINGS]++);
+        if (string == hd__len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__TRACE_IDS_STRINGS]++);
         hd_json_object(j);
         hd_json_key(j, "id"), hd_json_u64(j, w->first + d->v2_id[i]);
         hd_json_key(j, "name_sid"), hd_json_u64(j, w->first + p->string_id[string]);
-        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__v2_id(w, d, tree->parent[i]));
+        if (tree->parent[i]) hd_json_key(j, "parent"), hd_json_u64(j, hd__trace_v2_id(w, d, tree->parent[i]));
         hd_json_end(j);
     }
     hd_json_end(j);
     return true;
 }
 
-static bool hd__counts_known(const hd_profile *p) {
+static bool hd__trace_counts_known(const hd_profile *p) {
     hd_rows rows = hd_profile_cells(p);
     for (uint32_t i = 0; i < rows.count; i++)
         if (rows.blocks[i] == HD_UNKNOWN) return false;
     return true;
 }
 
-static bool hd__errors_known(const hd_profile *p) {
+static bool hd__trace_errors_known(const hd_profile *p) {
     hd_rows rows = hd_profile_cells(p);
     for (uint32_t i = 0; i < rows.count; i++)
         if (rows.variance[i] > 0) return true;
@@ -14027,8 +14027,8 @@ static bool hd__errors_known(const hd_profile *p) {
 }
 
 /* The n heaps of one dump, those that are profiles. */
-static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
-                               const uint32_t *order, size_t n, hd_error *err) {
+static hd_status hd__trace_write_v2(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_chrome_dumps *d,
+                                    const uint32_t *order, size_t n, hd_error *err) {
     hd_json *j = &w->json;
     size_t nodes = hd__len(p->axis[0].v2_id), types = hd__len(p->axis[1].v2_id);
     size_t strings = hd__len(p->string_id);
@@ -14038,21 +14038,21 @@ static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const
     for (size_t i = 0; i < n; i++) {
         const hd_heap *heap = &d->heaps[order[i]];
         if (!heap->profile) continue;
-        HD__TRY(hd__chrome_intern(w, p, heap, err));
-        if (!hd__chrome_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
-        hd_json_key(j, hd__label_of(d, order[i]).allocator), hd_json_object(j);
-        for (int c = 0; c < HD__V2_COLUMNS; c++) {
-            char column = *hd__v2_columns[c];
-            if (column == 'c' && !hd__counts_known(heap->profile)) continue;
-            if (column == 'e' && !hd__errors_known(heap->profile)) continue;
-            hd__chrome_column(w, p, heap, hd__v2_columns[c]);
+        HD__TRY(hd__trace_intern(w, p, heap, err));
+        if (!hd__trace_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
+        hd_json_key(j, hd__trace_label_of(d, order[i]).allocator), hd_json_object(j);
+        for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++) {
+            char column = *hd__trace_v2_columns[c];
+            if (column == 'c' && !hd__trace_counts_known(heap->profile)) continue;
+            if (column == 'e' && !hd__trace_errors_known(heap->profile)) continue;
+            hd__trace_write_column(w, p, heap, hd__trace_v2_columns[c]);
         }
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
     hd_json_end(j);
     hd_json_key(j, "maps"), hd_json_object(j);
-    if (!hd__chrome_map(w, p, "nodes", 0, nodes) || !hd__chrome_map(w, p, "types", 1, types))
+    if (!hd__trace_write_map(w, p, "nodes", 0, nodes) || !hd__trace_write_map(w, p, "types", 1, types))
         return hd__no_memory(&w->mem, err);
     hd_json_key(j, "strings"), hd_json_array(j);
     for (; strings < hd__len(p->string_id); strings++) {
@@ -14065,8 +14065,8 @@ static hd_status hd__chrome_v2(hd_chrome_writer *w, hd__writer_process *p, const
     return HD_OK;
 }
 
-static void hd__write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
-                                 const char *text) {
+static void hd__trace_write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
+                                       const char *text) {
     hd_json_key(j, name), hd_json_object(j);
     hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
     if (units) hd_json_key(j, "units"), hd_json_cstr(j, units);
@@ -14078,30 +14078,30 @@ static void hd__write_attribute(hd_json *j, const char *name, const char *units,
 
 /* The allocators of n heaps and m scalars, both ordered by allocator. An allocator with a heap has a size,
    which is what the viewer shows, the heap's where no scalar gives one. */
-static void hd__write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
-                                  const uint32_t *scalars, size_t m) {
+static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, const uint32_t *heaps, size_t n,
+                                        const uint32_t *scalars, size_t m) {
     hd_json_key(j, "allocators"), hd_json_object(j);
     for (size_t i = 0, k = 0, end; i < n || k < m; k = end) {
-        const char *of_heap = i < n ? hd__label_of(d, heaps[i]).allocator : NULL;
-        const char *of_scalar = k < m ? hd__label_of(d, scalars[k]).allocator : NULL;
+        const char *of_heap = i < n ? hd__trace_label_of(d, heaps[i]).allocator : NULL;
+        const char *of_scalar = k < m ? hd__trace_label_of(d, scalars[k]).allocator : NULL;
         int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
         const char *name = order <= 0 ? of_heap : of_scalar;
-        hd__label l = hd__label_of(d, order <= 0 ? heaps[i] : scalars[k]);
+        hd__trace_label l = hd__trace_label_of(d, order <= 0 ? heaps[i] : scalars[k]);
         bool sized = order > 0;
-        for (end = k; end < m && !strcmp(hd__label_of(d, scalars[end]).allocator, name); end++)
-            sized |= !strcmp(hd__label_of(d, scalars[end]).name, "size");
+        for (end = k; end < m && !strcmp(hd__trace_label_of(d, scalars[end]).allocator, name); end++)
+            sized |= !strcmp(hd__trace_label_of(d, scalars[end]).name, "size");
         hd_json_key(j, name), hd_json_object(j);
         hd_json_key(j, "guid"), hd_json_hex(j, hd__hash_bytes(l.pid, name, strlen(name)));
         hd_json_key(j, "attrs"), hd_json_object(j);
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
-            hd__write_attribute(j, "size", "bytes",
-                                 heap->breakdown ? heap->breakdown->entries.bytes[0]
-                                                 : heap->profile->total_bytes, NULL);
+            hd__trace_write_attribute(j, "size", "bytes",
+                                       heap->breakdown ? heap->breakdown->entries.bytes[0]
+                                                       : heap->profile->total_bytes, NULL);
         }
         for (; k < end; k++) {
             const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
-            hd__write_attribute(j, s->name, s->units, s->value, s->text);
+            hd__trace_write_attribute(j, s->name, s->units, s->value, s->text);
         }
         hd_json_end(j), hd_json_end(j);
         i += order <= 0;
@@ -14109,7 +14109,7 @@ static void hd__write_allocators(hd_json *j, const hd_chrome_dumps *d, const uin
     hd_json_end(j);
 }
 
-static void hd__write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
+static void hd__trace_write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_t *scalars, size_t m) {
     hd_json_key(j, "process_totals"), hd_json_object(j);
     for (size_t k = 0; k < m; k++) {
         const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
@@ -14121,9 +14121,9 @@ static void hd__write_totals(hd_json *j, const hd_chrome_dumps *d, const uint32_
 }
 
 /* One dump of one process: n of its heaps and scalars. */
-static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, const hd_chrome_dumps *d,
-                                 const uint32_t *order, size_t n, hd_error *err) {
-    hd__label first = hd__label_of(d, order[0]);
+static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_chrome_dumps *d,
+                                      const uint32_t *order, size_t n, hd_error *err) {
+    hd__trace_label first = hd__trace_label_of(d, order[0]);
     hd_json *j = &w->json;
     bool v2 = false, v1 = false;
     size_t heaps = 0, totals;
@@ -14133,65 +14133,65 @@ static hd_status hd__chrome_dump(hd_chrome_writer *w, hd__writer_process *p, con
     }
     if (w->copy && hd__strings_add(&w->mem, &w->arena, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
         return hd__no_memory(&w->mem, err);
-    for (totals = heaps; totals < n && !hd__label_of(d, order[totals]).allocator; totals++) {}
-    hd__chrome_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
-                     d->trigger ? d->trigger : "explicitly_triggered");
+    for (totals = heaps; totals < n && !hd__trace_label_of(d, order[totals]).allocator; totals++) {}
+    hd__trace_begin_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
+                          d->trigger ? d->trigger : "explicitly_triggered");
     hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
     hd_json_key(j, "args"), hd_json_object(j);
     hd_json_key(j, "dumps"), hd_json_object(j);
-    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__detail_names[d->detail]);
-    if (totals > heaps) hd__write_totals(j, d, order + heaps, totals - heaps);
-    if (heaps || totals < n) hd__write_allocators(j, d, order, heaps, order + totals, n - totals);
+    hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__trace_detail_names[d->detail]);
+    if (totals > heaps) hd__trace_write_totals(j, d, order + heaps, totals - heaps);
+    if (heaps || totals < n) hd__trace_write_allocators(j, d, order, heaps, order + totals, n - totals);
     if (v1) {
         hd_json_key(j, "heaps"), hd_json_object(j);
         for (size_t i = 0; i < heaps; i++) {
             const hd_heap *heap = &d->heaps[order[i]];
             if (!heap->breakdown) continue;
-            HD__TRY(hd__chrome_intern(w, p, heap, err));
-            hd_json_key(j, hd__label_of(d, order[i]).allocator);
-            hd__chrome_entries(w, p, heap);
+            HD__TRY(hd__trace_intern(w, p, heap, err));
+            hd_json_key(j, hd__trace_label_of(d, order[i]).allocator);
+            hd__trace_write_entries(w, p, heap);
         }
         hd_json_end(j);
     }
-    if (v2) HD__TRY(hd__chrome_v2(w, p, d, order, heaps, err));
+    if (v2) HD__TRY(hd__trace_write_v2(w, p, d, order, heaps, err));
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
 }
 
 /* All of one process: what its dumps refer to comes before them. */
-static hd_status hd__chrome_process_out(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
-                                        size_t n, hd_error *err) {
+static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                         size_t n, hd_error *err) {
     const hd_options *o = &w->options;
-    hd__writer_process *p = NULL;
+    hd__trace_writer_process *p = NULL;
     bool v1 = false;
-    HD__TRY(hd__writer_process_of(w, hd__label_of(d, order[0]).pid, &p, err));
+    HD__TRY(hd__trace_writer_process_of(w, hd__trace_label_of(d, order[0]).pid, &p, err));
     for (size_t i = 0; i < n; i++) {
-        hd__write_name(w, p, hd__label_of(d, order[i]).process);
+        hd__trace_write_name(w, p, hd__trace_label_of(d, order[i]).process);
         if (order[i] >= d->heap_count) continue;
         v1 |= d->heaps[order[i]].breakdown != NULL;
-        HD__TRY(hd__chrome_intern(w, p, &d->heaps[order[i]], err));
+        HD__TRY(hd__trace_intern(w, p, &d->heaps[order[i]], err));
     }
     p->v1 |= v1;
-    if (v1) HD__TRY(hd__write_dictionary(w, p, false, err));
-    if (v1 && w->interruptible) HD__TRY(hd__write_dictionary(w, p, true, err));
+    if (v1) HD__TRY(hd__trace_write_dictionary(w, p, false, err));
+    if (v1 && w->interruptible) HD__TRY(hd__trace_write_dictionary(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
-        hd__label x = hd__label_of(d, order[i]);
+        hd__trace_label x = hd__trace_label_of(d, order[i]);
         for (k = i + 1; k < n; k++) {
-            hd__label y = hd__label_of(d, order[k]);
-            if (hd__compare_dumps(&x, &y)) break;
+            hd__trace_label y = hd__trace_label_of(d, order[k]);
+            if (hd__trace_compare_dumps(&x, &y)) break;
         }
         if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
-        HD__TRY(hd__chrome_dump(w, p, d, order + i, k - i, err));
+        HD__TRY(hd__trace_write_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
 }
 
 /* Whether these dumps are new to the trace; sorted by name. */
-static hd_status hd__check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
-                                 size_t count, hd_error *err) {
+static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
+                                       size_t count, hd_error *err) {
     for (size_t i = 0; i < count; i++) {
-        hd__label l = hd__label_of(d, order[i]);
-        const hd__writer_process *p = hd__writer_find(w, l.pid);
+        hd__trace_label l = hd__trace_label_of(d, order[i]);
+        const hd__trace_writer_process *p = hd__trace_writer_find(w, l.pid);
         hd_str id = hd_cstr(l.dump);
         if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
             return hd__fail(err, HD_INVALID, "dump %s of pid %u was written before", l.dump, l.pid);
@@ -14199,38 +14199,38 @@ static hd_status hd__check_dumps(const hd_chrome_writer *w, const hd_chrome_dump
     return HD_OK;
 }
 
-static hd_status hd__chrome_dumps_out(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
-                                      size_t count, hd_error *err) {
+static hd_status hd__trace_write_dumps(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
+                                       size_t count, hd_error *err) {
     for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + count, count, hd__label_by_name, d);
-    HD__TRY(hd__check_names(d, order, count, err));
-    HD__TRY(hd__check_dumps(w, d, order, count, err));
-    hd__sort(order, order + count, count, hd__label_before, d);
+    hd__sort(order, order + count, count, hd__trace_label_by_name, d);
+    HD__TRY(hd__trace_check_names(d, order, count, err));
+    HD__TRY(hd__trace_check_dumps(w, d, order, count, err));
+    hd__sort(order, order + count, count, hd__trace_label_before, d);
     for (size_t i = 0, k; i < count && !w->status; i = k) {
-        for (k = i + 1; k < count && hd__label_of(d, order[k]).pid == hd__label_of(d, order[i]).pid; k++) {}
-        w->status = hd__chrome_process_out(w, d, order + i, k - i, err);
+        for (k = i + 1; k < count && hd__trace_label_of(d, order[k]).pid == hd__trace_label_of(d, order[i]).pid; k++) {}
+        w->status = hd__trace_write_process(w, d, order + i, k - i, err);
     }
     return w->status;
 }
 
-static hd_status hd__writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
+static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, hd_error *err) {
     w->status = status;
     return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
 }
 
-static void hd__writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
+static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
     memset(w, 0, sizeof *w);
     w->mem = hd__mem_options(desc ? &desc->options : NULL);
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
     w->copy = true;
     w->names.seed = hd__seed();
-    for (int k = 0; k < HD__IDS; k++) w->next_v2[k] = 1;
+    for (int k = 0; k < HD__TRACE_IDS; k++) w->next_v2[k] = 1;
     hd_json_begin(&w->json, out);
 }
 
 /* Before the first event. */
-static void hd__writer_begin(hd_chrome_writer *w, bool bare) {
+static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
     if (!bare) {
         hd_json_object(&w->json);
         hd_json_key(&w->json, "traceEvents");
@@ -14238,8 +14238,8 @@ static void hd__writer_begin(hd_chrome_writer *w, bool bare) {
     hd_json_array(&w->json);
 }
 
-static void hd__writer_release(hd_chrome_writer *w) {
-    for (size_t i = 0; i < hd__len(w->processes); i++) hd__writer_process_free(w, &w->processes[i]);
+static void hd__trace_writer_release(hd_chrome_writer *w) {
+    for (size_t i = 0; i < hd__len(w->processes); i++) hd__trace_writer_process_free(w, &w->processes[i]);
     hd__arr_free(&w->mem, w->processes);
     hd__index_free(&w->mem, &w->index);
     hd__arr_free(&w->mem, w->ids);
@@ -14255,23 +14255,23 @@ HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_de
         hd__no_memory(&mem, err);
         return NULL;
     }
-    hd__writer_init(w, desc, out);
+    hd__trace_writer_init(w, desc, out);
     w->mem.used = mem.used;
-    hd__writer_begin(w, w->interruptible);
+    hd__trace_writer_begin(w, w->interruptible);
     return w;
 }
 
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
     hd__mem mem;
     if (!w) return;
-    hd__writer_release(w);
+    hd__trace_writer_release(w);
     mem = w->mem;
     hd__free(&mem, w, sizeof *w);
 }
 
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
                                                                   uint32_t axis) {
-    const hd__writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__writer_find(w, pid);
+    const hd__trace_writer_process *p = axis > HD_AXIS_TYPE ? NULL : hd__trace_writer_find(w, pid);
     return p ? &p->axis[axis].names : NULL;
 }
 
@@ -14282,35 +14282,35 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
     size_t count = dumps->heap_count + dumps->scalar_count;
     uint32_t *order;
     hd_status status;
-    if (w->status) return hd__writer_failed(w, w->status, err);
-    HD__TRY(hd__check_heaps(dumps, err));
+    if (w->status) return hd__trace_writer_failed(w, w->status, err);
+    HD__TRY(hd__trace_check_heaps(dumps, err));
     order = (uint32_t *)hd__calloc(&w->mem, count, 2 * sizeof *order);
     if (!order) return w->status = hd__no_memory(&w->mem, err);
-    status = hd__chrome_dumps_out(w, dumps, order, count, err);
+    status = hd__trace_write_dumps(w, dumps, order, count, err);
     hd__cfree(&w->mem, order, count, 2 * sizeof *order);
     /* So that what comes after a crash ends between two events. */
-    if (!status && hd__sink_flush(&w->json.sink)) status = hd__writer_failed(w, w->json.sink.status, err);
+    if (!status && hd__sink_flush(&w->json.sink)) status = hd__trace_writer_failed(w, w->json.sink.status, err);
     return status;
 }
 
 /* Types that were not told of where they were used. */
-static hd_status hd__writer_types(hd_chrome_writer *w, hd_error *err) {
+static hd_status hd__trace_writer_types(hd_chrome_writer *w, hd_error *err) {
     for (size_t i = 0; i < hd__len(w->processes) && !w->status; i++)
-        if (w->processes[i].v1) w->status = hd__write_dictionary(w, &w->processes[i], true, err);
+        if (w->processes[i].v1) w->status = hd__trace_write_dictionary(w, &w->processes[i], true, err);
     return w->status;
 }
 
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *w, hd_error *err) {
     hd_json *j = &w->json;
     hd_status status;
-    if (w->status) return hd__writer_failed(w, w->status, err);
-    HD__TRY(hd__writer_types(w, err));
+    if (w->status) return hd__trace_writer_failed(w, w->status, err);
+    HD__TRY(hd__trace_writer_types(w, err));
     hd_json_newline(j);
     hd_json_end(j);
     if (j->depth) hd_json_end(j);
     hd_json_newline(j);
     status = hd_json_finish(j);
-    if (status) return hd__writer_failed(w, status, err);
+    if (status) return hd__trace_writer_failed(w, status, err);
     w->status = HD_INVALID;      /* nothing may follow */
     return HD_OK;
 }
@@ -14327,148 +14327,148 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     dumps.heaps = heaps;
     dumps.heap_count = count;
     desc.interruptible = true;   /* all types are known before the first dump */
-    hd__writer_init(&w, &desc, out);
+    hd__trace_writer_init(&w, &desc, out);
     w.copy = false;
-    hd__writer_begin(&w, false);
+    hd__trace_writer_begin(&w, false);
     status = hd_chrome_writer_add(&w, &dumps, err);
     if (!status) status = hd_chrome_writer_finish(&w, err);
-    hd__writer_release(&w);
+    hd__trace_writer_release(&w);
     return status;
 }
 
 /* ============================================================================ >>trace.value
    What reading a trace gathers: ids as numbered strings, because dictionaries may follow their use. */
 
-typedef enum hd__dictionary {
-    HD__D_FRAMES, HD__D_TYPES,                    /* stackFrames, typeNames */
-    HD__D_V2_NODES, HD__D_V2_TYPES, HD__D_V2_STRINGS,
-    HD__DICTIONARIES
-} hd__dictionary;
+typedef enum hd__trace_dictionary {
+    HD__TRACE_D_FRAMES, HD__TRACE_D_TYPES,                    /* stackFrames, typeNames */
+    HD__TRACE_D_V2_NODES, HD__TRACE_D_V2_TYPES, HD__TRACE_D_V2_STRINGS,
+    HD__TRACE_DICTIONARIES
+} hd__trace_dictionary;
 
-typedef struct hd__item_found {
+typedef struct hd__trace_item_found {
     uint32_t item, id;
-} hd__item_found;
+} hd__trace_item_found;
 
 /* Where something stood in the input; `event` HD_UNKNOWN: in none. */
-typedef struct hd__place {
+typedef struct hd__trace_place {
     uint64_t offset, line, event;
-} hd__place;
+} hd__trace_place;
 
 /* One definition in a dictionary. Names are numbers of strings; in heaps_v2 a name is the id of a string
    defined elsewhere. */
-typedef struct hd__item {
-    hd__place place;
+typedef struct hd__trace_item {
+    hd__trace_place place;
     uint32_t process, dictionary, id, name, parent;
     uint32_t node;               /* in the tree of its axis */
-} hd__item;
+} hd__trace_item;
 
-#define HD__NODE_UNKNOWN HD_NONE
-#define HD__NODE_BAD (HD_NONE - 1)
-#define HD__NODE_OPEN (HD_NONE - 2)  /* being resolved: meeting it again is a cycle */
+#define HD__TRACE_NODE_UNKNOWN HD_NONE
+#define HD__TRACE_NODE_BAD (HD_NONE - 1)
+#define HD__TRACE_NODE_OPEN (HD_NONE - 2)  /* being resolved: meeting it again is a cycle */
 
-typedef struct hd__entry {
+typedef struct hd__trace_entry {
     uint64_t size, count, error;
     uint32_t bt, type;           /* ids, then nodes; HD_NONE: absent */
     uint32_t self;               /* old format: HD_NONE of a total, else the node of bt's "<self>" */
     bool bad;                    /* complained of already */
-} hd__entry;
+} hd__trace_entry;
 
-typedef struct hd__chrome_heap {
+typedef struct hd__trace_heap {
     uint32_t process, dump, allocator;
-    hd__place place;
+    hd__trace_place place;
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
     bool v2, old;
     bool is_profile;             /* its entries, but for those left out, are self sizes */
-} hd__chrome_heap;
+} hd__trace_heap;
 
 /* Of the old format: bytes of one type (0: of all) in a frame itself. */
-typedef struct hd__cell {
+typedef struct hd__trace_cell {
     uint32_t type, node, self;
     uint64_t bytes, blocks;
-} hd__cell;
+} hd__trace_cell;
 
 /* A node on the way from the root to the cell at hand: what was found at and below it. */
-typedef struct hd__level {
-    hd__cell own;
+typedef struct hd__trace_level {
+    hd__trace_cell own;
     uint64_t bytes, blocks;
     bool has_own, has_callees;
-} hd__level;
+} hd__trace_level;
 
-typedef struct hd__chrome_scalar {
+typedef struct hd__trace_scalar {
     uint64_t value;
-    hd__place place;
+    hd__trace_place place;
     uint32_t process, dump;
     uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
-} hd__chrome_scalar;
+} hd__trace_scalar;
 
-typedef struct hd__chrome_process {
+typedef struct hd__trace_process {
     uint64_t pid;
     uint32_t name;
-} hd__chrome_process_info;
+} hd__trace_process;
 
-typedef struct hd__chrome_dump {
+typedef struct hd__trace_dump {
     uint32_t process, id;
     uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
-} hd__chrome_dump_info;
+} hd__trace_dump;
 
 /* What an event says, in whatever order; `dumps` and dictionaries go to the arrays at once and are
    taken back when the event turns out to be another. */
-typedef struct hd__event {
+typedef struct hd__trace_event {
     uint64_t pid, time_us;
     uint32_t id, process_name, detail;
     char phase;
     bool has_pid;
     size_t items, heaps, entries, scalars; /* lengths of the arrays before */
-} hd__event;
+} hd__trace_event;
 
-typedef struct hd__chrome_in {
+typedef struct hd__trace_in {
     hd__pull pull;
     hd_dump *dump;
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events, seed;
-    hd__event event;             /* the one being read */
+    hd__trace_event event;             /* the one being read */
     bool in_event;
-    hd__item *items;             /* stb_ds arrays */
+    hd__trace_item *items;             /* stb_ds arrays */
     hd__index item_index;
-    hd__chrome_heap *heaps;
-    hd__entry *entries;
-    hd__chrome_scalar *scalars;
-    hd__chrome_process_info *processes;
-    hd__chrome_dump_info *dumps;
+    hd__trace_heap *heaps;
+    hd__trace_entry *entries;
+    hd__trace_scalar *scalars;
+    hd__trace_process *processes;
+    hd__trace_dump *dumps;
     uint32_t *chain;
     hd__tree tree[2];
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
     hd__index process_index, dump_index;
-    hd__item_found found[HD__DICTIONARIES];
-    hd__cell *cells;
-    hd__level *levels;
+    hd__trace_item_found found[HD__TRACE_DICTIONARIES];
+    hd__trace_cell *cells;
+    hd__trace_level *levels;
     char *joined;                /* the last name that was put together */
-} hd__chrome_in;
+} hd__trace_in;
 
 /* Where a malformed piece stands: `event` HD_UNKNOWN outside of events, what is not known of it yet is
    not told. */
-typedef struct hd__where {
+typedef struct hd__trace_where {
     uint64_t offset, line, event, pid;
     uint32_t id;                 /* of the dump; HD_NONE: none */
     bool has_pid;
-} hd__where;
+} hd__trace_where;
 
-static hd_str hd__chrome_text(const hd__chrome_in *x, uint32_t string) {
+static hd_str hd__trace_text(const hd__trace_in *x, uint32_t string) {
     return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
 }
 
 /* NULL where there is none. */
-static const char *hd__chrome_label_text(const hd__chrome_in *x, uint32_t string) {
-    return string == HD_NONE ? NULL : hd__chrome_text(x, string).data;
+static const char *hd__trace_label_text(const hd__trace_in *x, uint32_t string) {
+    return string == HD_NONE ? NULL : hd__trace_text(x, string).data;
 }
 
-static void hd__complaint(const hd__chrome_in *x, hd_error *e, hd_status status, hd__where where,
-                          const char *format, va_list args) {
-    hd_str id = hd__chrome_text(x, where.id);
+static void hd__trace_complaint(const hd__trace_in *x, hd_error *e, hd_status status, hd__trace_where where,
+                                const char *format, va_list args) {
+    hd_str id = hd__trace_text(x, where.id);
     size_t n;
     if (id.len > 32) id.len = 32;
     hd__fail_at(e, status, where.offset, where.line,
@@ -14481,29 +14481,29 @@ static void hd__complaint(const hd__chrome_in *x, hd_error *e, hd_status status,
     hd__format(e->message + n, sizeof e->message - n, format, args);
 }
 
-static void hd__chrome_warn(const hd__chrome_in *x, const hd_error *e) {
+static void hd__trace_warn(const hd__trace_in *x, const hd_error *e) {
     if (x->options && x->options->warning) x->options->warning(x->options->user, e);
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
-static hd_status hd__complain_at(hd__chrome_in *x, hd_status status, hd__where where,
-                                 const char *format, ...) {
+static hd_status hd__trace_complain_at(hd__trace_in *x, hd_status status, hd__trace_where where,
+                                       const char *format, ...) {
     hd_error e;
     va_list args;
     va_start(args, format);
-    hd__complaint(x, &e, status, where, format, args);
+    hd__trace_complaint(x, &e, status, where, format, args);
     va_end(args);
     if (!x->options || !x->options->lenient) {
         if (x->err) *x->err = e;
         return status;
     }
     x->dump->warnings++;
-    hd__chrome_warn(x, &e);
+    hd__trace_warn(x, &e);
     return HD_OK;
 }
 
-static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
-    hd__where where;
+static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
+    hd__trace_where where;
     where.offset = offset;
     where.line = hd__reader_line(&x->pull.r, offset);
     where.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
@@ -14514,9 +14514,9 @@ static hd__where hd__where_now(hd__chrome_in *x, uint64_t offset) {
 }
 
 /* Of what was read before: a heap's or an item's place. */
-static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, uint32_t process,
-                               uint32_t dump) {
-    hd__where where;
+static hd__trace_where hd__trace_where_was(const hd__trace_in *x, const hd__trace_place *place, uint32_t process,
+                                           uint32_t dump) {
+    hd__trace_where where;
     where.offset = place->offset;
     where.line = place->line;
     where.event = place->event;
@@ -14527,28 +14527,28 @@ static hd__where hd__where_was(const hd__chrome_in *x, const hd__place *place, u
 }
 
 /* What is well-formed and still worth a warning, strict or not. Not counted: nothing is left out. */
-static void hd__remark_of(const hd__chrome_in *x, const hd__chrome_heap *heap, const char *format, ...) {
+static void hd__trace_remark_of(const hd__trace_in *x, const hd__trace_heap *heap, const char *format, ...) {
     hd_error e;
     va_list args;
     va_start(args, format);
-    hd__complaint(x, &e, HD_MALFORMED, hd__where_was(x, &heap->place, heap->process, heap->dump), format,
-                  args);
+    hd__trace_complaint(x, &e, HD_MALFORMED, hd__trace_where_was(x, &heap->place, heap->process, heap->dump), format,
+                        args);
     va_end(args);
-    hd__chrome_warn(x, &e);
+    hd__trace_warn(x, &e);
 }
 
-#define hd__complain(x, status, offset, ...) \
-    hd__complain_at((x), (status), hd__where_now((x), (offset)), __VA_ARGS__)
-#define hd__complain_of(x, status, heap, ...)                                                             \
-    hd__complain_at((x), (status), hd__where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
-                    __VA_ARGS__)
+#define hd__trace_complain(x, status, offset, ...) \
+    hd__trace_complain_at((x), (status), hd__trace_where_now((x), (offset)), __VA_ARGS__)
+#define hd__trace_complain_of(x, status, heap, ...)                                                             \
+    hd__trace_complain_at((x), (status), hd__trace_where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
+                          __VA_ARGS__)
 
-static hd_status hd__in_no_memory(hd__chrome_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
+static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
    and *ok is false for them. */
-static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char *what, uint32_t *string,
-                                   bool *ok) {
+static hd_status hd__trace_string(hd__trace_in *x, hd__token token, const char *what, uint32_t *string,
+                                  bool *ok) {
     uint64_t offset = x->pull.token_offset;
     hd__number number;
     hd_str s;
@@ -14561,46 +14561,46 @@ static hd_status hd__chrome_string(hd__chrome_in *x, hd__token token, const char
         s.len = number.len;
     } else {
         if (!hd__pull_skip(&x->pull, token)) return x->pull.status;
-        return hd__complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
+        return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
     }
     *string = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-    return *string == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+    return *string == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
 /* Ids are numbers of strings, or, where they are decimal numbers as most are, these: above. */
-#define HD__ID_NUMBER 0x80000000u
-#define HD__ID_MOST 0x7ffffff0u
+#define HD__TRACE_ID_NUMBER 0x80000000u
+#define HD__TRACE_ID_MOST 0x7ffffff0u
 
-typedef char hd__digits_text[20];
+typedef char hd__trace_digits_text[20];
 
-static hd_str hd__id_text(const hd__chrome_in *x, uint32_t id, hd__digits_text digits) {
+static hd_str hd__trace_id_text(const hd__trace_in *x, uint32_t id, hd__trace_digits_text digits) {
     hd_str s;
-    if (id < HD__ID_NUMBER || id - HD__ID_NUMBER >= HD__ID_MOST) return hd__chrome_text(x, id);
-    s.data = hd__digits(digits, id - HD__ID_NUMBER, 10);
+    if (id < HD__TRACE_ID_NUMBER || id - HD__TRACE_ID_NUMBER >= HD__TRACE_ID_MOST) return hd__trace_text(x, id);
+    s.data = hd__digits(digits, id - HD__TRACE_ID_NUMBER, 10);
     s.len = (size_t)(digits + 20 - s.data);
     return s;
 }
 
-static hd_status hd__chrome_id_of(hd__chrome_in *x, hd_str s, uint32_t *id) {
+static hd_status hd__trace_id_of(hd__trace_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
     if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
         for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
             n = n * 10 + (uint32_t)(s.data[i] - '0');
     if (i && i == s.len) {
-        *id = HD__ID_NUMBER + n;
+        *id = HD__TRACE_ID_NUMBER + n;
         return HD_OK;
     }
     *id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-    if (*id == HD_NONE) return hd__in_no_memory(x);
-    return *id < HD__ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
+    if (*id == HD_NONE) return hd__trace_no_memory(x);
+    return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
 }
 
-/* The same as hd__chrome_string, for an id. */
-static hd_status hd__chrome_id(hd__chrome_in *x, hd__token token, const char *what, uint32_t *id, bool *ok) {
+/* The same as hd__trace_string, for an id. */
+static hd_status hd__trace_id(hd__trace_in *x, hd__token token, const char *what, uint32_t *id, bool *ok) {
     hd__number number;
     hd_str s;
-    if (token != HD__T_STRING && token != HD__T_NUMBER) return hd__chrome_string(x, token, what, id, ok);
+    if (token != HD__T_STRING && token != HD__T_NUMBER) return hd__trace_string(x, token, what, id, ok);
     *ok = true;
     if (token == HD__T_STRING) {
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
@@ -14609,11 +14609,11 @@ static hd_status hd__chrome_id(hd__chrome_in *x, hd__token token, const char *wh
         s.data = number.text;
         s.len = number.len;
     }
-    return hd__chrome_id_of(x, s, id);
+    return hd__trace_id_of(x, s, id);
 }
 
 /* Digits to a number; false when there are none, others, or too many. */
-static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
+static bool hd__trace_parse_u64(hd_str s, unsigned base, uint64_t *value) {
     uint64_t v = 0;
     if (base == 16 && s.len > 2 && s.data[0] == '0' && (s.data[1] | 32) == 'x') s.data += 2, s.len -= 2;
     if (!s.len) return false;
@@ -14630,7 +14630,7 @@ static bool hd__parse_u64(hd_str s, unsigned base, uint64_t *value) {
 
 /* A JSON number without its fraction; false when it is negative, no number, or too large. *fraction is
    whether there was one. */
-static bool hd__parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
+static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     uint64_t v = 0, exponent = 0;
     size_t i = 0, places = 0, digits = 0;
     bool point = false, down = false;
@@ -14659,7 +14659,7 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
         if (i < s.len && (s.data[i] == '-' || s.data[i] == '+')) i++;
         rest.data = s.data + i;
         rest.len = s.len - i;
-        if (!hd__parse_u64(rest, 10, &exponent)) return false;
+        if (!hd__trace_parse_u64(rest, 10, &exponent)) return false;
     }
     if (down) {
         for (; exponent && v; exponent--, v /= 10) *fraction |= v % 10 != 0;
@@ -14675,11 +14675,11 @@ static bool hd__parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     return true;
 }
 
-/* A number given as string or number; of a time, which is HD__TIME, fractions are cut off. */
-#define HD__TIME 0u
+/* A number given as string or number; of a time, which is HD__TRACE_TIME, fractions are cut off. */
+#define HD__TRACE_TIME 0u
 
-static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base, const char *what,
-                                uint64_t *value, bool *ok) {
+static hd_status hd__trace_u64(hd__trace_in *x, hd__token token, unsigned base, const char *what,
+                               uint64_t *value, bool *ok) {
     uint64_t offset = x->pull.token_offset;
     hd__number number;
     bool fraction;
@@ -14699,16 +14699,16 @@ static hd_status hd__chrome_u64(hd__chrome_in *x, hd__token token, unsigned base
         return x->pull.status;
     }
     if (base != 16 && token == HD__T_NUMBER)
-        *ok = hd__parse_decimal(s, value, &fraction) && (!fraction || base == HD__TIME);
-    else *ok = hd__parse_u64(s, base ? base : 10, value);
+        *ok = hd__trace_parse_decimal(s, value, &fraction) && (!fraction || base == HD__TRACE_TIME);
+    else *ok = hd__trace_parse_u64(s, base ? base : 10, value);
     if (*ok) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
-                        what, base == 16 ? "hexadecimal" : "decimal", s);
+    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
+                              what, base == 16 ? "hexadecimal" : "decimal", s);
 }
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
    at the end, HD__T_ERROR on failure. */
-static hd__token hd__pull_member(hd__pull *p, hd_str *key, char copy[64]) {
+static hd__token hd__trace_pull_member(hd__pull *p, hd_str *key, char copy[64]) {
     hd__token token = hd__pull_next(p);
     if (token != HD__T_KEY) return token;
     if (!hd__pull_key(p, key)) return HD__T_ERROR;
@@ -14718,171 +14718,171 @@ static hd__token hd__pull_member(hd__pull *p, hd_str *key, char copy[64]) {
     return hd__pull_next(p);
 }
 
-#define HD__MEMBERS(x, key, token)                                           \
+#define HD__TRACE_MEMBERS(x, key, token)                                           \
     char key##_text[64];                                                     \
     hd_str key;                                                              \
     hd__token token;                                                         \
-    while ((token = hd__pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+    while ((token = hd__trace_pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
 
-static hd_status hd__chrome_skip(hd__chrome_in *x, hd__token token) {
+static hd_status hd__trace_skip(hd__trace_in *x, hd__token token) {
     return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
 }
 
 /* True for a value of the kind expected; else the value is passed over and complained of. */
-static hd_status hd__chrome_expect(hd__chrome_in *x, hd__token token, hd__token wanted, const char *what,
-                                   bool *ok) {
+static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wanted, const char *what,
+                                  bool *ok) {
     uint64_t offset = x->pull.token_offset;
     *ok = token == wanted;
     if (*ok) return HD_OK;
-    HD__TRY(hd__chrome_skip(x, token));
-    return hd__complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
-                        wanted == HD__T_OBJECT  ? "an object"
-                        : wanted == HD__T_ARRAY ? "an array"
-                                                : "a string");
+    HD__TRY(hd__trace_skip(x, token));
+    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
+                              wanted == HD__T_OBJECT  ? "an object"
+                              : wanted == HD__T_ARRAY ? "an array"
+                                                      : "a string");
 }
 
 /* Whether a key of this object, known by its bit, came before: its value then is passed over and told. */
-static hd_status hd__chrome_twice(hd__chrome_in *x, hd__token token, hd_str key, unsigned bit, unsigned *seen,
-                                  bool *twice) {
+static hd_status hd__trace_twice(hd__trace_in *x, hd__token token, hd_str key, unsigned bit, unsigned *seen,
+                                 bool *twice) {
     uint64_t offset = x->pull.token_offset;
     *twice = (*seen & bit) != 0;
     *seen |= bit;
     if (!*twice) return HD_OK;
-    HD__TRY(hd__chrome_skip(x, token));
-    return hd__complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key);
+    HD__TRY(hd__trace_skip(x, token));
+    return hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key);
 }
 
-static hd__place hd__place_of(hd__chrome_in *x, uint64_t offset) {
-    hd__place place;
+static hd__trace_place hd__trace_place_of(hd__trace_in *x, uint64_t offset) {
+    hd__trace_place place;
     place.offset = offset;
     place.line = hd__reader_line(&x->pull.r, offset);
     place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
     return place;
 }
 
-static hd_status hd__chrome_item(hd__chrome_in *x, hd__dictionary dictionary, uint64_t offset, uint32_t id,
-                                 uint32_t name, uint32_t parent) {
-    hd__item item;
-    item.place = hd__place_of(x, offset);
+static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictionary, uint64_t offset, uint32_t id,
+                                    uint32_t name, uint32_t parent) {
+    hd__trace_item item;
+    item.place = hd__trace_place_of(x, offset);
     item.process = HD_NONE;
     item.dictionary = (uint32_t)dictionary;
     item.id = id;
     item.name = name;
     item.parent = parent;
-    item.node = HD__NODE_UNKNOWN;
+    item.node = HD__TRACE_NODE_UNKNOWN;
     if (hd__len(x->items) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more dictionary items than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__in_no_memory(x);
+    return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* ============================================================================= >>trace.read
    One pass over the events keeps what heap dumps need. */
 
 /* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
-static hd_status hd__chrome_dictionary(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
+static hd_status hd__trace_read_dictionary(hd__trace_in *x, hd__token token, hd__trace_dictionary dictionary) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT,
-                              dictionary == HD__D_FRAMES ? "stackFrames" : "typeNames", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT,
+                             dictionary == HD__TRACE_D_FRAMES ? "stackFrames" : "typeNames", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
         uint32_t id, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
         hd_str s;
-        hd__digits_text digits;
+        hd__trace_digits_text digits;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        HD__TRY(hd__chrome_id_of(x, s, &id));
+        HD__TRY(hd__trace_id_of(x, s, &id));
         token = hd__pull_next(&x->pull);
         ok = true;
-        if (dictionary == HD__D_FRAMES && token == HD__T_OBJECT) {
+        if (dictionary == HD__TRACE_D_FRAMES && token == HD__T_OBJECT) {
             unsigned seen = 0;
-            HD__MEMBERS(x, key, value) {
+            HD__TRACE_MEMBERS(x, key, value) {
                 bool is_name = hd__is(key, "name"), twice;
                 if (!ok || (!is_name && !hd__is(key, "parent"))) {
-                    HD__TRY(hd__chrome_skip(x, value));
+                    HD__TRY(hd__trace_skip(x, value));
                     continue;
                 }
-                HD__TRY(hd__chrome_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
+                HD__TRY(hd__trace_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
                 if (twice) ok = false;
-                else if (is_name) HD__TRY(hd__chrome_string(x, value, "a frame's name", &name, &ok));
-                else HD__TRY(hd__chrome_id(x, value, "a frame's parent", &parent, &ok));
+                else if (is_name) HD__TRY(hd__trace_string(x, value, "a frame's name", &name, &ok));
+                else HD__TRY(hd__trace_id(x, value, "a frame's parent", &parent, &ok));
             }
             if (value == HD__T_ERROR) return x->pull.status;
-        } else if (dictionary == HD__D_TYPES && token == HD__T_STRING) {
-            HD__TRY(hd__chrome_string(x, token, "a type", &name, &ok));
+        } else if (dictionary == HD__TRACE_D_TYPES && token == HD__T_STRING) {
+            HD__TRY(hd__trace_string(x, token, "a type", &name, &ok));
         } else {
-            HD__TRY(hd__chrome_skip(x, token));
+            HD__TRY(hd__trace_skip(x, token));
         }
         if (!ok) continue;
-        if (name != HD_NONE) HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
+        if (name != HD_NONE) HD__TRY(hd__trace_new_item(x, dictionary, offset, id, name, parent));
         else
-            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
-                                 dictionary == HD__D_FRAMES ? "frame" : "type", hd__id_text(x, id, digits)));
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
+                                       dictionary == HD__TRACE_D_FRAMES ? "frame" : "type", hd__trace_id_text(x, id, digits)));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
 /* [{"id":1,"name_sid":2,"parent":3}] or [{"id":1,"string":"f"}] */
-static hd_status hd__chrome_v2_map(hd__chrome_in *x, hd__token token, hd__dictionary dictionary) {
+static hd_status hd__trace_read_v2_map(hd__trace_in *x, hd__token token, hd__trace_dictionary dictionary) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_ARRAY, "a map of heaps_v2", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_ARRAY, "a map of heaps_v2", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
         uint32_t id = HD_NONE, name = HD_NONE, parent = HD_NONE;
         uint64_t offset = x->pull.token_offset;
         unsigned seen = 0;
-        HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
+        HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
         if (!ok) continue;
-        HD__MEMBERS(x, key, value) {
+        HD__TRACE_MEMBERS(x, key, value) {
             uint32_t *to = hd__is(key, "id") ? &id : hd__is(key, "parent") ? &parent
-                         : hd__is(key, dictionary == HD__D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
+                         : hd__is(key, dictionary == HD__TRACE_D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
             bool twice = false;
             if (!ok || !to) {
-                HD__TRY(hd__chrome_skip(x, value));
+                HD__TRY(hd__trace_skip(x, value));
                 continue;
             }
-            HD__TRY(hd__chrome_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
+            HD__TRY(hd__trace_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
             if (twice) ok = false;
-            else if (to == &name && dictionary == HD__D_V2_STRINGS)
-                HD__TRY(hd__chrome_string(x, value, "a string of a heaps_v2 map", to, &ok));
-            else HD__TRY(hd__chrome_id(x, value, "an item of a heaps_v2 map", to, &ok));
+            else if (to == &name && dictionary == HD__TRACE_D_V2_STRINGS)
+                HD__TRY(hd__trace_string(x, value, "a string of a heaps_v2 map", to, &ok));
+            else HD__TRY(hd__trace_id(x, value, "an item of a heaps_v2 map", to, &ok));
         }
         if (value == HD__T_ERROR) return x->pull.status;
         if (!ok) continue;
         if (id != HD_NONE && name != HD_NONE)
-            HD__TRY(hd__chrome_item(x, dictionary, offset, id, name, parent));
-        else HD__TRY(hd__complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
+            HD__TRY(hd__trace_new_item(x, dictionary, offset, id, name, parent));
+        else HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static hd_status hd__chrome_new_heap(hd__chrome_in *x, uint32_t allocator, uint64_t offset, bool v2) {
-    hd__chrome_heap heap;
+static hd_status hd__trace_new_heap(hd__trace_in *x, uint32_t allocator, uint64_t offset, bool v2) {
+    hd__trace_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
-    heap.place = hd__place_of(x, offset);
+    heap.place = hd__trace_place_of(x, offset);
     heap.first = hd__len(x->entries);
     heap.v2 = heap.is_profile = v2;
     if (hd__len(x->heaps) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more heaps than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__in_no_memory(x);
+    return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Takes the last heap back. Its line was told while it was in sight. */
-static hd_status hd__chrome_no_heap(hd__chrome_in *x, const char *why) {
-    hd__chrome_heap heap = stbds_arrpop(x->heaps);
-    hd__where where = hd__where_now(x, heap.place.offset);
+static hd_status hd__trace_no_heap(hd__trace_in *x, const char *why) {
+    hd__trace_heap heap = stbds_arrpop(x->heaps);
+    hd__trace_where where = hd__trace_where_now(x, heap.place.offset);
     where.line = heap.place.line;
-    return hd__complain_at(x, HD_MALFORMED, where, why, hd__chrome_text(x, heap.allocator));
+    return hd__trace_complain_at(x, HD_MALFORMED, where, why, hd__trace_text(x, heap.allocator));
 }
 
-static hd_status hd__chrome_new_entry(hd__chrome_in *x, hd__entry entry) {
+static hd_status hd__trace_new_entry(hd__trace_in *x, hd__trace_entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more entries than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__in_no_memory(x);
+    return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
-static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
+static const uint8_t *hd__trace_plain_digits(const uint8_t *at, bool hexadecimal, int most, uint64_t *value) {
     const uint8_t *first = at;
     uint64_t v = 0;
     for (; at - first <= most; at++) {
@@ -14898,33 +14898,33 @@ static const uint8_t *hd__plain_digits(const uint8_t *at, bool hexadecimal, int 
 
 /* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
    quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
-static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd__entry *entry) {
+static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *end, hd__trace_entry *entry) {
     enum { OF_SIZE, OF_BT, OF_TYPE, OF_COUNT, OF_ERRORS, KEYS, LONGEST = 9 + 18 };
     uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
     unsigned seen = 0;
     for (;; at++) {
         int key;
         if (end - at <= LONGEST) return NULL;
-#define HD__KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
-        if (HD__KEY("\"size\":\"")) key = OF_SIZE;
-        else if (HD__KEY("\"bt\":\"")) key = OF_BT;
-        else if (HD__KEY("\"type\":\"")) key = OF_TYPE;
-        else if (HD__KEY("\"count\":\"")) key = OF_COUNT;
-        else if (HD__KEY("\"error\":\"")) key = OF_ERRORS;
+#define HD__TRACE_KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
+        if (HD__TRACE_KEY("\"size\":\"")) key = OF_SIZE;
+        else if (HD__TRACE_KEY("\"bt\":\"")) key = OF_BT;
+        else if (HD__TRACE_KEY("\"type\":\"")) key = OF_TYPE;
+        else if (HD__TRACE_KEY("\"count\":\"")) key = OF_COUNT;
+        else if (HD__TRACE_KEY("\"error\":\"")) key = OF_ERRORS;
         else return NULL;
-#undef HD__KEY
+#undef HD__TRACE_KEY
         if (seen & 1u << key) return NULL;
         seen |= 1u << key;
-        at = key == OF_BT || key == OF_TYPE ? hd__plain_digits(at, false, 9, &values[key])
-                                            : hd__plain_digits(at, true, 16, &values[key]);
+        at = key == OF_BT || key == OF_TYPE ? hd__trace_plain_digits(at, false, 9, &values[key])
+                                            : hd__trace_plain_digits(at, true, 16, &values[key]);
         if (!at) return NULL;
         if (*at == '}') break;
         if (*at != ',') return NULL;
     }
     if (!(seen & 1u << OF_SIZE) || !(seen & 1u << OF_BT)) return NULL;
     entry->size = values[OF_SIZE];
-    entry->bt = HD__ID_NUMBER + (uint32_t)values[OF_BT];
-    entry->type = seen & 1u << OF_TYPE ? HD__ID_NUMBER + (uint32_t)values[OF_TYPE] : HD_NONE;
+    entry->bt = HD__TRACE_ID_NUMBER + (uint32_t)values[OF_BT];
+    entry->type = seen & 1u << OF_TYPE ? HD__TRACE_ID_NUMBER + (uint32_t)values[OF_TYPE] : HD_NONE;
     entry->count = values[OF_COUNT];
     entry->error = values[OF_ERRORS];
     return at;
@@ -14933,13 +14933,13 @@ static const uint8_t *hd__plain_entry(const uint8_t *at, const uint8_t *end, hd_
 /* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
    that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
    little else than entries. */
-static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
+    hd__trace_entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     hd__reader *r = &x->pull.r;
     const uint8_t *at;
     *open = true;
-    while ((at = hd__plain_entry(r->at, r->end, &entry)) != NULL) {
-        HD__TRY(hd__chrome_new_entry(x, entry));
+    while ((at = hd__trace_plain_entry(r->at, r->end, &entry)) != NULL) {
+        HD__TRY(hd__trace_new_entry(x, entry));
         r->at = at;
         *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
         if (!*open) break;
@@ -14952,42 +14952,42 @@ static hd_status hd__chrome_plain_entries(hd__chrome_in *x, bool *open) {
 
 /* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
    bt. */
-static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first, bool *old_format) {
-    hd__entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+static hd_status hd__trace_read_entry(hd__trace_in *x, hd__token token, bool first, bool *old_format) {
+    hd__trace_entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
     uint64_t offset;
     size_t entries = hd__len(x->entries);
     bool has_size = false, has_bt = false, good = true, ok;
     unsigned seen = 0;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
     if (!ok) return HD_OK;
-    HD__TRY(hd__chrome_plain_entries(x, &ok));
+    HD__TRY(hd__trace_plain_entries(x, &ok));
     if (!ok) return HD_OK;
     first &= hd__len(x->entries) == entries;
     offset = x->pull.token_offset;
-    HD__MEMBERS(x, key, value) {
+    HD__TRACE_MEMBERS(x, key, value) {
         unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
                      : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
         bool twice = false;
         ok = true;
         has_bt |= bit == 2;
         if (!good || !bit) {     /* one complaint is enough */
-            HD__TRY(hd__chrome_skip(x, value));
+            HD__TRY(hd__trace_skip(x, value));
             continue;
         }
-        HD__TRY(hd__chrome_twice(x, value, key, bit, &seen, &twice));
+        HD__TRY(hd__trace_twice(x, value, key, bit, &seen, &twice));
         if (twice) {
             ok = false;
         } else if (bit == 1) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "size", &entry.size, &ok));
+            HD__TRY(hd__trace_u64(x, value, 16, "size", &entry.size, &ok));
             has_size = true;
         } else if (bit == 2) {
-            HD__TRY(hd__chrome_id(x, value, "bt", &entry.bt, &ok));
+            HD__TRY(hd__trace_id(x, value, "bt", &entry.bt, &ok));
         } else if (bit == 4) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "count", &entry.count, &ok));
+            HD__TRY(hd__trace_u64(x, value, 16, "count", &entry.count, &ok));
         } else if (bit == 8) {
-            HD__TRY(hd__chrome_id(x, value, "type", &entry.type, &ok));
+            HD__TRY(hd__trace_id(x, value, "type", &entry.type, &ok));
         } else {
-            HD__TRY(hd__chrome_u64(x, value, 16, "error", &entry.error, &ok));
+            HD__TRY(hd__trace_u64(x, value, 16, "error", &entry.error, &ok));
         }
         good = ok;
     }
@@ -14995,32 +14995,32 @@ static hd_status hd__chrome_entry(hd__chrome_in *x, hd__token token, bool first,
     if (first && !has_bt) *old_format = true;
     if (!good) return HD_OK;
     if (!has_size || (entry.bt == HD_NONE && !*old_format))
-        return hd__complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
-    return hd__chrome_new_entry(x, entry);
+        return hd__trace_complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
+    return hd__trace_new_entry(x, entry);
 }
 
 /* {"entries":[...]} */
-static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32_t allocator) {
     uint64_t offset = x->pull.token_offset;
     size_t entries = hd__len(x->entries);
     bool ok, old_format = false, first = true, told = false;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap", &ok));
     if (!ok) return HD_OK;
-    HD__TRY(hd__chrome_new_heap(x, allocator, offset, false));
-    HD__MEMBERS(x, key, value) {
+    HD__TRY(hd__trace_new_heap(x, allocator, offset, false));
+    HD__TRACE_MEMBERS(x, key, value) {
         if (hd__is(key, "sample_bytes")) {
-            HD__TRY(hd__chrome_u64(x, value, 16, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
+            HD__TRY(hd__trace_u64(x, value, 16, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
             continue;
         }
         if (!hd__is(key, "entries")) {
-            HD__TRY(hd__chrome_skip(x, value));
+            HD__TRY(hd__trace_skip(x, value));
             continue;
         }
-        HD__TRY(hd__chrome_expect(x, value, HD__T_ARRAY, "entries", &ok));
+        HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "entries", &ok));
         told |= !ok;
         if (!ok) continue;
         while ((value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR) {
-            HD__TRY(hd__chrome_entry(x, value, first, &old_format));
+            HD__TRY(hd__trace_read_entry(x, value, first, &old_format));
             first = false;
         }
         if (value == HD__T_ERROR) return x->pull.status;
@@ -15033,12 +15033,12 @@ static hd_status hd__chrome_v1_heap(hd__chrome_in *x, hd__token token, uint32_t 
         hd__set_len(x->heaps, hd__len(x->heaps) - 1);
         return HD_OK;
     }
-    return hd__chrome_no_heap(x, "the heap of %S has no entries");
+    return hd__trace_no_heap(x, "the heap of %S has no entries");
 }
 
 /* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
    between, all in sight. *done are known. */
-static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char column, size_t *done) {
+static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, char column, size_t *done) {
     hd__reader *r = &x->pull.r;
     const uint8_t *at = r->at;
     bool id = column == 'n' || column == 't';
@@ -15046,18 +15046,18 @@ static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char co
     while (r->end - at > 24 && *at == ',') {
         const uint8_t *digit = ++at;
         uint64_t value = 0;
-        hd__entry *e;
+        hd__trace_entry *e;
         for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
             value = value * 10 + (uint64_t)(*at - '0');
         if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
         if (first + *done >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-            HD__TRY(hd__chrome_new_entry(x, none));
+            hd__trace_entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__trace_new_entry(x, none));
         }
         e = &x->entries[first + (*done)++];
         switch (column) {
-        case 'n': e->bt = HD__ID_NUMBER + (uint32_t)value; break;
-        case 't': e->type = HD__ID_NUMBER + (uint32_t)value; break;
+        case 'n': e->bt = HD__TRACE_ID_NUMBER + (uint32_t)value; break;
+        case 't': e->type = HD__TRACE_ID_NUMBER + (uint32_t)value; break;
         case 's': e->size = value; break;
         case 'e': e->error = value; break;
         default: e->count = value;
@@ -15069,123 +15069,123 @@ static hd_status hd__chrome_plain_column(hd__chrome_in *x, size_t first, char co
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
    complaint that costs the heap. */
-static hd_status hd__chrome_column_in(hd__chrome_in *x, hd__token token, size_t first, char column,
-                                      size_t *length, bool *whole) {
+static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t first, char column,
+                                       size_t *length, bool *whole) {
     uint64_t offset = x->pull.token_offset;
     bool ok, twice = *length != SIZE_MAX;
     *length = 0;
     if (twice) {
         *whole = false;
-        HD__TRY(hd__chrome_skip(x, token));
-        return hd__complain(x, HD_MALFORMED, offset, "a column of heaps_v2 comes twice");
+        HD__TRY(hd__trace_skip(x, token));
+        return hd__trace_complain(x, HD_MALFORMED, offset, "a column of heaps_v2 comes twice");
     }
-    HD__TRY(hd__chrome_expect(x, token, HD__T_ARRAY, "a column of heaps_v2", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_ARRAY, "a column of heaps_v2", &ok));
     *whole &= ok;
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
-        hd__entry *e;
+        hd__trace_entry *e;
         uint32_t id;
         size_t i = first + (*length)++;
         if (i >= hd__len(x->entries)) {
-            hd__entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-            HD__TRY(hd__chrome_new_entry(x, none));
+            hd__trace_entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+            HD__TRY(hd__trace_new_entry(x, none));
         }
         e = &x->entries[i];
         id = HD_NONE;
         switch (column) {
-        case 'n': HD__TRY(hd__chrome_id(x, token, "nodes", &id, &ok)); break;
-        case 't': HD__TRY(hd__chrome_id(x, token, "types", &id, &ok)); break;
-        case 's': HD__TRY(hd__chrome_u64(x, token, 10, "sizes", &e->size, &ok)); break;
-        case 'e': HD__TRY(hd__chrome_u64(x, token, 10, "errors", &e->error, &ok)); break;
-        default: HD__TRY(hd__chrome_u64(x, token, 10, "counts", &e->count, &ok));
+        case 'n': HD__TRY(hd__trace_id(x, token, "nodes", &id, &ok)); break;
+        case 't': HD__TRY(hd__trace_id(x, token, "types", &id, &ok)); break;
+        case 's': HD__TRY(hd__trace_u64(x, token, 10, "sizes", &e->size, &ok)); break;
+        case 'e': HD__TRY(hd__trace_u64(x, token, 10, "errors", &e->error, &ok)); break;
+        default: HD__TRY(hd__trace_u64(x, token, 10, "counts", &e->count, &ok));
         }
         x->entries[i].bad |= !ok;
         if (column == 'n') x->entries[i].bt = id;
         if (column == 't') x->entries[i].type = id;
-        HD__TRY(hd__chrome_plain_column(x, first, column, length));
+        HD__TRY(hd__trace_plain_column(x, first, column, length));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static hd_status hd__chrome_v2_heap(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32_t allocator) {
     uint64_t offset = x->pull.token_offset;
-    size_t first = hd__len(x->entries), length[HD__V2_COLUMNS];
+    size_t first = hd__len(x->entries), length[HD__TRACE_V2_COLUMNS];
     bool ok, whole = true;
-    for (int c = 0; c < HD__V2_COLUMNS; c++) length[c] = SIZE_MAX;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a heap", &ok));
+    for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++) length[c] = SIZE_MAX;
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap", &ok));
     if (!ok) return HD_OK;
-    HD__TRY(hd__chrome_new_heap(x, allocator, offset, true));
-    HD__MEMBERS(x, key, value) {
+    HD__TRY(hd__trace_new_heap(x, allocator, offset, true));
+    HD__TRACE_MEMBERS(x, key, value) {
         int c = 0;
-        while (c < HD__V2_COLUMNS && !hd__is(key, hd__v2_columns[c])) c++;
+        while (c < HD__TRACE_V2_COLUMNS && !hd__is(key, hd__trace_v2_columns[c])) c++;
         if (hd__is(key, "sample_bytes"))
-            HD__TRY(hd__chrome_u64(x, value, 10, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
-        else if (c == HD__V2_COLUMNS || !whole) HD__TRY(hd__chrome_skip(x, value));
-        else HD__TRY(hd__chrome_column_in(x, value, first, *hd__v2_columns[c], &length[c], &whole));
+            HD__TRY(hd__trace_u64(x, value, 10, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
+        else if (c == HD__TRACE_V2_COLUMNS || !whole) HD__TRY(hd__trace_skip(x, value));
+        else HD__TRY(hd__trace_read_column(x, value, first, *hd__trace_v2_columns[c], &length[c], &whole));
     }
     if (value == HD__T_ERROR) return x->pull.status;
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
     ok = length[0] != SIZE_MAX;
-    for (int c = 1; c < HD__V2_COLUMNS; c++)
-        ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__V2_REQUIRED);
+    for (int c = 1; c < HD__TRACE_V2_COLUMNS; c++)
+        ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__TRACE_V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__set_len(x->entries, first);
     if (!whole) {
         hd__set_len(x->heaps, hd__len(x->heaps) - 1);
         return HD_OK;
     }
-    return hd__chrome_no_heap(x, "the columns of %S are missing, or differ in length");
+    return hd__trace_no_heap(x, "the columns of %S are missing, or differ in length");
 }
 
 /* An object of heaps by allocator. */
-static hd_status hd__chrome_heaps(hd__chrome_in *x, hd__token token, bool v2) {
+static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
         uint32_t allocator;
         hd_str s;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
         allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-        if (allocator == HD_NONE) return hd__in_no_memory(x);
+        if (allocator == HD_NONE) return hd__trace_no_memory(x);
         token = hd__pull_next(&x->pull);
-        if (v2) HD__TRY(hd__chrome_v2_heap(x, token, allocator));
-        else HD__TRY(hd__chrome_v1_heap(x, token, allocator));
+        if (v2) HD__TRY(hd__trace_read_v2_heap(x, token, allocator));
+        else HD__TRY(hd__trace_read_v1_heap(x, token, allocator));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static hd_status hd__chrome_heaps_v2(hd__chrome_in *x, hd__token token) {
+static hd_status hd__trace_read_heaps_v2(hd__trace_in *x, hd__token token) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "heaps_v2", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "heaps_v2", &ok));
     if (!ok) return HD_OK;
-    HD__MEMBERS(x, key, value) {
+    HD__TRACE_MEMBERS(x, key, value) {
         if (hd__is(key, "allocators")) {
-            HD__TRY(hd__chrome_heaps(x, value, true));
+            HD__TRY(hd__trace_read_heaps(x, value, true));
         } else if (hd__is(key, "maps")) {
-            HD__TRY(hd__chrome_expect(x, value, HD__T_OBJECT, "maps of heaps_v2", &ok));
+            HD__TRY(hd__trace_expect(x, value, HD__T_OBJECT, "maps of heaps_v2", &ok));
             if (!ok) continue;
-            HD__MEMBERS(x, map, list) {
-                if (hd__is(map, "nodes")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_NODES));
-                else if (hd__is(map, "types")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_TYPES));
-                else if (hd__is(map, "strings")) HD__TRY(hd__chrome_v2_map(x, list, HD__D_V2_STRINGS));
-                else HD__TRY(hd__chrome_skip(x, list));
+            HD__TRACE_MEMBERS(x, map, list) {
+                if (hd__is(map, "nodes")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_NODES));
+                else if (hd__is(map, "types")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_TYPES));
+                else if (hd__is(map, "strings")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_STRINGS));
+                else HD__TRY(hd__trace_skip(x, list));
             }
             if (list == HD__T_ERROR) return x->pull.status;
         } else {
-            HD__TRY(hd__chrome_skip(x, value));
+            HD__TRY(hd__trace_skip(x, value));
         }
     }
     return value == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-typedef enum hd__scalar_type { HD__S_ANY, HD__S_NUMBER, HD__S_TEXT, HD__S_BAD } hd__scalar_type;
+typedef enum hd__trace_scalar_type { HD__TRACE_S_ANY, HD__TRACE_S_NUMBER, HD__TRACE_S_TEXT, HD__TRACE_S_BAD } hd__trace_scalar_type;
 
 /* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
    hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
-   where both will do, HD__S_ANY. */
-static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__scalar_type type,
-                                         hd__chrome_scalar *scalar, hd__scalar_type *found) {
+   where both will do, HD__TRACE_S_ANY. */
+static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__trace_scalar_type type,
+                                        hd__trace_scalar *scalar, hd__trace_scalar_type *found) {
     uint64_t offset = x->pull.token_offset;
     bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
     hd__number number;
@@ -15193,50 +15193,50 @@ static hd_status hd__chrome_scalar_value(hd__chrome_in *x, hd__token token, hd__
     hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
     if (token == HD__T_STRING) {
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        is_number = type != HD__S_TEXT && hd__parse_u64(s, 16, &scalar->value);
+        is_number = type != HD__TRACE_S_TEXT && hd__trace_parse_u64(s, 16, &scalar->value);
     } else if (token == HD__T_NUMBER) {
         hd__pull_number(&x->pull, &number);
         s.data = number.text;
         s.len = number.len;
-        is_number = hd__parse_u64(s, 16, &scalar->value) || hd__parse_decimal(s, &scalar->value, &fraction);
+        is_number = hd__trace_parse_u64(s, 16, &scalar->value) || hd__trace_parse_decimal(s, &scalar->value, &fraction);
     } else {
-        HD__TRY(hd__chrome_skip(x, token));
+        HD__TRY(hd__trace_skip(x, token));
     }
-    if (type == HD__S_NUMBER) is_text = false;
+    if (type == HD__TRACE_S_NUMBER) is_text = false;
     if (is_text) {
         scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-        if (scalar->text == HD_NONE) return hd__in_no_memory(x);
+        if (scalar->text == HD_NONE) return hd__trace_no_memory(x);
     }
-    *found = is_number ? (is_text ? HD__S_ANY : HD__S_NUMBER) : is_text ? HD__S_TEXT : HD__S_BAD;
-    if (*found != HD__S_BAD) return HD_OK;
-    return hd__complain(x, HD_MALFORMED, offset,
-                        "a hexadecimal number of at most 64 bits, or a text, expected");
+    *found = is_number ? (is_text ? HD__TRACE_S_ANY : HD__TRACE_S_NUMBER) : is_text ? HD__TRACE_S_TEXT : HD__TRACE_S_BAD;
+    if (*found != HD__TRACE_S_BAD) return HD_OK;
+    return hd__trace_complain(x, HD_MALFORMED, offset,
+                              "a hexadecimal number of at most 64 bits, or a text, expected");
 }
 
 /* Kept as a text only if it is known to be one, or can be nothing else. */
-static hd_status hd__chrome_new_scalar(hd__chrome_in *x, hd__chrome_scalar scalar, hd__scalar_type type,
-                                       hd__scalar_type found) {
-    if (found == HD__S_BAD) return HD_OK; /* told */
-    if (found == HD__S_ANY && type != HD__S_TEXT) scalar.text = HD_NONE;
+static hd_status hd__trace_new_scalar(hd__trace_in *x, hd__trace_scalar scalar, hd__trace_scalar_type type,
+                                      hd__trace_scalar_type found) {
+    if (found == HD__TRACE_S_BAD) return HD_OK; /* told */
+    if (found == HD__TRACE_S_ANY && type != HD__TRACE_S_TEXT) scalar.text = HD_NONE;
     if (scalar.text != HD_NONE) scalar.value = 0;
     if (hd__len(x->scalars) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more scalars than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__in_no_memory(x);
+    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* The key just pulled, as the name of a scalar, the name of its group before it. */
-static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, uint32_t group,
-                                         hd__chrome_scalar *scalar) {
+static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uint32_t group,
+                                        hd__trace_scalar *scalar) {
     hd__mem *m = &x->dump->mem;
-    hd_str s, first = hd__chrome_text(x, group);
+    hd_str s, first = hd__trace_text(x, group);
     memset(scalar, 0, sizeof *scalar);
-    scalar->place = hd__place_of(x, x->pull.token_offset);
+    scalar->place = hd__trace_place_of(x, x->pull.token_offset);
     scalar->allocator = allocator;
     scalar->units = scalar->text = HD_NONE;
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
     if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
         hd__set_len(x->joined, 0);
-        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__in_no_memory(x);
+        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__trace_no_memory(x);
         memcpy(x->joined, first.data, first.len);
         x->joined[first.len] = '/';
         memcpy(x->joined + first.len + 1, s.data, s.len);
@@ -15244,62 +15244,62 @@ static hd_status hd__chrome_scalar_begin(hd__chrome_in *x, uint32_t allocator, u
         s.len += first.len + 1;
     }
     scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
-    return scalar->name == HD_NONE ? hd__in_no_memory(x) : HD_OK;
+    return scalar->name == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
 /* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
-static hd_status hd__chrome_attributes(hd__chrome_in *x, hd__token token, uint32_t allocator) {
+static hd_status hd__trace_read_attributes(hd__trace_in *x, hd__token token, uint32_t allocator) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "attrs", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "attrs", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
-        hd__chrome_scalar scalar;
-        hd__scalar_type type = HD__S_ANY, found = HD__S_ANY;
+        hd__trace_scalar scalar;
+        hd__trace_scalar_type type = HD__TRACE_S_ANY, found = HD__TRACE_S_ANY;
         bool has_value = false, good = true;
-        HD__TRY(hd__chrome_scalar_begin(x, allocator, HD_NONE, &scalar));
-        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
+        HD__TRY(hd__trace_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
         if (!ok) continue;
-        HD__MEMBERS(x, key, value) {
+        HD__TRACE_MEMBERS(x, key, value) {
             if (good && hd__is(key, "value")) {
-                HD__TRY(hd__chrome_scalar_value(x, value, type, &scalar, &found));
-                good = found != HD__S_BAD;
+                HD__TRY(hd__trace_scalar_value(x, value, type, &scalar, &found));
+                good = found != HD__TRACE_S_BAD;
                 has_value = true;
             } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
-                HD__TRY(hd__chrome_string(x, value, "units", &scalar.units, &good));
+                HD__TRY(hd__trace_string(x, value, "units", &scalar.units, &good));
             } else if (hd__is(key, "type") && value == HD__T_STRING) {
                 hd_str text;
                 if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
-                type = hd__is(text, "string")   ? HD__S_TEXT
-                       : hd__is(text, "scalar") ? HD__S_NUMBER
-                                                : HD__S_ANY;
+                type = hd__is(text, "string")   ? HD__TRACE_S_TEXT
+                       : hd__is(text, "scalar") ? HD__TRACE_S_NUMBER
+                                                : HD__TRACE_S_ANY;
             } else {
-                HD__TRY(hd__chrome_skip(x, value));
+                HD__TRY(hd__trace_skip(x, value));
             }
         }
         if (value == HD__T_ERROR) return x->pull.status;
-        if (good && has_value) HD__TRY(hd__chrome_new_scalar(x, scalar, type, found));
+        if (good && has_value) HD__TRY(hd__trace_new_scalar(x, scalar, type, found));
         else if (good)
-            HD__TRY(hd__complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
 /* {"malloc":{"guid":"1","attrs":{...}}} */
-static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
+static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "allocators", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "allocators", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
         uint32_t allocator;
         hd_str s;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
         allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
-        if (allocator == HD_NONE) return hd__in_no_memory(x);
-        HD__TRY(hd__chrome_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
+        if (allocator == HD_NONE) return hd__trace_no_memory(x);
+        HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
         if (!ok) continue;
-        HD__MEMBERS(x, key, value) {
-            if (hd__is(key, "attrs")) HD__TRY(hd__chrome_attributes(x, value, allocator));
-            else HD__TRY(hd__chrome_skip(x, value));
+        HD__TRACE_MEMBERS(x, key, value) {
+            if (hd__is(key, "attrs")) HD__TRY(hd__trace_read_attributes(x, value, allocator));
+            else HD__TRY(hd__trace_skip(x, value));
         }
         if (value == HD__T_ERROR) return x->pull.status;
     }
@@ -15307,108 +15307,108 @@ static hd_status hd__chrome_allocators_in(hd__chrome_in *x, hd__token token) {
 }
 
 /* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
-static hd_status hd__chrome_totals_in(hd__chrome_in *x, hd__token token) {
+static hd_status hd__trace_read_totals(hd__trace_in *x, hd__token token) {
     uint32_t depth = x->pull.depth, group = HD_NONE;
     bool ok;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
     if (!ok) return HD_OK;
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
            (token == HD__T_CLOSE && x->pull.depth == depth)) {
-        hd__chrome_scalar scalar;
-        hd__scalar_type found;
+        hd__trace_scalar scalar;
+        hd__trace_scalar_type found;
         if (token == HD__T_CLOSE) {
             group = HD_NONE;
             continue;
         }
-        HD__TRY(hd__chrome_scalar_begin(x, HD_NONE, group, &scalar));
+        HD__TRY(hd__trace_scalar_begin(x, HD_NONE, group, &scalar));
         token = hd__pull_next(&x->pull);
         if (token == HD__T_OBJECT && group == HD_NONE) {
             group = scalar.name;
             continue;
         }
-        HD__TRY(hd__chrome_scalar_value(x, token, HD__S_ANY, &scalar, &found));
-        HD__TRY(hd__chrome_new_scalar(x, scalar, HD__S_ANY, found));
+        HD__TRY(hd__trace_scalar_value(x, token, HD__TRACE_S_ANY, &scalar, &found));
+        HD__TRY(hd__trace_new_scalar(x, scalar, HD__TRACE_S_ANY, found));
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static hd_status hd__chrome_detail(hd__chrome_in *x, hd__token token, uint32_t *detail) {
+static hd_status hd__trace_read_detail(hd__trace_in *x, hd__token token, uint32_t *detail) {
     bool ok;
     hd_str s;
-    HD__TRY(hd__chrome_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
+    HD__TRY(hd__trace_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
     if (!ok) return HD_OK;
     if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
-    for (uint32_t i = 0; i < sizeof hd__detail_names / sizeof *hd__detail_names; i++)
-        if (hd_str_equal(s, hd_cstr(hd__detail_names[i]))) *detail = i + 1;
+    for (uint32_t i = 0; i < sizeof hd__trace_detail_names / sizeof *hd__trace_detail_names; i++)
+        if (hd_str_equal(s, hd_cstr(hd__trace_detail_names[i]))) *detail = i + 1;
     return HD_OK;
 }
 
-static hd_status hd__chrome_args(hd__chrome_in *x, hd__event *event) {
+static hd_status hd__trace_read_args(hd__trace_in *x, hd__trace_event *event) {
     bool ok;
-    HD__MEMBERS(x, key, token) {
+    HD__TRACE_MEMBERS(x, key, token) {
         if (hd__is(key, "stackFrames")) {
-            HD__TRY(hd__chrome_dictionary(x, token, HD__D_FRAMES));
+            HD__TRY(hd__trace_read_dictionary(x, token, HD__TRACE_D_FRAMES));
         } else if (hd__is(key, "typeNames")) {
-            HD__TRY(hd__chrome_dictionary(x, token, HD__D_TYPES));
+            HD__TRY(hd__trace_read_dictionary(x, token, HD__TRACE_D_TYPES));
         } else if (hd__is(key, "name") && token == HD__T_STRING) {
-            HD__TRY(hd__chrome_string(x, token, "name", &event->process_name, &ok));
+            HD__TRY(hd__trace_string(x, token, "name", &event->process_name, &ok));
         } else if (hd__is(key, "dumps")) {
-            HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "dumps", &ok));
+            HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "dumps", &ok));
             if (!ok) continue;
-            HD__MEMBERS(x, part, value) {
-                if (hd__is(part, "heaps")) HD__TRY(hd__chrome_heaps(x, value, false));
-                else if (hd__is(part, "heaps_v2")) HD__TRY(hd__chrome_heaps_v2(x, value));
-                else if (hd__is(part, "allocators")) HD__TRY(hd__chrome_allocators_in(x, value));
-                else if (hd__is(part, "process_totals")) HD__TRY(hd__chrome_totals_in(x, value));
+            HD__TRACE_MEMBERS(x, part, value) {
+                if (hd__is(part, "heaps")) HD__TRY(hd__trace_read_heaps(x, value, false));
+                else if (hd__is(part, "heaps_v2")) HD__TRY(hd__trace_read_heaps_v2(x, value));
+                else if (hd__is(part, "allocators")) HD__TRY(hd__trace_read_allocators(x, value));
+                else if (hd__is(part, "process_totals")) HD__TRY(hd__trace_read_totals(x, value));
                 else if (hd__is(part, "level_of_detail"))
-                    HD__TRY(hd__chrome_detail(x, value, &event->detail));
-                else HD__TRY(hd__chrome_skip(x, value));
+                    HD__TRY(hd__trace_read_detail(x, value, &event->detail));
+                else HD__TRY(hd__trace_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         } else {
-            HD__TRY(hd__chrome_skip(x, token));
+            HD__TRY(hd__trace_skip(x, token));
         }
     }
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static uint64_t hd__process_hash(const hd__chrome_in *x, uint64_t pid) { return hd__hash_u64(x->seed, pid); }
+static uint64_t hd__trace_process_hash(const hd__trace_in *x, uint64_t pid) { return hd__hash_u64(x->seed, pid); }
 
-static uint64_t hd__process_rehash(const void *owner, uint32_t i) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    return hd__process_hash(x, x->processes[i].pid);
+static uint64_t hd__trace_process_rehash(const void *owner, uint32_t i) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    return hd__trace_process_hash(x, x->processes[i].pid);
 }
 
-static hd_status hd__chrome_process_number(hd__chrome_in *x, uint64_t pid, uint32_t *number) {
-    uint64_t hash = hd__process_hash(x, pid);
+static hd_status hd__trace_process_number(hd__trace_in *x, uint64_t pid, uint32_t *number) {
+    uint64_t hash = hd__trace_process_hash(x, pid);
     size_t probe = 0;
-    hd__chrome_process_info process;
+    hd__trace_process process;
     while ((*number = hd__index_next(&x->process_index, hash, &probe)) != HD_NONE)
         if (x->processes[*number].pid == pid) return HD_OK;
     process.pid = pid;
     process.name = HD_NONE;
     *number = (uint32_t)hd__len(x->processes);
     if (!hd__push(&x->dump->mem, x->processes, process) ||
-        !hd__index_add(&x->dump->mem, &x->process_index, hash, *number, hd__process_rehash, x))
-        return hd__in_no_memory(x);
+        !hd__index_add(&x->dump->mem, &x->process_index, hash, *number, hd__trace_process_rehash, x))
+        return hd__trace_no_memory(x);
     return HD_OK;
 }
 
-static uint64_t hd__dump_hash(const hd__chrome_in *x, uint32_t process, uint32_t id) {
+static uint64_t hd__trace_dump_hash(const hd__trace_in *x, uint32_t process, uint32_t id) {
     return hd__hash_u64(x->seed, (uint64_t)process << 32 | id);
 }
 
-static uint64_t hd__dump_rehash(const void *owner, uint32_t i) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    return hd__dump_hash(x, x->dumps[i].process, x->dumps[i].id);
+static uint64_t hd__trace_dump_rehash(const void *owner, uint32_t i) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    return hd__trace_dump_hash(x, x->dumps[i].process, x->dumps[i].id);
 }
 
 /* The dump of that id in a process; its time and level of detail are what its first event has. */
-static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, const hd__event *event,
-                                        uint32_t *number) {
-    uint64_t hash = hd__dump_hash(x, process, event->id);
+static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const hd__trace_event *event,
+                                       uint32_t *number) {
+    uint64_t hash = hd__trace_dump_hash(x, process, event->id);
     size_t probe = 0;
-    hd__chrome_dump_info dump;
+    hd__trace_dump dump;
     while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
         if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
             if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
@@ -15420,13 +15420,13 @@ static hd_status hd__chrome_dump_number(hd__chrome_in *x, uint32_t process, cons
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
     if (!hd__push(&x->dump->mem, x->dumps, dump) ||
-        !hd__index_add(&x->dump->mem, &x->dump_index, hash, *number, hd__dump_rehash, x))
-        return hd__in_no_memory(x);
+        !hd__index_add(&x->dump->mem, &x->dump_index, hash, *number, hd__trace_dump_rehash, x))
+        return hd__trace_no_memory(x);
     return HD_OK;
 }
 
 /* The event is whole: what it brought belongs to its process, or is taken back. */
-static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_process_name) {
+static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool is_process_name) {
     uint32_t process, dump;
     bool metadata = e->phase == 'M', memory = e->phase == 'v';
     bool new_name = metadata && is_process_name && e->process_name != HD_NONE;
@@ -15439,11 +15439,11 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
         hd__len(x->scalars) == e->scalars && !new_name)
         return HD_OK;
-    HD__TRY(hd__chrome_process_number(x, e->pid, &process));
+    HD__TRY(hd__trace_process_number(x, e->pid, &process));
     if (new_name) x->processes[process].name = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
     if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
-    HD__TRY(hd__chrome_dump_number(x, process, e, &dump));
+    HD__TRY(hd__trace_dump_number(x, process, e, &dump));
     for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
         x->scalars[i].process = process;
         x->scalars[i].dump = dump;
@@ -15455,14 +15455,14 @@ static hd_status hd__chrome_event_end(hd__chrome_in *x, hd__event *e, bool is_pr
     return HD_OK;
 }
 
-static hd_status hd__chrome_id2(hd__chrome_in *x, uint32_t *id) {
+static hd_status hd__trace_read_id2(hd__trace_in *x, uint32_t *id) {
     bool ok;
-    HD__MEMBERS(x, key, token) HD__TRY(hd__chrome_string(x, token, "id2", id, &ok));
+    HD__TRACE_MEMBERS(x, key, token) HD__TRY(hd__trace_string(x, token, "id2", id, &ok));
     return token == HD__T_ERROR ? x->pull.status : HD_OK;
 }
 
-static hd_status hd__chrome_read_event(hd__chrome_in *x) {
-    hd__event *e = &x->event;
+static hd_status hd__trace_read_event(hd__trace_in *x) {
+    hd__trace_event *e = &x->event;
     bool is_process_name = false, bad = false, twice = false, no_args = false, ok;
     uint64_t offset = x->pull.token_offset;
     unsigned seen = 0;
@@ -15474,7 +15474,7 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
     e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
-    HD__MEMBERS(x, key, token) {
+    HD__TRACE_MEMBERS(x, key, token) {
         unsigned bit = hd__is(key, "ph") ? 1 : hd__is(key, "pid") ? 2 : hd__is(key, "args") ? 4
                      : hd__is(key, "id") ? 8 : hd__is(key, "ts") ? 16 : 0;
         hd_str s;
@@ -15488,81 +15488,81 @@ static hd_status hd__chrome_read_event(hd__chrome_in *x) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             is_process_name = hd__is(s, "process_name");
         } else if (hd__is(key, "pid")) {
-            HD__TRY(hd__chrome_u64(x, token, 10, "pid", &e->pid, &ok));
+            HD__TRY(hd__trace_u64(x, token, 10, "pid", &e->pid, &ok));
             bad |= !ok;
             e->has_pid = ok;
         } else if (hd__is(key, "ts")) {
-            HD__TRY(hd__chrome_u64(x, token, HD__TIME, "ts", &e->time_us, &ok));
+            HD__TRY(hd__trace_u64(x, token, HD__TRACE_TIME, "ts", &e->time_us, &ok));
         } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
-            HD__TRY(hd__chrome_string(x, token, "id", &e->id, &ok));
+            HD__TRY(hd__trace_string(x, token, "id", &e->id, &ok));
             bad |= !ok;
         } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v')) {
-            HD__TRY(hd__chrome_id2(x, &e->id));
+            HD__TRY(hd__trace_read_id2(x, &e->id));
         } else if (hd__is(key, "args") && token == HD__T_OBJECT &&
                    (!e->phase || e->phase == 'v' || e->phase == 'M')) {
-            HD__TRY(hd__chrome_args(x, e));
+            HD__TRY(hd__trace_read_args(x, e));
         } else {
-            HD__TRY(hd__chrome_skip(x, token));
+            HD__TRY(hd__trace_skip(x, token));
         }
     }
     if (token == HD__T_ERROR) return x->pull.status;
     if (e->phase == 'v' && no_args && !twice)
-        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "args: an object expected"));
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "args: an object expected"));
     if ((e->phase == 'v' || e->phase == 'M') && twice && !bad) {
-        HD__TRY(hd__complain(x, HD_MALFORMED, offset, "a key of the event comes twice"));
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "a key of the event comes twice"));
         bad = true;
     }
     x->in_event = false;
     if (bad) e->phase = '?';     /* whose it is cannot be told */
-    return hd__chrome_event_end(x, e, is_process_name);
+    return hd__trace_event_end(x, e, is_process_name);
 }
 
 /* Progress is told every so many events. */
-#define HD__PROGRESS 1024u
+#define HD__TRACE_PROGRESS 1024u
 
-static hd_status hd__chrome_progress(hd__chrome_in *x) {
+static hd_status hd__trace_progress(hd__trace_in *x) {
     const hd_options *o = x->options;
     const hd__reader *r = &x->pull.r;
-    if (!o || !o->progress || x->events % HD__PROGRESS) return HD_OK;
+    if (!o || !o->progress || x->events % HD__TRACE_PROGRESS) return HD_OK;
     if (o->progress(o->user, hd__reader_offset(r), hd__in_total(&r->in))) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
 
 /* The elements of the array of events; a bare array may end anywhere between two. */
-static hd_status hd__chrome_events(hd__chrome_in *x) {
+static hd_status hd__trace_read_events(hd__trace_in *x) {
     hd__token token;
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE) {
         uint64_t offset = x->pull.token_offset;
-        HD__TRY(hd__chrome_progress(x));
+        HD__TRY(hd__trace_progress(x));
         if (token == HD__T_ERROR) return x->pull.status;
         if (token == HD__T_CUT) return HD_OK;
         if (token == HD__T_OBJECT) {
-            if (hd__pull_pass(&x->pull, HD__PROGRESS - x->events % HD__PROGRESS, &x->events))
-                HD__TRY(hd__chrome_read_event(x));
+            if (hd__pull_pass(&x->pull, HD__TRACE_PROGRESS - x->events % HD__TRACE_PROGRESS, &x->events))
+                HD__TRY(hd__trace_read_event(x));
         } else {
-            HD__TRY(hd__chrome_skip(x, token));
-            HD__TRY(hd__complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
+            HD__TRY(hd__trace_skip(x, token));
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
             x->events++;
         }
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_root(hd__chrome_in *x) {
+static hd_status hd__trace_read_root(hd__trace_in *x) {
     hd__token token = hd__pull_next(&x->pull);
     bool ok;
     if (token == HD__T_ARRAY) {
-        HD__TRY(hd__chrome_events(x));
+        HD__TRY(hd__trace_read_events(x));
     } else {
-        HD__TRY(hd__chrome_expect(x, token, HD__T_OBJECT, "a trace", &ok));
+        HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a trace", &ok));
         if (!ok) return x->pull.status;
         {
-            HD__MEMBERS(x, key, value) {
+            HD__TRACE_MEMBERS(x, key, value) {
                 if (hd__is(key, "traceEvents")) {
-                    HD__TRY(hd__chrome_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
-                    if (ok) HD__TRY(hd__chrome_events(x));
-                } else if (hd__is(key, "stackFrames")) HD__TRY(hd__chrome_dictionary(x, value, HD__D_FRAMES));
-                else HD__TRY(hd__chrome_skip(x, value));
+                    HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
+                    if (ok) HD__TRY(hd__trace_read_events(x));
+                } else if (hd__is(key, "stackFrames")) HD__TRY(hd__trace_read_dictionary(x, value, HD__TRACE_D_FRAMES));
+                else HD__TRY(hd__trace_skip(x, value));
             }
             if (value == HD__T_ERROR) return x->pull.status;
         }
@@ -15575,22 +15575,22 @@ static hd_status hd__chrome_root(hd__chrome_in *x) {
    Dictionaries to trees, entries to rows: all heaps share one tree of frames and one of types, so that
    memory follows the bytes of the input however heaps and frames multiply. */
 
-static uint64_t hd__item_hash(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+static uint64_t hd__trace_item_hash(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
     return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
 }
 
-static uint64_t hd__item_rehash(const void *owner, uint32_t i) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    const hd__item *item = &x->items[i];
-    return hd__item_hash(x, item->process, item->dictionary, item->id);
+static uint64_t hd__trace_item_rehash(const void *owner, uint32_t i) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    const hd__trace_item *item = &x->items[i];
+    return hd__trace_item_hash(x, item->process, item->dictionary, item->id);
 }
 
-static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
-    uint64_t hash = hd__item_hash(x, process, dictionary, id);
+static uint32_t hd__trace_look(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
+    uint64_t hash = hd__trace_item_hash(x, process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
     while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
-        const hd__item *item = &x->items[i];
+        const hd__trace_item *item = &x->items[i];
         if (item->process == process && item->dictionary == dictionary && item->id == id) break;
     }
     return i;
@@ -15598,13 +15598,13 @@ static uint32_t hd__chrome_look(const hd__chrome_in *x, uint32_t process, uint32
 
 /* The item of an id. Ids and places in the input often go together: first it is looked for as far from the
    last one found as the ids are apart. */
-static uint32_t hd__chrome_find(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id) {
-    hd__item_found *last = &x->found[dictionary];
+static uint32_t hd__trace_find(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary, uint32_t id) {
+    hd__trace_item_found *last = &x->found[dictionary];
     uint32_t i = last->item + (id - last->id);
     if (i < hd__len(x->items) && x->items[i].id == id && x->items[i].process == process &&
         x->items[i].dictionary == (uint32_t)dictionary && id != HD_NONE)
         return i;
-    i = hd__chrome_look(x, process, (uint32_t)dictionary, id);
+    i = hd__trace_look(x, process, (uint32_t)dictionary, id);
     if (i != HD_NONE) {
         last->item = i;
         last->id = id;
@@ -15613,63 +15613,63 @@ static uint32_t hd__chrome_find(hd__chrome_in *x, uint32_t process, hd__dictiona
 }
 
 /* Finds items by id from here on. Of two definitions that differ the first counts. */
-static hd_status hd__chrome_index(hd__chrome_in *x) {
+static hd_status hd__trace_index(hd__trace_in *x) {
     for (uint32_t i = 0; i < hd__len(x->items); i++) {
-        hd__item *item = &x->items[i];
-        uint32_t first = hd__chrome_look(x, item->process, item->dictionary, item->id);
-        hd__digits_text a, b, c;
+        hd__trace_item *item = &x->items[i];
+        uint32_t first = hd__trace_look(x, item->process, item->dictionary, item->id);
+        hd__trace_digits_text a, b, c;
         if (first == HD_NONE) {
             if (!hd__index_add(&x->dump->mem, &x->item_index,
-                               hd__item_hash(x, item->process, item->dictionary, item->id), i,
-                               hd__item_rehash, x))
-                return hd__in_no_memory(x);
+                               hd__trace_item_hash(x, item->process, item->dictionary, item->id), i,
+                               hd__trace_item_rehash, x))
+                return hd__trace_no_memory(x);
             continue;
         }
         if (x->items[first].name != item->name || x->items[first].parent != item->parent)
-            HD__TRY(hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
-                                    "id '%S' is defined twice, as '%S' and as '%S'",
-                                    hd__id_text(x, item->id, a), hd__id_text(x, x->items[first].name, b),
-                                    hd__id_text(x, item->name, c)));
+            HD__TRY(hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, &item->place, item->process, HD_NONE),
+                                          "id '%S' is defined twice, as '%S' and as '%S'",
+                                          hd__trace_id_text(x, item->id, a), hd__trace_id_text(x, x->items[first].name, b),
+                                          hd__trace_id_text(x, item->name, c)));
         item->id = HD_NONE;
     }
     return HD_OK;
 }
 
 /* The item of an id: frames may also come from the trace as a whole. */
-static uint32_t hd__chrome_item_of(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary,
-                                   uint32_t id) {
-    uint32_t i = hd__chrome_find(x, process, dictionary, id);
-    if (i == HD_NONE && dictionary == HD__D_FRAMES) i = hd__chrome_find(x, HD_NONE, dictionary, id);
+static uint32_t hd__trace_item_of(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary,
+                                  uint32_t id) {
+    uint32_t i = hd__trace_find(x, process, dictionary, id);
+    if (i == HD_NONE && dictionary == HD__TRACE_D_FRAMES) i = hd__trace_find(x, HD_NONE, dictionary, id);
     return i;
 }
 
 /* An item whose parent is not defined stands outermost, as in the trace viewer; in heaps_v2 that is what a
    parent 0 means. */
-static hd_status hd__chrome_orphan(hd__chrome_in *x, const hd__item *item) {
-    hd__digits_text a, b;
-    if (item->dictionary >= HD__D_V2_NODES && item->parent == HD__ID_NUMBER) return HD_OK;
-    return hd__complain_at(x, HD_MALFORMED, hd__where_was(x, &item->place, item->process, HD_NONE),
-                           "id '%S' has the parent '%S', which is not defined", hd__id_text(x, item->id, a),
-                           hd__id_text(x, item->parent, b));
+static hd_status hd__trace_orphan(hd__trace_in *x, const hd__trace_item *item) {
+    hd__trace_digits_text a, b;
+    if (item->dictionary >= HD__TRACE_D_V2_NODES && item->parent == HD__TRACE_ID_NUMBER) return HD_OK;
+    return hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, &item->place, item->process, HD_NONE),
+                                 "id '%S' has the parent '%S', which is not defined", hd__trace_id_text(x, item->id, a),
+                                 hd__trace_id_text(x, item->parent, b));
 }
 
-/* The node of an id, HD__NODE_BAD when its definition is missing, or it is below itself. */
-static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__dictionary dictionary, uint32_t id,
-                                 uint32_t *node) {
+/* The node of an id, HD__TRACE_NODE_BAD when its definition is missing, or it is below itself. */
+static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dictionary dictionary, uint32_t id,
+                                uint32_t *node) {
     /* what an item refers to is looked for where the item stands, so that it is one node to all */
-    hd__tree *tree = &x->tree[dictionary == HD__D_TYPES || dictionary == HD__D_V2_TYPES];
+    hd__tree *tree = &x->tree[dictionary == HD__TRACE_D_TYPES || dictionary == HD__TRACE_D_V2_TYPES];
     uint32_t at = 0;
     hd__set_len(x->chain, 0);
     while (id != HD_NONE) {
-        uint32_t i = hd__chrome_item_of(x, process, dictionary, id);
+        uint32_t i = hd__trace_item_of(x, process, dictionary, id);
         if (i == HD_NONE && hd__len(x->chain))
-            HD__TRY(hd__chrome_orphan(x, &x->items[stbds_arrlast(x->chain)]));
-        else if (i == HD_NONE) at = HD__NODE_BAD;
-        else if (x->items[i].node == HD__NODE_OPEN) at = HD__NODE_BAD;
-        else if (x->items[i].node != HD__NODE_UNKNOWN) at = x->items[i].node;
+            HD__TRY(hd__trace_orphan(x, &x->items[stbds_arrlast(x->chain)]));
+        else if (i == HD_NONE) at = HD__TRACE_NODE_BAD;
+        else if (x->items[i].node == HD__TRACE_NODE_OPEN) at = HD__TRACE_NODE_BAD;
+        else if (x->items[i].node != HD__TRACE_NODE_UNKNOWN) at = x->items[i].node;
         else {
-            if (!hd__push(&x->dump->mem, x->chain, i)) return hd__in_no_memory(x);
-            x->items[i].node = HD__NODE_OPEN;
+            if (!hd__push(&x->dump->mem, x->chain, i)) return hd__trace_no_memory(x);
+            x->items[i].node = HD__TRACE_NODE_OPEN;
             id = x->items[i].parent;
             process = x->items[i].process;
             continue;
@@ -15677,15 +15677,15 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
         break;
     }
     while (hd__len(x->chain)) {
-        hd__item *item = &x->items[stbds_arrpop(x->chain)];
+        hd__trace_item *item = &x->items[stbds_arrpop(x->chain)];
         uint32_t name = item->name;
-        if (at != HD__NODE_BAD && (dictionary == HD__D_V2_NODES || dictionary == HD__D_V2_TYPES)) {
-            uint32_t string = hd__chrome_find(x, item->process, HD__D_V2_STRINGS, name);
-            if (string == HD_NONE) at = HD__NODE_BAD;
+        if (at != HD__TRACE_NODE_BAD && (dictionary == HD__TRACE_D_V2_NODES || dictionary == HD__TRACE_D_V2_TYPES)) {
+            uint32_t string = hd__trace_find(x, item->process, HD__TRACE_D_V2_STRINGS, name);
+            if (string == HD_NONE) at = HD__TRACE_NODE_BAD;
             else name = x->items[string].name;
         }
-        if (at != HD__NODE_BAD)
-            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__chrome_text(x, name),
+        if (at != HD__TRACE_NODE_BAD)
+            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__trace_text(x, name),
                                    false, &at, x->err));
         item->node = at;
     }
@@ -15694,40 +15694,40 @@ static hd_status hd__chrome_node(hd__chrome_in *x, uint32_t process, hd__diction
 }
 
 /* The nodes of an entry. False when it has to be left out. */
-static hd_status hd__chrome_entry_nodes(hd__chrome_in *x, const hd__chrome_heap *heap, size_t i,
-                                        uint32_t nodes[2], bool *ok) {
-    const hd__entry *e = &x->entries[heap->first + i];
-    bool no_bt = (heap->v2 && e->bt == HD__ID_NUMBER) ||
-                 ((e->bt == HD_NONE || e->bt < HD__ID_NUMBER) && hd__chrome_text(x, e->bt).len == 0),
-         no_type = e->type == HD_NONE || (heap->v2 && e->type == HD__ID_NUMBER);
-    hd__digits_text digits;
+static hd_status hd__trace_entry_nodes(hd__trace_in *x, const hd__trace_heap *heap, size_t i,
+                                       uint32_t nodes[2], bool *ok) {
+    const hd__trace_entry *e = &x->entries[heap->first + i];
+    bool no_bt = (heap->v2 && e->bt == HD__TRACE_ID_NUMBER) ||
+                 ((e->bt == HD_NONE || e->bt < HD__TRACE_ID_NUMBER) && hd__trace_text(x, e->bt).len == 0),
+         no_type = e->type == HD_NONE || (heap->v2 && e->type == HD__TRACE_ID_NUMBER);
+    hd__trace_digits_text digits;
     nodes[0] = nodes[1] = 0;
     *ok = true;
     /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
     if (!no_bt ||
-        hd__chrome_item_of(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt) != HD_NONE)
+        hd__trace_item_of(x, heap->process, heap->v2 ? HD__TRACE_D_V2_NODES : HD__TRACE_D_FRAMES, e->bt) != HD_NONE)
         HD__TRY(
-            hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_NODES : HD__D_FRAMES, e->bt, &nodes[0]));
+            hd__trace_node(x, heap->process, heap->v2 ? HD__TRACE_D_V2_NODES : HD__TRACE_D_FRAMES, e->bt, &nodes[0]));
     if (!no_type ||
-        (e->type != HD_NONE && hd__chrome_item_of(x, heap->process, HD__D_V2_TYPES, e->type) != HD_NONE))
+        (e->type != HD_NONE && hd__trace_item_of(x, heap->process, HD__TRACE_D_V2_TYPES, e->type) != HD_NONE))
         HD__TRY(
-            hd__chrome_node(x, heap->process, heap->v2 ? HD__D_V2_TYPES : HD__D_TYPES, e->type, &nodes[1]));
-    if (nodes[0] == HD__NODE_BAD || nodes[1] == HD__NODE_BAD) {
+            hd__trace_node(x, heap->process, heap->v2 ? HD__TRACE_D_V2_TYPES : HD__TRACE_D_TYPES, e->type, &nodes[1]));
+    if (nodes[0] == HD__TRACE_NODE_BAD || nodes[1] == HD__TRACE_NODE_BAD) {
         *ok = false;
-        return hd__complain_of(x, HD_MALFORMED, heap,
-                               "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
-                               hd__chrome_text(x, heap->allocator),
-                               nodes[0] == HD__NODE_BAD ? "stack frame" : "type",
-                               hd__id_text(x, nodes[0] == HD__NODE_BAD ? e->bt : e->type, digits));
+        return hd__trace_complain_of(x, HD_MALFORMED, heap,
+                                     "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
+                                     hd__trace_text(x, heap->allocator),
+                                     nodes[0] == HD__TRACE_NODE_BAD ? "stack frame" : "type",
+                                     hd__trace_id_text(x, nodes[0] == HD__TRACE_NODE_BAD ? e->bt : e->type, digits));
     }
     return HD_OK;
 }
 
 /* Whether ids rise from entry to entry, as most writers have it: then none stands twice. */
-static bool hd__chrome_rising(const hd__chrome_in *x, const hd__chrome_heap *heap) {
+static bool hd__trace_rising(const hd__trace_in *x, const hd__trace_heap *heap) {
     uint64_t last = 0;
     for (size_t i = 0; i < heap->count; i++) {
-        const hd__entry *e = &x->entries[heap->first + i];
+        const hd__trace_entry *e = &x->entries[heap->first + i];
         uint64_t ids = (uint64_t)(e->bt + 1) << 32 | (e->type + 1); /* HD_NONE is 0 */
         if (i && ids <= last) return false;
         last = ids;
@@ -15738,161 +15738,161 @@ static bool hd__chrome_rising(const hd__chrome_in *x, const hd__chrome_heap *hea
 /* The old format has self sizes of backtraces, of a type or of all types together, and totals. The self
    sizes are a profile when each total that is given, of all, of a type or of the types of a backtrace, is
    what they come to; otherwise bytes are missing, or are told twice, and who has them cannot be told. */
-typedef struct hd__tally {
+typedef struct hd__trace_tally {
     uint64_t bytes, blocks;
     bool any, passed;            /* passed: 2^64 */
-} hd__tally;
+} hd__trace_tally;
 
-static void hd__tally_add(hd__tally *t, uint64_t bytes, uint64_t blocks) {
+static void hd__trace_tally_add(hd__trace_tally *t, uint64_t bytes, uint64_t blocks) {
     t->passed |= !hd__sum(&t->bytes, bytes);
     hd__sum_known(&t->blocks, blocks);
     t->any = true;
 }
 
 /* A total that is not given agrees. */
-static bool hd__tally_agrees(const hd__tally *total, const hd__tally *parts) {
+static bool hd__trace_tally_agrees(const hd__trace_tally *total, const hd__trace_tally *parts) {
     return !total->any || (total->bytes == parts->bytes &&
                            (total->blocks == HD_UNKNOWN || total->blocks == parts->blocks));
 }
 
 /* Whether totals agree with their parts. Keys are sorted: the group in the upper half, in the lower 0 for
    its total. `alone`: a total without parts is one itself. All groups add up to *sum. */
-static bool hd__old_agrees(const hd__chrome_in *x, const hd__chrome_heap *heap, const hd__keyed *keys,
-                           size_t n, bool alone, hd__tally *sum) {
+static bool hd__trace_old_agrees(const hd__trace_in *x, const hd__trace_heap *heap, const hd__keyed *keys,
+                                 size_t n, bool alone, hd__trace_tally *sum) {
     bool agree = true;
     memset(sum, 0, sizeof *sum);
     for (size_t i = 0; i < n;) {
         uint64_t group = keys[i].key >> 32;
-        hd__tally total, parts;
+        hd__trace_tally total, parts;
         memset(&total, 0, sizeof total);
         memset(&parts, 0, sizeof parts);
         for (; i < n && keys[i].key >> 32 == group; i++) {
-            const hd__entry *e = &x->entries[heap->first + keys[i].number];
-            hd__tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
+            const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
+            hd__trace_tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
         }
         if (alone && !parts.any) parts = total;
-        agree &= hd__tally_agrees(&total, &parts) && !total.passed;
-        hd__tally_add(sum, parts.bytes, parts.blocks);
+        agree &= hd__trace_tally_agrees(&total, &parts) && !total.passed;
+        hd__trace_tally_add(sum, parts.bytes, parts.blocks);
         sum->passed |= parts.passed;
     }
     return agree && !sum->passed;
 }
 
 /* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
-static void hd__old_settle(hd__chrome_in *x, hd__chrome_heap *heap, hd__keyed *keys) {
-    hd__tally total, sum;
+static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__keyed *keys) {
+    hd__trace_tally total, sum;
     size_t cells = 0, n = 0;
     bool agree = true;
     memset(&total, 0, sizeof total);
     for (size_t i = 0; i < heap->count; i++)
-        cells += x->entries[heap->first + i].bt != HD__NODE_BAD && x->entries[heap->first + i].self != HD_NONE;
+        cells += x->entries[heap->first + i].bt != HD__TRACE_NODE_BAD && x->entries[heap->first + i].self != HD_NONE;
     if (cells) {                 /* by type; without backtraces the totals of types are all there is */
         for (size_t i = 0; i < heap->count; i++) {
-            const hd__entry *e = &x->entries[heap->first + i];
-            if (e->bt == HD__NODE_BAD || !e->type) continue;
+            const hd__trace_entry *e = &x->entries[heap->first + i];
+            if (e->bt == HD__TRACE_NODE_BAD || !e->type) continue;
             keys[n].key = (uint64_t)e->type << 32 | (e->self != HD_NONE);
             keys[n++].number = (uint32_t)i;
         }
         hd__sort_keys(keys, keys + heap->count, n);
-        agree = hd__old_agrees(x, heap, keys, n, false, &sum);
+        agree = hd__trace_old_agrees(x, heap, keys, n, false, &sum);
     }
     n = 0;
     for (size_t i = 0; i < heap->count; i++) {
-        const hd__entry *e = &x->entries[heap->first + i];
-        if (e->bt == HD__NODE_BAD) continue;
+        const hd__trace_entry *e = &x->entries[heap->first + i];
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
         if (e->self == HD_NONE && (cells || !e->type)) {
-            if (!e->type) hd__tally_add(&total, e->size, e->count);
+            if (!e->type) hd__trace_tally_add(&total, e->size, e->count);
             continue;
         }
         keys[n].key = (uint64_t)e->bt << 32 | e->type;
         keys[n++].number = (uint32_t)i;
     }
     hd__sort_keys(keys, keys + heap->count, n);
-    agree &= hd__old_agrees(x, heap, keys, n, true, &sum);
+    agree &= hd__trace_old_agrees(x, heap, keys, n, true, &sum);
     if (sum.passed) return;      /* told where it is added up again */
     if (total.any && total.bytes != sum.bytes) {
-        hd__remark_of(x, heap, "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is "
-                      "read as cumulative sizes", hd__chrome_text(x, heap->allocator), total.bytes, sum.bytes);
+        hd__trace_remark_of(x, heap, "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is "
+                            "read as cumulative sizes", hd__trace_text(x, heap->allocator), total.bytes, sum.bytes);
         return;
     }
-    if (!agree || !hd__tally_agrees(&total, &sum)) {
-        hd__remark_of(x, heap, "the self sizes or counts of the heap of %S do not come to its totals: it is "
-                      "read as cumulative sizes", hd__chrome_text(x, heap->allocator));
+    if (!agree || !hd__trace_tally_agrees(&total, &sum)) {
+        hd__trace_remark_of(x, heap, "the self sizes or counts of the heap of %S do not come to its totals: it is "
+                            "read as cumulative sizes", hd__trace_text(x, heap->allocator));
         return;
     }
     heap->old = false;
     heap->is_profile = true;
     for (size_t i = 0; i < heap->count; i++) {
-        hd__entry *e = &x->entries[heap->first + i];
-        if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__NODE_BAD;
+        hd__trace_entry *e = &x->entries[heap->first + i];
+        if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__TRACE_NODE_BAD;
     }
     for (size_t i = 0, k; i < n; i = k) { /* what all types have together, where they are told apart too */
         for (k = i; k < n && keys[k].key == keys[i].key; k++) {}
         if ((uint32_t)keys[i].key || k == n || keys[k].key >> 32 != keys[i].key >> 32) continue;
-        for (; i < k; i++) x->entries[heap->first + keys[i].number].bt = HD__NODE_BAD;
+        for (; i < k; i++) x->entries[heap->first + keys[i].number].bt = HD__TRACE_NODE_BAD;
     }
 }
 
 /* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
-static hd_status hd__chrome_resolve_old(hd__chrome_in *x, hd__chrome_heap *heap) {
+static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
     hd__mem *m = &x->dump->mem;
     hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
-    if (!keys) return hd__in_no_memory(x);
-    hd__old_settle(x, heap, keys);
+    if (!keys) return hd__trace_no_memory(x);
+    hd__trace_old_settle(x, heap, keys);
     hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
     for (size_t i = 0; i < heap->count && heap->old; i++) {
-        hd__entry *e = &x->entries[heap->first + i];
-        if (e->bt != HD__NODE_BAD && e->self != HD_NONE)
+        hd__trace_entry *e = &x->entries[heap->first + i];
+        if (e->bt != HD__TRACE_NODE_BAD && e->self != HD_NONE)
             HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
                                    &e->self, x->err));
     }
     return HD_OK;
 }
 
-/* Ids to nodes, in place; the bt of an entry to be left out becomes HD__NODE_BAD. */
-static hd_status hd__chrome_resolve(hd__chrome_in *x, hd__chrome_heap *heap) {
+/* Ids to nodes, in place; the bt of an entry to be left out becomes HD__TRACE_NODE_BAD. */
+static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
     hd__mem *m = &x->dump->mem;
-    bool may_repeat = !heap->v2 && !hd__chrome_rising(x, heap);
+    bool may_repeat = !heap->v2 && !hd__trace_rising(x, heap);
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
-        hd__entry *e = &x->entries[heap->first + i];
+        hd__trace_entry *e = &x->entries[heap->first + i];
         uint32_t nodes[2], ids[2];
         bool ok;
         ids[0] = e->bt;
         ids[1] = e->type;
         if (e->bad) {
-            e->bt = HD__NODE_BAD;
+            e->bt = HD__TRACE_NODE_BAD;
             continue;
         }
-        HD__TRY(hd__chrome_entry_nodes(x, heap, i, nodes, &ok));
+        HD__TRY(hd__trace_entry_nodes(x, heap, i, nodes, &ok));
         if (ok && may_repeat) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
-                HD__TRY(hd__complain_of(x, HD_MALFORMED, heap,
-                                        "entry %u of the heap of %S stands twice", (uint64_t)i,
-                                        hd__chrome_text(x, heap->allocator)));
+                HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, heap,
+                                              "entry %u of the heap of %S stands twice", (uint64_t)i,
+                                              hd__trace_text(x, heap->allocator)));
         }
         e->self = ids[0] == HD_NONE ? HD_NONE : nodes[0];
-        e->bt = ok ? nodes[0] : HD__NODE_BAD;
+        e->bt = ok ? nodes[0] : HD__TRACE_NODE_BAD;
         e->type = nodes[1];
     }
-    return heap->old ? hd__chrome_resolve_old(x, heap) : HD_OK;
+    return heap->old ? hd__trace_resolve_old(x, heap) : HD_OK;
 }
 
 /* The entries of a heap that are not left out, by the final numbers of their nodes; what its cells add up
    to. */
-static hd_status hd__chrome_keys(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
-                                 uint64_t *bytes, uint64_t *blocks, hd__keyed *keys, size_t *count) {
+static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
+                                uint64_t *bytes, uint64_t *blocks, hd__keyed *keys, size_t *count) {
     *bytes = *blocks = 0;
     *count = 0;
     for (size_t i = 0; i < heap->count; i++) {
-        const hd__entry *e = &x->entries[heap->first + i];
+        const hd__trace_entry *e = &x->entries[heap->first + i];
         hd__keyed *key = &keys[*count];
-        if (e->bt == HD__NODE_BAD) continue;
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
         if (heap->is_profile && !hd__sum(bytes, e->size)) {
-            HD__TRY(hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
-                                    hd__chrome_text(x, heap->allocator)));
+            HD__TRY(hd__trace_complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                                          hd__trace_text(x, heap->allocator)));
             continue;
         }
         if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
@@ -15905,18 +15905,18 @@ static hd_status hd__chrome_keys(hd__chrome_in *x, const hd__chrome_heap *heap, 
 
 /* The entries of a heap as rows of x->rows, in the order of their nodes. Entries that lead to one node by
    different ids add up. */
-static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
-                                 uint64_t *bytes, uint64_t *blocks) {
+static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
+                                uint64_t *bytes, uint64_t *blocks) {
     hd__mem *m = &x->dump->mem;
     size_t n = 0, row = 0;
     hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
-    hd_status status = keys ? HD_OK : hd__in_no_memory(x);
+    hd_status status = keys ? HD_OK : hd__trace_no_memory(x);
     hd__table_free(m, &x->rows);
-    if (!status) status = hd__chrome_keys(x, heap, map, bytes, blocks, keys, &n);
-    if (!status && n && !hd__table_room(m, &x->rows, n)) status = hd__in_no_memory(x);
+    if (!status) status = hd__trace_keys(x, heap, map, bytes, blocks, keys, &n);
+    if (!status && n && !hd__table_room(m, &x->rows, n)) status = hd__trace_no_memory(x);
     if (!status) hd__sort_keys(keys, keys + heap->count, n);
     for (size_t i = 0; i < n && !status; i++) {
-        const hd__entry *e = &x->entries[heap->first + keys[i].number];
+        const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
         if (i && keys[i].key == keys[i - 1].key) {
             hd__sum(&x->rows.bytes[row], e->size);
             hd__sum_known(&x->rows.blocks[row], e->count);
@@ -15937,23 +15937,23 @@ static hd_status hd__chrome_rows(hd__chrome_in *x, const hd__chrome_heap *heap, 
    what is missing is added up at each node where entries meet or have bytes of their own. (At each node on
    the way it would be out of proportion to the input.) */
 
-static bool hd__cell_by_node(const void *owner, uint32_t a, uint32_t b) {
-    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+static bool hd__trace_cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
     return x->node != y->node ? x->node < y->node : x->type < y->type;
 }
 
-static bool hd__cell_by_type(const void *owner, uint32_t a, uint32_t b) {
-    const hd__cell *x = (const hd__cell *)owner + a, *y = (const hd__cell *)owner + b;
+static bool hd__trace_cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
     return x->type != y->type ? x->type < y->type : x->node < y->node;
 }
 
 /* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
    per node. There is room for 2n. */
-static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
-    hd__cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
+static bool hd__trace_old_places(hd__trace_in *x, const uint32_t *order, size_t n) {
+    hd__trace_cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
     bool whole = true, given = true;
     for (size_t i = 0; i <= n; i++) {
-        hd__cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
+        hd__trace_cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
         bool same = i > 0 && i < n && next.node == all.node;
         if (same && last->type == next.type) {
             whole &= hd__sum(&last->bytes, next.bytes);
@@ -15977,7 +15977,7 @@ static bool hd__old_places(hd__chrome_in *x, const uint32_t *order, size_t n) {
 }
 
 /* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
-static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
     jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
         uint32_t up = axis->parent[i], leap = jump[up];
@@ -15987,14 +15987,14 @@ static void hd__old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) 
 }
 
 /* The node next above `node` that `later`, which follows it in preorder, is below too. */
-static uint32_t hd__old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
+static uint32_t hd__trace_old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
     while (axis->end[node] <= later)
         node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
     return node;
 }
 
-static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uint64_t bytes,
-                             uint64_t blocks) {
+static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, uint64_t bytes,
+                                   uint64_t blocks) {
     uint32_t nodes[2];
     nodes[0] = node;
     nodes[1] = type;
@@ -16003,53 +16003,53 @@ static hd_status hd__old_row(hd__chrome_in *x, uint32_t node, uint32_t type, uin
 }
 
 /* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
-static hd_status hd__old_close(hd__chrome_in *x, const hd__level *level, uint32_t type) {
-    const hd__cell *own = &level->own;
+static hd_status hd__trace_old_close(hd__trace_in *x, const hd__trace_level *level, uint32_t type) {
+    const hd__trace_cell *own = &level->own;
     uint32_t self[2] = { own->self, 0 };
     bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
                                                             : level->has_callees));
-    if (apart) HD__TRY(hd__old_row(x, own->self, type, own->bytes, own->blocks));
-    return hd__old_row(x, own->node, type, level->bytes, level->blocks);
+    if (apart) HD__TRY(hd__trace_old_row(x, own->self, type, own->bytes, own->blocks));
+    return hd__trace_old_row(x, own->node, type, level->bytes, level->blocks);
 }
 
 /* Closes the innermost level into the one around it. */
-static hd_status hd__old_leave(hd__chrome_in *x, uint32_t type, bool *whole) {
-    hd__level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
+static hd_status hd__trace_old_leave(hd__trace_in *x, uint32_t type, bool *whole) {
+    hd__trace_level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
     *whole &= hd__sum(&above->bytes, done.bytes);
     hd__sum_known(&above->blocks, done.blocks);
     above->has_callees = true;
-    return hd__old_close(x, &done, type);
+    return hd__trace_old_close(x, &done, type);
 }
 
-static hd_status hd__old_enter(hd__chrome_in *x, uint32_t node) {
-    hd__level level;
+static hd_status hd__trace_old_enter(hd__trace_in *x, uint32_t node) {
+    hd__trace_level level;
     memset(&level, 0, sizeof level);
     level.own.node = node;
-    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__in_no_memory(x);
+    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Rows for the n cells of one type, in the order of their nodes. */
-static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump,
-                              const uint32_t *order, size_t n, bool *whole) {
+static hd_status hd__trace_old_type(hd__trace_in *x, const hd_axis *axis, const uint32_t *jump,
+                                    const uint32_t *order, size_t n, bool *whole) {
     uint32_t type = x->cells[order[0]].type;
     hd__set_len(x->levels, 0);
-    HD__TRY(hd__old_enter(x, 0));
+    HD__TRY(hd__trace_old_enter(x, 0));
     for (size_t i = 0; i < n; i++) {
-        const hd__cell *cell = &x->cells[order[i]];
-        hd__level *top = &stbds_arrlast(x->levels);
+        const hd__trace_cell *cell = &x->cells[order[i]];
+        hd__trace_level *top = &stbds_arrlast(x->levels);
         while (axis->end[top->own.node] <= cell->node) {
-            uint32_t meeting = hd__old_meeting(axis, jump, top->own.node, cell->node);
+            uint32_t meeting = hd__trace_old_meeting(axis, jump, top->own.node, cell->node);
             if (top[-1].own.node < meeting) { /* between the two: a level of its own */
-                hd__level child = *top;
+                hd__trace_level child = *top;
                 memset(top, 0, sizeof *top);
                 top->own.node = meeting;
-                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__in_no_memory(x);
+                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__trace_no_memory(x);
             }
-            HD__TRY(hd__old_leave(x, type, whole));
+            HD__TRY(hd__trace_old_leave(x, type, whole));
             top = &stbds_arrlast(x->levels);
         }
         if (top->own.node != cell->node) {
-            HD__TRY(hd__old_enter(x, cell->node));
+            HD__TRY(hd__trace_old_enter(x, cell->node));
             top = &stbds_arrlast(x->levels);
         }
         top->own = *cell;
@@ -16057,74 +16057,74 @@ static hd_status hd__old_type(hd__chrome_in *x, const hd_axis *axis, const uint3
         *whole &= hd__sum(&top->bytes, cell->bytes);
         hd__sum_known(&top->blocks, cell->blocks);
     }
-    while (hd__len(x->levels) > 1) HD__TRY(hd__old_leave(x, type, whole));
-    return hd__old_close(x, &x->levels[0], type);
+    while (hd__len(x->levels) > 1) HD__TRY(hd__trace_old_leave(x, type, whole));
+    return hd__trace_old_close(x, &x->levels[0], type);
 }
 
 /* The cells of a heap, at most n, `order` with room for 4n. */
-static hd_status hd__old_cells(hd__chrome_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
-                               bool *whole) {
+static hd_status hd__trace_old_cells(hd__trace_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
+                                     bool *whole) {
     size_t n = hd__len(x->cells), first = n;
     for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__cell_by_node, x->cells);
-    *whole &= hd__old_places(x, order, n);
+    hd__sort(order, order + n, n, hd__trace_cell_by_node, x->cells);
+    *whole &= hd__trace_old_places(x, order, n);
     n = hd__len(x->cells) - first;
     for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
-    hd__sort(order, order + n, n, hd__cell_by_type, x->cells);
+    hd__sort(order, order + n, n, hd__trace_cell_by_type, x->cells);
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
-        HD__TRY(hd__old_type(x, axis, jump, order + i, k - i, whole));
+        HD__TRY(hd__trace_old_type(x, axis, jump, order + i, k - i, whole));
     }
     return HD_OK;
 }
 
 /* Totals of types of one name add up. */
-static hd_status hd__old_total(hd__chrome_in *x, const hd__cell *cell, bool *whole) {
+static hd_status hd__trace_old_total(hd__trace_in *x, const hd__trace_cell *cell, bool *whole) {
     uint32_t nodes[2], row;
     nodes[0] = 0;
     nodes[1] = cell->type;
     row = hd__table_find(&x->rows, nodes);
-    if (row == HD_NONE) return hd__old_row(x, 0, cell->type, cell->bytes, cell->blocks);
+    if (row == HD_NONE) return hd__trace_old_row(x, 0, cell->type, cell->bytes, cell->blocks);
     *whole &= hd__sum(&x->rows.bytes[row], cell->bytes);
     hd__sum_known(&x->rows.blocks[row], cell->blocks);
     return HD_OK;
 }
 
 /* The rows of a heap of the old format. */
-static hd_status hd__old_rows(hd__chrome_in *x, const hd__chrome_heap *heap, uint32_t *const map[2],
-                              const hd_axis *axis, const uint32_t *jump) {
+static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
+                                    const hd_axis *axis, const uint32_t *jump) {
     hd__mem *m = &x->dump->mem;
     bool whole = true;
     hd__table_free(m, &x->rows);
     hd__set_len(x->cells, 0);
     for (size_t i = 0; i < heap->count; i++) {
-        const hd__entry *e = &x->entries[heap->first + i];
-        hd__cell cell;
-        if (e->bt == HD__NODE_BAD) continue;
+        const hd__trace_entry *e = &x->entries[heap->first + i];
+        hd__trace_cell cell;
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
         cell.type = map[1][e->type];
         cell.node = map[0][e->bt];
         cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
         cell.bytes = e->size;
         cell.blocks = e->count;
-        if (cell.self == HD_NONE) HD__TRY(hd__old_total(x, &cell, &whole));
-        else if (!hd__push(m, x->cells, cell)) return hd__in_no_memory(x);
+        if (cell.self == HD_NONE) HD__TRY(hd__trace_old_total(x, &cell, &whole));
+        else if (!hd__push(m, x->cells, cell)) return hd__trace_no_memory(x);
     }
     if (hd__len(x->cells)) {
         size_t n = hd__len(x->cells);
         uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
         hd_status status = HD_OK;
-        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__in_no_memory(x);
-        else status = hd__old_cells(x, axis, jump, order, &whole);
+        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__trace_no_memory(x);
+        else status = hd__trace_old_cells(x, axis, jump, order, &whole);
         if (order) hd__cfree(m, order, n, 4 * sizeof *order);
         HD__TRY(status);
     }
     if (whole) return HD_OK;
-    return hd__complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
-                               hd__chrome_text(x, heap->allocator));
+    return hd__trace_complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
+                                     hd__trace_text(x, heap->allocator));
 }
 
-static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
-                                    hd_heap *heap) {
+static hd_status hd__trace_profile(hd__trace_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
+                                   hd_heap *heap) {
     hd__mem mem = hd__mem_rest(&x->dump->mem);
     hd_profile *p = hd__profile_make(&mem, 2, HD_NONE - 1);
     if (!p) return hd__no_memory(&mem, x->err);
@@ -16144,41 +16144,41 @@ static hd_status hd__chrome_profile(hd__chrome_in *x, const hd_axis axes[2], uin
     return HD_OK;
 }
 
-static hd_status hd__chrome_breakdown(hd__chrome_in *x, const hd_axis axes[2], const hd__chrome_heap *from,
-                                      hd_heap *heap) {
+static hd_status hd__trace_breakdown(hd__trace_in *x, const hd_axis axes[2], const hd__trace_heap *from,
+                                     hd_heap *heap) {
     hd_dump *d = x->dump;
     hd_status status;
     hd_breakdown *b = (hd_breakdown *)hd__arena_take(&d->mem, &d->arena, 1, sizeof *b);
-    if (!b) return hd__in_no_memory(x);
+    if (!b) return hd__trace_no_memory(x);
     memset(b, 0, sizeof *b);
     b->axis[0] = axes[0];
     b->axis[1] = axes[1];
     heap->breakdown = b;
     status = hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), NULL);
     if (status == HD_OVERFLOW)
-        return hd__complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
-                               hd__chrome_text(x, from->allocator));
-    return status ? hd__in_no_memory(x) : HD_OK;
+        return hd__trace_complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
+                                     hd__trace_text(x, from->allocator));
+    return status ? hd__trace_no_memory(x) : HD_OK;
 }
 
 /* What a heap is called. */
-static hd_heap hd__chrome_label(const hd__chrome_in *x, const hd__chrome_heap *from) {
-    const hd__chrome_process_info *process = &x->processes[from->process];
-    const hd__chrome_dump_info *dump = &x->dumps[from->dump];
+static hd_heap hd__trace_heap_label(const hd__trace_in *x, const hd__trace_heap *from) {
+    const hd__trace_process *process = &x->processes[from->process];
+    const hd__trace_dump *dump = &x->dumps[from->dump];
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
     heap.pid = process->pid;
-    heap.process = hd__chrome_label_text(x, process->name);
-    heap.dump = hd__chrome_label_text(x, dump->id);
+    heap.process = hd__trace_label_text(x, process->name);
+    heap.dump = hd__trace_label_text(x, dump->id);
     heap.time_us = dump->time_us;
-    heap.allocator = hd__chrome_text(x, from->allocator).data;
+    heap.allocator = hd__trace_text(x, from->allocator).data;
     heap.sample_bytes = from->sample_bytes;
     return heap;
 }
 
 /* The trees in preorder, every heap a set of columns over them. `maps` has room for four numbers per
    node. */
-static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
+static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
     hd_dump *d = x->dump;
     hd_axis axes[2];
     uint32_t *map[2], *jump = NULL;
@@ -16191,21 +16191,21 @@ static hd_status hd__chrome_columns(hd__chrome_in *x, const uint32_t *order, siz
     }
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes = 0, blocks = 0;
-        const hd__chrome_heap *from = &x->heaps[order[i]];
+        const hd__trace_heap *from = &x->heaps[order[i]];
         hd_heap *heap = &d->heaps[i];
         if (from->old && !jump) {
             jump = maps + axes[0].node_count;
-            hd__old_jumps(&axes[0], jump, jump + axes[0].node_count);
+            hd__trace_old_jumps(&axes[0], jump, jump + axes[0].node_count);
         }
-        if (from->old) HD__TRY(hd__old_rows(x, from, map, &axes[0], jump));
-        else HD__TRY(hd__chrome_rows(x, from, map, &bytes, &blocks));
-        if (from->is_profile) HD__TRY(hd__chrome_profile(x, axes, bytes, blocks, heap));
-        else HD__TRY(hd__chrome_breakdown(x, axes, from, heap));
+        if (from->old) HD__TRY(hd__trace_old_rows(x, from, map, &axes[0], jump));
+        else HD__TRY(hd__trace_rows(x, from, map, &bytes, &blocks));
+        if (from->is_profile) HD__TRY(hd__trace_profile(x, axes, bytes, blocks, heap));
+        else HD__TRY(hd__trace_breakdown(x, axes, from, heap));
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_t n) {
+static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t n) {
     static const char *const axis_names[] = { "backtrace", "type" };
     hd_dump *d = x->dump;
     size_t size;
@@ -16215,152 +16215,152 @@ static hd_status hd__chrome_build(hd__chrome_in *x, const uint32_t *order, size_
         x->tree[a].name = axis_names[a];
         HD__TRY(hd__tree_child(&d->mem, NULL, &x->tree[a], 1, HD_NONE, hd_cstr(""), false, &root, x->err));
     }
-    if (n && !hd__room(&d->mem, d->heaps, n)) return hd__in_no_memory(x);
+    if (n && !hd__room(&d->mem, d->heaps, n)) return hd__trace_no_memory(x);
     for (size_t i = 0; i < n; i++) {
-        hd_heap heap = hd__chrome_label(x, &x->heaps[order[i]]);
+        hd_heap heap = hd__trace_heap_label(x, &x->heaps[order[i]]);
         stbds_arrput(d->heaps, heap);
-        HD__TRY(hd__chrome_resolve(x, &x->heaps[order[i]]));
+        HD__TRY(hd__trace_resolve(x, &x->heaps[order[i]]));
     }
     size = hd__len(x->tree[0].parent) + hd__len(x->tree[1].parent);
     maps = (uint32_t *)hd__calloc(&d->mem, size, 4 * sizeof *maps);
-    if (!maps) return hd__in_no_memory(x);
-    status = hd__chrome_columns(x, order, n, maps);
+    if (!maps) return hd__trace_no_memory(x);
+    status = hd__trace_columns(x, order, n, maps);
     hd__cfree(&d->mem, maps, size, 4 * sizeof *maps);
     return status;
 }
 
-static bool hd__chrome_heap_before(const void *owner, uint32_t i, uint32_t k) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    const hd__chrome_heap *a = &x->heaps[i], *b = &x->heaps[k];
-    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    const hd__trace_heap *a = &x->heaps[i], *b = &x->heaps[k];
+    const hd__trace_dump *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
     if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
     if (c->time_us != d->time_us) return c->time_us < d->time_us;
     if (a->dump != b->dump) return a->dump < b->dump;
-    return hd_str_compare(hd__chrome_text(x, a->allocator), hd__chrome_text(x, b->allocator)) < 0;
+    return hd_str_compare(hd__trace_text(x, a->allocator), hd__trace_text(x, b->allocator)) < 0;
 }
 
-static bool hd__same_heap(const hd__chrome_heap *a, const hd__chrome_heap *b) {
+static bool hd__trace_same_heap(const hd__trace_heap *a, const hd__trace_heap *b) {
     return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
 }
 
 /* Absent before empty. */
-static int hd__compare_text(const hd__chrome_in *x, uint32_t a, uint32_t b) {
+static int hd__trace_compare_text(const hd__trace_in *x, uint32_t a, uint32_t b) {
     if (a == b) return 0;
     if (a == HD_NONE || b == HD_NONE) return a == HD_NONE ? -1 : 1;
-    return hd_str_compare(hd__chrome_text(x, a), hd__chrome_text(x, b));
+    return hd_str_compare(hd__trace_text(x, a), hd__trace_text(x, b));
 }
 
-static bool hd__chrome_scalar_before(const void *owner, uint32_t i, uint32_t k) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    const hd__chrome_scalar *a = &x->scalars[i], *b = &x->scalars[k];
-    const hd__chrome_dump_info *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
+static bool hd__trace_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    const hd__trace_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+    const hd__trace_dump *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
     int order;
     if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
     if (c->time_us != d->time_us) return c->time_us < d->time_us;
     if (a->dump != b->dump) return a->dump < b->dump;
-    order = hd__compare_text(x, a->allocator, b->allocator);
-    return order ? order < 0 : hd__compare_text(x, a->name, b->name) < 0;
+    order = hd__trace_compare_text(x, a->allocator, b->allocator);
+    return order ? order < 0 : hd__trace_compare_text(x, a->name, b->name) < 0;
 }
 
 /* Labels the scalars in their order; of those alike that do not agree the first counts. */
-static hd_status hd__chrome_scalars(hd__chrome_in *x, const uint32_t *order, size_t n) {
+static hd_status hd__trace_scalars(hd__trace_in *x, const uint32_t *order, size_t n) {
     hd_dump *d = x->dump;
-    const hd__chrome_scalar *last = NULL;
-    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__in_no_memory(x);
+    const hd__trace_scalar *last = NULL;
+    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__trace_no_memory(x);
     for (size_t i = 0; i < n; i++) {
-        const hd__chrome_scalar *from = &x->scalars[order[i]];
+        const hd__trace_scalar *from = &x->scalars[order[i]];
         hd_scalar scalar;
-        if (last && !hd__chrome_scalar_before(x, order[i - 1], order[i])) {
+        if (last && !hd__trace_scalar_before(x, order[i - 1], order[i])) {
             if (from->value == last->value && from->text == last->text && from->units == last->units)
                 continue;
-            HD__TRY(hd__complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
-                                    hd__chrome_text(x, from->name), hd__chrome_text(x, from->allocator)));
+            HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
+                                          hd__trace_text(x, from->name), hd__trace_text(x, from->allocator)));
             continue;
         }
         last = from;
         scalar.pid = x->processes[from->process].pid;
-        scalar.process = hd__chrome_label_text(x, x->processes[from->process].name);
-        scalar.dump = hd__chrome_label_text(x, x->dumps[from->dump].id);
+        scalar.process = hd__trace_label_text(x, x->processes[from->process].name);
+        scalar.dump = hd__trace_label_text(x, x->dumps[from->dump].id);
         scalar.time_us = x->dumps[from->dump].time_us;
-        scalar.allocator = hd__chrome_label_text(x, from->allocator);
-        scalar.name = hd__chrome_text(x, from->name).data;
-        scalar.units = hd__chrome_label_text(x, from->units);
+        scalar.allocator = hd__trace_label_text(x, from->allocator);
+        scalar.name = hd__trace_text(x, from->name).data;
+        scalar.units = hd__trace_label_text(x, from->units);
         scalar.value = from->value;
-        scalar.text = hd__chrome_label_text(x, from->text);
+        scalar.text = hd__trace_label_text(x, from->text);
         stbds_arrput(d->scalars, scalar);
     }
     return HD_OK;
 }
 
-static hd_status hd__chrome_build_scalars(hd__chrome_in *x) {
+static hd_status hd__trace_build_scalars(hd__trace_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->scalars);
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     hd_status status;
-    if (!order) return hd__in_no_memory(x);
+    if (!order) return hd__trace_no_memory(x);
     for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__chrome_scalar_before, x);
-    status = hd__chrome_scalars(x, order, n);
+    hd__sort(order, order + n, n, hd__trace_scalar_before, x);
+    status = hd__trace_scalars(x, order, n);
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
 
-static bool hd__chrome_dump_before(const void *owner, uint32_t i, uint32_t k) {
-    const hd__chrome_in *x = (const hd__chrome_in *)owner;
-    const hd__chrome_dump_info *a = &x->dumps[i], *b = &x->dumps[k];
+static bool hd__trace_dump_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    const hd__trace_dump *a = &x->dumps[i], *b = &x->dumps[k];
     if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
-    return hd__compare_texts(hd__chrome_label_text(x, a->id), hd__chrome_label_text(x, b->id)) < 0;
+    return hd__compare_texts(hd__trace_label_text(x, a->id), hd__trace_label_text(x, b->id)) < 0;
 }
 
-static hd_status hd__chrome_build_details(hd__chrome_in *x) {
+static hd_status hd__trace_build_details(hd__trace_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->dumps);
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
-    hd_status status = order ? HD_OK : hd__in_no_memory(x);
+    hd_status status = order ? HD_OK : hd__trace_no_memory(x);
     HD__TRY(status);
     for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__chrome_dump_before, x);
+    hd__sort(order, order + n, n, hd__trace_dump_before, x);
     for (size_t i = 0; i < n && !status; i++) {
-        const hd__chrome_dump_info *from = &x->dumps[order[i]];
+        const hd__trace_dump *from = &x->dumps[order[i]];
         hd__dump_detail detail;
         if (!from->detail) continue;
         detail.pid = x->processes[from->process].pid;
-        detail.id = hd__chrome_label_text(x, from->id);
+        detail.id = hd__trace_label_text(x, from->id);
         detail.detail = (hd_detail)(from->detail - 1);
-        if (!hd__push(m, x->dump->details, detail)) status = hd__in_no_memory(x);
+        if (!hd__push(m, x->dump->details, detail)) status = hd__trace_no_memory(x);
     }
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
 
-static hd_status hd__chrome_build_all(hd__chrome_in *x) {
+static hd_status hd__trace_build_all(hd__trace_in *x) {
     hd__mem *m = &x->dump->mem;
     size_t n = hd__len(x->heaps), kept = 0;
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     hd_status status;
-    if (!order) return hd__in_no_memory(x);
+    if (!order) return hd__trace_no_memory(x);
     for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__chrome_heap_before, x);
-    status = hd__chrome_index(x);
+    hd__sort(order, order + n, n, hd__trace_heap_before, x);
+    status = hd__trace_index(x);
     for (size_t i = 0; i < n && !status; i++) {
-        const hd__chrome_heap *heap = &x->heaps[order[i]];
-        if (kept && hd__same_heap(heap, &x->heaps[order[kept - 1]]))
-            status = hd__complain_of(x, HD_MALFORMED, heap, "the heap of %S comes twice",
-                                     hd__chrome_text(x, heap->allocator));
+        const hd__trace_heap *heap = &x->heaps[order[i]];
+        if (kept && hd__trace_same_heap(heap, &x->heaps[order[kept - 1]]))
+            status = hd__trace_complain_of(x, HD_MALFORMED, heap, "the heap of %S comes twice",
+                                           hd__trace_text(x, heap->allocator));
         else order[kept++] = order[i];
     }
-    if (!status) status = hd__chrome_build(x, order, kept);
+    if (!status) status = hd__trace_build(x, order, kept);
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
 
 /* Syntax errors end the reading; when lenient, what was read so far is kept. */
-static hd_status hd__chrome_parse(hd__chrome_in *x) {
+static hd_status hd__trace_parse(hd__trace_in *x) {
     hd_error error;
     hd_status status;
     memset(&error, 0, sizeof error);
     x->pull.err = &error;
-    status = hd__chrome_root(x);
+    status = hd__trace_read_root(x);
     if (!status) return HD_OK;
     if (x->pull.status == status && status == HD_MALFORMED) {
         if (x->in_event) {       /* what it brought belongs to no process */
@@ -16369,9 +16369,9 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
             hd__set_len(x->scalars, x->event.scalars);
         }
         {
-            hd__where where = hd__where_now(x, error.offset);
+            hd__trace_where where = hd__trace_where_now(x, error.offset);
             where.line = error.line;
-            return hd__complain_at(x, status, where, "%s", error.message);
+            return hd__trace_complain_at(x, status, where, "%s", error.message);
         }
     }
     if (x->pull.status == status && x->err) *x->err = error;
@@ -16379,10 +16379,10 @@ static hd_status hd__chrome_parse(hd__chrome_in *x) {
 }
 
 /* `skipped` bytes of the input were passed over already; `packed` as in a reader. */
-static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
-                                 const hd_options *options, hd_error *err) {
+static hd_status hd__trace_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
+                                const hd_options *options, hd_error *err) {
     hd__mem *m = &d->mem;
-    hd__chrome_in x;
+    hd__trace_in x;
     hd_status status;
     memset(&x, 0, sizeof x);
     x.dump = d;
@@ -16394,10 +16394,10 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
     status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
     x.pull.r.base = skipped;
     x.pull.r.packed = packed;
-    if (!status) status = hd__chrome_parse(&x);
-    if (!status) status = hd__chrome_build_all(&x);
-    if (!status) status = hd__chrome_build_scalars(&x);
-    if (!status) status = hd__chrome_build_details(&x);
+    if (!status) status = hd__trace_parse(&x);
+    if (!status) status = hd__trace_build_all(&x);
+    if (!status) status = hd__trace_build_scalars(&x);
+    if (!status) status = hd__trace_build_details(&x);
     hd__pull_close(&x.pull);
     hd__arr_free(m, x.items);
     hd__arr_free(m, x.heaps);
@@ -16422,7 +16422,7 @@ static hd_status hd__chrome_read(hd_dump *d, hd_in in, uint64_t skipped, const h
    The parser walks over the events while their bytes, up to where it is, are copied behind its back. What
    it has to know of them: which ids are taken, and whether a dump of ours is there already. */
 
-typedef struct hd__add {
+typedef struct hd__trace_add {
     hd__pull pull;
     hd_in in;
     const hd_options *options;
@@ -16433,18 +16433,18 @@ typedef struct hd__add {
     char *id;                    /* of the event at hand */
     size_t id_room;              /* longer ids are none of ours */
     uint64_t written;            /* bytes of the input */
-    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__HELD */
+    uint8_t *held;               /* from a callback: the bytes from there on, in a buffer of HD__TRACE_HELD */
     size_t held_size;
     uint64_t events;
     bool inserted;
-} hd__add;
+} hd__trace_add;
 
-#define HD__HELD (2 * (size_t)HD__READER_BUFFER)
+#define HD__TRACE_HELD (2 * (size_t)HD__READER_BUFFER)
 /* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
-#define HD__IDS_END ((uint64_t)1 << 52)
+#define HD__TRACE_IDS_END ((uint64_t)1 << 52)
 
 /* Copies the input up to an offset that the parser is not past. */
-static void hd__add_copy(hd__add *a, uint64_t to) {
+static void hd__trace_add_copy(hd__trace_add *a, uint64_t to) {
     size_t n = (size_t)(to - a->written);
     if (!a->in.read) {
         const uint8_t *from = a->in.data + a->written;
@@ -16459,38 +16459,38 @@ static void hd__add_copy(hd__add *a, uint64_t to) {
 }
 
 /* The parser needs more, and does not need what was before its window. */
-static int64_t hd__add_read(void *user, void *buffer, size_t capacity) {
-    hd__add *a = (hd__add *)user;
+static int64_t hd__trace_add_read(void *user, void *buffer, size_t capacity) {
+    hd__trace_add *a = (hd__trace_add *)user;
     int64_t n;
-    hd__add_copy(a, a->pull.r.base);
+    hd__trace_add_copy(a, a->pull.r.base);
     n = a->in.read(a->in.user, buffer, capacity);
-    if (n <= 0 || (uint64_t)n > capacity || (size_t)n > HD__HELD - a->held_size) return n ? -1 : 0;
+    if (n <= 0 || (uint64_t)n > capacity || (size_t)n > HD__TRACE_HELD - a->held_size) return n ? -1 : 0;
     memcpy(a->held + a->held_size, buffer, (size_t)n);
     a->held_size += (size_t)n;
     return n;
 }
 
-static hd_status hd__add_progress(hd__add *a) {
+static hd_status hd__trace_add_progress(hd__trace_add *a) {
     const hd_options *o = a->options;
     const hd__reader *r = &a->pull.r;
     uint64_t offset = hd__reader_offset(r);
-    if (!a->in.read) hd__add_copy(a, offset);
-    if (a->w.json.sink.status) return hd__writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
+    if (!a->in.read) hd__trace_add_copy(a, offset);
+    if (a->w.json.sink.status) return hd__trace_writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
     if (o->progress && !o->progress(o->user, offset, hd__in_total(&a->in)))
         return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
     return HD_OK;
 }
 
-static void hd__add_taken(hd__add *a, uint64_t id) {
-    if (id < HD__IDS_END && id >= a->w.first) a->w.first = id + 1;
+static void hd__trace_add_taken(hd__trace_add *a, uint64_t id) {
+    if (id < HD__TRACE_IDS_END && id >= a->w.first) a->w.first = id + 1;
 }
 
 /* A number, or one in a string; false for anything else. */
-static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
+static bool hd__trace_add_number(hd__trace_add *a, hd__token token, uint64_t *value) {
     hd__number number;
     bool fraction;               /* of a time, which is read to the microsecond */
     hd_str s;
-    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__parse_u64(s, 10, value);
+    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__trace_parse_u64(s, 10, value);
     if (token != HD__T_NUMBER) {
         hd__pull_skip(&a->pull, token);
         return false;
@@ -16498,26 +16498,26 @@ static bool hd__add_number(hd__add *a, hd__token token, uint64_t *value) {
     hd__pull_number(&a->pull, &number);
     s.data = number.text;
     s.len = number.len;
-    return hd__parse_decimal(s, value, &fraction);
+    return hd__trace_parse_decimal(s, value, &fraction);
 }
 
 /* {"0":...,"1":...} */
-static void hd__add_dictionary(hd__add *a, hd__token token) {
+static void hd__trace_add_dictionary(hd__trace_add *a, hd__token token) {
     uint64_t id;
     if (token != HD__T_OBJECT) {
         hd__pull_skip(&a->pull, token);
         return;
     }
     {
-        HD__MEMBERS(a, key, value) {
-            if (hd__parse_u64(key, 10, &id)) hd__add_taken(a, id);
+        HD__TRACE_MEMBERS(a, key, value) {
+            if (hd__trace_parse_u64(key, 10, &id)) hd__trace_add_taken(a, id);
             hd__pull_skip(&a->pull, value);
         }
     }
 }
 
 /* [{"id":1,...},...] */
-static void hd__add_map(hd__add *a, hd__token token) {
+static void hd__trace_add_map(hd__trace_add *a, hd__token token) {
     uint64_t id;
     if (token != HD__T_ARRAY) {
         hd__pull_skip(&a->pull, token);
@@ -16529,16 +16529,16 @@ static void hd__add_map(hd__add *a, hd__token token) {
             continue;
         }
         {
-            HD__MEMBERS(a, key, value) {
+            HD__TRACE_MEMBERS(a, key, value) {
                 if (!hd__is(key, "id")) hd__pull_skip(&a->pull, value);
-                else if (hd__add_number(a, value, &id)) hd__add_taken(a, id);
+                else if (hd__trace_add_number(a, value, &id)) hd__trace_add_taken(a, id);
             }
         }
     }
 }
 
 /* Heaps of either format: ids that they use are taken too, wherever they are defined, if at all. */
-static void hd__add_uses(hd__add *a, hd__token token) {
+static void hd__trace_add_uses(hd__trace_add *a, hd__token token) {
     hd__pull *p = &a->pull;
     uint32_t depth = p->depth;
     bool is_id = false;
@@ -16554,30 +16554,30 @@ static void hd__add_uses(hd__add *a, hd__token token) {
             is_id = hd__is(s, "bt") || hd__is(s, "type") || hd__is(s, "nodes") || hd__is(s, "types");
         } else if (token == HD__T_STRING || token == HD__T_NUMBER) {
             if (!is_id) hd__pull_skip(p, token);
-            else if (hd__add_number(a, token, &id)) hd__add_taken(a, id);
+            else if (hd__trace_add_number(a, token, &id)) hd__trace_add_taken(a, id);
         }
     }
 }
 
 /* args, or in it dumps, heaps_v2, maps: objects one inside the other, with the ids in the last. */
-static void hd__add_args(hd__add *a) {
+static void hd__trace_add_args(hd__trace_add *a) {
     static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
     uint32_t level = 0;
     hd_str key;
     char text[64];
     for (;;) {
-        hd__token token = hd__pull_member(&a->pull, &key, text);
+        hd__token token = hd__trace_pull_member(&a->pull, &key, text);
         if (token == HD__T_ERROR) return;
         if (token == HD__T_CLOSE) {
             if (!level--) return;
         } else if (level == 3) {
-            hd__add_map(a, token);
+            hd__trace_add_map(a, token);
         } else if (token == HD__T_OBJECT && hd__is(key, levels[level])) {
             level++;
         } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
-            hd__add_dictionary(a, token);
+            hd__trace_add_dictionary(a, token);
         } else if (level && hd__is(key, level == 1 ? "heaps" : "allocators")) {
-            hd__add_uses(a, token);
+            hd__trace_add_uses(a, token);
         } else {
             hd__pull_skip(&a->pull, token);
         }
@@ -16585,7 +16585,7 @@ static void hd__add_args(hd__add *a) {
 }
 
 /* The id of an event, kept as far as ours go. */
-static void hd__add_id(hd__add *a, hd__token token) {
+static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     hd_str s;
     hd__number number;
     *a->id = 0;
@@ -16609,17 +16609,17 @@ static void hd__add_id(hd__add *a, hd__token token) {
 }
 
 /* Whether the dump of that pid and id is among ours. */
-static bool hd__add_has(const hd__add *a, uint64_t pid, const char *id) {
+static bool hd__trace_add_has(const hd__trace_add *a, uint64_t pid, const char *id) {
     size_t low = 0, high = a->count;
-    hd__label l, sought;
+    hd__trace_label l, sought;
     memset(&sought, 0, sizeof sought);
     sought.pid = pid;
     sought.dump = id;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int order;
-        l = hd__label_of(a->dumps, a->order[middle]);
-        order = hd__compare_dumps(&sought, &l);
+        l = hd__trace_label_of(a->dumps, a->order[middle]);
+        order = hd__trace_compare_dumps(&sought, &l);
         if (!order) return true;
         if (order < 0) high = middle;
         else low = middle + 1;
@@ -16627,53 +16627,53 @@ static bool hd__add_has(const hd__add *a, uint64_t pid, const char *id) {
     return false;
 }
 
-static hd_status hd__add_event(hd__add *a) {
+static hd_status hd__trace_add_event(hd__trace_add *a) {
     hd__pull *p = &a->pull;
     uint64_t offset = p->token_offset, pid = 0;
     bool known = false, memory = false;
     *a->id = 0;
     {
-        HD__MEMBERS(a, key, token) {
+        HD__TRACE_MEMBERS(a, key, token) {
             hd_str s;
             if (hd__is(key, "ph") && token == HD__T_STRING) {
                 if (!hd__pull_key(p, &s)) return p->status;
                 memory = s.len == 1 && *s.data == 'v';
             } else if (hd__is(key, "pid")) {
-                known = hd__add_number(a, token, &pid);
+                known = hd__trace_add_number(a, token, &pid);
             } else if (hd__is(key, "id")) {
-                hd__add_id(a, token);
+                hd__trace_add_id(a, token);
             } else if (hd__is(key, "id2") && token == HD__T_OBJECT) {
-                HD__MEMBERS(a, scope, value) hd__add_id(a, value);
+                HD__TRACE_MEMBERS(a, scope, value) hd__trace_add_id(a, value);
             } else if (hd__is(key, "args") && token == HD__T_OBJECT) {
-                hd__add_args(a);
+                hd__trace_add_args(a);
             } else {
                 hd__pull_skip(p, token);
             }
         }
     }
     if (p->status) return p->status;
-    if (!memory || !known || !*a->id || !hd__add_has(a, pid, a->id)) return HD_OK;
+    if (!memory || !known || !*a->id || !hd__trace_add_has(a, pid, a->id)) return HD_OK;
     return hd__fail_at(p->err, HD_INVALID, offset, hd__reader_line(&p->r, offset),
                        "the trace has a dump %s of pid %u already", a->id, pid);
 }
 
 /* JSON, but not a trace as we know them. */
-static hd_status hd__add_fail(hd__add *a, const char *sentence) {
+static hd_status hd__trace_add_fail(hd__trace_add *a, const char *sentence) {
     hd__pull *p = &a->pull;
     return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd__reader_line(&p->r, p->token_offset), "%s",
                        sentence);
 }
 
 /* At the end of the array of events, `more`: after one without a comma. */
-static hd_status hd__add_insert(hd__add *a, uint64_t offset, bool more) {
+static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool more) {
     hd_json *j = &a->w.json;
-    if (a->w.first >= HD__IDS_END - HD_NONE - HD_NONE)
+    if (a->w.first >= HD__TRACE_IDS_END - HD_NONE - HD_NONE)
         return hd__fail(a->pull.err, HD_UNSUPPORTED, "the trace has ids up to %u, which leaves none",
                         a->w.first - 1);
-    hd__add_copy(a, offset);
+    hd__trace_add_copy(a, offset);
     a->inserted = true;
     if (!a->count) return HD_OK;
-    for (int k = 0; k < HD__IDS; k++) a->w.next_v2[k] = a->w.first == 0;
+    for (int k = 0; k < HD__TRACE_IDS; k++) a->w.next_v2[k] = a->w.first == 0;
     j->depth = 1;
     j->state[1] = (uint8_t)(HD__W_ARRAY | (more ? HD__W_MORE : 0));
     HD__TRY(hd_chrome_writer_add(&a->w, a->dumps, a->pull.err));
@@ -16682,30 +16682,30 @@ static hd_status hd__add_insert(hd__add *a, uint64_t offset, bool more) {
     return HD_OK;
 }
 
-static hd_status hd__add_events(hd__add *a) {
+static hd_status hd__trace_add_events(hd__trace_add *a) {
     hd__pull *p = &a->pull;
     hd__token token;
     bool any = false;
-    if (a->inserted) return hd__add_fail(a, "traceEvents for the second time");
+    if (a->inserted) return hd__trace_add_fail(a, "traceEvents for the second time");
     while ((token = hd__pull_next(p)) != HD__T_CLOSE && token != HD__T_CUT) {
         if (token == HD__T_ERROR) return p->status;
         any = true;
-        if (a->events % HD__PROGRESS == 0) HD__TRY(hd__add_progress(a));
-        if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__PROGRESS - a->events % HD__PROGRESS, &a->events))
+        if (a->events % HD__TRACE_PROGRESS == 0) HD__TRY(hd__trace_add_progress(a));
+        if (token == HD__T_OBJECT && !hd__pull_pass(p, HD__TRACE_PROGRESS - a->events % HD__TRACE_PROGRESS, &a->events))
             continue;
-        if (token == HD__T_OBJECT) HD__TRY(hd__add_event(a));
+        if (token == HD__T_OBJECT) HD__TRY(hd__trace_add_event(a));
         else if (!hd__pull_skip(p, token)) return p->status;
         a->events++;
     }
-    if (token == HD__T_CLOSE) return hd__add_insert(a, p->token_offset, any);
+    if (token == HD__T_CLOSE) return hd__trace_add_insert(a, p->token_offset, any);
     /* A crashed writer left the array open; it is whole from now on. */
-    HD__TRY(hd__add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
+    HD__TRY(hd__trace_add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
     hd__sink_put(&a->w.json.sink, "]\n", 2);
     return HD_OK;
 }
 
 /* Byte order mark, then an object or an array. */
-static hd_status hd__add_root(hd__add *a) {
+static hd_status hd__trace_add_root(hd__trace_add *a) {
     static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
     hd__pull *p = &a->pull;
     hd__reader *r = &p->r;
@@ -16719,54 +16719,54 @@ static hd_status hd__add_root(hd__add *a) {
     }
     token = hd__pull_next(p);
     if (token == HD__T_ARRAY) {
-        HD__TRY(hd__add_events(a));
+        HD__TRY(hd__trace_add_events(a));
     } else if (token == HD__T_OBJECT) {
-        HD__MEMBERS(a, key, value) {
+        HD__TRACE_MEMBERS(a, key, value) {
             if (!hd__is(key, "traceEvents")) hd__pull_skip(p, value);
-            else if (value != HD__T_ARRAY) return hd__add_fail(a, "traceEvents: an array expected");
-            else HD__TRY(hd__add_events(a));
+            else if (value != HD__T_ARRAY) return hd__trace_add_fail(a, "traceEvents: an array expected");
+            else HD__TRY(hd__trace_add_events(a));
         }
         if (p->status) return p->status;
-        if (!a->inserted) return hd__add_fail(a, "a trace expected, an object without traceEvents found");
+        if (!a->inserted) return hd__trace_add_fail(a, "a trace expected, an object without traceEvents found");
     } else {
-        return p->status ? p->status : hd__add_fail(a, "a trace expected: an object or an array");
+        return p->status ? p->status : hd__trace_add_fail(a, "a trace expected: an object or an array");
     }
     while ((token = hd__pull_next(p)) != HD__T_END && token != HD__T_CUT)
         if (token == HD__T_ERROR) return p->status;
-    hd__add_copy(a, hd__reader_offset(r));
-    if (hd__sink_flush(&a->w.json.sink)) return hd__writer_failed(&a->w, a->w.json.sink.status, p->err);
+    hd__trace_add_copy(a, hd__reader_offset(r));
+    if (hd__sink_flush(&a->w.json.sink)) return hd__trace_writer_failed(&a->w, a->w.json.sink.status, p->err);
     return HD_OK;
 }
 
-static hd_status hd__add_run(hd__add *a, uint32_t *order, hd_error *err) {
+static hd_status hd__trace_add_run(hd__trace_add *a, uint32_t *order, hd_error *err) {
     hd__mem *m = &a->w.mem;
     hd_in in = a->in;
     hd_status status;
     a->id_room = 2;
     for (size_t i = 0; i < a->count; i++) {
-        size_t length = strlen(hd__label_of(a->dumps, (uint32_t)i).dump);
+        size_t length = strlen(hd__trace_label_of(a->dumps, (uint32_t)i).dump);
         order[i] = (uint32_t)i;
         if (length + 2 > a->id_room) a->id_room = length + 2;
     }
-    hd__sort(order, order + a->count, a->count, hd__label_by_name, a->dumps);
-    HD__TRY(hd__check_names(a->dumps, order, a->count, err));
+    hd__sort(order, order + a->count, a->count, hd__trace_label_by_name, a->dumps);
+    HD__TRY(hd__trace_check_names(a->dumps, order, a->count, err));
     a->order = order;
     a->id = (char *)hd__realloc(m, NULL, 0, a->id_room);
-    if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__HELD);
+    if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__TRACE_HELD);
     if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
-    if (in.read) in = hd_in_callback(hd__add_read, a);
+    if (in.read) in = hd_in_callback(hd__trace_add_read, a);
     in.size = a->in.size;
     in.source = 0;               /* pages are given back once they were copied */
     status = hd__pull_open(&a->pull, m, in, a->options->limits.max_depth, err);
     if (status) return status;
-    status = hd__add_root(a);
+    status = hd__trace_add_root(a);
     hd__pull_close(&a->pull);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err) {
-    hd__add a;
+    hd__trace_add a;
     hd_chrome_writer_desc desc;
     uint32_t *order;
     hd_status status;
@@ -16775,8 +16775,8 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     memset(&a, 0, sizeof a);
     memset(&desc, 0, sizeof desc);
     if (options) desc.options = *options;
-    HD__TRY(hd__check_heaps(dumps, err));
-    hd__writer_init(&a.w, &desc, out);
+    HD__TRY(hd__trace_check_heaps(dumps, err));
+    hd__trace_writer_init(&a.w, &desc, out);
     a.w.interruptible = true;    /* all types are known */
     a.w.copy = false;
     a.w.options.progress = NULL; /* it counts other things */
@@ -16786,11 +16786,11 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     a.count = dumps->heap_count + dumps->scalar_count;
     order = (uint32_t *)hd__calloc(&a.w.mem, a.count, 2 * sizeof *order);
     if (!order) return hd__no_memory(&a.w.mem, err);
-    status = hd__add_run(&a, order, err);
+    status = hd__trace_add_run(&a, order, err);
     hd__free(&a.w.mem, a.id, a.id_room);
-    hd__free(&a.w.mem, a.held, HD__HELD);
+    hd__free(&a.w.mem, a.held, HD__TRACE_HELD);
     hd__cfree(&a.w.mem, order, a.count, 2 * sizeof *order);
-    hd__writer_release(&a.w);
+    hd__trace_writer_release(&a.w);
     return status;
 }
 
@@ -16810,17 +16810,17 @@ struct hd_memory_dump {
     hd_error error;              /* the first of an add_ call, since the provider was asked */
 };
 
-typedef struct hd__registration {
+typedef struct hd__provider_row {
     const hd_memory_dump_provider *provider;
     uint32_t failures;           /* in a row */
-} hd__registration;
+} hd__provider_row;
 
 struct hd_memory_dump_manager {
     hd__mem mem;
     hd_memory_dump_manager_desc desc;
     hd__mutex lock;
     hd_chrome_writer *writer;
-    hd__registration *providers; /* stb_ds array */
+    hd__provider_row *providers; /* stb_ds array */
     bool profiling, ticking;
     uint64_t dumps;              /* ids given */
     uint64_t last_us;            /* the time of the last of these */
@@ -16831,22 +16831,22 @@ struct hd_memory_dump_manager {
 };
 
 /* The manager that the calling thread is inside of. */
-static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__managing;
+static HD__THREAD_LOCAL const hd_memory_dump_manager *hd__provider_managing;
 
-static hd_status hd__manager_enter(hd_memory_dump_manager *m, hd_error *err) {
+static hd_status hd__provider_enter(hd_memory_dump_manager *m, hd_error *err) {
     int cancel;
-    if (hd__managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
+    if (hd__provider_managing == m) return hd__fail(err, HD_INVALID, "the manager was called by one of its providers");
     cancel = hd__cancel_off();
     hd__lock(&m->lock);
     m->cancel = cancel;
-    m->outer = hd__managing;
-    hd__managing = m;
+    m->outer = hd__provider_managing;
+    hd__provider_managing = m;
     return HD_OK;
 }
 
-static void hd__manager_leave(hd_memory_dump_manager *m) {
+static void hd__provider_leave(hd_memory_dump_manager *m) {
     int cancel = m->cancel;
-    hd__managing = m->outer;
+    hd__provider_managing = m->outer;
     hd__unlock(&m->lock);
     hd__cancel_restore(cancel);
 }
@@ -16896,24 +16896,24 @@ HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
     hd_status status;
-    HD__TRY(hd__manager_enter(m, err));
+    HD__TRY(hd__provider_enter(m, err));
     status = hd_chrome_writer_finish(m->writer, err);
-    hd__manager_leave(m);
+    hd__provider_leave(m);
     return status;
 }
 
-static size_t hd__manager_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
+static size_t hd__provider_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
     size_t i = 0;
     while (i < hd__len(m->providers) && m->providers[i].provider != provider) i++;
     return i;
 }
 
-static hd_status hd__manager_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
-                                      hd_error *err) {
-    hd__registration fresh;
+static hd_status hd__provider_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
+                                       hd_error *err) {
+    hd__provider_row fresh;
     if (!provider->on_memory_dump)
         return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
-    if (hd__manager_find(m, provider) < hd__len(m->providers))
+    if (hd__provider_find(m, provider) < hd__len(m->providers))
         return hd__fail(err, HD_INVALID, "provider %s is registered already",
                         provider->name ? provider->name : "");
     fresh.provider = provider;
@@ -16928,9 +16928,9 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m
                                                        const hd_memory_dump_provider *provider,
                                                        hd_error *err) {
     hd_status status;
-    HD__TRY(hd__manager_enter(m, err));
-    status = hd__manager_register(m, provider, err);
-    hd__manager_leave(m);
+    HD__TRY(hd__provider_enter(m, err));
+    status = hd__provider_register(m, provider, err);
+    hd__provider_leave(m);
     return status;
 }
 
@@ -16938,29 +16938,29 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager 
                                                          const hd_memory_dump_provider *provider,
                                                          hd_error *err) {
     size_t i, n;
-    HD__TRY(hd__manager_enter(m, err));
-    i = hd__manager_find(m, provider);
+    HD__TRY(hd__provider_enter(m, err));
+    i = hd__provider_find(m, provider);
     n = hd__len(m->providers);
     if (i < n) {
         memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
         hd__set_len(m->providers, n - 1);
     }
-    hd__manager_leave(m);
+    hd__provider_leave(m);
     return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
 }
 
 HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
                                               const hd_memory_dump_provider *provider) {
-    bool entered = !hd__manager_enter(m, NULL);
-    size_t i = hd__manager_find(m, provider);
+    bool entered = !hd__provider_enter(m, NULL);
+    size_t i = hd__provider_find(m, provider);
     bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
-    if (entered) hd__manager_leave(m);
+    if (entered) hd__provider_leave(m);
     return asks;
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *m, bool enabled,
                                                                  hd_error *err) {
-    HD__TRY(hd__manager_enter(m, err));
+    HD__TRY(hd__provider_enter(m, err));
     if (m->profiling != enabled) {
         m->profiling = enabled;
         for (size_t i = 0; i < hd__len(m->providers); i++) {
@@ -16968,42 +16968,42 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
             if (p->on_heap_profiling_enabled) p->on_heap_profiling_enabled(p->user, enabled);
         }
     }
-    hd__manager_leave(m);
+    hd__provider_leave(m);
     return HD_OK;
 }
 
-static uint64_t hd__scalar_hash(uint64_t seed, const hd_scalar *s) {
+static uint64_t hd__provider_hash(uint64_t seed, const hd_scalar *s) {
     const char *allocator = s->allocator ? s->allocator : "";
     return hd__hash_bytes(hd__hash_bytes(seed, allocator, strlen(allocator)), s->name, strlen(s->name));
 }
 
-static uint64_t hd__scalar_rehash(const void *owner, uint32_t i) {
+static uint64_t hd__provider_rehash(const void *owner, uint32_t i) {
     const hd_memory_dump *d = (const hd_memory_dump *)owner;
-    return hd__scalar_hash(d->seed, &d->scalars[i]);
+    return hd__provider_hash(d->seed, &d->scalars[i]);
 }
 
 /* A copy; NULL stays NULL. */
-static bool hd__memory_dump_copy(hd_memory_dump *d, const char **text) {
+static bool hd__provider_dump_copy(hd_memory_dump *d, const char **text) {
     if (*text) *text = hd__arena_str(&d->manager->mem, &d->arena, hd_cstr(*text));
     else return true;
     return *text != NULL;
 }
 
-static hd_status hd__memory_dump_scalar(hd_memory_dump *d, hd_scalar s) {
+static hd_status hd__provider_dump_scalar(hd_memory_dump *d, hd_scalar s) {
     hd__mem *m = &d->manager->mem;
     size_t n = hd__len(d->scalars), probe = 0;
     uint64_t hash;
     uint32_t i;
     if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
-    hash = hd__scalar_hash(d->seed, &s);
+    hash = hd__provider_hash(d->seed, &s);
     while ((i = hd__index_next(&d->names, hash, &probe)) != HD_NONE)
         if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
             return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
                             s.allocator ? s.allocator : "the process");
-    if (!hd__memory_dump_copy(d, &s.allocator) || !hd__memory_dump_copy(d, &s.name) ||
-        !hd__memory_dump_copy(d, &s.units) || !hd__memory_dump_copy(d, &s.text) ||
+    if (!hd__provider_dump_copy(d, &s.allocator) || !hd__provider_dump_copy(d, &s.name) ||
+        !hd__provider_dump_copy(d, &s.units) || !hd__provider_dump_copy(d, &s.text) ||
         !hd__room(m, d->scalars, 1) ||
-        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__scalar_rehash, d))
+        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__provider_rehash, d))
         return hd__no_memory(m, &d->error);
     stbds_arrput(d->scalars, s);
     return HD_OK;
@@ -17017,7 +17017,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *
     s.name = name;
     s.units = units;
     s.value = value;
-    return hd__memory_dump_scalar(d, s);
+    return hd__provider_dump_scalar(d, s);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
@@ -17028,7 +17028,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *
     s.name = name;
     s.units = "";
     s.text = text ? text : "";
-    return hd__memory_dump_scalar(d, s);
+    return hd__provider_dump_scalar(d, s);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value) {
@@ -17037,7 +17037,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *n
     s.name = name;
     s.units = "bytes";
     s.value = value;
-    return hd__memory_dump_scalar(d, s);
+    return hd__provider_dump_scalar(d, s);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory) {
@@ -17061,13 +17061,13 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
                         own.allocator);
-    if (hd__heap_axes(heap) > 2)
+    if (hd__trace_heap_axes(heap) > 2)
         return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
                         own.allocator);
     for (size_t i = 0; i < hd__len(d->heaps); i++)
         if (!strcmp(d->heaps[i].allocator, own.allocator))
             return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
-    if (!hd__memory_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
+    if (!hd__provider_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
         return hd__no_memory(m, &d->error);
     HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
     own.breakdown = breakdown;
@@ -17094,7 +17094,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
 }
 
 /* Takes what was added after there were this many. */
-static void hd__memory_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
+static void hd__provider_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
     hd__mem *m = &d->manager->mem;
     for (size_t i = heaps; i < hd__len(d->heaps); i++)
         hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
@@ -17103,16 +17103,16 @@ static void hd__memory_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps)
     hd__index_free(m, &d->names);
 }
 
-static void hd__memory_dump_clear(hd_memory_dump *d) {
+static void hd__provider_dump_clear(hd_memory_dump *d) {
     hd__mem *m = &d->manager->mem;
-    hd__memory_dump_cut(d, 0, 0);
+    hd__provider_dump_cut(d, 0, 0);
     hd__arr_free(m, d->scalars);
     hd__arr_free(m, d->heaps);
     hd__arena_free(m, &d->arena);
     memset(&d->overhead, 0, sizeof d->overhead);
 }
 
-static void hd__manager_warn(hd_memory_dump_manager *m, const hd__registration *r, const hd_error *why) {
+static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row *r, const hd_error *why) {
     hd_error warning;
     if (!m->desc.options.warning) return;
     hd__fail(&warning, why->status ? why->status : HD_INVALID, "provider %s failed%s%s%s",
@@ -17123,7 +17123,7 @@ static void hd__manager_warn(hd_memory_dump_manager *m, const hd__registration *
 }
 
 /* One provider's part, or nothing. */
-static hd_status hd__manager_ask(hd_memory_dump_manager *m, hd__registration *r, hd_error *err) {
+static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r, hd_error *err) {
     hd_memory_dump *d = &m->dump;
     size_t scalars = hd__len(d->scalars), heaps = hd__len(d->heaps);
     hd_memory overhead = d->overhead;
@@ -17133,17 +17133,17 @@ static hd_status hd__manager_ask(hd_memory_dump_manager *m, hd__registration *r,
         return HD_OK;
     }
     r->failures++;
-    hd__manager_warn(m, r, &d->error);
+    hd__provider_warn(m, r, &d->error);
     d->overhead = overhead;
-    hd__memory_dump_cut(d, scalars, heaps);
+    hd__provider_dump_cut(d, scalars, heaps);
     for (uint32_t i = 0; i < scalars; i++)
-        if (!hd__index_add(&m->mem, &d->names, hd__scalar_rehash(d, i), i, hd__scalar_rehash, d))
+        if (!hd__index_add(&m->mem, &d->names, hd__provider_rehash(d, i), i, hd__provider_rehash, d))
             return hd__no_memory(&m->mem, err);
     return HD_OK;
 }
 
 /* What tracing takes. A provider that says so itself is believed. */
-static hd_status hd__manager_overhead(hd_memory_dump_manager *m, hd_error *err) {
+static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err) {
     hd_memory_dump *d = &m->dump;
     uint64_t own = m->mem.used + hd_chrome_writer_memory(m->writer);
     hd_status status;
@@ -17160,8 +17160,8 @@ static hd_status hd__manager_overhead(hd_memory_dump_manager *m, hd_error *err) 
     return status;
 }
 
-static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
-                                   hd_error *err) {
+static hd_status hd__provider_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
+                                    hd_error *err) {
     hd_memory_dump *d = &m->dump;
     hd_chrome_dumps dumps;
     char id[24], digits[20], *at = hd__digits(digits, m->dumps + 1, 16);
@@ -17195,64 +17195,64 @@ static hd_status hd__manager_write(hd_memory_dump_manager *m, uint64_t time_us, 
     return HD_OK;
 }
 
-static hd_status hd__manager_gather(hd_memory_dump_manager *m, hd_error *err) {
+static hd_status hd__provider_gather(hd_memory_dump_manager *m, hd_error *err) {
     const hd_options *o = &m->desc.options;
     size_t n = hd__len(m->providers);
     for (size_t i = 0; i < n; i++) {
         if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
         if (m->providers[i].failures < HD_PROVIDER_FAILURES)
-            HD__TRY(hd__manager_ask(m, &m->providers[i], err));
+            HD__TRY(hd__provider_ask(m, &m->providers[i], err));
     }
-    return hd__manager_overhead(m, err);
+    return hd__provider_overhead(m, err);
 }
 
 /* Readers order dumps by time, and the trace viewer wants them in that order. */
-static hd_status hd__manager_in_time(const hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+static hd_status hd__provider_in_time(const hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     if (time_us >= m->last_us) return HD_OK;
     return hd__fail(err, HD_INVALID, "a dump not before the last, at %u us, expected, one at %u us found",
                     m->last_us, time_us);
 }
 
-static hd_status hd__manager_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
-                                  const char *trigger, hd_error *err) {
+static hd_status hd__provider_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
+                                   const char *trigger, hd_error *err) {
     hd_status status;
     m->dump.detail = detail;
-    status = hd__manager_gather(m, err);
-    if (!status) status = hd__manager_write(m, time_us, trigger, err);
-    hd__memory_dump_clear(&m->dump);
+    status = hd__provider_gather(m, err);
+    if (!status) status = hd__provider_write(m, time_us, trigger, err);
+    hd__provider_dump_clear(&m->dump);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd_detail detail,
                                                    uint64_t time_us, hd_error *err) {
     hd_status status;
-    HD__TRY(hd__manager_enter(m, err));
-    status = hd__manager_in_time(m, time_us, err);
-    if (!status) status = hd__manager_dump(m, detail, time_us, NULL, err);
-    hd__manager_leave(m);
+    HD__TRY(hd__provider_enter(m, err));
+    status = hd__provider_in_time(m, time_us, err);
+    if (!status) status = hd__provider_dump(m, detail, time_us, NULL, err);
+    hd__provider_leave(m);
     return status;
 }
 
 /* Periods that passed without a call are not made up for. */
-static hd_status hd__manager_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
+static hd_status hd__provider_tick(hd_memory_dump_manager *m, uint64_t time_us, hd_error *err) {
     uint64_t period = m->desc.period_us, passed = m->ticking ? (time_us - m->due_us) / period : 0;
     hd_detail detail;
-    HD__TRY(hd__manager_in_time(m, time_us, err));
+    HD__TRY(hd__provider_in_time(m, time_us, err));
     if (!m->ticking) m->due_us = time_us;
     m->ticking = true;
     detail = m->periods++ % m->desc.detailed_every ? HD_LIGHT : HD_DETAILED;
     m->due_us += (passed + 1) * period;
     if (m->due_us <= time_us) m->due_us = UINT64_MAX; /* past the end of the clock */
-    return hd__manager_dump(m, detail, time_us, "periodic_interval", err);
+    return hd__provider_dump(m, detail, time_us, "periodic_interval", err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
                                                    hd_error *err) {
     hd_status status = HD_OK;
     if (!m->desc.period_us) return HD_OK;
-    HD__TRY(hd__manager_enter(m, err));
-    if (!m->ticking || time_us >= m->due_us) status = hd__manager_tick(m, time_us, err);
-    hd__manager_leave(m);
+    HD__TRY(hd__provider_enter(m, err));
+    if (!m->ticking || time_us >= m->due_us) status = hd__provider_tick(m, time_us, err);
+    hd__provider_leave(m);
     return status;
 }
 
@@ -26400,7 +26400,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     d->mem = mem;
     d->format = format;
     d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_CHROME) status = hd__chrome_read(d, in, skip, packed, options, err);
+    if (format == HD_FORMAT_CHROME) status = hd__trace_read(d, in, skip, packed, options, err);
     else if (packed) status = hd__read_packed_document(d, peeked, packed, options, err);
     else status = hd__read_document(d, in, options, err);
     d->mem.within = NULL;        /* the packing goes */
