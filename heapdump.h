@@ -1823,7 +1823,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 
-/* ================================================================================ >>memprof
+/* ============================================================================ >>memprof.raw
    Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations that one
    call stack made, freed or not; a raw profile has the blocks of one process, its call stacks as addresses,
    and what was mapped at these. Source: llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
@@ -1865,6 +1865,13 @@ enum {
 HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
 /* The fields that blocks of a raw version have: bit `field` of each. 0: no such version. */
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
+
+#define HD_MEMPROF_FIELD(field) (1u << (field))
+/* What tells hot from cold: AllocCount, TotalSize, TotalLifetime, TotalLifetimeAccessDensity. */
+#define HD_MEMPROF_HOT_COLD                                                                               \
+    (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |                 \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
+     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
 
 typedef struct hd_memprof_segment {
     uint64_t start, end;         /* addresses */
@@ -1931,6 +1938,9 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_opti
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err);
 
+/* ========================================================================== >>memprof.merge
+   Adding raw profiles up. */
+
 /* Adds profiles up as they come, block by block. Blocks are one, within a process and across processes, when
    their call stacks are, address by address: by the build id of the segment and the place in its file.
    (Segments without a build id are told apart by their size and, in versions 1 and 2, their place in the
@@ -1957,6 +1967,9 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_me
 /* Bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
+
+/* ========================================================================= >>memprof.frames
+   Call stacks of raw profiles as frames, and as profiles. */
 
 /* What an address is inside of. */
 typedef struct hd_memprof_address {
@@ -2062,11 +2075,13 @@ typedef struct hd_memprof_view {
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
-/* Indexed profiles: what the compiler reads. By function, under the GUID of its name: a block for each call
+/* ========================================================================== >>memprof.index
+   Indexed profiles: what the compiler reads. By function, under the GUID of its name: a block for each call
    stack of the allocations that it, or what was inlined into it, makes, and its call sites that lead to
    allocations. Two forms: LLVM's, inside an indexed PGO profile, in four versions; and that of the RFC,
    with names and files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
    "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
+
 typedef enum hd_memprof_layout {
     HD_MEMPROF_LLVM_0 = 1,       /* LLVM's version 0: in profiles of clang 16 */
     HD_MEMPROF_LLVM_1 = 2,
@@ -2091,13 +2106,6 @@ typedef struct hd_memprof_location {
     uint32_t line, discriminator; /* 0: the same */
 } hd_memprof_location;
 
-#define HD_MEMPROF_FIELD(field) (1u << (field))
-/* What tells hot from cold: AllocCount, TotalSize, TotalLifetime, TotalLifetimeAccessDensity. */
-#define HD_MEMPROF_HOT_COLD                                                                               \
-    (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |                 \
-     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
-     HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
-
 /* One indexed profile, in columns, functions in the order of the file. Whoever fills one himself can have it
    written, and as a raw profile; find, match, warnings and free take what was read or built. */
 typedef struct hd_memprof_index {
@@ -2120,44 +2128,8 @@ typedef struct hd_memprof_index {
     hd_str before, after;        /* of LLVM's: what else is in the file, instrumentation and all */
 } hd_memprof_index;
 
-/* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
-   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a
-   warning, and without what is malformed, but for LLVM's header, schema and where its tables are); HD_LIMIT
-   (call stacks that unfold to some hundred times the bytes; others); HD_IO, HD_OUT_OF_MEMORY,
-   HD_CANCELLED. */
-HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
-                                             hd_error *err);
-/* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
-   allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
-   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer),
-   HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
-HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
-                                              const hd_memprof_symbolizer *symbolizer,
-                                              const hd_options *options, hd_memprof_index **out,
-                                              hd_error *err);
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
 HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index);
-
-typedef struct hd_memprof_index_desc {
-    hd_memprof_layout layout;    /* [the index's] */
-    uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
-                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from
-                                    cold for 2 and 3, all that there are for the RFC's] */
-    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof
-                                    section, which this becomes. LLVM's [what was read around the index] */
-    size_t base_size;
-} hd_memprof_index_desc;
-
-/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
-   the bytes that llvm-profdata 19 writes; beside counters of LLVM 22, whose header allows versions 2 and 3
-   alone, those that it writes. In the RFC's layout, a block is only in the function that
-   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
-   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
-   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
-HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
-                                              const hd_memprof_index_desc *desc, const hd_options *options,
-                                              hd_out out, hd_error *err);
 
 /* The number of a function, HD_NONE when it has no record. */
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid);
@@ -2187,6 +2159,17 @@ typedef struct hd_memprof_namer {
 } hd_memprof_namer;
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
+
+/* ===================================================================== >>memprof.index.read
+   Indexed profiles as columns, or looked up where they lie. */
+
+/* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
+   known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a
+   warning, and without what is malformed, but for LLVM's header, schema and where its tables are); HD_LIMIT
+   (call stacks that unfold to some hundred times the bytes; others); HD_IO, HD_OUT_OF_MEMORY,
+   HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
+                                             hd_error *err);
 
 /* Looking functions up in an indexed profile as it lies in memory, from hd_in_load say: nothing is parsed
    before, nothing allocated. What the file says is checked where it is followed. Locations of the RFC's
@@ -2222,7 +2205,44 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, h
                                               hd_memprof_location *locations, uint32_t capacity,
                                               uint32_t *length, bool *more, hd_error *err);
 
-/* Tables of call stacks and paths, as the RFC stores them, usable for anything. Both are bytes that are read
+/* ==================================================================== >>memprof.index.build
+   Indexed profiles of raw ones. */
+
+/* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
+   allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
+   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer),
+   HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
+                                              const hd_memprof_symbolizer *symbolizer,
+                                              const hd_options *options, hd_memprof_index **out,
+                                              hd_error *err);
+
+/* ==================================================================== >>memprof.index.write
+   Indexed profiles written to a file. */
+
+typedef struct hd_memprof_index_desc {
+    hd_memprof_layout layout;    /* [the index's] */
+    uint32_t fields;             /* bit `field` of each; what blocks lack is written as 0 [the index's, if the
+                                    layout is; else all for LLVM's versions 0 and 1, what tells hot from
+                                    cold for 2 and 3, all that there are for the RFC's] */
+    const void *base;            /* an indexed profile in memory: all of it is kept but for its memprof
+                                    section, which this becomes. LLVM's [what was read around the index] */
+    size_t base_size;
+} hd_memprof_index_desc;
+
+/* An index that was read, and is written as it was, gives the same bytes. Version 3 of one raw profile has
+   the bytes that llvm-profdata 19 writes; beside counters of LLVM 22, whose header allows versions 2 and 3
+   alone, those that it writes. In the RFC's layout, a block is only in the function that
+   allocates, and call sites are not told: LLVM's of it has both again, from the call stacks. Errors: the
+   output's, HD_INVALID (no such layout; a field that there is not), HD_OVERFLOW (a number too large for its
+   field; lenient: a warning, and the largest that there is), HD_UNSUPPORTED, HD_MALFORMED (the base),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
+                                              const hd_memprof_index_desc *desc, const hd_options *options,
+                                              hd_out out, hd_error *err);
+
+/* ===================================================================== >>memprof.rfc.tables
+   Tables of call stacks and paths, as the RFC stores them, usable for anything. Both are bytes that are read
    where they lie, a mapped file say: nothing is parsed, nothing allocated, and what they say is checked where
    it is followed.
    Source: llvm-memprof-rfc, "Symbolized Memprof call stack section". */
@@ -20467,7 +20487,175 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
 
-/* ================================================================================ >>memprof
+/* ================================================================================= >>digest
+   What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of frames one of its
+   own. Source: RFC 1321; the BLAKE3 paper. */
+
+/* Numbers of 2, 4 or 8 bytes, in the file's byte order. */
+HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
+    uint64_t v = 0;
+    if (width == 8 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    if (width == 4 && !big)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    for (unsigned i = 0; i < width; i++) v = v << 8 | p[big ? i : width - 1 - i];
+    return v;
+}
+
+HD__INLINE uint32_t hd__rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
+
+static void hd__put_le32(uint8_t *p, uint32_t v) {
+    for (int i = 0; i < 4; i++, v >>= 8) p[i] = (uint8_t)v;
+}
+
+HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__memprof_get(p, 4, false); }
+HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__memprof_get(p, 8, false); }
+
+static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
+    static const uint8_t turns[4][4] = {
+        { 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 }
+    };
+    static const uint32_t sines[64] = { /* 2^32 |sin(i + 1)| */
+        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
+        0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
+        0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
+        0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
+        0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
+        0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
+        0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
+        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
+    };
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned round = i / 16, word;
+        uint32_t f, next;
+        if (round == 0) f = (b & c) | (~b & d), word = i;
+        else if (round == 1) f = (b & d) | (c & ~d), word = 5 * i + 1;
+        else if (round == 2) f = b ^ c ^ d, word = 3 * i + 5;
+        else f = c ^ (b | ~d), word = 7 * i;
+        next = b + hd__rotate_left(a + f + sines[i] + hd__get_le32(p + 4 * (word & 15)), turns[round][i & 3]);
+        a = d;
+        d = c;
+        c = b;
+        b = next;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+}
+
+/* The first 8 bytes of the MD5. */
+static uint64_t hd__md5(const void *data, size_t size) {
+    uint32_t state[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
+    const uint8_t *p = (const uint8_t *)data;
+    uint8_t last[128];
+    size_t left = size, tail;
+    for (; left >= 64; left -= 64, p += 64) hd__md5_block(state, p);
+    memset(last, 0, sizeof last);
+    if (left) memcpy(last, p, left);
+    last[left] = 0x80;
+    tail = left < 56 ? 64 : 128;
+    hd__put_le32(last + tail - 8, (uint32_t)(size << 3));
+    hd__put_le32(last + tail - 4, (uint32_t)((uint64_t)size >> 29));
+    for (size_t i = 0; i < tail; i += 64) hd__md5_block(state, last + i);
+    return state[0] | (uint64_t)state[1] << 32;
+}
+
+enum { HD__BLAKE3_START = 1, HD__BLAKE3_END = 2, HD__BLAKE3_PARENT = 4, HD__BLAKE3_ROOT = 8 };
+
+/* What is left to do of a node of the tree: as its parent wants it, or as the root. */
+typedef struct hd__blake3_node {
+    uint32_t chain[8], words[16], length, flags;
+    uint64_t number;
+} hd__blake3_node;
+
+static const uint32_t hd__blake3_start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+
+static void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d, uint32_t x,
+                           uint32_t y) {
+    s[a] += s[b] + x;
+    s[d] = hd__rotate_left(s[d] ^ s[a], 16);
+    s[c] += s[d];
+    s[b] = hd__rotate_left(s[b] ^ s[c], 20);
+    s[a] += s[b] + y;
+    s[d] = hd__rotate_left(s[d] ^ s[a], 24);
+    s[c] += s[d];
+    s[b] = hd__rotate_left(s[b] ^ s[c], 25);
+}
+
+static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t chain[8]) {
+    static const uint8_t order[16] = { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 };
+    uint32_t s[16], words[16], next[16];
+    memcpy(s, n->chain, 32);
+    memcpy(s + 8, hd__blake3_start, 16);
+    s[12] = (uint32_t)n->number;
+    s[13] = (uint32_t)(n->number >> 32);
+    s[14] = n->length;
+    s[15] = n->flags | flags;
+    memcpy(words, n->words, sizeof words);
+    for (int round = 0; round < 7; round++) {
+        for (unsigned i = 0; i < 4; i++)
+            hd__blake3_mix(s, i, 4 + i, 8 + i, 12 + i, words[2 * i], words[2 * i + 1]);
+        for (unsigned i = 0; i < 4; i++)
+            hd__blake3_mix(s, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, words[8 + 2 * i],
+                           words[9 + 2 * i]);
+        for (unsigned i = 0; i < 16; i++) next[i] = words[order[i]];
+        memcpy(words, next, sizeof words);
+    }
+    for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
+}
+
+/* A chunk of up to 1,024 bytes, of numbers of 8 bytes. */
+static void hd__blake3_chunk(const uint64_t *ids, size_t n, uint64_t number, hd__blake3_node *node) {
+    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
+    node->number = number;
+    for (size_t at = 0; at < n || !at; at += 8) {
+        size_t count = n - at < 8 ? n - at : 8;
+        node->flags = at ? 0 : HD__BLAKE3_START;
+        node->length = (uint32_t)(8 * count);
+        memset(node->words, 0, sizeof node->words);
+        for (size_t i = 0; i < count; i++) {
+            node->words[2 * i] = (uint32_t)ids[at + i];
+            node->words[2 * i + 1] = (uint32_t)(ids[at + i] >> 32);
+        }
+        if (at + 8 < n) hd__blake3_finish(node, 0, node->chain);
+    }
+    node->flags |= HD__BLAKE3_END;
+}
+
+/* Makes a node, whose left child is this one, its parent. */
+static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
+    uint32_t right[8];
+    hd__blake3_finish(node, 0, right);
+    memcpy(node->words, left, 32);
+    memcpy(node->words + 8, right, 32);
+    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
+    node->number = 0;
+    node->length = 64;
+    node->flags = HD__BLAKE3_PARENT;
+}
+
+/* The first 8 bytes of the BLAKE3 of these numbers. */
+static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
+    uint32_t left[64][8], out[8];
+    hd__blake3_node node;
+    unsigned depth = 0;
+    uint64_t number = 0;
+    for (; n > 128; ids += 128, n -= 128) {
+        hd__blake3_chunk(ids, 128, number++, &node);
+        for (uint64_t whole = number; !(whole & 1); whole >>= 1) hd__blake3_join(left[--depth], &node);
+        hd__blake3_finish(&node, 0, left[depth++]);
+    }
+    hd__blake3_chunk(ids, n, number, &node);
+    while (depth) hd__blake3_join(left[--depth], &node);
+    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
+    return out[0] | (uint64_t)out[1] << 32;
+}
+
+/* ============================================================================ >>memprof.raw
    Reading holds one profile as bytes and one as columns: sections are found by their offsets, checked against
    the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
@@ -20545,18 +20733,6 @@ static uint64_t hd__memprof_pack(uint64_t count) {
 static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof_block *b) {
     const uint32_t field = HD_MEMPROF_ACCESS_HISTOGRAM_SIZE;
     return raw->fields >> field & 1 ? b->value[field] : 0;
-}
-
-/* Numbers of 2, 4 or 8 bytes, in the file's byte order. */
-HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
-    uint64_t v = 0;
-    if (width == 8 && !big)
-        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-    if (width == 4 && !big)
-        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
-    for (unsigned i = 0; i < width; i++) v = v << 8 | p[big ? i : width - 1 - i];
-    return v;
 }
 
 static const uint8_t hd__memprof_magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff }; /* little-endian */
@@ -21297,8 +21473,9 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
     return HD_OK;
 }
 
-/* Merging. Frames of a stack are pairs of a module and an address in it, which is what all processes have in
-   common; a module is what has one build id. What an address was moved by in its process is the bias. -- */
+/* ========================================================================== >>memprof.merge
+   Merging. Frames of a stack are pairs of a module and an address in it, which is what all processes have in
+   common; a module is what has one build id. What an address was moved by in its process is the bias. */
 
 typedef struct hd__memprof_module {
     uint8_t build_id[32];
@@ -21879,7 +22056,8 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
     return HD_OK;
 }
 
-/* Call stacks as frames, and as a profile. ------------------------------------------------------ */
+/* ========================================================================= >>memprof.frames
+   Call stacks as frames, and as a profile. */
 
 /* What is behind the last slash. */
 static hd_str hd__basename(hd_str path) {
@@ -22319,7 +22497,1929 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     return status;
 }
 
-/* Tables of strings and paths, and what both and the RFC's layout are made of. ------------------- */
+/* ========================================================================== >>memprof.index
+   What an indexed profile is, however it came about: columns, and what they are asked. */
+
+/* Cuts what begins at the last `suffix`, if nothing but a part without a dot follows. */
+static void hd__cut_suffix(hd_str *name, const char *suffix) {
+    size_t n = strlen(suffix), at = name->len;
+    while (at && name->data[at - 1] != '.') at--;
+    if (at >= n && !memcmp(name->data + at - n, suffix, n)) name->len = at - n;
+}
+
+HEAPDUMP_API uint64_t hd_memprof_guid(hd_str name) {
+    hd__cut_suffix(&name, ".llvm.");
+    hd__cut_suffix(&name, ".part.");
+    return hd__md5(name.data, name.len);
+}
+
+/* LLVM's frame id, up to headers of version 12. */
+static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
+    uint64_t values[4], id = 0;
+    values[0] = l->function;
+    values[1] = l->line_offset;
+    values[2] = l->column;
+    values[3] = l->inlined;
+    for (int i = 0; i < 4; i++) id ^= values[i] + 0x9e3779b97f4a7c15u + (id << 6) + (id >> 2);
+    return id;
+}
+
+/* The same from 13 on: the BLAKE3 of a frame's 17 bytes. */
+static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
+    uint64_t values[3];
+    uint32_t out[8];
+    hd__blake3_node node;
+    values[0] = l->function;
+    values[1] = l->line_offset | (uint64_t)l->column << 32;
+    values[2] = l->inlined;
+    hd__blake3_chunk(values, 3, 0, &node);
+    node.length = 17;
+    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
+    return out[0] | (uint64_t)out[1] << 32;
+}
+
+static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
+#define HD__INDEX_LAST 13u       /* the header's latest version, as of LLVM 22: of the shape of */
+#define HD__INDEX_OURS 12u       /* LLVM 19's, which is written where there is none to keep */
+#define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
+
+/* Where the header tells offsets, and from which version on: functions, memprof, binary ids, temporal traces,
+   names of virtual tables. */
+enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
+static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
+
+static uint64_t hd__index_header_size(uint64_t version) {
+    uint64_t size = 32;
+    for (int i = 0; i < HD__INDEX_OFFSETS; i++) size += version >= hd__index_since[i] ? 8 : 0;
+    return size;
+}
+
+static bool hd__memprof_index_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, hd__index_magic, 8);
+}
+
+/* Where the memprof section begins, or would, and ends at the latest. */
+typedef struct hd__index_header {
+    uint64_t version, begin, end;
+    bool there;
+} hd__index_header;
+
+static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index_header *h, hd_error *err) {
+    uint64_t header, offset[HD__INDEX_OFFSETS] = { 0 };
+    if (!hd__memprof_index_detect(p, (size_t)size))
+        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no indexed profile");
+    if (size < 16) return hd__fail_at(err, HD_MALFORMED, size, 0, "the header ends after %u bytes", size);
+    h->version = hd__get_le64(p + 8);
+    h->there = (h->version & HD__INDEX_MEMPROF) != 0;
+    h->version &= 0xffffffffu;
+    if (h->version < 8 || h->version > HD__INDEX_LAST)
+        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 13 expected, %u found",
+                           h->version);
+    header = hd__index_header_size(h->version);
+    if (size < header)
+        return hd__fail_at(err, HD_MALFORMED, size, 0, "a header of %u bytes expected, %u found", header,
+                           size);
+    h->begin = h->end = size;
+    for (int i = 0; i < HD__INDEX_OFFSETS && hd__index_since[i] <= h->version; i++) {
+        offset[i] = hd__get_le64(p + 32 + 8 * i);
+        if (offset[i] > size || (offset[i] && offset[i] < header))
+            return hd__fail_at(err, HD_MALFORMED, 32 + 8 * (uint64_t)i, 0,
+                               "an offset within bytes %u to %u expected, %u found", header, size, offset[i]);
+    }
+    if (h->there) h->begin = offset[HD__INDEX_SECTION];
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++)
+        if (offset[i] && offset[i] < h->end && (!h->there || offset[i] >= h->begin)) h->end = offset[i];
+    if (!h->there) h->begin = h->end;
+    if (h->begin <= offset[HD__INDEX_FUNCTIONS])
+        return hd__fail_at(err, HD_MALFORMED, 40, 0,
+                           "the memprof section expected behind the functions at %u, found at %u",
+                           offset[HD__INDEX_FUNCTIONS], h->begin);
+    return HD_OK;
+}
+
+HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
+    static const char *const names[] = { "unknown", "LLVM 0", "LLVM 1", "LLVM 2", "LLVM 3", "RFC" };
+    return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
+}
+
+/* An index in columns: behind what is shown, what it owns. */
+typedef struct hd__indexed {
+    hd_memprof_index shown;
+    hd__mem mem;
+    uint64_t seed, warnings;
+    hd__index functions;         /* by GUID */
+    hd_memprof_location *locations; /* stb_ds arrays, as are all here */
+    uint64_t *location_id, *stack_id, *function, *value;
+    uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
+    char *around;                /* what else is in the file */
+    hd__arena arena;
+} hd__indexed;
+
+static void hd__indexed_free(hd__indexed *d) {
+    hd__mem *m = &d->mem, mem;
+    hd__index_free(m, &d->functions);
+    hd__arr_free(m, d->locations);
+    hd__arr_free(m, d->location_id);
+    hd__arr_free(m, d->stack_id);
+    hd__arr_free(m, d->function);
+    hd__arr_free(m, d->value);
+    hd__arr_free(m, d->first);
+    hd__arr_free(m, d->location);
+    hd__arr_free(m, d->block_first);
+    hd__arr_free(m, d->site_first);
+    hd__arr_free(m, d->block_stack);
+    hd__arr_free(m, d->site);
+    hd__arr_free(m, d->around);
+    hd__arena_free(m, &d->arena);
+    mem = *m;
+    hd__free(&mem, d, sizeof *d);
+}
+
+HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
+    if (index) hd__indexed_free((hd__indexed *)(void *)index);
+}
+
+HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index) {
+    return ((const hd__indexed *)(const void *)index)->warnings;
+}
+
+static hd__indexed *hd__indexed_create(hd__mem *m) {
+    hd__indexed *d = (hd__indexed *)hd__calloc(m, 1, sizeof *d);
+    if (!d) return NULL;
+    d->seed = hd__seed();
+    if (hd__push(m, d->first, 0u) && hd__push(m, d->block_first, 0u) && hd__push(m, d->site_first, 0u))
+        return d;
+    d->mem = *m;
+    hd__indexed_free(d);
+    return NULL;
+}
+
+static void hd__indexed_show(hd__indexed *d) {
+    hd_memprof_index *x = &d->shown;
+    x->location_count = (uint32_t)hd__len(d->locations);
+    x->stack_count = (uint32_t)hd__len(d->first) - 1;
+    x->function_count = (uint32_t)hd__len(d->function);
+    x->block_count = (uint32_t)hd__len(d->block_stack);
+    x->site_count = (uint32_t)hd__len(d->site);
+    x->locations = d->locations;
+    x->location_id = d->location_id;
+    x->first = d->first;
+    x->location = d->location;
+    x->stack_id = d->stack_id;
+    x->function = d->function;
+    x->block_first = d->block_first;
+    x->site_first = d->site_first;
+    x->block_stack = d->block_stack;
+    x->value = d->value;
+    x->site = d->site;
+}
+
+static uint64_t hd__indexed_function_rehash(const void *owner, uint32_t function) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->function[function]);
+}
+
+static uint32_t hd__indexed_function(const hd__indexed *d, uint64_t guid) {
+    size_t probe = 0;
+    uint32_t f;
+    while ((f = hd__index_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
+        if (d->function[f] == guid) break;
+    return f;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
+    return hd__indexed_function((const hd__indexed *)(const void *)index, guid);
+}
+
+/* A function that has no record yet. False: out of memory. */
+static bool hd__indexed_add_function(hd__mem *m, hd__indexed *d, uint64_t guid) {
+    uint32_t f = (uint32_t)hd__len(d->function);
+    return hd__push(m, d->function, guid) &&
+           hd__index_add(m, &d->functions, hd__hash_u64(d->seed, guid), f, hd__indexed_function_rehash, d);
+}
+
+/* Call stacks by what they are. */
+static uint64_t hd__indexed_stack_rehash(const void *owner, uint32_t stack) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_bytes(d->seed, d->location + d->first[stack],
+                          (d->first[stack + 1] - d->first[stack]) * sizeof *d->location);
+}
+
+/* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
+   memory. */
+static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks) {
+    uint32_t new_one = (uint32_t)hd__len(d->first) - 1, from = d->first[new_one], s;
+    size_t size = (hd__len(d->location) - from) * sizeof *d->location, probe = 0;
+    uint64_t hash = hd__hash_bytes(d->seed, d->location + from, size);
+    while ((s = hd__index_next(stacks, hash, &probe)) != HD_NONE) {
+        if ((d->first[s + 1] - d->first[s]) * sizeof *d->location != size) continue;
+        if (memcmp(d->location + d->first[s], d->location + from, size)) continue;
+        hd__set_len(d->location, from);
+        return s;
+    }
+    if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
+    return hd__index_add(m, stacks, hash, new_one, hd__indexed_stack_rehash, d) ? new_one : HD_NONE;
+}
+
+/* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
+   among those inlined there. `known`, by stack: what was counted before; 0: nothing was. */
+static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint32_t *known) {
+    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
+    uint32_t n = 0;
+    if (x->layout == HD_MEMPROF_RFC) return 1;
+    if (known[stack]) return known[stack];
+    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
+        const hd_memprof_location *l = &x->locations[x->location[i]];
+        n += l->function == guid;
+        if (!l->inlined) break;
+    }
+    known[stack] = n;
+    return n;
+}
+
+/* Whether a block is told by the function that allocates. */
+static bool hd__index_owns(const hd_memprof_index *x, uint32_t function, uint32_t block) {
+    uint32_t innermost = x->location[x->first[x->block_stack[block]]];
+    return x->layout == HD_MEMPROF_RFC || x->locations[innermost].function == x->function[function];
+}
+
+/* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
+static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (x->first[s] >= x->first[s + 1])
+            return hd__fail(err, HD_INVALID, "call stack %u has no frames", (uint64_t)s);
+    for (uint32_t i = 0; x->stack_count && i < x->first[x->stack_count]; i++)
+        if (x->location[i] >= x->location_count)
+            return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
+                            (uint64_t)x->location_count, (uint64_t)x->location[i]);
+    for (uint32_t f = 0; f < x->function_count; f++)
+        if (x->block_first[f] > x->block_first[f + 1] || x->block_first[f + 1] > x->block_count ||
+            x->site_first[f] > x->site_first[f + 1] || x->site_first[f + 1] > x->site_count)
+            return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
+    for (uint32_t i = 0; i < x->block_count; i++)
+        if (x->block_stack[i] >= x->stack_count)
+            return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
+    for (uint32_t i = 0; i < x->site_count; i++)
+        if (x->site[i] >= x->stack_count)
+            return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
+    for (uint32_t i = 0, seen = 0; i < x->field_count; i++) {
+        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS || seen >> x->field[i] & 1)
+            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[i]);
+        seen |= HD_MEMPROF_FIELD(x->field[i]);
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
+    for (uint32_t i = 0; i < x->field_count; i++)
+        if (x->field[i] == field) return x->value[(size_t)block * x->field_count + i];
+    return 0;
+}
+
+HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, uint32_t block,
+                                                   const hd_memprof_thresholds *thresholds) {
+    return hd__memprof_heat_of(x->fields, hd_memprof_index_value(x, block, HD_MEMPROF_ALLOC_COUNT),
+                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME),
+                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY),
+                               thresholds);
+}
+
+/* Whether a record tells columns, in its calls that allocate or lead to such. */
+static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) {
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++)
+        if (x->locations[x->location[x->first[x->block_stack[b]]]].column) return true;
+    for (uint32_t i = x->site_first[function]; i < x->site_first[function + 1]; i++)
+        for (uint32_t k = x->first[x->site[i]]; k < x->first[x->site[i] + 1]; k++) {
+            const hd_memprof_location *l = &x->locations[x->location[k]];
+            if (l->column) return true;
+            if (l->function == x->function[function]) break;
+        }
+    return false;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd_memprof_location *chain,
+                                             uint32_t length, uint32_t *blocks, uint32_t capacity) {
+    uint32_t function = length ? hd_memprof_index_find(x, chain->function) : HD_NONE, n = 0;
+    bool columns;
+    if (function == HD_NONE) return 0;
+    columns = hd__index_has_columns(x, function);
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
+        uint32_t from = x->first[x->block_stack[b]], depth = x->first[x->block_stack[b] + 1] - from, i = 0;
+        for (; i < length && i < depth; i++) {
+            const hd_memprof_location *l = &x->locations[x->location[from + i]];
+            if (l->function != chain[i].function || (l->line_offset ^ chain[i].line_offset) & 0xffff) break;
+            if (columns && l->column != chain[i].column) break;
+        }
+        if (i < length) continue;
+        if (n < capacity) blocks[n] = b;
+        n++;
+    }
+    return n;
+}
+
+typedef struct hd__index_flat {
+    const hd_memprof_index *from;
+    hd__mem *m;
+    hd__memprof_columns *to;
+    uint32_t *map, *seen, *copies; /* by stack: its number there; blocks so far; hd__index_copies. stb_ds
+                                      arrays */
+} hd__index_flat;
+
+static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
+    const hd_memprof_index *from = x->from;
+    hd__memprof_columns *c = x->to;
+    uint32_t s = from->block_stack[block], n = from->first[s + 1] - from->first[s];
+    hd_memprof_block b;
+    if (x->seen[s]++ % hd__index_copies(from, s, x->copies)) return true;
+    if (x->map[s] == HD_NONE) {
+        x->map[s] = (uint32_t)hd__len(c->stack_id);
+        if (!hd__room(x->m, c->pc, n) || !hd__push(x->m, c->stack_id, (uint64_t)x->map[s] + 1)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(c->pc, (uint64_t)from->location[from->first[s] + i]);
+        if (!hd__push(x->m, c->first, (uint32_t)hd__len(c->pc))) return false;
+    }
+    memset(&b, 0, sizeof b);
+    b.stack = x->map[s];
+    for (uint32_t i = 0; i < from->field_count; i++)
+        b.value[from->field[i]] = from->value[(size_t)block * from->field_count + i];
+    b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
+    return hd__push(x->m, c->blocks, b);
+}
+
+static bool hd__index_flat_all(hd__index_flat *x) {
+    const hd_memprof_index *from = x->from;
+    uint32_t n = from->stack_count;
+    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__room(x->m, x->copies, n) ||
+        !hd__push(x->m, x->to->first, 0u))
+        return false;
+    if (n) memset(x->map, 0xff, n * sizeof *x->map);
+    if (n) memset(x->seen, 0, n * sizeof *x->seen);
+    if (n) memset(x->copies, 0, n * sizeof *x->copies);
+    for (uint32_t f = 0; f < from->function_count; f++)
+        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
+            if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
+                                            hd_memprof **out, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof *doc;
+    hd__memprof_part part;
+    hd__index_flat x;
+    bool whole;
+    HD__TRY(hd__index_fits(index, err));
+    memset(&part, 0, sizeof part);
+    memset(&x, 0, sizeof x);
+    x.from = index;
+    x.m = &mem;
+    x.to = &part.columns;
+    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
+    whole = doc && hd__room(&mem, doc->parts, 1) && hd__index_flat_all(&x);
+    hd__arr_free(&mem, x.map);
+    hd__arr_free(&mem, x.seen);
+    hd__arr_free(&mem, x.copies);
+    if (doc) doc->mem = mem;
+    if (!whole) {
+        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
+        hd_memprof_free(doc);
+        return hd__no_memory(&mem, err);
+    }
+    part.raw.version = 3;
+    part.raw.fields = index->fields & ~HD__MIB_HISTOGRAM;
+    hd__memprof_columns_show(&part.columns, &part.raw);
+    stbds_arrput(doc->parts, part);
+    *out = doc;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_address *address,
+                                             hd_memprof_frame *frames, uint32_t capacity) {
+    hd_memprof_namer *namer = (hd_memprof_namer *)user;
+    const hd_memprof_location *l;
+    if (!capacity || address->pc >= namer->index->location_count) return 0;
+    l = &namer->index->locations[address->pc];
+    frames->function = l->name;
+    if (!l->name.len && namer->name) frames->function = namer->name(namer->user, l->function);
+    if (!frames->function.len) {
+        char *from = hd__digits(namer->text + 2, l->function, 16);
+        *--from = 'x';
+        *--from = '0';
+        frames->function.data = from;
+        frames->function.len = (size_t)(namer->text + 22 - from);
+    }
+    frames->file = l->file;
+    frames->line = l->line ? l->line : l->line_offset;
+    frames->start_line = frames->line - l->line_offset;
+    frames->column = l->column;
+    frames->discriminator = l->discriminator;
+    return 1;
+}
+
+/* ===================================================================== >>memprof.index.read
+   LLVM's indexed files: header, counters and names of instrumentation, which are left alone, and the memprof
+   section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
+   they are; at the end, where each bucket begins. */
+
+/* Tables of a section, in the order of hd_memprof_lookup. */
+enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
+static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
+#define HD__INDEX_FRAME 17u      /* bytes of a frame */
+
+/* A table whose items begin at `payload`. */
+static hd_status hd__index_table(hd_memprof_lookup *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
+    const char *name = hd__index_table_name[k];
+    if (payload < l->begin || at < payload || at > l->end || l->end - at < 16)
+        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
+                           "the %s table expected within bytes %u to %u, found at %u to %u", name, l->begin,
+                           l->end, payload, at);
+    l->payload[k] = payload;
+    l->table[k] = at;
+    l->buckets[k] = hd__get_le64(l->data + at);
+    l->entries[k] = hd__get_le64(l->data + at + 8);
+    if (!l->buckets[k] || l->buckets[k] & (l->buckets[k] - 1) || l->buckets[k] > (l->end - at - 16) / 8)
+        return hd__fail_at(err, HD_MALFORMED, at, 0,
+                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
+                           l->end - at - 16, l->buckets[k]);
+    return HD_OK;
+}
+
+static uint64_t hd__index_table_end(const hd_memprof_lookup *l, int k) {
+    return l->table[k] + 16 + 8 * l->buckets[k];
+}
+
+/* An array instead. */
+static hd_status hd__index_array(hd_memprof_lookup *l, int k, uint64_t begin, uint64_t end, uint64_t width,
+                                 hd_error *err) {
+    if (begin < l->begin || end < begin || end > l->end || (end - begin) % width)
+        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
+                           "the %s array expected within bytes %u to %u, found at %u to %u",
+                           hd__index_table_name[k], l->begin, l->end, begin, end);
+    l->payload[k] = begin;
+    l->table[k] = end;
+    return HD_OK;
+}
+
+/* A field of every block's, by number: as many bytes as in a raw profile. */
+static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *err) {
+    uint64_t count, seen = 0;
+    if (l->end - *at < 8) return hd__fail_at(err, HD_MALFORMED, *at, 0, "the section ends before the schema");
+    count = hd__get_le64(l->data + *at);
+    if (count >= HD_MEMPROF_FIELDS || count > (l->end - *at - 8) / 8)
+        return hd__fail_at(err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
+                           (uint64_t)HD_MEMPROF_FIELDS - 1, count);
+    for (*at += 8; l->field_count < count; *at += 8) {
+        uint64_t field = hd__get_le64(l->data + *at);
+        if (!field || field >= HD_MEMPROF_FIELDS || seen >> field & 1)
+            return hd__fail_at(err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
+                               field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
+        seen |= UINT64_C(1) << field;
+        l->field[l->field_count++] = (uint8_t)field;
+        l->width += hd__mib[field].width;
+    }
+    return HD_OK;
+}
+
+/* Version 0 begins with an offset, which cannot be that small, the others with their version. */
+static hd_status hd__index_section(hd_memprof_lookup *l, hd_error *err) {
+    uint64_t word[6] = { 0 }, at = l->begin, first, words;
+    if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    first = hd__get_le64(l->data + at);
+    if (first == 4)
+        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+                           "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
+                           "merge the raw profiles with llvm-profdata's --memprof-version=3 instead");
+    if (first > 3 && first < 24)
+        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+                           "a memprof section of version 0 to 3 expected, %u found", first);
+    l->layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
+    if (l->layout != HD_MEMPROF_LLVM_0) at += 8;
+    words = l->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
+    if (!first || (l->end - at) / 8 < words)
+        return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(l->data + at);
+    HD__TRY(hd__index_schema(l, &at, err));
+    if (l->layout == HD_MEMPROF_LLVM_3) {
+        HD__TRY(hd__index_array(l, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME, err));
+        HD__TRY(hd__index_array(l, HD__INDEX_STACKS, word[0], word[1], 4, err));
+        return hd__index_table(l, HD__INDEX_RECORDS, word[1], word[2], err);
+    }
+    HD__TRY(hd__index_table(l, HD__INDEX_RECORDS, at, word[0], err));
+    HD__TRY(hd__index_table(l, HD__INDEX_FRAMES, word[1], word[2], err));
+    if (l->layout != HD_MEMPROF_LLVM_2) return HD_OK;
+    return hd__index_table(l, HD__INDEX_STACKS, word[3], word[4], err);
+}
+
+/* An item of a table. Keys are their own hashes. */
+typedef struct hd__index_item {
+    uint64_t key, at, end;       /* where its data is */
+} hd__index_item;
+
+/* The item at `at`, whose table ends at `end`: how many bytes up to its data; 0: it is no item. */
+static uint64_t hd__index_item_get(const hd_memprof_lookup *l, int k, uint64_t at, uint64_t end,
+                                   hd__index_item *item) {
+    uint64_t lengths = k == HD__INDEX_STACKS ? 8 : 16, size;
+    if (end - at < 16 + lengths) return 0;
+    if (lengths == 16 && hd__get_le64(l->data + at + 8) != 8) return 0;
+    size = hd__get_le64(l->data + at + lengths);
+    item->key = hd__get_le64(l->data + at + 8 + lengths);
+    item->at = at + 16 + lengths;
+    item->end = item->at + size;
+    if (size > end - item->at || hd__get_le64(l->data + at) != item->key) return 0;
+    return 16 + lengths;
+}
+
+/* The item of a key; *found false when there is none. */
+static hd_status hd__index_item_find(const hd_memprof_lookup *l, int k, uint64_t key, hd__index_item *item,
+                                     bool *found, hd_error *err) {
+    uint64_t at = hd__get_le64(l->data + l->table[k] + 16 + 8 * (key & (l->buckets[k] - 1)));
+    *found = false;
+    if (!at) return HD_OK;
+    if (at < l->payload[k] || at > l->table[k] - 2)
+        return hd__fail_at(err, HD_MALFORMED, at, 0, "a bucket of the %s table is outside of it",
+                           hd__index_table_name[k]);
+    for (uint64_t n = l->data[at] | (uint64_t)l->data[at + 1] << 8, next = at + 2; n && !*found; n--) {
+        if (!hd__index_item_get(l, k, next, l->table[k], item))
+            return hd__fail_at(err, HD_MALFORMED, next, 0, "an item of the %s table is none",
+                               hd__index_table_name[k]);
+        *found = item->key == key;
+        next = item->end;
+    }
+    return HD_OK;
+}
+
+static void hd__index_location_get(const uint8_t *p, hd_memprof_location *location) {
+    memset(location, 0, sizeof *location);
+    location->function = hd__get_le64(p);
+    location->line_offset = hd__get_le32(p + 8);
+    location->column = hd__get_le32(p + 12);
+    location->inlined = p[16] != 0;
+}
+
+static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, uint64_t *value) {
+    for (uint32_t i = 0; i < l->field_count; i++) {
+        unsigned width = hd__mib[l->field[i]].width;
+        value[i] = hd__memprof_get(p, width, false);
+        p += width;
+    }
+}
+
+/* A step along version 3's array of call stacks, which leads on to what this one shares with another: the
+   element at *at, behind a jump if there is one. False: it leads outside, or to another jump. */
+HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t end, uint32_t *element) {
+    if (end - *at < 4) return false;
+    *element = hd__get_le32(p + *at);
+    if (*element >> 31) {
+        uint64_t jump = 4 * (uint64_t)(0u - *element);
+        if (jump > end - *at || end - *at - jump < 4) return false;
+        *at += jump;
+        *element = hd__get_le32(p + *at);
+        if (*element >> 31) return false;
+    }
+    *at += 4;
+    return true;
+}
+
+/* Reading: memory and errors are the reader's. */
+typedef struct hd__indexing {
+    hd_memprof_reader *r;
+    hd__indexed *to;
+    hd_memprof_lookup l;
+    hd__index locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
+    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
+    /* the table at hand */
+    int k;
+    uint64_t bucket, left, at, count;
+} hd__indexing;
+
+static uint64_t hd__indexing_location_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->location_id[number]);
+}
+
+static uint64_t hd__indexing_stack_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, d->stack_id[number]);
+}
+
+static uint32_t hd__indexing_find(const hd__indexed *d, const hd__index *index, const uint64_t *ids,
+                                  uint64_t id) {
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__index_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
+        if (ids[i] == id) break;
+    return i;
+}
+
+static void hd__indexing_begin(hd__indexing *x, int k) {
+    x->k = k;
+    x->bucket = 0;
+    x->left = 0;
+    x->count = 0;
+    x->at = x->l.payload[k];
+}
+
+static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
+    if (n < x->r->max_records) return HD_OK;
+    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
+                       x->r->max_records);
+}
+
+/* The table has been read: buckets lie one after another, then it. */
+static hd_status hd__indexing_end(hd__indexing *x) {
+    const hd_memprof_lookup *l = &x->l;
+    if (((x->at + 7) & ~(uint64_t)7) != l->table[x->k])
+        HD__TRY(hd__memprof_bad(x->r, x->at, "the %s table expected behind its items, found at %u",
+                                hd__index_table_name[x->k], l->table[x->k]));
+    if (x->count != l->entries[x->k])
+        HD__TRY(hd__memprof_bad(x->r, l->table[x->k] + 8, "the %s table: %u entries announced, %u found",
+                                hd__index_table_name[x->k], l->entries[x->k], x->count));
+    return HD_OK;
+}
+
+/* The next bucket with items. *more false: there is none. */
+static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
+    const hd_memprof_lookup *l = &x->l;
+    for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
+        uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
+        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        if (!at) continue;
+        if (at != x->at) {
+            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u expected at %u, found at %u",
+                                    hd__index_table_name[x->k], x->bucket, x->at, at));
+            if (at < x->at) continue; /* so that no byte is read twice */
+        }
+        if (l->table[x->k] - x->at < 2 || at > l->table[x->k] - 2) {
+            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u is outside of it",
+                                    hd__index_table_name[x->k], x->bucket));
+            continue;
+        }
+        x->at = at + 2;
+        x->left = l->data[at] | (uint64_t)l->data[at + 1] << 8;
+        if (!x->left) HD__TRY(hd__memprof_bad(x->r, at, "bucket %u has no items", x->bucket));
+        *more = x->left != 0;
+    }
+    return HD_OK;
+}
+
+static hd_status hd__indexing_next(hd__indexing *x, hd__index_item *item, bool *more) {
+    const hd_memprof_lookup *l = &x->l;
+    for (;;) {
+        *more = x->left != 0;
+        if (!x->left) HD__TRY(hd__indexing_bucket(x, more));
+        if (!*more) return hd__indexing_end(x);
+        x->left--;
+        if (!hd__index_item_get(l, x->k, x->at, l->table[x->k], item)) {
+            HD__TRY(hd__memprof_bad(x->r, x->at, "no item of the %s table", hd__index_table_name[x->k]));
+            x->left = 0;
+            continue;
+        }
+        x->at = item->end;
+        x->count++;
+        if ((item->key & (l->buckets[x->k] - 1)) != x->bucket - 1) {
+            HD__TRY(hd__memprof_bad(x->r, item->at, "the %s table: 0x%x is in bucket %u, not its own",
+                                    hd__index_table_name[x->k], item->key, x->bucket - 1));
+            continue;
+        }
+        return hd__indexing_limit(x, item->at, x->count, hd__index_table_name[x->k]);
+    }
+}
+
+static hd_status hd__indexing_add_location(hd__indexing *x, uint64_t at) {
+    hd_memprof_location location;
+    hd__index_location_get(x->l.data + at, &location);
+    if (x->l.data[at + 16] > 1)
+        HD__TRY(hd__memprof_bad(x->r, at + 16, "inlined expected to be 0 or 1, %u found",
+                                (uint64_t)x->l.data[at + 16]));
+    return hd__push(&x->r->mem, x->to->locations, location) ? HD_OK : hd__memprof_full(x->r);
+}
+
+static hd_status hd__indexing_frames(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__index_item item;
+    bool more;
+    hd__indexing_begin(x, HD__INDEX_FRAMES);
+    if (x->l.layout == HD_MEMPROF_LLVM_3) {
+        for (uint64_t n = 1; x->at < x->l.table[x->k]; x->at += HD__INDEX_FRAME, n++) {
+            HD__TRY(hd__indexing_limit(x, x->at, n, "frames"));
+            HD__TRY(hd__indexing_add_location(x, x->at));
+        }
+        return HD_OK;
+    }
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if (item.end - item.at != HD__INDEX_FRAME) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "a frame of 17 bytes expected, %u found",
+                                    item.end - item.at));
+            continue;
+        }
+        if (hd__indexing_find(d, &x->locations, d->location_id, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "frame 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__indexing_add_location(x, item.at));
+        if (!hd__push(&x->r->mem, d->location_id, item.key) ||
+            !hd__index_add(&x->r->mem, &x->locations, hd__hash_u64(d->seed, item.key),
+                           (uint32_t)hd__len(d->locations) - 1, hd__indexing_location_rehash, d))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
+static hd_status hd__indexing_ids(hd__indexing *x, uint64_t at, uint64_t n, bool *whole) {
+    hd__indexed *d = x->to;
+    size_t from = hd__len(d->location);
+    *whole = n != 0;
+    if (!n) HD__TRY(hd__memprof_bad(x->r, at, "a call stack of no frames"));
+    HD__TRY(hd__indexing_limit(x, at, from + n, "frames of call stacks"));
+    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
+    for (uint64_t i = 0; i < n && *whole; i++) {
+        uint64_t id = hd__get_le64(x->l.data + at + 8 * i);
+        uint32_t number = hd__indexing_find(d, &x->locations, d->location_id, id);
+        *whole = number != HD_NONE;
+        if (!*whole) HD__TRY(hd__memprof_bad(x->r, at + 8 * i, "frame 0x%x is not told", id));
+        stbds_arrput(d->location, number);
+    }
+    if (!*whole) hd__set_len(d->location, from);
+    return HD_OK;
+}
+
+static hd_status hd__indexing_stack_table(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__index_item item;
+    bool more, whole;
+    hd__indexing_begin(x, HD__INDEX_STACKS);
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if ((item.end - item.at) % 8) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "a call stack of %u bytes", item.end - item.at));
+            continue;
+        }
+        if (hd__indexing_find(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "call stack 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__indexing_ids(x, item.at, (item.end - item.at) / 8, &whole));
+        if (!whole) continue;
+        if (!hd__push(&x->r->mem, d->stack_id, item.key) ||
+            !hd__push(&x->r->mem, d->first, (uint32_t)hd__len(d->location)) ||
+            !hd__index_add(&x->r->mem, &x->stacks, hd__hash_u64(d->seed, item.key),
+                           (uint32_t)hd__len(d->stack_id) - 1, hd__indexing_stack_rehash, d))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
+#define HD__INDEX_UNFOLD 256u
+#define HD__INDEX_UNFOLD_LEAST (1u << 22)
+
+/* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
+static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
+    hd__indexed *d = x->to;
+    uint64_t begin = x->l.payload[x->k], end = x->l.table[x->k], at = x->at + 4, own = 0;
+    uint64_t n = hd__get_le32(x->l.data + x->at), most = (end - begin) / 4;
+    size_t from = hd__len(d->location);
+    *whole = n && n <= most;
+    if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
+    if ((from + n > HD__INDEX_UNFOLD * most && from + n > HD__INDEX_UNFOLD_LEAST) ||
+        from + n >= x->r->max_records)
+        return hd__fail_at(&x->r->error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
+                           (uint64_t)from);
+    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
+    for (uint64_t i = 0; i < n && *whole; i++) {
+        uint64_t before = at;
+        uint32_t element = 0;
+        *whole = hd__index_radix_next(x->l.data, &at, end, &element) && element < hd__len(d->locations);
+        if (!*whole) HD__TRY(hd__memprof_bad(x->r, before, "a call stack leads nowhere"));
+        else stbds_arrput(d->location, element);
+        if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
+    }
+    if (!*whole) hd__set_len(d->location, from);
+    x->at = own ? own : at;
+    return HD_OK;
+}
+
+static hd_status hd__indexing_radix(hd__indexing *x) {
+    hd__mem *m = &x->r->mem;
+    bool whole = true;
+    hd__indexing_begin(x, HD__INDEX_STACKS);
+    while (whole && x->at < x->l.table[x->k]) {
+        uint32_t start = (uint32_t)((x->at - x->l.payload[x->k]) / 4);
+        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        HD__TRY(hd__indexing_radix_one(x, &whole));
+        if (whole && (!hd__push(m, x->starts, start) ||
+                      !hd__push(m, x->to->first, (uint32_t)hd__len(x->to->location))))
+            return hd__memprof_full(x->r);
+    }
+    return HD_OK;
+}
+
+/* The stack that begins at a place of the array; HD_NONE: none does. */
+static uint32_t hd__indexing_start(const hd__indexing *x, uint32_t place) {
+    size_t low = 0, high = hd__len(x->starts);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->starts[middle] < place) low = middle + 1;
+        else high = middle;
+    }
+    return low < hd__len(x->starts) && x->starts[low] == place ? (uint32_t)low : HD_NONE;
+}
+
+/* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
+   follows cannot be found. */
+static hd_status hd__indexing_stack(hd__indexing *x, uint64_t *at, uint64_t end, uint32_t *stack) {
+    hd__indexed *d = x->to;
+    uint64_t width = x->l.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+    bool whole;
+    *stack = HD_NONE;
+    if (end - *at < width) return hd__memprof_bad(x->r, *at, "the record ends before its last call stack");
+    id = hd__memprof_get(x->l.data + *at, (unsigned)width, false);
+    if (x->l.layout <= HD_MEMPROF_LLVM_1) {
+        if (id > (end - *at - 8) / 8)
+            return hd__memprof_bad(x->r, *at, "a call stack of %u frames in %u bytes", id, end - *at - 8);
+        HD__TRY(hd__indexing_ids(x, *at + 8, id, &whole));
+        *at += 8 + 8 * id;
+        if (!whole) return HD_OK;
+        *stack = hd__indexed_stack(&x->r->mem, d, &x->stacks);
+        return *stack == HD_NONE ? hd__memprof_full(x->r) : HD_OK;
+    }
+    *at += width;
+    *stack = width == 4 ? hd__indexing_start(x, (uint32_t)id)
+                        : hd__indexing_find(d, &x->stacks, d->stack_id, id);
+    return *stack == HD_NONE ? hd__memprof_bad(x->r, *at - width, "call stack 0x%x is not told", id) : HD_OK;
+}
+
+/* How many of a record's blocks or call sites follow; 0 when there cannot be as many. */
+static hd_status hd__indexing_count(hd__indexing *x, uint64_t *at, uint64_t end, uint64_t least,
+                                    const char *what, uint64_t *n) {
+    *n = 0;
+    if (end - *at < 8) return hd__memprof_bad(x->r, *at, "the record ends before its %s", what);
+    *n = hd__get_le64(x->l.data + *at);
+    *at += 8;
+    if (*n <= (end - *at) / least) return HD_OK;
+    HD__TRY(hd__memprof_bad(x->r, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
+    *n = (end - *at) / least;
+    return HD_OK;
+}
+
+static hd_status hd__indexing_record(hd__indexing *x, const hd__index_item *item) {
+    hd__indexed *d = x->to;
+    hd__mem *m = &x->r->mem;
+    const hd_memprof_lookup *l = &x->l;
+    uint64_t at = item->at, before, n, width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    uint32_t stack;
+    HD__TRY(hd__indexing_count(x, &at, item->end, width + l->width, "blocks", &n));
+    for (before = 0; n && at != before; n--) {
+        before = at;
+        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        if (item->end - at < l->width) return hd__memprof_bad(x->r, at, "the record ends within a block");
+        if (stack != HD_NONE) {
+            HD__TRY(hd__indexing_limit(x, at, hd__len(d->block_stack), "blocks"));
+            if (!hd__push(m, d->block_stack, stack) || !hd__room(m, d->value, l->field_count))
+                return hd__memprof_full(x->r);
+            if (l->field_count)
+                hd__index_values_get(l, l->data + at, stbds_arraddnptr(d->value, l->field_count));
+        }
+        at += l->width;
+    }
+    HD__TRY(hd__indexing_count(x, &at, item->end, width, "call sites", &n));
+    for (; n; n--) {
+        before = at;
+        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        HD__TRY(hd__indexing_limit(x, at, hd__len(d->site), "call sites"));
+        if (stack != HD_NONE && !hd__push(m, d->site, stack)) return hd__memprof_full(x->r);
+    }
+    return at == item->end ? HD_OK
+                           : hd__memprof_bad(x->r, at, "%u bytes are left of a record", item->end - at);
+}
+
+static hd_status hd__indexing_records(hd__indexing *x) {
+    hd__indexed *d = x->to;
+    hd__mem *m = &x->r->mem;
+    hd__index_item item;
+    bool more;
+    hd__indexing_begin(x, HD__INDEX_RECORDS);
+    for (;;) {
+        HD__TRY(hd__indexing_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if (hd__indexed_function(d, item.key) != HD_NONE) {
+            HD__TRY(hd__memprof_bad(x->r, item.at, "function 0x%x is told twice", item.key));
+            continue;
+        }
+        if (!hd__indexed_add_function(m, d, item.key)) return hd__memprof_full(x->r);
+        HD__TRY(hd__indexing_record(x, &item));
+        if (!hd__push(m, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
+            !hd__push(m, d->site_first, (uint32_t)hd__len(d->site)))
+            return hd__memprof_full(x->r);
+    }
+}
+
+/* Keeps the rest of a file, its header telling offsets as if the section were empty. */
+static bool hd__indexed_surround(hd__mem *m, hd__indexed *d, const uint8_t *p, uint64_t size, uint64_t begin,
+                                 uint64_t end) {
+    uint64_t total = begin + (size - end), version = hd__get_le64(p + 8);
+    if (total > SIZE_MAX / 2 || !hd__room(m, d->around, (size_t)total)) return false;
+    memcpy(stbds_arraddnptr(d->around, (size_t)begin), p, (size_t)begin);
+    if (size > end) memcpy(stbds_arraddnptr(d->around, (size_t)(size - end)), p + end, (size_t)(size - end));
+    hd__memprof_put(d->around + 8, 8, false, version | HD__INDEX_MEMPROF);
+    hd__memprof_put(d->around + 40, 8, false, begin);
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++) {
+        uint64_t at;
+        if ((version & 0xffffffffu) < hd__index_since[i]) break;
+        at = hd__get_le64(p + 32 + 8 * i);
+        if (at >= end) hd__memprof_put(d->around + 32 + 8 * i, 8, false, at - (end - begin));
+    }
+    d->shown.before.data = d->around;
+    d->shown.before.len = (size_t)begin;
+    d->shown.after.data = d->around + begin;
+    d->shown.after.len = (size_t)(size - end);
+    return true;
+}
+
+/* The section's parts lie one after another, and then what else is in the file. */
+static hd_status hd__indexing_parts(hd__indexing *x) {
+    static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
+                                         { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
+    const hd_memprof_lookup *l = &x->l;
+    const uint8_t *parts = order[l->layout == HD_MEMPROF_LLVM_3];
+    int count = l->layout < HD_MEMPROF_LLVM_2 ? 2 : 3;
+    uint64_t at = l->payload[parts[0]];
+    for (int i = 0; i < count; i++) {
+        int k = parts[i];
+        if (l->payload[k] != at)
+            HD__TRY(hd__memprof_bad(x->r, l->begin, "the %ss expected at %u, found at %u",
+                                    hd__index_table_name[k], at, l->payload[k]));
+        at = l->buckets[k] ? hd__index_table_end(l, k) : l->table[k];
+    }
+    if (at != l->end) HD__TRY(hd__memprof_bad(x->r, at, "%u bytes behind the memprof section", l->end - at));
+    return HD_OK;
+}
+
+static hd_status hd__indexing_all(hd__indexing *x) {
+    hd_memprof_reader *r = x->r;
+    HD__TRY(hd_memprof_lookup_open(r->p, (size_t)r->size, &x->l, &r->error));
+    x->to->shown.layout = x->l.layout;
+    x->to->shown.field_count = x->l.field_count;
+    memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
+    for (uint32_t i = 0; i < x->l.field_count; i++) x->to->shown.fields |= HD_MEMPROF_FIELD(x->l.field[i]);
+    HD__TRY(hd__indexing_parts(x));
+    HD__TRY(hd__indexing_frames(x));
+    if (x->l.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__indexing_stack_table(x));
+    if (x->l.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__indexing_radix(x));
+    HD__TRY(hd__indexing_records(x));
+    return hd__indexed_surround(&r->mem, x->to, r->p, r->size, x->l.begin, x->l.end) ? HD_OK
+                                                                                    : hd__memprof_full(r);
+}
+
+/* ==================================================================== >>memprof.index.build
+   Making an index of a raw profile, as llvm-profdata does. The frames of one address are one after another,
+   up to the first that is not inlined. */
+
+typedef struct hd__index_pair {
+    uint32_t function, number;   /* a block, or the first frame of an address: a call site */
+} hd__index_pair;
+
+typedef struct hd__index_building {
+    const hd_memprof_raw *raw;
+    const hd_memprof_symbols *symbols;
+    hd__mem *m;
+    hd__indexed *to;
+    hd__index locations, stacks;
+    uint32_t *number;            /* location of each frame; stb_ds arrays, as are all here */
+    uint8_t *told;               /* by first frame of an address: which functions have its call site */
+    uint32_t *site;              /* the same: its stack */
+    uint32_t *stack;             /* of each raw stack; HD_NONE: it has no frames, or no block */
+    hd__index_pair *blocks, *sites;
+    uint32_t *order, *next, *heads, *old;
+    uint64_t *guids;
+} hd__index_building;
+
+enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
+
+static uint64_t hd__index_location_rehash(const void *owner, uint32_t number) {
+    const hd__indexed *d = (const hd__indexed *)owner;
+    return hd__hash_u64(d->seed, hd__memprof_location_id(&d->locations[number]));
+}
+
+static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
+    return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
+           a->inlined == b->inlined;
+}
+
+/* Frames as locations. Names and files belong to the first frame that is at one. */
+static bool hd__index_build_locations(hd__index_building *x) {
+    hd__indexed *d = x->to;
+    if (!hd__room(x->m, x->number, x->symbols->frame_count)) return false;
+    for (uint32_t i = 0; i < x->symbols->frame_count; i++) {
+        const hd_memprof_frame *f = &x->symbols->frames[i];
+        hd_memprof_location l;
+        size_t probe = 0;
+        uint32_t number;
+        uint64_t hash;
+        memset(&l, 0, sizeof l);
+        l.function = hd_memprof_guid(f->function);
+        l.line_offset = f->line - f->start_line;
+        l.column = f->column;
+        l.inlined = f->inlined;
+        l.line = f->line;
+        l.discriminator = f->discriminator;
+        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
+        while ((number = hd__index_next(&x->locations, hash, &probe)) != HD_NONE)
+            if (hd__memprof_same_location(&d->locations[number], &l)) break;
+        if (number == HD_NONE) {
+            number = (uint32_t)hd__len(d->locations);
+            l.name.len = f->function.len;
+            l.file.len = f->file.len;
+            l.name.data = hd__arena_str(x->m, &d->arena, f->function);
+            l.file.data = hd__arena_str(x->m, &d->arena, f->file);
+            if (!l.name.data || !l.file.data || !hd__push(x->m, d->locations, l) ||
+                !hd__index_add(x->m, &x->locations, hash, number, hd__index_location_rehash, d))
+                return false;
+        }
+        stbds_arrput(x->number, number);
+    }
+    return true;
+}
+
+/* The number of a function's record; HD_NONE: out of memory. */
+static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
+    uint32_t f = hd__indexed_function(x->to, guid);
+    if (f != HD_NONE) return f;
+    return hd__indexed_add_function(x->m, x->to, guid) ? (uint32_t)hd__len(x->to->function) - 1 : HD_NONE;
+}
+
+static const hd_memprof_location *hd__index_build_at(const hd__index_building *x, uint32_t frame) {
+    return &x->to->locations[x->number[frame]];
+}
+
+/* A block goes to the function that allocates and to those it was inlined into. */
+static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
+    const hd_memprof_symbols *s = x->symbols;
+    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
+    hd__indexed *d = x->to;
+    hd__index_pair pair;
+    if (from == to) return true;
+    if (x->stack[raw] == HD_NONE) {
+        if (!hd__room(x->m, d->location, to - from)) return false;
+        for (uint32_t k = from; k < to; k++) stbds_arrput(d->location, x->number[s->frame[k]]);
+        x->stack[raw] = hd__indexed_stack(x->m, d, &x->stacks);
+        if (x->stack[raw] == HD_NONE) return false;
+    }
+    pair.number = block;
+    for (bool inlined = true; from < to && inlined; from++) {
+        const hd_memprof_location *l = hd__index_build_at(x, s->frame[from]);
+        pair.function = hd__index_build_function(x, l->function);
+        if (pair.function == HD_NONE || !hd__push(x->m, x->blocks, pair)) return false;
+        inlined = l->inlined;
+    }
+    return true;
+}
+
+/* The frames of an address are a call site of each of their functions, once; those of the innermost address
+   not of the one that allocates. */
+static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
+    uint32_t begin = innermost ? 1 : 0, before = x->told[first];
+    hd__indexed *d = x->to;
+    hd__index_pair pair;
+    if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
+    x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
+    if (x->site[first] == HD_NONE) {
+        if (!hd__room(x->m, d->location, n)) return false;
+        for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[first + k]);
+        x->site[first] = hd__indexed_stack(x->m, d, &x->stacks);
+        if (x->site[first] == HD_NONE) return false;
+    }
+    pair.number = first;
+    for (uint32_t k = begin; k < (before ? 1 : n); k++) {
+        uint64_t guid = hd__index_build_at(x, first + k)->function;
+        uint32_t other = before ? 1 : begin, end = before ? n : k;
+        while (other < end && hd__index_build_at(x, first + other)->function != guid) other++;
+        if (other < end) continue;
+        pair.function = hd__index_build_function(x, guid);
+        if (pair.function == HD_NONE || !hd__push(x->m, x->sites, pair)) return false;
+    }
+    return true;
+}
+
+static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
+    const hd_memprof_symbols *s = x->symbols;
+    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
+    for (uint32_t at = from, n; at < to; at += n) {
+        for (n = 1; at + n < to && s->frames[s->frame[at + n - 1]].inlined; n++) {}
+        if (!hd__index_build_site(x, s->frame[at], n, at == from)) return false;
+    }
+    return true;
+}
+
+/* Functions in the order of LLVM's table: a list for each bucket, the latest first, turned over whenever the
+   buckets are doubled. */
+static void hd__index_rehang(hd__index_building *x, size_t from, size_t to) {
+    memcpy(x->old, x->heads, from * sizeof *x->old);
+    memset(x->heads, 0xff, to * sizeof *x->heads);
+    for (size_t b = 0; b < from; b++)
+        for (uint32_t f = x->old[b], next; f != HD_NONE; f = next) {
+            uint32_t *head = &x->heads[x->to->function[f] & (to - 1)];
+            next = x->next[f];
+            x->next[f] = *head;
+            *head = f;
+        }
+}
+
+/* Buckets of a table of n items. */
+static uint64_t hd__index_buckets(uint64_t n) {
+    uint64_t buckets = 1;
+    while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
+    return buckets;
+}
+
+static bool hd__index_build_order(hd__index_building *x) {
+    size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
+    size_t most = last > 64 ? 2 * last : 128;
+    if (!hd__room(x->m, x->next, n) || !hd__room(x->m, x->order, n) || !hd__room(x->m, x->heads, most) ||
+        !hd__room(x->m, x->old, most))
+        return false;
+    memset(x->heads, 0xff, buckets * sizeof *x->heads);
+    for (uint32_t f = 0; f < n; f++) {
+        uint32_t *head;
+        if (4 * ((size_t)f + 1) >= 3 * buckets) {
+            hd__index_rehang(x, buckets, 2 * buckets);
+            buckets *= 2;
+        }
+        head = &x->heads[x->to->function[f] & (buckets - 1)];
+        x->next[f] = *head;
+        *head = f;
+    }
+    if (buckets != last) hd__index_rehang(x, buckets, last);
+    for (size_t b = 0; b < last; b++)
+        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) stbds_arrput(x->order, f);
+    return true;
+}
+
+/* Pairs by function, in the order of their coming: where those of each begin in `begin`, of n + 1. */
+static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, uint32_t *begin, size_t n,
+                            uint32_t *numbers) {
+    size_t count = hd__len(pairs);
+    memset(begin, 0, (n + 1) * sizeof *begin);
+    for (size_t i = 0; i < count; i++) begin[rank[pairs[i].function] + 1]++;
+    for (size_t f = 0; f < n; f++) begin[f + 1] += begin[f];
+    for (size_t i = 0; i < count; i++) numbers[begin[rank[pairs[i].function]]++] = pairs[i].number;
+    for (size_t f = n; f; f--) begin[f] = begin[f - 1];
+    begin[0] = 0;
+}
+
+/* Functions in order, and what each has. */
+static bool hd__index_build_records(hd__index_building *x) {
+    hd__indexed *d = x->to;
+    hd__mem *m = x->m;
+    size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
+    uint32_t *rank, count = 0;
+    if (!hd__index_build_order(x) || !hd__room(m, d->block_first, n + 1) ||
+        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) ||
+        !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
+        return false;
+    rank = x->next;              /* no longer needed as lists */
+    for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
+    hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
+    hd__index_group(x->sites, rank, d->site_first, n, d->site);
+    hd__set_len(d->block_first, n + 1);
+    hd__set_len(d->site_first, n + 1);
+    hd__set_len(d->block_stack, blocks);
+    hd__set_len(d->site, sites);
+    for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (x->raw->fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
+    if (!hd__room(m, d->value, blocks * count)) return false;
+    for (size_t i = 0; i < blocks; i++) {
+        const hd_memprof_block *b = &x->raw->blocks[d->block_stack[i]];
+        for (uint32_t f = 0; f < count; f++) stbds_arrput(d->value, b->value[d->shown.field[f]]);
+        d->block_stack[i] = x->stack[b->stack];
+    }
+    for (size_t i = 0; i < n; i++) stbds_arrput(x->guids, d->function[x->order[i]]);
+    hd__index_free(m, &d->functions);
+    hd__set_len(d->function, 0);
+    for (size_t i = 0; i < n; i++)
+        if (!hd__indexed_add_function(m, d, x->guids[i])) return false;
+    d->shown.field_count = count;
+    d->shown.fields = x->raw->fields;
+    return true;
+}
+
+/* What is around the section in a file without instrumentation: a header of version 12, the summary's
+   cut-offs, no functions; no binary ids, no names of virtual tables. */
+static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
+    static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
+                                          800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
+    uint8_t file[560], *p = file;
+    size_t header = (size_t)hd__index_header_size(HD__INDEX_OURS), begin = sizeof file - 16;
+    memset(file, 0, sizeof file);
+    memcpy(p, hd__index_magic, 8);
+    p[8] = HD__INDEX_OURS;
+    hd__put_le32(p + 32, (uint32_t)begin - 24);
+    hd__put_le32(p + 48, (uint32_t)begin);
+    hd__put_le32(p + 64, (uint32_t)begin + 8);
+    p += header;
+    p[0] = 6;
+    p[8] = 16;
+    for (int i = 0; i < 16; i++) hd__put_le32(p + 64 + 24 * i, cutoffs[i]);
+    file[begin - 24] = 1;        /* bucket of the functions */
+    return hd__indexed_surround(m, d, file, sizeof file, begin, begin);
+}
+
+static bool hd__index_build_all(hd__index_building *x) {
+    uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
+    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
+        !hd__room(x->m, x->stack, stacks))
+        return false;
+    if (frames) memset(x->told, 0, frames);
+    if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
+    if (stacks) memset(x->stack, 0xff, stacks * sizeof *x->stack);
+    for (uint32_t i = 0; i < x->raw->block_count; i++)
+        if (!hd__index_build_block(x, i)) return false;
+    for (uint32_t i = 0; i < x->raw->block_count; i++)
+        if (!hd__index_build_sites(x, i)) return false;
+    return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
+}
+
+static void hd__index_build_free(hd__index_building *x) {
+    hd__index_free(x->m, &x->locations);
+    hd__index_free(x->m, &x->stacks);
+    hd__arr_free(x->m, x->number);
+    hd__arr_free(x->m, x->told);
+    hd__arr_free(x->m, x->site);
+    hd__arr_free(x->m, x->stack);
+    hd__arr_free(x->m, x->blocks);
+    hd__arr_free(x->m, x->sites);
+    hd__arr_free(x->m, x->order);
+    hd__arr_free(x->m, x->next);
+    hd__arr_free(x->m, x->heads);
+    hd__arr_free(x->m, x->old);
+    hd__arr_free(x->m, x->guids);
+}
+
+HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
+                                              const hd_memprof_symbolizer *symbolizer,
+                                              const hd_options *options, hd_memprof_index **out,
+                                              hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_memprof_symbols *symbols;
+    hd__index_building x;
+    hd_status status = HD_OK;
+    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
+    HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
+    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.symbols = symbols;
+    x.m = &mem;
+    x.to = hd__indexed_create(&mem);
+    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
+        status = hd__no_memory(&mem, err);
+    else if (raw->block_count && !hd__len(x.to->block_stack))
+        status = hd__fail(err, HD_UNSUPPORTED,
+                          "no call stack is left: the symbolizer knows none of %u addresses",
+                          (uint64_t)symbols->addresses);
+    hd__index_build_free(&x);
+    hd_memprof_symbols_free(symbols);
+    if (x.to) x.to->mem = mem;
+    if (status) {
+        if (x.to) hd__indexed_free(x.to);
+        return status;
+    }
+    hd__indexed_show(x.to);
+    x.to->shown.layout = HD_MEMPROF_LLVM_3;
+    *out = &x.to->shown;
+    return HD_OK;
+}
+
+/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
+   Calls up to one that is not inlined are those of one address. ---------------------------------- */
+
+typedef struct hd__index_unfolding {
+    const hd_memprof_index *from;
+    hd__index_building to;
+    hd__indexed addresses;       /* as stacks are; their locations are the frames */
+    hd__index index;             /* of addresses */
+    hd_memprof_raw raw;
+    hd_memprof_symbols symbols;
+    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
+    hd_memprof_frame *frames;
+    uint32_t *first, *frame;
+    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
+} hd__index_unfolding;
+
+static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
+    const hd_memprof_index *x = u->from;
+    hd__mem *m = u->to.m;
+    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
+        uint32_t address, from = k;
+        bool inlined = true;
+        for (; inlined && k < x->first[stack + 1]; k++) {
+            u->too_long = k - from == HD_MEMPROF_INLINE_MAX;
+            if (u->too_long) return false;
+            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
+            inlined = x->locations[x->location[k]].inlined;
+        }
+        address = hd__indexed_stack(m, &u->addresses, &u->index);
+        if (address == HD_NONE) return false;
+        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
+            if (!hd__push(m, u->frame, i)) return false;
+    }
+    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
+}
+
+static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
+    for (uint32_t i = 0; i < x->block_count; i++) {
+        hd_memprof_block b;
+        memset(&b, 0, sizeof b);
+        b.stack = x->block_stack[i];
+        for (uint32_t f = 0; f < x->field_count; f++)
+            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
+        stbds_arrput(u->blocks, b);
+    }
+    u->raw.blocks = u->blocks;
+    u->raw.block_count = x->block_count;
+    u->raw.stack_count = x->stack_count;
+    u->raw.fields = x->fields;
+    return true;
+}
+
+static bool hd__index_unfold_all(hd__index_unfolding *u) {
+    const hd_memprof_index *x = u->from;
+    hd__indexed *to = u->to.to;
+    hd__mem *m = u->to.m;
+    uint32_t frames;
+    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        if (!hd__index_unfold_stack(u, s)) return false;
+    frames = (uint32_t)hd__len(u->addresses.location);
+    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
+        !hd__room(m, u->to.number, frames))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
+    for (uint32_t i = 0; i < frames; i++) {
+        hd_memprof_frame f;
+        memset(&f, 0, sizeof f);
+        f.inlined = x->locations[u->addresses.location[i]].inlined;
+        stbds_arrput(u->frames, f);
+        stbds_arrput(u->to.number, u->addresses.location[i]);
+    }
+    u->symbols.frame_count = frames;
+    u->symbols.frames = u->frames;
+    u->symbols.first = u->first;
+    u->symbols.frame = u->frame;
+    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
+}
+
+/* Its strings are those of the other one. */
+static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
+                                  hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__index_unfolding u;
+    bool whole;
+    memset(&u, 0, sizeof u);
+    u.from = index;
+    u.addresses.seed = hd__seed();
+    u.to.raw = &u.raw;
+    u.to.symbols = &u.symbols;
+    u.to.m = &mem;
+    u.to.to = hd__indexed_create(&mem);
+    whole = u.to.to && hd__index_unfold_all(&u);
+    hd__index_build_free(&u.to);
+    hd__arr_free(&mem, u.addresses.location);
+    hd__arr_free(&mem, u.addresses.first);
+    hd__index_free(&mem, &u.index);
+    hd__arr_free(&mem, u.blocks);
+    hd__arr_free(&mem, u.frames);
+    hd__arr_free(&mem, u.first);
+    hd__arr_free(&mem, u.frame);
+    if (u.to.to) u.to.to->mem = mem;
+    if (!whole) {
+        if (u.to.to) hd__indexed_free(u.to.to);
+        if (u.too_long)
+            return hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
+                            (uint64_t)HD_MEMPROF_INLINE_MAX - 1);
+        return hd__no_memory(&mem, err);
+    }
+    hd__indexed_show(u.to.to);
+    u.to.to->shown.layout = HD_MEMPROF_RFC;
+    *out = u.to.to;
+    return HD_OK;
+}
+
+/* ==================================================================== >>memprof.index.write
+   Writing an index. A section begins with where its tables are, so that all sizes are told first; then it is
+   written as it goes. */
+
+/* A table as it will be: items by bucket. */
+typedef struct hd__index_plan {
+    const uint64_t *keys;
+    uint32_t *order;             /* numbers of items, of each key the first; stb_ds arrays, as are all here */
+    uint64_t *offset;            /* of each bucket */
+    uint32_t kept;
+    uint64_t mask, end, at;      /* end: of items; at: of the table */
+} hd__index_plan;
+
+typedef struct hd__index_out {
+    const hd_memprof_index *index;
+    const hd_options *options;
+    hd_memprof_layout layout;
+    hd_str before, after;
+    uint32_t fields, field_count;
+    uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
+    uint64_t width;              /* bytes of a block's fields */
+    hd__mem mem;
+    uint64_t *location_id, *stack_id;
+    uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
+    uint32_t *rank, *ranked;     /* locations' numbers in the file, and the other way round */
+    uint32_t *weight;            /* by location: its place in the order of stacks */
+    uint32_t *place;             /* by stack: in version 3's array */
+    uint32_t *array, *above, *order, *spare;
+    hd__index_plan plan[3];
+    uint64_t word[5], at;        /* what the section begins with; where the next part of it will be */
+    hd_sink sink;
+} hd__index_out;
+
+#define HD__INDEX_ABSENT 0xffu
+
+HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
+    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
+    hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
+    o->sink.fill += width;
+}
+
+/* The version of the header that is written. */
+static uint64_t hd__index_version(const hd__index_out *o) {
+    return hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
+}
+
+/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
+   version 3, which orders by them but does not tell them. */
+static bool hd__index_name(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
+    bool is_late = hd__index_version(o) > HD__INDEX_OURS;
+    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
+        !hd__room(&o->mem, o->stack_id, o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0))
+        return false;
+    for (uint32_t i = 0; i < x->location_count; i++) {
+        const hd_memprof_location *l = &x->locations[i];
+        stbds_arrput(o->location_id, kept      ? x->location_id[i]
+                                     : is_late ? hd__memprof_location_blake3(l)
+                                               : hd__memprof_location_id(l));
+    }
+    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
+        uint32_t n = x->first[s + 1] - x->first[s];
+        hd__set_len(o->count, 0);
+        if (!hd__room(&o->mem, o->count, n)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
+        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
+    }
+    return true;
+}
+
+/* Bytes of an item's data. */
+static uint64_t hd__index_stack_size(const hd__index_out *o, uint32_t stack) {
+    if (o->layout >= HD_MEMPROF_LLVM_2) return o->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    return 8 + 8 * (uint64_t)(o->index->first[stack + 1] - o->index->first[stack]);
+}
+
+static uint64_t hd__index_item_size(const hd__index_out *o, int k, uint32_t number) {
+    const hd_memprof_index *x = o->index;
+    uint64_t size = 16;
+    if (k == HD__INDEX_FRAMES) return HD__INDEX_FRAME;
+    if (k == HD__INDEX_STACKS) return 8 * (uint64_t)(x->first[number + 1] - x->first[number]);
+    for (uint32_t b = x->block_first[number]; b < x->block_first[number + 1]; b++)
+        size += o->width + hd__index_stack_size(o, x->block_stack[b]);
+    for (uint32_t s = x->site_first[number]; s < x->site_first[number + 1]; s++)
+        size += hd__index_stack_size(o, x->site[s]);
+    return size;
+}
+
+static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
+    const uint64_t *keys = (const uint64_t *)owner;
+    return keys[a] < keys[b];
+}
+
+/* Numbers of distinct keys, of each the first, by bucket. False: out of memory. */
+static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n) {
+    hd__mem *m = &o->mem;
+    const uint64_t *keys = p->keys;
+    uint32_t *begin, *numbers;
+    if (!hd__room(m, p->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
+        !hd__room(m, o->array, (size_t)hd__index_buckets(n) + 2))
+        return false;
+    numbers = o->spare;
+    begin = o->array + hd__len(o->array);
+    for (uint32_t i = 0; i < n; i++) p->order[i] = i;
+    hd__sort(p->order, o->spare, n, hd__index_key_before, keys);
+    memset(o->above, 0, n * sizeof *o->above);
+    for (uint32_t i = 1; i < n; i++)
+        if (keys[p->order[i]] == keys[p->order[i - 1]]) o->above[p->order[i]] = 1; /* told before */
+    for (uint32_t i = 0; i < n; i++)
+        if (!o->above[i]) numbers[p->kept++] = i;
+    p->mask = hd__index_buckets(p->kept) - 1;
+    memset(begin, 0, (size_t)(p->mask + 2) * sizeof *begin);
+    for (uint32_t i = 0; i < p->kept; i++) begin[(keys[numbers[i]] & p->mask) + 1]++;
+    for (uint64_t b = 0; b <= p->mask; b++) begin[b + 1] += begin[b];
+    for (uint32_t i = 0; i < p->kept; i++) p->order[begin[keys[numbers[i]] & p->mask]++] = numbers[i];
+    return true;
+}
+
+/* The end of the bucket that begins with item number `at`. */
+static uint32_t hd__index_bucket_end(const hd__index_plan *p, uint64_t bucket, uint32_t at) {
+    while (at < p->kept && (p->keys[p->order[at]] & p->mask) == bucket) at++;
+    return at;
+}
+
+static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
+                                      hd_error *err) {
+    hd__index_plan *p = &o->plan[k];
+    uint32_t at = 0;
+    p->keys = keys;
+    if (!hd__index_by_bucket(o, p, n) || !hd__room(&o->mem, p->offset, (size_t)p->mask + 1))
+        return hd__no_memory(&o->mem, err);
+    for (uint64_t b = 0; b <= p->mask; b++) {
+        uint32_t end = hd__index_bucket_end(p, b, at);
+        if (end - at > 0xffff)
+            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
+                            hd__index_table_name[k]);
+        stbds_arrput(p->offset, end > at ? o->at : 0);
+        o->at += end > at ? 2 : 0;
+        for (; at < end; at++)
+            o->at += (k == HD__INDEX_STACKS ? 24 : 32) + hd__index_item_size(o, k, p->order[at]);
+    }
+    p->end = o->at;
+    p->at = (o->at + 7) & ~(uint64_t)7;
+    o->at = p->at + 16 + 8 * (p->mask + 1);
+    return HD_OK;
+}
+
+static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
+    const hd_memprof_index *x = o->index;
+    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
+    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
+    else {
+        hd__index_put(o, 8, x->first[stack + 1] - x->first[stack]);
+        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
+            hd__index_put(o, 8, o->location_id[x->location[i]]);
+    }
+}
+
+static void hd__index_put_location(hd__index_out *o, uint32_t location) {
+    const hd_memprof_location *l = &o->index->locations[location];
+    hd__index_put(o, 8, l->function);
+    hd__index_put(o, 4, l->line_offset);
+    hd__index_put(o, 4, l->column);
+    hd__index_put(o, 1, l->inlined);
+}
+
+static void hd__index_put_record(hd__index_out *o, uint32_t function) {
+    const hd_memprof_index *x = o->index;
+    hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
+    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
+        size_t row = (size_t)b * x->field_count;
+        hd__index_put_stack(o, x->block_stack[b]);
+        for (uint32_t i = 0; i < o->field_count; i++) {
+            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
+            if (hd__mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
+            else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
+        }
+    }
+    hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
+    for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++)
+        hd__index_put_stack(o, x->site[s]);
+}
+
+static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
+    const hd_memprof_index *x = o->index;
+    hd__index_put(o, 8, key);
+    if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
+    hd__index_put(o, 8, hd__index_item_size(o, k, number));
+    hd__index_put(o, 8, key);
+    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
+    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
+    else
+        for (uint32_t i = x->first[number]; i < x->first[number + 1]; i++)
+            hd__index_put(o, 8, o->location_id[x->location[i]]);
+}
+
+static hd_status hd__index_put_table(hd__index_out *o, int k) {
+    const hd__index_plan *p = &o->plan[k];
+    uint32_t at = 0;
+    for (uint64_t b = 0; b <= p->mask && !o->sink.status; b++) {
+        uint32_t end = hd__index_bucket_end(p, b, at);
+        if (!(b & 0xfff) && !hd__go_on(o->options, at, p->kept)) return HD_CANCELLED;
+        if (end > at) hd__index_put(o, 2, end - at);
+        for (; at < end; at++) hd__index_put_item(o, k, p->keys[p->order[at]], p->order[at]);
+    }
+    for (uint64_t i = p->end; i < p->at; i++) hd__index_put(o, 1, 0);
+    hd__index_put(o, 8, p->mask + 1);
+    hd__index_put(o, 8, p->kept);
+    for (uint64_t b = 0; b <= p->mask; b++) hd__index_put(o, 8, p->offset[b]);
+    return HD_OK;
+}
+
+/* Version 3: the frames most used come first, of these the ones nearest to allocations. */
+static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_out *o = (const hd__index_out *)owner;
+    if (o->count[a] != o->count[b]) return o->count[a] > o->count[b];
+    if (o->sum[a] != o->sum[b]) return o->sum[a] < o->sum[b];
+    return o->location_id[a] < o->location_id[b];
+}
+
+/* In stacks those most used come last. */
+static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__index_out *o = (const hd__index_out *)owner;
+    if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
+    return o->location_id[a] < o->location_id[b];
+}
+
+static bool hd__index_rank(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->location_count;
+    hd__mem *m = &o->mem;
+    if (!hd__room(m, o->count, n + 1) || !hd__room(m, o->sum, n + 1) || !hd__room(m, o->rank, n + 1) ||
+        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->ranked, n + 1) || !hd__room(m, o->spare, n + 1))
+        return false;
+    memset(o->count, 0, n * sizeof *o->count);
+    memset(o->sum, 0, n * sizeof *o->sum);
+    for (uint32_t s = 0; s < x->stack_count; s++)
+        for (uint32_t i = x->first[s]; i < x->first[s + 1]; i++) {
+            o->count[x->location[i]]++;
+            o->sum[x->location[i]] += i - x->first[s];
+        }
+    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
+    hd__sort(o->ranked, o->spare, n, hd__index_weight_before, o);
+    for (uint32_t i = 0; i < n; i++) {
+        bool same = i && !hd__index_weight_before(o, o->ranked[i - 1], o->ranked[i]);
+        o->weight[o->ranked[i]] = same ? o->weight[o->ranked[i - 1]] : i + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
+    hd__sort(o->ranked, o->spare, n, hd__index_location_before, o);
+    for (uint32_t i = 0; i < n; i++) o->rank[o->ranked[i]] = i;
+    return true;
+}
+
+/* Stacks that are alike up to a depth, in a row of o->order. */
+typedef struct hd__index_run {
+    uint32_t from, n, depth;
+} hd__index_run;
+
+/* The weight of a stack's frame at a depth, the outermost being at 0; none is less than any. */
+HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uint32_t depth) {
+    const uint32_t *first = o->index->first + stack;
+    return depth < first[1] - first[0] ? o->weight[o->index->location[first[1] - 1 - depth]] : 0;
+}
+
+static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
+    (void)owner;
+    return a < b;
+}
+
+/* Stacks by weights, the outermost frame's first: those with less, as much and more than one taken at random,
+   which are sorted in turn, those with as much by the next frame. */
+static bool hd__index_sort_stacks(hd__index_out *o) {
+    hd__index_run *runs = NULL, run;
+    uint64_t seed = hd__seed();
+    bool whole;
+    run.from = run.depth = 0;
+    run.n = o->index->stack_count;
+    for (uint32_t i = 0; i < run.n; i++) o->order[i] = i;
+    for (whole = hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
+        uint32_t *order, less = 0, more, at = 0, pivot;
+        run = stbds_arrpop(runs);
+        order = o->order + run.from;
+        more = run.n;
+        seed = hd__hash_u64(seed, run.n);
+        pivot = hd__index_weight(o, order[seed % run.n], run.depth);
+        while (at < more) {
+            uint32_t stack = order[at], weight = hd__index_weight(o, stack, run.depth);
+            if (weight == pivot) at++;
+            else if (weight < pivot) order[at++] = order[less], order[less++] = stack;
+            else order[at] = order[--more], order[more] = stack;
+        }
+        for (int part = 0; part < 3 && whole; part++) {
+            hd__index_run next = run;
+            next.from += part == 0 ? 0 : part == 1 ? less : more;
+            next.n = part == 0 ? less : part == 1 ? more - less : run.n - more;
+            next.depth += part == 1;
+            if (next.n < 2) continue;
+            if (part != 1 || pivot) whole = hd__push(&o->mem, runs, next);
+            else hd__sort(order + less, o->spare, next.n, hd__index_number_before, NULL); /* alike */
+        }
+    }
+    hd__arr_free(&o->mem, runs);
+    return whole;
+}
+
+/* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
+   not have, its length, and, before these, how far back the one frame is that both have last. */
+static bool hd__index_make_radix(hd__index_out *o) {
+    const hd_memprof_index *x = o->index;
+    uint32_t n = x->stack_count, last = HD_NONE;
+    hd__mem *m = &o->mem;
+    if (!hd__room(m, o->place, n + 1) || !hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1))
+        return false;
+    if (n && !hd__index_sort_stacks(o)) return false;
+    for (uint32_t i = n; i--; last = o->order[i]) {
+        uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
+        uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
+        while (common < most && common < length &&
+               x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
+            common++;
+        if (!hd__room(m, o->array, (size_t)length + 2) || !hd__room(m, o->above, length)) return false;
+        hd__set_len(o->above, common);
+        at = (uint32_t)hd__len(o->array);
+        if (common) stbds_arrput(o->array, o->above[common - 1] - at);
+        for (uint32_t k = common; k < length; k++) {
+            stbds_arrput(o->above, (uint32_t)hd__len(o->array));
+            stbds_arrput(o->array, o->rank[x->location[x->first[s + 1] - 1 - k]]);
+        }
+        o->place[s] = (uint32_t)hd__len(o->array);
+        stbds_arrput(o->array, length);
+    }
+    for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
+    hd__set_len(o->above, 0);
+    return true;
+}
+
+static unsigned hd__index_words(const hd__index_out *o) { return o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3; }
+
+/* Versions 0 and 1 tell stacks wherever they are used, which must not make more of a small file than real
+   ones come to. */
+static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
+    if (x->stack_count) most += x->first[x->stack_count];
+    for (uint32_t i = 0; i < x->block_count; i++)
+        told += x->first[x->block_stack[i] + 1] - x->first[x->block_stack[i]];
+    for (uint32_t i = 0; i < x->site_count; i++) told += x->first[x->site[i] + 1] - x->first[x->site[i]];
+    if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
+    return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
+}
+
+/* What is where. */
+static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    bool radix = o->layout == HD_MEMPROF_LLVM_3;
+    HD__TRY(hd__index_check_size(o, err));
+    if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
+    o->at = o->before.len + 8 * (hd__index_words(o) + 1 + o->field_count);
+    if (o->layout != HD_MEMPROF_LLVM_0) o->at += 8;
+    if (radix) {
+        if (!hd__index_rank(o) || !hd__index_make_radix(o)) return hd__no_memory(&o->mem, err);
+        o->at += HD__INDEX_FRAME * (uint64_t)x->location_count;
+        o->word[0] = o->at;
+        o->at += 4 * (uint64_t)hd__len(o->array);
+        o->word[1] = o->at;
+    }
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_RECORDS, x->function, x->function_count, err));
+    o->word[radix ? 2 : 0] = o->plan[HD__INDEX_RECORDS].at;
+    if (radix) return HD_OK;
+    o->word[1] = o->at;
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, err));
+    o->word[2] = o->plan[HD__INDEX_FRAMES].at;
+    if (o->layout != HD_MEMPROF_LLVM_2) return HD_OK;
+    o->word[3] = o->at;
+    HD__TRY(hd__index_plan_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, err));
+    o->word[4] = o->plan[HD__INDEX_STACKS].at;
+    return HD_OK;
+}
+
+static hd_status hd__index_put_section(hd__index_out *o) {
+    if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
+    for (unsigned i = 0; i < hd__index_words(o); i++) hd__index_put(o, 8, o->word[i]);
+    hd__index_put(o, 8, o->field_count);
+    for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
+    if (o->layout == HD_MEMPROF_LLVM_3) {
+        for (uint32_t i = 0; i < o->index->location_count; i++) hd__index_put_location(o, o->ranked[i]);
+        for (size_t i = hd__len(o->array); i--;) hd__index_put(o, 4, o->array[i]);
+        return hd__index_put_table(o, HD__INDEX_RECORDS);
+    }
+    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS));
+    HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES));
+    return o->layout == HD_MEMPROF_LLVM_2 ? hd__index_put_table(o, HD__INDEX_STACKS) : HD_OK;
+}
+
+/* Those of fields that are written. */
+static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
+                                        hd_error *err) {
+    for (uint32_t b = 0; b < x->block_count; b++)
+        for (uint32_t i = 0; i < x->field_count; i++) {
+            uint64_t v = x->value[(size_t)b * x->field_count + i];
+            hd_error warning;
+            if (hd__mib[x->field[i]].width == 8 || !(v >> 32) || !(fields >> x->field[i] & 1)) continue;
+            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
+                     hd__mib[x->field[i]].name, v);
+            if (!options || !options->lenient) {
+                if (err) *err = warning;
+                return HD_OVERFLOW;
+            }
+            if (options->warning) options->warning(options->user, &warning);
+        }
+    return HD_OK;
+}
+
+/* The schema: fields in LLVM's order, or in the index's own when these are its own. */
+static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
+    o->field_count = 0;
+    if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
+    if (!fields)
+        fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
+                 : o->layout <= HD_MEMPROF_LLVM_1                                        ? all
+                                                                  : HD_MEMPROF_HOT_COLD;
+    o->fields = fields;
+    if (fields == x->fields) {
+        o->field_count = x->field_count;
+        memcpy(o->field, x->field, sizeof o->field);
+    } else {
+        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+            if (fields >> f & 1) o->field[o->field_count++] = (uint8_t)f;
+    }
+    o->width = 0;
+    for (uint32_t i = 0; i < o->field_count; i++) {
+        o->width += hd__mib[o->field[i]].width;
+        o->source[i] = HD__INDEX_ABSENT;
+        for (uint32_t k = 0; k < x->field_count; k++)
+            if (x->field[k] == o->field[i]) o->source[i] = (uint8_t)k;
+    }
+    return HD_OK;
+}
+
+static void hd__index_out_free(hd__index_out *o) {
+    hd__mem *m = &o->mem;
+    hd__arr_free(m, o->location_id);
+    hd__arr_free(m, o->stack_id);
+    hd__arr_free(m, o->count);
+    hd__arr_free(m, o->sum);
+    hd__arr_free(m, o->rank);
+    hd__arr_free(m, o->ranked);
+    hd__arr_free(m, o->weight);
+    hd__arr_free(m, o->place);
+    hd__arr_free(m, o->array);
+    hd__arr_free(m, o->above);
+    hd__arr_free(m, o->order);
+    hd__arr_free(m, o->spare);
+    for (int k = 0; k < 3; k++) {
+        hd__arr_free(m, o->plan[k].order);
+        hd__arr_free(m, o->plan[k].offset);
+    }
+}
+
+/* What is around the section, its header telling where everything will be. */
+static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
+                                      hd__indexed *around, hd_error *err) {
+    hd__index_header h;
+    o->before = o->index->before;
+    o->after = o->index->after;
+    if (desc->base) {
+        const uint8_t *base = (const uint8_t *)desc->base;
+        HD__TRY(hd__index_header_get(base, desc->base_size, &h, err));
+        if (!hd__indexed_surround(&o->mem, around, base, desc->base_size, h.begin, h.end))
+            return hd__no_memory(&o->mem, err);
+        o->before = around->shown.before;
+        o->after = around->shown.after;
+    } else if (!o->before.len) {
+        if (!hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
+        o->before = around->shown.before;
+        o->after = around->shown.after;
+    }
+    if (hd__index_version(o) > HD__INDEX_OURS && o->layout < HD_MEMPROF_LLVM_2 &&
+        (desc->base || o->layout != o->index->layout))
+        return hd__fail(err, HD_UNSUPPORTED,
+                        "no compiler reads a memprof section of version %u under a header of version %u",
+                        (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), hd__index_version(o));
+    return HD_OK;
+}
+
+static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
+    char header[32 + 8 * HD__INDEX_OFFSETS];
+    uint64_t version = hd__index_version(o);
+    size_t size = (size_t)hd__index_header_size(version);
+    hd_status status;
+    memcpy(header, o->before.data, size);
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
+        uint64_t at = hd__get_le64((const uint8_t *)header + 32 + 8 * i);
+        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at - o->before.len + o->at);
+    }
+    hd__sink_begin(&o->sink, out);
+    hd__sink_put(&o->sink, header, size);
+    hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
+    if (hd__index_put_section(o)) return hd__cancelled(err);
+    hd__sink_str(&o->sink, o->after);
+    status = hd__sink_flush(&o->sink);
+    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+}
+
+/* ===================================================================== >>memprof.rfc.tables
+   Tables of strings and paths, and what both and the RFC's layout are made of. */
 
 /* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
    highest bit set. False: it does not end before `end`, or is larger. */
@@ -22790,200 +24890,8 @@ HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t
     return HD_OK;
 }
 
-/* Indexed profiles. What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of
-   frames one of its own. Source: RFC 1321; the BLAKE3 paper. ------------------------------------ */
-
-HD__INLINE uint32_t hd__rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
-
-static void hd__put_le32(uint8_t *p, uint32_t v) {
-    for (int i = 0; i < 4; i++, v >>= 8) p[i] = (uint8_t)v;
-}
-
-HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__memprof_get(p, 4, false); }
-HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__memprof_get(p, 8, false); }
-
-static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
-    static const uint8_t turns[4][4] = {
-        { 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 }
-    };
-    static const uint32_t sines[64] = { /* 2^32 |sin(i + 1)| */
-        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
-        0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
-        0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
-        0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
-        0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
-        0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
-        0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
-        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
-    };
-    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-    for (unsigned i = 0; i < 64; i++) {
-        unsigned round = i / 16, word;
-        uint32_t f, next;
-        if (round == 0) f = (b & c) | (~b & d), word = i;
-        else if (round == 1) f = (b & d) | (c & ~d), word = 5 * i + 1;
-        else if (round == 2) f = b ^ c ^ d, word = 3 * i + 5;
-        else f = c ^ (b | ~d), word = 7 * i;
-        next = b + hd__rotate_left(a + f + sines[i] + hd__get_le32(p + 4 * (word & 15)), turns[round][i & 3]);
-        a = d;
-        d = c;
-        c = b;
-        b = next;
-    }
-    state[0] += a;
-    state[1] += b;
-    state[2] += c;
-    state[3] += d;
-}
-
-/* The first 8 bytes of the MD5. */
-static uint64_t hd__md5(const void *data, size_t size) {
-    uint32_t state[4] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476 };
-    const uint8_t *p = (const uint8_t *)data;
-    uint8_t last[128];
-    size_t left = size, tail;
-    for (; left >= 64; left -= 64, p += 64) hd__md5_block(state, p);
-    memset(last, 0, sizeof last);
-    if (left) memcpy(last, p, left);
-    last[left] = 0x80;
-    tail = left < 56 ? 64 : 128;
-    hd__put_le32(last + tail - 8, (uint32_t)(size << 3));
-    hd__put_le32(last + tail - 4, (uint32_t)((uint64_t)size >> 29));
-    for (size_t i = 0; i < tail; i += 64) hd__md5_block(state, last + i);
-    return state[0] | (uint64_t)state[1] << 32;
-}
-
-/* Cuts what begins at the last `suffix`, if nothing but a part without a dot follows. */
-static void hd__cut_suffix(hd_str *name, const char *suffix) {
-    size_t n = strlen(suffix), at = name->len;
-    while (at && name->data[at - 1] != '.') at--;
-    if (at >= n && !memcmp(name->data + at - n, suffix, n)) name->len = at - n;
-}
-
-HEAPDUMP_API uint64_t hd_memprof_guid(hd_str name) {
-    hd__cut_suffix(&name, ".llvm.");
-    hd__cut_suffix(&name, ".part.");
-    return hd__md5(name.data, name.len);
-}
-
-enum { HD__BLAKE3_START = 1, HD__BLAKE3_END = 2, HD__BLAKE3_PARENT = 4, HD__BLAKE3_ROOT = 8 };
-
-/* What is left to do of a node of the tree: as its parent wants it, or as the root. */
-typedef struct hd__blake3_node {
-    uint32_t chain[8], words[16], length, flags;
-    uint64_t number;
-} hd__blake3_node;
-
-static const uint32_t hd__blake3_start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-
-static void hd__blake3_mix(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d, uint32_t x,
-                           uint32_t y) {
-    s[a] += s[b] + x;
-    s[d] = hd__rotate_left(s[d] ^ s[a], 16);
-    s[c] += s[d];
-    s[b] = hd__rotate_left(s[b] ^ s[c], 20);
-    s[a] += s[b] + y;
-    s[d] = hd__rotate_left(s[d] ^ s[a], 24);
-    s[c] += s[d];
-    s[b] = hd__rotate_left(s[b] ^ s[c], 25);
-}
-
-static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t chain[8]) {
-    static const uint8_t order[16] = { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 };
-    uint32_t s[16], words[16], next[16];
-    memcpy(s, n->chain, 32);
-    memcpy(s + 8, hd__blake3_start, 16);
-    s[12] = (uint32_t)n->number;
-    s[13] = (uint32_t)(n->number >> 32);
-    s[14] = n->length;
-    s[15] = n->flags | flags;
-    memcpy(words, n->words, sizeof words);
-    for (int round = 0; round < 7; round++) {
-        for (unsigned i = 0; i < 4; i++)
-            hd__blake3_mix(s, i, 4 + i, 8 + i, 12 + i, words[2 * i], words[2 * i + 1]);
-        for (unsigned i = 0; i < 4; i++)
-            hd__blake3_mix(s, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, words[8 + 2 * i],
-                           words[9 + 2 * i]);
-        for (unsigned i = 0; i < 16; i++) next[i] = words[order[i]];
-        memcpy(words, next, sizeof words);
-    }
-    for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
-}
-
-/* A chunk of up to 1,024 bytes, of numbers of 8 bytes. */
-static void hd__blake3_chunk(const uint64_t *ids, size_t n, uint64_t number, hd__blake3_node *node) {
-    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
-    node->number = number;
-    for (size_t at = 0; at < n || !at; at += 8) {
-        size_t count = n - at < 8 ? n - at : 8;
-        node->flags = at ? 0 : HD__BLAKE3_START;
-        node->length = (uint32_t)(8 * count);
-        memset(node->words, 0, sizeof node->words);
-        for (size_t i = 0; i < count; i++) {
-            node->words[2 * i] = (uint32_t)ids[at + i];
-            node->words[2 * i + 1] = (uint32_t)(ids[at + i] >> 32);
-        }
-        if (at + 8 < n) hd__blake3_finish(node, 0, node->chain);
-    }
-    node->flags |= HD__BLAKE3_END;
-}
-
-/* Makes a node, whose left child is this one, its parent. */
-static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
-    uint32_t right[8];
-    hd__blake3_finish(node, 0, right);
-    memcpy(node->words, left, 32);
-    memcpy(node->words + 8, right, 32);
-    memcpy(node->chain, hd__blake3_start, sizeof node->chain);
-    node->number = 0;
-    node->length = 64;
-    node->flags = HD__BLAKE3_PARENT;
-}
-
-/* The first 8 bytes of the BLAKE3 of these numbers. */
-static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
-    uint32_t left[64][8], out[8];
-    hd__blake3_node node;
-    unsigned depth = 0;
-    uint64_t number = 0;
-    for (; n > 128; ids += 128, n -= 128) {
-        hd__blake3_chunk(ids, 128, number++, &node);
-        for (uint64_t whole = number; !(whole & 1); whole >>= 1) hd__blake3_join(left[--depth], &node);
-        hd__blake3_finish(&node, 0, left[depth++]);
-    }
-    hd__blake3_chunk(ids, n, number, &node);
-    while (depth) hd__blake3_join(left[--depth], &node);
-    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
-    return out[0] | (uint64_t)out[1] << 32;
-}
-
-/* LLVM's frame id, up to headers of version 12. */
-static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
-    uint64_t values[4], id = 0;
-    values[0] = l->function;
-    values[1] = l->line_offset;
-    values[2] = l->column;
-    values[3] = l->inlined;
-    for (int i = 0; i < 4; i++) id ^= values[i] + 0x9e3779b97f4a7c15u + (id << 6) + (id >> 2);
-    return id;
-}
-
-/* The same from 13 on: the BLAKE3 of a frame's 17 bytes. */
-static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
-    uint64_t values[3];
-    uint32_t out[8];
-    hd__blake3_node node;
-    values[0] = l->function;
-    values[1] = l->line_offset | (uint64_t)l->column << 32;
-    values[2] = l->inlined;
-    hd__blake3_chunk(values, 3, 0, &node);
-    node.length = 17;
-    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
-    return out[0] | (uint64_t)out[1] << 32;
-}
-
-/* The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
+/* ======================================================================= >>memprof.rfc.read
+   The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
    little-endian, a varint is one of hd__varint, a grid one of hd__grid.
 
        file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
@@ -23343,1060 +25251,6 @@ static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof
     return NULL;
 }
 
-/* Looking up, in the bytes. */
-
-static hd_status hd__rfc_lookup_schema(hd__rfc *x, uint64_t number, hd__rfc_schema *s) {
-    const uint8_t *at, *end;
-    uint64_t count;
-    HD__TRY(hd__rfc_schemas(x, &at, &end, &count));
-    if (number >= count)
-        return hd__fail_at(x->err, HD_MALFORMED, x->at[HD__RFC_SCHEMAS], 0,
-                           "a record of one of %u schemas expected, number %u found", count, number);
-    for (uint64_t i = 0; i <= number; i++) {
-        const char *wrong = hd__rfc_schema_next(&at, end, s);
-        if (wrong) return hd__rfc_bad(x, (uint64_t)(at - x->data), wrong, i);
-    }
-    return HD_OK;
-}
-
-static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
-                                     hd_error *err) {
-    const uint8_t *at, *end;
-    hd_memprof_lookup l;
-    hd__rfc_schema s;
-    uint64_t count;
-    uint32_t fields = UINT32_MAX;
-    hd__rfc x;
-    memset(&l, 0, sizeof l);
-    HD__TRY(hd__rfc_open(&x, (const uint8_t *)data, size, NULL, err));
-    HD__TRY(hd__rfc_schemas(&x, &at, &end, &count));
-    for (uint64_t i = 0; i < count; i++) {
-        const char *wrong = hd__rfc_schema_next(&at, end, &s);
-        if (wrong) return hd__rfc_bad(&x, (uint64_t)(at - x.data), wrong, i);
-        fields &= s.fields;
-    }
-    if (count) {
-        HD__TRY(hd__rfc_lookup_schema(&x, 0, &s));
-        l.field_count = hd__rfc_order(&s, fields, l.field);
-    }
-    l.data = (const uint8_t *)data;
-    l.size = size;
-    l.layout = HD_MEMPROF_RFC;
-    *lookup = l;
-    return HD_OK;
-}
-
-/* A record knows its schema's number above the low 48 bits of its end. */
-#define HD__RFC_RECORD_BITS 48u
-
-/* The first function whose GUID is not below this one. GUIDs are hashes, spread evenly: it is looked for from
-   where it should be, in steps that begin with what chance makes of that. */
-static uint32_t hd__rfc_search(const hd__grid *functions, uint64_t guid) {
-    uint32_t low = 0, high = functions->count;
-    uint64_t step = 1;
-    uint32_t guess = (uint32_t)((guid >> 32) * high >> 32); /* below high, if there are any */
-    while (step * step * 4 < high) step *= 2;
-    if (high && hd__grid_get(functions, guess, 0) < guid) {
-        for (low = guess + 1; high - low > step; low += (uint32_t)step, step *= 4) {
-            uint32_t at = low + (uint32_t)step - 1;
-            if (hd__grid_get(functions, at, 0) < guid) continue;
-            high = at;
-            break;
-        }
-    } else if (high) {
-        for (high = guess; high - low > step; high -= (uint32_t)step, step *= 4) {
-            uint32_t at = high - (uint32_t)step;
-            if (hd__grid_get(functions, at, 0) >= guid) continue;
-            low = at + 1;
-            break;
-        }
-    }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (hd__grid_get(functions, middle, 0) < guid) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
-                                     hd_memprof_record *record, bool *found, hd_error *err) {
-    const uint8_t *p, *end;
-    uint64_t at, schema = 0, blocks;
-    uint32_t low;
-    hd__rfc x;
-    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
-    low = hd__rfc_search(&x.functions, guid);
-    *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
-    if (!*found) return HD_OK;
-    *found = false;
-    at = hd__grid_get(&x.functions, low, 1);
-    if (at > x.bytes[HD__RFC_RECORDS])
-        return hd__rfc_bad(&x, hd__grid_offset(&x.functions, low),
-                           "function %u: a record expected within %u bytes, found at %u", (uint64_t)low,
-                           x.bytes[HD__RFC_RECORDS], at);
-    p = x.data + x.at[HD__RFC_RECORDS] + at;
-    end = x.data + x.at[HD__RFC_RECORDS] + x.bytes[HD__RFC_RECORDS];
-    if (!hd__varint(&p, end, &schema) || schema >= HD__RFC_MOST || !hd__varint(&p, end, &blocks))
-        return hd__rfc_bad(&x, (uint64_t)(p - x.data), "a record of one of the schemas expected");
-    record->block_count = blocks;
-    record->site_count = 0;
-    record->at = (uint64_t)(p - x.data);
-    record->end = (uint64_t)(end - x.data) | schema << HD__RFC_RECORD_BITS;
-    *found = true;
-    return HD_OK;
-}
-
-/* A row that is asked for soon. */
-HD__INLINE void hd__grid_prefetch(const hd__grid *g, uint32_t row) {
-#if defined(__GNUC__)
-    if (row < g->count) __builtin_prefetch(g->rows + (size_t)row * g->row);
-#else
-    (void)g, (void)row;
-#endif
-}
-
-static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
-                                      uint32_t capacity, uint32_t *length) {
-    uint32_t node = (uint32_t)id, n = 0;
-    if (!id || id > x->stacks.count)
-        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
-    for (; node; n++) {
-        uint32_t here = node - 1;
-        uint64_t entry;
-        bool before = hd__grid_step(&x->stacks, &node, &entry);
-        if (!before || entry >= x->entries.count)
-            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
-                               ? "call %u: one of the entries expected, number %u found"
-                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
-        if (n >= capacity) continue;
-        locations[n].function = entry;
-        hd__grid_prefetch(&x->entries, (uint32_t)entry);
-        hd__grid_prefetch(&x->locations, (uint32_t)entry);
-    }
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        uint64_t entry = locations[i].function, path;
-        const char *wrong = hd__rfc_location(x, (uint32_t)entry, &locations[i], &path);
-        if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
-    }
-    *length = n;
-    return HD_OK;
-}
-
-/* Of locations, files are left out: nothing has their paths in one piece. */
-static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
-                                     uint64_t value[HD_MEMPROF_FIELDS], hd_memprof_location *locations,
-                                     uint32_t capacity, uint32_t *length, hd_error *err) {
-    uint64_t end = record->end & ((UINT64_C(1) << HD__RFC_RECORD_BITS) - 1), values[HD_MEMPROF_FIELDS], id;
-    const uint8_t *p;
-    const char *wrong;
-    hd__rfc_schema s;
-    hd__rfc x;
-    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
-    HD__TRY(hd__rfc_lookup_schema(&x, record->end >> HD__RFC_RECORD_BITS, &s));
-    p = x.data + record->at;
-    wrong = hd__rfc_block(s.field, s.count, &p, x.data + end, values, &id);
-    if (wrong) return hd__rfc_bad(&x, record->at, wrong, record->block_count);
-    HD__TRY(hd__rfc_lookup_stack(&x, id, record->at, locations, capacity, length));
-    for (uint32_t f = 0; f < lookup->field_count; f++) value[f] = values[lookup->field[f]];
-    record->block_count--;
-    record->at = (uint64_t)(p - x.data);
-    return HD_OK;
-}
-
-/* LLVM's indexed files: header, counters and names of instrumentation, which are left alone, and the memprof
-   section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
-   they are; at the end, where each bucket begins. ----------------------------------------------- */
-
-static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
-#define HD__INDEX_LAST 13u       /* the header's latest version, as of LLVM 22: of the shape of */
-#define HD__INDEX_OURS 12u       /* LLVM 19's, which is written where there is none to keep */
-#define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
-
-/* Where the header tells offsets, and from which version on: functions, memprof, binary ids, temporal traces,
-   names of virtual tables. */
-enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
-static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
-
-static uint64_t hd__index_header_size(uint64_t version) {
-    uint64_t size = 32;
-    for (int i = 0; i < HD__INDEX_OFFSETS; i++) size += version >= hd__index_since[i] ? 8 : 0;
-    return size;
-}
-
-static bool hd__memprof_index_detect(const uint8_t *p, size_t size) {
-    return size >= 8 && !memcmp(p, hd__index_magic, 8);
-}
-
-/* Where the memprof section begins, or would, and ends at the latest. */
-typedef struct hd__index_header {
-    uint64_t version, begin, end;
-    bool there;
-} hd__index_header;
-
-static hd_status hd__index_header_get(const uint8_t *p, uint64_t size, hd__index_header *h, hd_error *err) {
-    uint64_t header, offset[HD__INDEX_OFFSETS] = { 0 };
-    if (!hd__memprof_index_detect(p, (size_t)size))
-        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no indexed profile");
-    if (size < 16) return hd__fail_at(err, HD_MALFORMED, size, 0, "the header ends after %u bytes", size);
-    h->version = hd__get_le64(p + 8);
-    h->there = (h->version & HD__INDEX_MEMPROF) != 0;
-    h->version &= 0xffffffffu;
-    if (h->version < 8 || h->version > HD__INDEX_LAST)
-        return hd__fail_at(err, HD_UNSUPPORTED, 8, 0, "a header of version 8 to 13 expected, %u found",
-                           h->version);
-    header = hd__index_header_size(h->version);
-    if (size < header)
-        return hd__fail_at(err, HD_MALFORMED, size, 0, "a header of %u bytes expected, %u found", header,
-                           size);
-    h->begin = h->end = size;
-    for (int i = 0; i < HD__INDEX_OFFSETS && hd__index_since[i] <= h->version; i++) {
-        offset[i] = hd__get_le64(p + 32 + 8 * i);
-        if (offset[i] > size || (offset[i] && offset[i] < header))
-            return hd__fail_at(err, HD_MALFORMED, 32 + 8 * (uint64_t)i, 0,
-                               "an offset within bytes %u to %u expected, %u found", header, size, offset[i]);
-    }
-    if (h->there) h->begin = offset[HD__INDEX_SECTION];
-    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++)
-        if (offset[i] && offset[i] < h->end && (!h->there || offset[i] >= h->begin)) h->end = offset[i];
-    if (!h->there) h->begin = h->end;
-    if (h->begin <= offset[HD__INDEX_FUNCTIONS])
-        return hd__fail_at(err, HD_MALFORMED, 40, 0,
-                           "the memprof section expected behind the functions at %u, found at %u",
-                           offset[HD__INDEX_FUNCTIONS], h->begin);
-    return HD_OK;
-}
-
-HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
-    static const char *const names[] = { "unknown", "LLVM 0", "LLVM 1", "LLVM 2", "LLVM 3", "RFC" };
-    return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
-}
-
-/* Tables of a section, in the order of hd_memprof_lookup. */
-enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
-static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
-#define HD__INDEX_FRAME 17u      /* bytes of a frame */
-
-/* A table whose items begin at `payload`. */
-static hd_status hd__index_table(hd_memprof_lookup *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
-    const char *name = hd__index_table_name[k];
-    if (payload < l->begin || at < payload || at > l->end || l->end - at < 16)
-        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
-                           "the %s table expected within bytes %u to %u, found at %u to %u", name, l->begin,
-                           l->end, payload, at);
-    l->payload[k] = payload;
-    l->table[k] = at;
-    l->buckets[k] = hd__get_le64(l->data + at);
-    l->entries[k] = hd__get_le64(l->data + at + 8);
-    if (!l->buckets[k] || l->buckets[k] & (l->buckets[k] - 1) || l->buckets[k] > (l->end - at - 16) / 8)
-        return hd__fail_at(err, HD_MALFORMED, at, 0,
-                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
-                           l->end - at - 16, l->buckets[k]);
-    return HD_OK;
-}
-
-static uint64_t hd__index_table_end(const hd_memprof_lookup *l, int k) {
-    return l->table[k] + 16 + 8 * l->buckets[k];
-}
-
-/* An array instead. */
-static hd_status hd__index_array(hd_memprof_lookup *l, int k, uint64_t begin, uint64_t end, uint64_t width,
-                                 hd_error *err) {
-    if (begin < l->begin || end < begin || end > l->end || (end - begin) % width)
-        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
-                           "the %s array expected within bytes %u to %u, found at %u to %u",
-                           hd__index_table_name[k], l->begin, l->end, begin, end);
-    l->payload[k] = begin;
-    l->table[k] = end;
-    return HD_OK;
-}
-
-/* A field of every block's, by number: as many bytes as in a raw profile. */
-static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *err) {
-    uint64_t count, seen = 0;
-    if (l->end - *at < 8) return hd__fail_at(err, HD_MALFORMED, *at, 0, "the section ends before the schema");
-    count = hd__get_le64(l->data + *at);
-    if (count >= HD_MEMPROF_FIELDS || count > (l->end - *at - 8) / 8)
-        return hd__fail_at(err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
-                           (uint64_t)HD_MEMPROF_FIELDS - 1, count);
-    for (*at += 8; l->field_count < count; *at += 8) {
-        uint64_t field = hd__get_le64(l->data + *at);
-        if (!field || field >= HD_MEMPROF_FIELDS || seen >> field & 1)
-            return hd__fail_at(err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
-                               field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
-        seen |= UINT64_C(1) << field;
-        l->field[l->field_count++] = (uint8_t)field;
-        l->width += hd__mib[field].width;
-    }
-    return HD_OK;
-}
-
-/* Version 0 begins with an offset, which cannot be that small, the others with their version. */
-static hd_status hd__index_section(hd_memprof_lookup *l, hd_error *err) {
-    uint64_t word[6] = { 0 }, at = l->begin, first, words;
-    if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    first = hd__get_le64(l->data + at);
-    if (first == 4)
-        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
-                           "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
-                           "merge the raw profiles with llvm-profdata's --memprof-version=3 instead");
-    if (first > 3 && first < 24)
-        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
-                           "a memprof section of version 0 to 3 expected, %u found", first);
-    l->layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
-    if (l->layout != HD_MEMPROF_LLVM_0) at += 8;
-    words = l->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
-    if (!first || (l->end - at) / 8 < words)
-        return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(l->data + at);
-    HD__TRY(hd__index_schema(l, &at, err));
-    if (l->layout == HD_MEMPROF_LLVM_3) {
-        HD__TRY(hd__index_array(l, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME, err));
-        HD__TRY(hd__index_array(l, HD__INDEX_STACKS, word[0], word[1], 4, err));
-        return hd__index_table(l, HD__INDEX_RECORDS, word[1], word[2], err);
-    }
-    HD__TRY(hd__index_table(l, HD__INDEX_RECORDS, at, word[0], err));
-    HD__TRY(hd__index_table(l, HD__INDEX_FRAMES, word[1], word[2], err));
-    if (l->layout != HD_MEMPROF_LLVM_2) return HD_OK;
-    return hd__index_table(l, HD__INDEX_STACKS, word[3], word[4], err);
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
-                                              hd_error *err) {
-    hd_memprof_lookup l;
-    hd__index_header h;
-    if (hd__rfc_detect((const uint8_t *)data, size)) return hd__rfc_lookup_open(data, size, lookup, err);
-    memset(&l, 0, sizeof l);
-    l.data = (const uint8_t *)data;
-    l.size = size;
-    HD__TRY(hd__index_header_get(l.data, size, &h, err));
-    if (!h.there) return hd__fail(err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
-    l.begin = h.begin;
-    l.end = h.end;
-    HD__TRY(hd__index_section(&l, err));
-    *lookup = l;
-    return HD_OK;
-}
-
-/* An item of a table. Keys are their own hashes. */
-typedef struct hd__index_item {
-    uint64_t key, at, end;       /* where its data is */
-} hd__index_item;
-
-/* The item at `at`, whose table ends at `end`: how many bytes up to its data; 0: it is no item. */
-static uint64_t hd__index_item_get(const hd_memprof_lookup *l, int k, uint64_t at, uint64_t end,
-                                   hd__index_item *item) {
-    uint64_t lengths = k == HD__INDEX_STACKS ? 8 : 16, size;
-    if (end - at < 16 + lengths) return 0;
-    if (lengths == 16 && hd__get_le64(l->data + at + 8) != 8) return 0;
-    size = hd__get_le64(l->data + at + lengths);
-    item->key = hd__get_le64(l->data + at + 8 + lengths);
-    item->at = at + 16 + lengths;
-    item->end = item->at + size;
-    if (size > end - item->at || hd__get_le64(l->data + at) != item->key) return 0;
-    return 16 + lengths;
-}
-
-/* The item of a key; *found false when there is none. */
-static hd_status hd__index_item_find(const hd_memprof_lookup *l, int k, uint64_t key, hd__index_item *item,
-                                     bool *found, hd_error *err) {
-    uint64_t at = hd__get_le64(l->data + l->table[k] + 16 + 8 * (key & (l->buckets[k] - 1)));
-    *found = false;
-    if (!at) return HD_OK;
-    if (at < l->payload[k] || at > l->table[k] - 2)
-        return hd__fail_at(err, HD_MALFORMED, at, 0, "a bucket of the %s table is outside of it",
-                           hd__index_table_name[k]);
-    for (uint64_t n = l->data[at] | (uint64_t)l->data[at + 1] << 8, next = at + 2; n && !*found; n--) {
-        if (!hd__index_item_get(l, k, next, l->table[k], item))
-            return hd__fail_at(err, HD_MALFORMED, next, 0, "an item of the %s table is none",
-                               hd__index_table_name[k]);
-        *found = item->key == key;
-        next = item->end;
-    }
-    return HD_OK;
-}
-
-static void hd__index_location_get(const uint8_t *p, hd_memprof_location *location) {
-    memset(location, 0, sizeof *location);
-    location->function = hd__get_le64(p);
-    location->line_offset = hd__get_le32(p + 8);
-    location->column = hd__get_le32(p + 12);
-    location->inlined = p[16] != 0;
-}
-
-static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, uint64_t *value) {
-    for (uint32_t i = 0; i < l->field_count; i++) {
-        unsigned width = hd__mib[l->field[i]].width;
-        value[i] = hd__memprof_get(p, width, false);
-        p += width;
-    }
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *l, uint64_t guid,
-                                              hd_memprof_record *record, bool *found, hd_error *err) {
-    hd__index_item item;
-    if (l->layout == HD_MEMPROF_RFC) return hd__rfc_lookup_find(l, guid, record, found, err);
-    HD__TRY(hd__index_item_find(l, HD__INDEX_RECORDS, guid, &item, found, err));
-    if (!*found) return HD_OK;
-    if (item.end - item.at < 16)
-        return hd__fail_at(err, HD_MALFORMED, item.at, 0, "a record of %u bytes", item.end - item.at);
-    record->block_count = hd__get_le64(l->data + item.at);
-    record->site_count = 0;
-    record->at = item.at + 8;
-    record->end = item.end;
-    if (!record->block_count) {
-        record->site_count = hd__get_le64(l->data + record->at);
-        record->at += 8;
-    }
-    return HD_OK;
-}
-
-/* The location of an id, or in version 3 number. */
-static hd_status hd__index_lookup_location(const hd_memprof_lookup *l, uint64_t id,
-                                           hd_memprof_location *location, hd_error *err) {
-    hd__index_item item;
-    bool found;
-    if (l->layout == HD_MEMPROF_LLVM_3) {
-        if (id >= (l->table[HD__INDEX_FRAMES] - l->payload[HD__INDEX_FRAMES]) / HD__INDEX_FRAME)
-            return hd__fail(err, HD_MALFORMED, "there is no frame %u", id);
-        hd__index_location_get(l->data + l->payload[HD__INDEX_FRAMES] + HD__INDEX_FRAME * id, location);
-        return HD_OK;
-    }
-    HD__TRY(hd__index_item_find(l, HD__INDEX_FRAMES, id, &item, &found, err));
-    if (!found || item.end - item.at != HD__INDEX_FRAME)
-        return hd__fail(err, HD_MALFORMED, "there is no frame 0x%x", id);
-    hd__index_location_get(l->data + item.at, location);
-    return HD_OK;
-}
-
-/* A step along version 3's array of call stacks, which leads on to what this one shares with another: the
-   element at *at, behind a jump if there is one. False: it leads outside, or to another jump. */
-HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t end, uint32_t *element) {
-    if (end - *at < 4) return false;
-    *element = hd__get_le32(p + *at);
-    if (*element >> 31) {
-        uint64_t jump = 4 * (uint64_t)(0u - *element);
-        if (jump > end - *at || end - *at - jump < 4) return false;
-        *at += jump;
-        *element = hd__get_le32(p + *at);
-        if (*element >> 31) return false;
-    }
-    *at += 4;
-    return true;
-}
-
-/* A call stack of version 3, from its place in the array. */
-static hd_status hd__index_lookup_radix(const hd_memprof_lookup *l, uint64_t place,
-                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                        hd_error *err) {
-    uint64_t end = l->table[HD__INDEX_STACKS], at = l->payload[HD__INDEX_STACKS], n;
-    if (place >= (end - at) / 4) return hd__fail(err, HD_MALFORMED, "there is no call stack at %u", place);
-    at += 4 * place;
-    n = hd__get_le32(l->data + at);
-    at += 4;
-    *length = (uint32_t)n;
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t element;
-        if (!hd__index_radix_next(l->data, &at, end, &element))
-            return hd__fail_at(err, HD_MALFORMED, at, 0, "a call stack leads out of its array");
-        if (i < capacity) HD__TRY(hd__index_lookup_location(l, element, &locations[i], err));
-    }
-    return HD_OK;
-}
-
-/* Ids of frames, one after another. */
-static hd_status hd__index_lookup_ids(const hd_memprof_lookup *l, uint64_t at, uint64_t n,
-                                      hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                      hd_error *err) {
-    *length = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-    for (uint64_t i = 0; i < n && i < capacity; i++)
-        HD__TRY(hd__index_lookup_location(l, hd__get_le64(l->data + at + 8 * i), &locations[i], err));
-    return HD_OK;
-}
-
-/* The call stack that a record tells at its place. */
-static hd_status hd__index_lookup_stack(const hd_memprof_lookup *l, hd_memprof_record *r,
-                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                        hd_error *err) {
-    uint64_t width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
-    hd__index_item item;
-    bool found;
-    if (r->end - r->at < width) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    id = hd__memprof_get(l->data + r->at, (unsigned)width, false);
-    r->at += width;
-    if (width == 4) return hd__index_lookup_radix(l, id, locations, capacity, length, err);
-    if (l->layout != HD_MEMPROF_LLVM_2) {
-        if (id > (r->end - r->at) / 8)
-            return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "a call stack of %u frames in %u bytes", id,
-                               r->end - r->at);
-        r->at += 8 * id;
-        return hd__index_lookup_ids(l, r->at - 8 * id, id, locations, capacity, length, err);
-    }
-    HD__TRY(hd__index_item_find(l, HD__INDEX_STACKS, id, &item, &found, err));
-    if (!found) return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "there is no call stack 0x%x", id);
-    return hd__index_lookup_ids(l, item.at, (item.end - item.at) / 8, locations, capacity, length, err);
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_memprof_record *r,
-                                              uint64_t value[HD_MEMPROF_FIELDS],
-                                              hd_memprof_location *locations, uint32_t capacity,
-                                              uint32_t *length, bool *more, hd_error *err) {
-    *more = r->block_count || r->site_count;
-    if (!*more) return HD_OK;
-    if (l->layout == HD_MEMPROF_RFC)
-        return hd__rfc_lookup_next(l, r, value, locations, capacity, length, err);
-    HD__TRY(hd__index_lookup_stack(l, r, locations, capacity, length, err));
-    if (!r->block_count) {
-        r->site_count--;
-        return HD_OK;
-    }
-    if (r->end - r->at < l->width)
-        return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    hd__index_values_get(l, l->data + r->at, value);
-    r->at += l->width;
-    if (--r->block_count) return HD_OK;
-    if (r->end - r->at < 8) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    r->site_count = hd__get_le64(l->data + r->at);
-    r->at += 8;
-    return HD_OK;
-}
-
-/* An index in columns: behind what is shown, what it owns. */
-typedef struct hd__indexed {
-    hd_memprof_index shown;
-    hd__mem mem;
-    uint64_t seed, warnings;
-    hd__index functions;         /* by GUID */
-    hd_memprof_location *locations; /* stb_ds arrays, as are all here */
-    uint64_t *location_id, *stack_id, *function, *value;
-    uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
-    char *around;                /* what else is in the file */
-    hd__arena arena;
-} hd__indexed;
-
-static void hd__indexed_free(hd__indexed *d) {
-    hd__mem *m = &d->mem, mem;
-    hd__index_free(m, &d->functions);
-    hd__arr_free(m, d->locations);
-    hd__arr_free(m, d->location_id);
-    hd__arr_free(m, d->stack_id);
-    hd__arr_free(m, d->function);
-    hd__arr_free(m, d->value);
-    hd__arr_free(m, d->first);
-    hd__arr_free(m, d->location);
-    hd__arr_free(m, d->block_first);
-    hd__arr_free(m, d->site_first);
-    hd__arr_free(m, d->block_stack);
-    hd__arr_free(m, d->site);
-    hd__arr_free(m, d->around);
-    hd__arena_free(m, &d->arena);
-    mem = *m;
-    hd__free(&mem, d, sizeof *d);
-}
-
-HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
-    if (index) hd__indexed_free((hd__indexed *)(void *)index);
-}
-
-HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index) {
-    return ((const hd__indexed *)(const void *)index)->warnings;
-}
-
-static hd__indexed *hd__indexed_create(hd__mem *m) {
-    hd__indexed *d = (hd__indexed *)hd__calloc(m, 1, sizeof *d);
-    if (!d) return NULL;
-    d->seed = hd__seed();
-    if (hd__push(m, d->first, 0u) && hd__push(m, d->block_first, 0u) && hd__push(m, d->site_first, 0u))
-        return d;
-    d->mem = *m;
-    hd__indexed_free(d);
-    return NULL;
-}
-
-static void hd__indexed_show(hd__indexed *d) {
-    hd_memprof_index *x = &d->shown;
-    x->location_count = (uint32_t)hd__len(d->locations);
-    x->stack_count = (uint32_t)hd__len(d->first) - 1;
-    x->function_count = (uint32_t)hd__len(d->function);
-    x->block_count = (uint32_t)hd__len(d->block_stack);
-    x->site_count = (uint32_t)hd__len(d->site);
-    x->locations = d->locations;
-    x->location_id = d->location_id;
-    x->first = d->first;
-    x->location = d->location;
-    x->stack_id = d->stack_id;
-    x->function = d->function;
-    x->block_first = d->block_first;
-    x->site_first = d->site_first;
-    x->block_stack = d->block_stack;
-    x->value = d->value;
-    x->site = d->site;
-}
-
-static uint64_t hd__indexed_function_rehash(const void *owner, uint32_t function) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->function[function]);
-}
-
-static uint32_t hd__indexed_function(const hd__indexed *d, uint64_t guid) {
-    size_t probe = 0;
-    uint32_t f;
-    while ((f = hd__index_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
-        if (d->function[f] == guid) break;
-    return f;
-}
-
-HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
-    return hd__indexed_function((const hd__indexed *)(const void *)index, guid);
-}
-
-/* A function that has no record yet. False: out of memory. */
-static bool hd__indexed_add_function(hd__mem *m, hd__indexed *d, uint64_t guid) {
-    uint32_t f = (uint32_t)hd__len(d->function);
-    return hd__push(m, d->function, guid) &&
-           hd__index_add(m, &d->functions, hd__hash_u64(d->seed, guid), f, hd__indexed_function_rehash, d);
-}
-
-/* Call stacks by what they are. */
-static uint64_t hd__indexed_stack_rehash(const void *owner, uint32_t stack) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_bytes(d->seed, d->location + d->first[stack],
-                          (d->first[stack + 1] - d->first[stack]) * sizeof *d->location);
-}
-
-/* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
-   memory. */
-static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks) {
-    uint32_t new_one = (uint32_t)hd__len(d->first) - 1, from = d->first[new_one], s;
-    size_t size = (hd__len(d->location) - from) * sizeof *d->location, probe = 0;
-    uint64_t hash = hd__hash_bytes(d->seed, d->location + from, size);
-    while ((s = hd__index_next(stacks, hash, &probe)) != HD_NONE) {
-        if ((d->first[s + 1] - d->first[s]) * sizeof *d->location != size) continue;
-        if (memcmp(d->location + d->first[s], d->location + from, size)) continue;
-        hd__set_len(d->location, from);
-        return s;
-    }
-    if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
-    return hd__index_add(m, stacks, hash, new_one, hd__indexed_stack_rehash, d) ? new_one : HD_NONE;
-}
-
-/* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
-   among those inlined there. `known`, by stack: what was counted before; 0: nothing was. */
-static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint32_t *known) {
-    uint64_t guid = x->locations[x->location[x->first[stack]]].function;
-    uint32_t n = 0;
-    if (x->layout == HD_MEMPROF_RFC) return 1;
-    if (known[stack]) return known[stack];
-    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
-        const hd_memprof_location *l = &x->locations[x->location[i]];
-        n += l->function == guid;
-        if (!l->inlined) break;
-    }
-    known[stack] = n;
-    return n;
-}
-
-/* Whether a block is told by the function that allocates. */
-static bool hd__index_owns(const hd_memprof_index *x, uint32_t function, uint32_t block) {
-    uint32_t innermost = x->location[x->first[x->block_stack[block]]];
-    return x->layout == HD_MEMPROF_RFC || x->locations[innermost].function == x->function[function];
-}
-
-/* Reading: memory and errors are the reader's. */
-typedef struct hd__indexing {
-    hd_memprof_reader *r;
-    hd__indexed *to;
-    hd_memprof_lookup l;
-    hd__index locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
-    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
-    /* the table at hand */
-    int k;
-    uint64_t bucket, left, at, count;
-} hd__indexing;
-
-static uint64_t hd__indexing_location_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->location_id[number]);
-}
-
-static uint64_t hd__indexing_stack_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->stack_id[number]);
-}
-
-static uint32_t hd__indexing_find(const hd__indexed *d, const hd__index *index, const uint64_t *ids,
-                                  uint64_t id) {
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__index_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
-        if (ids[i] == id) break;
-    return i;
-}
-
-static void hd__indexing_begin(hd__indexing *x, int k) {
-    x->k = k;
-    x->bucket = 0;
-    x->left = 0;
-    x->count = 0;
-    x->at = x->l.payload[k];
-}
-
-static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
-    if (n < x->r->max_records) return HD_OK;
-    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
-                       x->r->max_records);
-}
-
-/* The table has been read: buckets lie one after another, then it. */
-static hd_status hd__indexing_end(hd__indexing *x) {
-    const hd_memprof_lookup *l = &x->l;
-    if (((x->at + 7) & ~(uint64_t)7) != l->table[x->k])
-        HD__TRY(hd__memprof_bad(x->r, x->at, "the %s table expected behind its items, found at %u",
-                                hd__index_table_name[x->k], l->table[x->k]));
-    if (x->count != l->entries[x->k])
-        HD__TRY(hd__memprof_bad(x->r, l->table[x->k] + 8, "the %s table: %u entries announced, %u found",
-                                hd__index_table_name[x->k], l->entries[x->k], x->count));
-    return HD_OK;
-}
-
-/* The next bucket with items. *more false: there is none. */
-static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
-    const hd_memprof_lookup *l = &x->l;
-    for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
-        uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
-        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
-        if (!at) continue;
-        if (at != x->at) {
-            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u expected at %u, found at %u",
-                                    hd__index_table_name[x->k], x->bucket, x->at, at));
-            if (at < x->at) continue; /* so that no byte is read twice */
-        }
-        if (l->table[x->k] - x->at < 2 || at > l->table[x->k] - 2) {
-            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u is outside of it",
-                                    hd__index_table_name[x->k], x->bucket));
-            continue;
-        }
-        x->at = at + 2;
-        x->left = l->data[at] | (uint64_t)l->data[at + 1] << 8;
-        if (!x->left) HD__TRY(hd__memprof_bad(x->r, at, "bucket %u has no items", x->bucket));
-        *more = x->left != 0;
-    }
-    return HD_OK;
-}
-
-static hd_status hd__indexing_next(hd__indexing *x, hd__index_item *item, bool *more) {
-    const hd_memprof_lookup *l = &x->l;
-    for (;;) {
-        *more = x->left != 0;
-        if (!x->left) HD__TRY(hd__indexing_bucket(x, more));
-        if (!*more) return hd__indexing_end(x);
-        x->left--;
-        if (!hd__index_item_get(l, x->k, x->at, l->table[x->k], item)) {
-            HD__TRY(hd__memprof_bad(x->r, x->at, "no item of the %s table", hd__index_table_name[x->k]));
-            x->left = 0;
-            continue;
-        }
-        x->at = item->end;
-        x->count++;
-        if ((item->key & (l->buckets[x->k] - 1)) != x->bucket - 1) {
-            HD__TRY(hd__memprof_bad(x->r, item->at, "the %s table: 0x%x is in bucket %u, not its own",
-                                    hd__index_table_name[x->k], item->key, x->bucket - 1));
-            continue;
-        }
-        return hd__indexing_limit(x, item->at, x->count, hd__index_table_name[x->k]);
-    }
-}
-
-static hd_status hd__indexing_add_location(hd__indexing *x, uint64_t at) {
-    hd_memprof_location location;
-    hd__index_location_get(x->l.data + at, &location);
-    if (x->l.data[at + 16] > 1)
-        HD__TRY(hd__memprof_bad(x->r, at + 16, "inlined expected to be 0 or 1, %u found",
-                                (uint64_t)x->l.data[at + 16]));
-    return hd__push(&x->r->mem, x->to->locations, location) ? HD_OK : hd__memprof_full(x->r);
-}
-
-static hd_status hd__indexing_frames(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__index_item item;
-    bool more;
-    hd__indexing_begin(x, HD__INDEX_FRAMES);
-    if (x->l.layout == HD_MEMPROF_LLVM_3) {
-        for (uint64_t n = 1; x->at < x->l.table[x->k]; x->at += HD__INDEX_FRAME, n++) {
-            HD__TRY(hd__indexing_limit(x, x->at, n, "frames"));
-            HD__TRY(hd__indexing_add_location(x, x->at));
-        }
-        return HD_OK;
-    }
-    for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if (item.end - item.at != HD__INDEX_FRAME) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "a frame of 17 bytes expected, %u found",
-                                    item.end - item.at));
-            continue;
-        }
-        if (hd__indexing_find(d, &x->locations, d->location_id, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "frame 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__indexing_add_location(x, item.at));
-        if (!hd__push(&x->r->mem, d->location_id, item.key) ||
-            !hd__index_add(&x->r->mem, &x->locations, hd__hash_u64(d->seed, item.key),
-                           (uint32_t)hd__len(d->locations) - 1, hd__indexing_location_rehash, d))
-            return hd__memprof_full(x->r);
-    }
-}
-
-/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
-static hd_status hd__indexing_ids(hd__indexing *x, uint64_t at, uint64_t n, bool *whole) {
-    hd__indexed *d = x->to;
-    size_t from = hd__len(d->location);
-    *whole = n != 0;
-    if (!n) HD__TRY(hd__memprof_bad(x->r, at, "a call stack of no frames"));
-    HD__TRY(hd__indexing_limit(x, at, from + n, "frames of call stacks"));
-    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
-    for (uint64_t i = 0; i < n && *whole; i++) {
-        uint64_t id = hd__get_le64(x->l.data + at + 8 * i);
-        uint32_t number = hd__indexing_find(d, &x->locations, d->location_id, id);
-        *whole = number != HD_NONE;
-        if (!*whole) HD__TRY(hd__memprof_bad(x->r, at + 8 * i, "frame 0x%x is not told", id));
-        stbds_arrput(d->location, number);
-    }
-    if (!*whole) hd__set_len(d->location, from);
-    return HD_OK;
-}
-
-static hd_status hd__indexing_stack_table(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__index_item item;
-    bool more, whole;
-    hd__indexing_begin(x, HD__INDEX_STACKS);
-    for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if ((item.end - item.at) % 8) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "a call stack of %u bytes", item.end - item.at));
-            continue;
-        }
-        if (hd__indexing_find(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "call stack 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__indexing_ids(x, item.at, (item.end - item.at) / 8, &whole));
-        if (!whole) continue;
-        if (!hd__push(&x->r->mem, d->stack_id, item.key) ||
-            !hd__push(&x->r->mem, d->first, (uint32_t)hd__len(d->location)) ||
-            !hd__index_add(&x->r->mem, &x->stacks, hd__hash_u64(d->seed, item.key),
-                           (uint32_t)hd__len(d->stack_id) - 1, hd__indexing_stack_rehash, d))
-            return hd__memprof_full(x->r);
-    }
-}
-
-/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
-#define HD__INDEX_UNFOLD 256u
-#define HD__INDEX_UNFOLD_LEAST (1u << 22)
-
-/* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
-static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
-    hd__indexed *d = x->to;
-    uint64_t begin = x->l.payload[x->k], end = x->l.table[x->k], at = x->at + 4, own = 0;
-    uint64_t n = hd__get_le32(x->l.data + x->at), most = (end - begin) / 4;
-    size_t from = hd__len(d->location);
-    *whole = n && n <= most;
-    if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
-    if ((from + n > HD__INDEX_UNFOLD * most && from + n > HD__INDEX_UNFOLD_LEAST) ||
-        from + n >= x->r->max_records)
-        return hd__fail_at(&x->r->error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
-                           (uint64_t)from);
-    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
-    for (uint64_t i = 0; i < n && *whole; i++) {
-        uint64_t before = at;
-        uint32_t element = 0;
-        *whole = hd__index_radix_next(x->l.data, &at, end, &element) && element < hd__len(d->locations);
-        if (!*whole) HD__TRY(hd__memprof_bad(x->r, before, "a call stack leads nowhere"));
-        else stbds_arrput(d->location, element);
-        if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
-    }
-    if (!*whole) hd__set_len(d->location, from);
-    x->at = own ? own : at;
-    return HD_OK;
-}
-
-static hd_status hd__indexing_radix(hd__indexing *x) {
-    hd__mem *m = &x->r->mem;
-    bool whole = true;
-    hd__indexing_begin(x, HD__INDEX_STACKS);
-    while (whole && x->at < x->l.table[x->k]) {
-        uint32_t start = (uint32_t)((x->at - x->l.payload[x->k]) / 4);
-        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
-        HD__TRY(hd__indexing_radix_one(x, &whole));
-        if (whole && (!hd__push(m, x->starts, start) ||
-                      !hd__push(m, x->to->first, (uint32_t)hd__len(x->to->location))))
-            return hd__memprof_full(x->r);
-    }
-    return HD_OK;
-}
-
-/* The stack that begins at a place of the array; HD_NONE: none does. */
-static uint32_t hd__indexing_start(const hd__indexing *x, uint32_t place) {
-    size_t low = 0, high = hd__len(x->starts);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->starts[middle] < place) low = middle + 1;
-        else high = middle;
-    }
-    return low < hd__len(x->starts) && x->starts[low] == place ? (uint32_t)low : HD_NONE;
-}
-
-/* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
-   follows cannot be found. */
-static hd_status hd__indexing_stack(hd__indexing *x, uint64_t *at, uint64_t end, uint32_t *stack) {
-    hd__indexed *d = x->to;
-    uint64_t width = x->l.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
-    bool whole;
-    *stack = HD_NONE;
-    if (end - *at < width) return hd__memprof_bad(x->r, *at, "the record ends before its last call stack");
-    id = hd__memprof_get(x->l.data + *at, (unsigned)width, false);
-    if (x->l.layout <= HD_MEMPROF_LLVM_1) {
-        if (id > (end - *at - 8) / 8)
-            return hd__memprof_bad(x->r, *at, "a call stack of %u frames in %u bytes", id, end - *at - 8);
-        HD__TRY(hd__indexing_ids(x, *at + 8, id, &whole));
-        *at += 8 + 8 * id;
-        if (!whole) return HD_OK;
-        *stack = hd__indexed_stack(&x->r->mem, d, &x->stacks);
-        return *stack == HD_NONE ? hd__memprof_full(x->r) : HD_OK;
-    }
-    *at += width;
-    *stack = width == 4 ? hd__indexing_start(x, (uint32_t)id)
-                        : hd__indexing_find(d, &x->stacks, d->stack_id, id);
-    return *stack == HD_NONE ? hd__memprof_bad(x->r, *at - width, "call stack 0x%x is not told", id) : HD_OK;
-}
-
-/* How many of a record's blocks or call sites follow; 0 when there cannot be as many. */
-static hd_status hd__indexing_count(hd__indexing *x, uint64_t *at, uint64_t end, uint64_t least,
-                                    const char *what, uint64_t *n) {
-    *n = 0;
-    if (end - *at < 8) return hd__memprof_bad(x->r, *at, "the record ends before its %s", what);
-    *n = hd__get_le64(x->l.data + *at);
-    *at += 8;
-    if (*n <= (end - *at) / least) return HD_OK;
-    HD__TRY(hd__memprof_bad(x->r, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
-    *n = (end - *at) / least;
-    return HD_OK;
-}
-
-static hd_status hd__indexing_record(hd__indexing *x, const hd__index_item *item) {
-    hd__indexed *d = x->to;
-    hd__mem *m = &x->r->mem;
-    const hd_memprof_lookup *l = &x->l;
-    uint64_t at = item->at, before, n, width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
-    uint32_t stack;
-    HD__TRY(hd__indexing_count(x, &at, item->end, width + l->width, "blocks", &n));
-    for (before = 0; n && at != before; n--) {
-        before = at;
-        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
-        if (at == before) return HD_OK;
-        if (item->end - at < l->width) return hd__memprof_bad(x->r, at, "the record ends within a block");
-        if (stack != HD_NONE) {
-            HD__TRY(hd__indexing_limit(x, at, hd__len(d->block_stack), "blocks"));
-            if (!hd__push(m, d->block_stack, stack) || !hd__room(m, d->value, l->field_count))
-                return hd__memprof_full(x->r);
-            if (l->field_count)
-                hd__index_values_get(l, l->data + at, stbds_arraddnptr(d->value, l->field_count));
-        }
-        at += l->width;
-    }
-    HD__TRY(hd__indexing_count(x, &at, item->end, width, "call sites", &n));
-    for (; n; n--) {
-        before = at;
-        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
-        if (at == before) return HD_OK;
-        HD__TRY(hd__indexing_limit(x, at, hd__len(d->site), "call sites"));
-        if (stack != HD_NONE && !hd__push(m, d->site, stack)) return hd__memprof_full(x->r);
-    }
-    return at == item->end ? HD_OK
-                           : hd__memprof_bad(x->r, at, "%u bytes are left of a record", item->end - at);
-}
-
-static hd_status hd__indexing_records(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__mem *m = &x->r->mem;
-    hd__index_item item;
-    bool more;
-    hd__indexing_begin(x, HD__INDEX_RECORDS);
-    for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if (hd__indexed_function(d, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "function 0x%x is told twice", item.key));
-            continue;
-        }
-        if (!hd__indexed_add_function(m, d, item.key)) return hd__memprof_full(x->r);
-        HD__TRY(hd__indexing_record(x, &item));
-        if (!hd__push(m, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
-            !hd__push(m, d->site_first, (uint32_t)hd__len(d->site)))
-            return hd__memprof_full(x->r);
-    }
-}
-
-/* Keeps the rest of a file, its header telling offsets as if the section were empty. */
-static bool hd__indexed_surround(hd__mem *m, hd__indexed *d, const uint8_t *p, uint64_t size, uint64_t begin,
-                                 uint64_t end) {
-    uint64_t total = begin + (size - end), version = hd__get_le64(p + 8);
-    if (total > SIZE_MAX / 2 || !hd__room(m, d->around, (size_t)total)) return false;
-    memcpy(stbds_arraddnptr(d->around, (size_t)begin), p, (size_t)begin);
-    if (size > end) memcpy(stbds_arraddnptr(d->around, (size_t)(size - end)), p + end, (size_t)(size - end));
-    hd__memprof_put(d->around + 8, 8, false, version | HD__INDEX_MEMPROF);
-    hd__memprof_put(d->around + 40, 8, false, begin);
-    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++) {
-        uint64_t at;
-        if ((version & 0xffffffffu) < hd__index_since[i]) break;
-        at = hd__get_le64(p + 32 + 8 * i);
-        if (at >= end) hd__memprof_put(d->around + 32 + 8 * i, 8, false, at - (end - begin));
-    }
-    d->shown.before.data = d->around;
-    d->shown.before.len = (size_t)begin;
-    d->shown.after.data = d->around + begin;
-    d->shown.after.len = (size_t)(size - end);
-    return true;
-}
-
-/* The section's parts lie one after another, and then what else is in the file. */
-static hd_status hd__indexing_parts(hd__indexing *x) {
-    static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
-                                         { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
-    const hd_memprof_lookup *l = &x->l;
-    const uint8_t *parts = order[l->layout == HD_MEMPROF_LLVM_3];
-    int count = l->layout < HD_MEMPROF_LLVM_2 ? 2 : 3;
-    uint64_t at = l->payload[parts[0]];
-    for (int i = 0; i < count; i++) {
-        int k = parts[i];
-        if (l->payload[k] != at)
-            HD__TRY(hd__memprof_bad(x->r, l->begin, "the %ss expected at %u, found at %u",
-                                    hd__index_table_name[k], at, l->payload[k]));
-        at = l->buckets[k] ? hd__index_table_end(l, k) : l->table[k];
-    }
-    if (at != l->end) HD__TRY(hd__memprof_bad(x->r, at, "%u bytes behind the memprof section", l->end - at));
-    return HD_OK;
-}
-
-static hd_status hd__indexing_all(hd__indexing *x) {
-    hd_memprof_reader *r = x->r;
-    HD__TRY(hd_memprof_lookup_open(r->p, (size_t)r->size, &x->l, &r->error));
-    x->to->shown.layout = x->l.layout;
-    x->to->shown.field_count = x->l.field_count;
-    memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
-    for (uint32_t i = 0; i < x->l.field_count; i++) x->to->shown.fields |= HD_MEMPROF_FIELD(x->l.field[i]);
-    HD__TRY(hd__indexing_parts(x));
-    HD__TRY(hd__indexing_frames(x));
-    if (x->l.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__indexing_stack_table(x));
-    if (x->l.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__indexing_radix(x));
-    HD__TRY(hd__indexing_records(x));
-    return hd__indexed_surround(&r->mem, x->to, r->p, r->size, x->l.begin, x->l.end) ? HD_OK
-                                                                                    : hd__memprof_full(r);
-}
-
 /* Reading. All of it is checked but for entries and nodes that nothing leads to. Paths and stacks share what
    they have in common, which those of the index do not: what they come to there is bounded by the input. */
 
@@ -24667,976 +25521,8 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     return HD_OK;
 }
 
-/* Making an index of a raw profile, as llvm-profdata does. The frames of one address are one after another,
-   up to the first that is not inlined. ---------------------------------------------------------- */
-
-typedef struct hd__index_pair {
-    uint32_t function, number;   /* a block, or the first frame of an address: a call site */
-} hd__index_pair;
-
-typedef struct hd__index_building {
-    const hd_memprof_raw *raw;
-    const hd_memprof_symbols *symbols;
-    hd__mem *m;
-    hd__indexed *to;
-    hd__index locations, stacks;
-    uint32_t *number;            /* location of each frame; stb_ds arrays, as are all here */
-    uint8_t *told;               /* by first frame of an address: which functions have its call site */
-    uint32_t *site;              /* the same: its stack */
-    uint32_t *stack;             /* of each raw stack; HD_NONE: it has no frames, or no block */
-    hd__index_pair *blocks, *sites;
-    uint32_t *order, *next, *heads, *old;
-    uint64_t *guids;
-} hd__index_building;
-
-enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
-
-static uint64_t hd__index_location_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, hd__memprof_location_id(&d->locations[number]));
-}
-
-static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
-    return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
-           a->inlined == b->inlined;
-}
-
-/* Frames as locations. Names and files belong to the first frame that is at one. */
-static bool hd__index_build_locations(hd__index_building *x) {
-    hd__indexed *d = x->to;
-    if (!hd__room(x->m, x->number, x->symbols->frame_count)) return false;
-    for (uint32_t i = 0; i < x->symbols->frame_count; i++) {
-        const hd_memprof_frame *f = &x->symbols->frames[i];
-        hd_memprof_location l;
-        size_t probe = 0;
-        uint32_t number;
-        uint64_t hash;
-        memset(&l, 0, sizeof l);
-        l.function = hd_memprof_guid(f->function);
-        l.line_offset = f->line - f->start_line;
-        l.column = f->column;
-        l.inlined = f->inlined;
-        l.line = f->line;
-        l.discriminator = f->discriminator;
-        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
-        while ((number = hd__index_next(&x->locations, hash, &probe)) != HD_NONE)
-            if (hd__memprof_same_location(&d->locations[number], &l)) break;
-        if (number == HD_NONE) {
-            number = (uint32_t)hd__len(d->locations);
-            l.name.len = f->function.len;
-            l.file.len = f->file.len;
-            l.name.data = hd__arena_str(x->m, &d->arena, f->function);
-            l.file.data = hd__arena_str(x->m, &d->arena, f->file);
-            if (!l.name.data || !l.file.data || !hd__push(x->m, d->locations, l) ||
-                !hd__index_add(x->m, &x->locations, hash, number, hd__index_location_rehash, d))
-                return false;
-        }
-        stbds_arrput(x->number, number);
-    }
-    return true;
-}
-
-/* The number of a function's record; HD_NONE: out of memory. */
-static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
-    uint32_t f = hd__indexed_function(x->to, guid);
-    if (f != HD_NONE) return f;
-    return hd__indexed_add_function(x->m, x->to, guid) ? (uint32_t)hd__len(x->to->function) - 1 : HD_NONE;
-}
-
-static const hd_memprof_location *hd__index_build_at(const hd__index_building *x, uint32_t frame) {
-    return &x->to->locations[x->number[frame]];
-}
-
-/* A block goes to the function that allocates and to those it was inlined into. */
-static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
-    const hd_memprof_symbols *s = x->symbols;
-    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
-    hd__indexed *d = x->to;
-    hd__index_pair pair;
-    if (from == to) return true;
-    if (x->stack[raw] == HD_NONE) {
-        if (!hd__room(x->m, d->location, to - from)) return false;
-        for (uint32_t k = from; k < to; k++) stbds_arrput(d->location, x->number[s->frame[k]]);
-        x->stack[raw] = hd__indexed_stack(x->m, d, &x->stacks);
-        if (x->stack[raw] == HD_NONE) return false;
-    }
-    pair.number = block;
-    for (bool inlined = true; from < to && inlined; from++) {
-        const hd_memprof_location *l = hd__index_build_at(x, s->frame[from]);
-        pair.function = hd__index_build_function(x, l->function);
-        if (pair.function == HD_NONE || !hd__push(x->m, x->blocks, pair)) return false;
-        inlined = l->inlined;
-    }
-    return true;
-}
-
-/* The frames of an address are a call site of each of their functions, once; those of the innermost address
-   not of the one that allocates. */
-static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
-    uint32_t begin = innermost ? 1 : 0, before = x->told[first];
-    hd__indexed *d = x->to;
-    hd__index_pair pair;
-    if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
-    x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
-    if (x->site[first] == HD_NONE) {
-        if (!hd__room(x->m, d->location, n)) return false;
-        for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[first + k]);
-        x->site[first] = hd__indexed_stack(x->m, d, &x->stacks);
-        if (x->site[first] == HD_NONE) return false;
-    }
-    pair.number = first;
-    for (uint32_t k = begin; k < (before ? 1 : n); k++) {
-        uint64_t guid = hd__index_build_at(x, first + k)->function;
-        uint32_t other = before ? 1 : begin, end = before ? n : k;
-        while (other < end && hd__index_build_at(x, first + other)->function != guid) other++;
-        if (other < end) continue;
-        pair.function = hd__index_build_function(x, guid);
-        if (pair.function == HD_NONE || !hd__push(x->m, x->sites, pair)) return false;
-    }
-    return true;
-}
-
-static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
-    const hd_memprof_symbols *s = x->symbols;
-    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
-    for (uint32_t at = from, n; at < to; at += n) {
-        for (n = 1; at + n < to && s->frames[s->frame[at + n - 1]].inlined; n++) {}
-        if (!hd__index_build_site(x, s->frame[at], n, at == from)) return false;
-    }
-    return true;
-}
-
-/* Functions in the order of LLVM's table: a list for each bucket, the latest first, turned over whenever the
-   buckets are doubled. */
-static void hd__index_rehang(hd__index_building *x, size_t from, size_t to) {
-    memcpy(x->old, x->heads, from * sizeof *x->old);
-    memset(x->heads, 0xff, to * sizeof *x->heads);
-    for (size_t b = 0; b < from; b++)
-        for (uint32_t f = x->old[b], next; f != HD_NONE; f = next) {
-            uint32_t *head = &x->heads[x->to->function[f] & (to - 1)];
-            next = x->next[f];
-            x->next[f] = *head;
-            *head = f;
-        }
-}
-
-/* Buckets of a table of n items. */
-static uint64_t hd__index_buckets(uint64_t n) {
-    uint64_t buckets = 1;
-    while (n > 2 && buckets < n * 4 / 3 + 1) buckets *= 2;
-    return buckets;
-}
-
-static bool hd__index_build_order(hd__index_building *x) {
-    size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
-    size_t most = last > 64 ? 2 * last : 128;
-    if (!hd__room(x->m, x->next, n) || !hd__room(x->m, x->order, n) || !hd__room(x->m, x->heads, most) ||
-        !hd__room(x->m, x->old, most))
-        return false;
-    memset(x->heads, 0xff, buckets * sizeof *x->heads);
-    for (uint32_t f = 0; f < n; f++) {
-        uint32_t *head;
-        if (4 * ((size_t)f + 1) >= 3 * buckets) {
-            hd__index_rehang(x, buckets, 2 * buckets);
-            buckets *= 2;
-        }
-        head = &x->heads[x->to->function[f] & (buckets - 1)];
-        x->next[f] = *head;
-        *head = f;
-    }
-    if (buckets != last) hd__index_rehang(x, buckets, last);
-    for (size_t b = 0; b < last; b++)
-        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) stbds_arrput(x->order, f);
-    return true;
-}
-
-/* Pairs by function, in the order of their coming: where those of each begin in `begin`, of n + 1. */
-static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, uint32_t *begin, size_t n,
-                            uint32_t *numbers) {
-    size_t count = hd__len(pairs);
-    memset(begin, 0, (n + 1) * sizeof *begin);
-    for (size_t i = 0; i < count; i++) begin[rank[pairs[i].function] + 1]++;
-    for (size_t f = 0; f < n; f++) begin[f + 1] += begin[f];
-    for (size_t i = 0; i < count; i++) numbers[begin[rank[pairs[i].function]]++] = pairs[i].number;
-    for (size_t f = n; f; f--) begin[f] = begin[f - 1];
-    begin[0] = 0;
-}
-
-/* Functions in order, and what each has. */
-static bool hd__index_build_records(hd__index_building *x) {
-    hd__indexed *d = x->to;
-    hd__mem *m = x->m;
-    size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
-    uint32_t *rank, count = 0;
-    if (!hd__index_build_order(x) || !hd__room(m, d->block_first, n + 1) ||
-        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) ||
-        !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
-        return false;
-    rank = x->next;              /* no longer needed as lists */
-    for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
-    hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
-    hd__index_group(x->sites, rank, d->site_first, n, d->site);
-    hd__set_len(d->block_first, n + 1);
-    hd__set_len(d->site_first, n + 1);
-    hd__set_len(d->block_stack, blocks);
-    hd__set_len(d->site, sites);
-    for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (x->raw->fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
-    if (!hd__room(m, d->value, blocks * count)) return false;
-    for (size_t i = 0; i < blocks; i++) {
-        const hd_memprof_block *b = &x->raw->blocks[d->block_stack[i]];
-        for (uint32_t f = 0; f < count; f++) stbds_arrput(d->value, b->value[d->shown.field[f]]);
-        d->block_stack[i] = x->stack[b->stack];
-    }
-    for (size_t i = 0; i < n; i++) stbds_arrput(x->guids, d->function[x->order[i]]);
-    hd__index_free(m, &d->functions);
-    hd__set_len(d->function, 0);
-    for (size_t i = 0; i < n; i++)
-        if (!hd__indexed_add_function(m, d, x->guids[i])) return false;
-    d->shown.field_count = count;
-    d->shown.fields = x->raw->fields;
-    return true;
-}
-
-/* What is around the section in a file without instrumentation: a header of version 12, the summary's
-   cut-offs, no functions; no binary ids, no names of virtual tables. */
-static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
-    static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
-                                          800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
-    uint8_t file[560], *p = file;
-    size_t header = (size_t)hd__index_header_size(HD__INDEX_OURS), begin = sizeof file - 16;
-    memset(file, 0, sizeof file);
-    memcpy(p, hd__index_magic, 8);
-    p[8] = HD__INDEX_OURS;
-    hd__put_le32(p + 32, (uint32_t)begin - 24);
-    hd__put_le32(p + 48, (uint32_t)begin);
-    hd__put_le32(p + 64, (uint32_t)begin + 8);
-    p += header;
-    p[0] = 6;
-    p[8] = 16;
-    for (int i = 0; i < 16; i++) hd__put_le32(p + 64 + 24 * i, cutoffs[i]);
-    file[begin - 24] = 1;        /* bucket of the functions */
-    return hd__indexed_surround(m, d, file, sizeof file, begin, begin);
-}
-
-static bool hd__index_build_all(hd__index_building *x) {
-    uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
-    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
-        !hd__room(x->m, x->stack, stacks))
-        return false;
-    if (frames) memset(x->told, 0, frames);
-    if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
-    if (stacks) memset(x->stack, 0xff, stacks * sizeof *x->stack);
-    for (uint32_t i = 0; i < x->raw->block_count; i++)
-        if (!hd__index_build_block(x, i)) return false;
-    for (uint32_t i = 0; i < x->raw->block_count; i++)
-        if (!hd__index_build_sites(x, i)) return false;
-    return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
-}
-
-static void hd__index_build_free(hd__index_building *x) {
-    hd__index_free(x->m, &x->locations);
-    hd__index_free(x->m, &x->stacks);
-    hd__arr_free(x->m, x->number);
-    hd__arr_free(x->m, x->told);
-    hd__arr_free(x->m, x->site);
-    hd__arr_free(x->m, x->stack);
-    hd__arr_free(x->m, x->blocks);
-    hd__arr_free(x->m, x->sites);
-    hd__arr_free(x->m, x->order);
-    hd__arr_free(x->m, x->next);
-    hd__arr_free(x->m, x->heads);
-    hd__arr_free(x->m, x->old);
-    hd__arr_free(x->m, x->guids);
-}
-
-HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
-                                              const hd_memprof_symbolizer *symbolizer,
-                                              const hd_options *options, hd_memprof_index **out,
-                                              hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_memprof_symbols *symbols;
-    hd__index_building x;
-    hd_status status = HD_OK;
-    if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
-    HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
-    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
-    memset(&x, 0, sizeof x);
-    x.raw = raw;
-    x.symbols = symbols;
-    x.m = &mem;
-    x.to = hd__indexed_create(&mem);
-    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
-        status = hd__no_memory(&mem, err);
-    else if (raw->block_count && !hd__len(x.to->block_stack))
-        status = hd__fail(err, HD_UNSUPPORTED,
-                          "no call stack is left: the symbolizer knows none of %u addresses",
-                          (uint64_t)symbols->addresses);
-    hd__index_build_free(&x);
-    hd_memprof_symbols_free(symbols);
-    if (x.to) x.to->mem = mem;
-    if (status) {
-        if (x.to) hd__indexed_free(x.to);
-        return status;
-    }
-    hd__indexed_show(x.to);
-    x.to->shown.layout = HD_MEMPROF_LLVM_3;
-    *out = &x.to->shown;
-    return HD_OK;
-}
-
-/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
-   Calls up to one that is not inlined are those of one address. ---------------------------------- */
-
-typedef struct hd__index_unfolding {
-    const hd_memprof_index *from;
-    hd__index_building to;
-    hd__indexed addresses;       /* as stacks are; their locations are the frames */
-    hd__index index;             /* of addresses */
-    hd_memprof_raw raw;
-    hd_memprof_symbols symbols;
-    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
-    hd_memprof_frame *frames;
-    uint32_t *first, *frame;
-    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
-} hd__index_unfolding;
-
-static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
-    const hd_memprof_index *x = u->from;
-    hd__mem *m = u->to.m;
-    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
-        uint32_t address, from = k;
-        bool inlined = true;
-        for (; inlined && k < x->first[stack + 1]; k++) {
-            u->too_long = k - from == HD_MEMPROF_INLINE_MAX;
-            if (u->too_long) return false;
-            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
-            inlined = x->locations[x->location[k]].inlined;
-        }
-        address = hd__indexed_stack(m, &u->addresses, &u->index);
-        if (address == HD_NONE) return false;
-        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
-            if (!hd__push(m, u->frame, i)) return false;
-    }
-    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
-}
-
-static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
-    const hd_memprof_index *x = u->from;
-    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
-    for (uint32_t i = 0; i < x->block_count; i++) {
-        hd_memprof_block b;
-        memset(&b, 0, sizeof b);
-        b.stack = x->block_stack[i];
-        for (uint32_t f = 0; f < x->field_count; f++)
-            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
-        stbds_arrput(u->blocks, b);
-    }
-    u->raw.blocks = u->blocks;
-    u->raw.block_count = x->block_count;
-    u->raw.stack_count = x->stack_count;
-    u->raw.fields = x->fields;
-    return true;
-}
-
-static bool hd__index_unfold_all(hd__index_unfolding *u) {
-    const hd_memprof_index *x = u->from;
-    hd__indexed *to = u->to.to;
-    hd__mem *m = u->to.m;
-    uint32_t frames;
-    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
-    for (uint32_t s = 0; s < x->stack_count; s++)
-        if (!hd__index_unfold_stack(u, s)) return false;
-    frames = (uint32_t)hd__len(u->addresses.location);
-    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
-        !hd__room(m, u->to.number, frames))
-        return false;
-    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
-    for (uint32_t i = 0; i < frames; i++) {
-        hd_memprof_frame f;
-        memset(&f, 0, sizeof f);
-        f.inlined = x->locations[u->addresses.location[i]].inlined;
-        stbds_arrput(u->frames, f);
-        stbds_arrput(u->to.number, u->addresses.location[i]);
-    }
-    u->symbols.frame_count = frames;
-    u->symbols.frames = u->frames;
-    u->symbols.first = u->first;
-    u->symbols.frame = u->frame;
-    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
-}
-
-/* Its strings are those of the other one. */
-static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
-                                  hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd__index_unfolding u;
-    bool whole;
-    memset(&u, 0, sizeof u);
-    u.from = index;
-    u.addresses.seed = hd__seed();
-    u.to.raw = &u.raw;
-    u.to.symbols = &u.symbols;
-    u.to.m = &mem;
-    u.to.to = hd__indexed_create(&mem);
-    whole = u.to.to && hd__index_unfold_all(&u);
-    hd__index_build_free(&u.to);
-    hd__arr_free(&mem, u.addresses.location);
-    hd__arr_free(&mem, u.addresses.first);
-    hd__index_free(&mem, &u.index);
-    hd__arr_free(&mem, u.blocks);
-    hd__arr_free(&mem, u.frames);
-    hd__arr_free(&mem, u.first);
-    hd__arr_free(&mem, u.frame);
-    if (u.to.to) u.to.to->mem = mem;
-    if (!whole) {
-        if (u.to.to) hd__indexed_free(u.to.to);
-        if (u.too_long)
-            return hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
-                            (uint64_t)HD_MEMPROF_INLINE_MAX - 1);
-        return hd__no_memory(&mem, err);
-    }
-    hd__indexed_show(u.to.to);
-    u.to.to->shown.layout = HD_MEMPROF_RFC;
-    *out = u.to.to;
-    return HD_OK;
-}
-
-/* Writing an index. A section begins with where its tables are, so that all sizes are told first; then it is
-   written as it goes. --------------------------------------------------------------------------- */
-
-/* A table as it will be: items by bucket. */
-typedef struct hd__index_plan {
-    const uint64_t *keys;
-    uint32_t *order;             /* numbers of items, of each key the first; stb_ds arrays, as are all here */
-    uint64_t *offset;            /* of each bucket */
-    uint32_t kept;
-    uint64_t mask, end, at;      /* end: of items; at: of the table */
-} hd__index_plan;
-
-typedef struct hd__index_out {
-    const hd_memprof_index *index;
-    const hd_options *options;
-    hd_memprof_layout layout;
-    hd_str before, after;
-    uint32_t fields, field_count;
-    uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
-    uint64_t width;              /* bytes of a block's fields */
-    hd__mem mem;
-    uint64_t *location_id, *stack_id;
-    uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
-    uint32_t *rank, *ranked;     /* locations' numbers in the file, and the other way round */
-    uint32_t *weight;            /* by location: its place in the order of stacks */
-    uint32_t *place;             /* by stack: in version 3's array */
-    uint32_t *array, *above, *order, *spare;
-    hd__index_plan plan[3];
-    uint64_t word[5], at;        /* what the section begins with; where the next part of it will be */
-    hd_sink sink;
-} hd__index_out;
-
-#define HD__INDEX_ABSENT 0xffu
-
-HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
-    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
-    hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
-    o->sink.fill += width;
-}
-
-/* The version of the header that is written. */
-static uint64_t hd__index_version(const hd__index_out *o) {
-    return hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
-}
-
-/* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
-   version 3, which orders by them but does not tell them. */
-static bool hd__index_name(hd__index_out *o) {
-    const hd_memprof_index *x = o->index;
-    bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
-    bool is_late = hd__index_version(o) > HD__INDEX_OURS;
-    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
-        !hd__room(&o->mem, o->stack_id, o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0))
-        return false;
-    for (uint32_t i = 0; i < x->location_count; i++) {
-        const hd_memprof_location *l = &x->locations[i];
-        stbds_arrput(o->location_id, kept      ? x->location_id[i]
-                                     : is_late ? hd__memprof_location_blake3(l)
-                                               : hd__memprof_location_id(l));
-    }
-    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
-        uint32_t n = x->first[s + 1] - x->first[s];
-        hd__set_len(o->count, 0);
-        if (!hd__room(&o->mem, o->count, n)) return false;
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
-        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
-    }
-    return true;
-}
-
-/* Bytes of an item's data. */
-static uint64_t hd__index_stack_size(const hd__index_out *o, uint32_t stack) {
-    if (o->layout >= HD_MEMPROF_LLVM_2) return o->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
-    return 8 + 8 * (uint64_t)(o->index->first[stack + 1] - o->index->first[stack]);
-}
-
-static uint64_t hd__index_item_size(const hd__index_out *o, int k, uint32_t number) {
-    const hd_memprof_index *x = o->index;
-    uint64_t size = 16;
-    if (k == HD__INDEX_FRAMES) return HD__INDEX_FRAME;
-    if (k == HD__INDEX_STACKS) return 8 * (uint64_t)(x->first[number + 1] - x->first[number]);
-    for (uint32_t b = x->block_first[number]; b < x->block_first[number + 1]; b++)
-        size += o->width + hd__index_stack_size(o, x->block_stack[b]);
-    for (uint32_t s = x->site_first[number]; s < x->site_first[number + 1]; s++)
-        size += hd__index_stack_size(o, x->site[s]);
-    return size;
-}
-
-static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
-    const uint64_t *keys = (const uint64_t *)owner;
-    return keys[a] < keys[b];
-}
-
-/* Numbers of distinct keys, of each the first, by bucket. False: out of memory. */
-static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n) {
-    hd__mem *m = &o->mem;
-    const uint64_t *keys = p->keys;
-    uint32_t *begin, *numbers;
-    if (!hd__room(m, p->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
-        !hd__room(m, o->array, (size_t)hd__index_buckets(n) + 2))
-        return false;
-    numbers = o->spare;
-    begin = o->array + hd__len(o->array);
-    for (uint32_t i = 0; i < n; i++) p->order[i] = i;
-    hd__sort(p->order, o->spare, n, hd__index_key_before, keys);
-    memset(o->above, 0, n * sizeof *o->above);
-    for (uint32_t i = 1; i < n; i++)
-        if (keys[p->order[i]] == keys[p->order[i - 1]]) o->above[p->order[i]] = 1; /* told before */
-    for (uint32_t i = 0; i < n; i++)
-        if (!o->above[i]) numbers[p->kept++] = i;
-    p->mask = hd__index_buckets(p->kept) - 1;
-    memset(begin, 0, (size_t)(p->mask + 2) * sizeof *begin);
-    for (uint32_t i = 0; i < p->kept; i++) begin[(keys[numbers[i]] & p->mask) + 1]++;
-    for (uint64_t b = 0; b <= p->mask; b++) begin[b + 1] += begin[b];
-    for (uint32_t i = 0; i < p->kept; i++) p->order[begin[keys[numbers[i]] & p->mask]++] = numbers[i];
-    return true;
-}
-
-/* The end of the bucket that begins with item number `at`. */
-static uint32_t hd__index_bucket_end(const hd__index_plan *p, uint64_t bucket, uint32_t at) {
-    while (at < p->kept && (p->keys[p->order[at]] & p->mask) == bucket) at++;
-    return at;
-}
-
-static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
-                                      hd_error *err) {
-    hd__index_plan *p = &o->plan[k];
-    uint32_t at = 0;
-    p->keys = keys;
-    if (!hd__index_by_bucket(o, p, n) || !hd__room(&o->mem, p->offset, (size_t)p->mask + 1))
-        return hd__no_memory(&o->mem, err);
-    for (uint64_t b = 0; b <= p->mask; b++) {
-        uint32_t end = hd__index_bucket_end(p, b, at);
-        if (end - at > 0xffff)
-            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
-                            hd__index_table_name[k]);
-        stbds_arrput(p->offset, end > at ? o->at : 0);
-        o->at += end > at ? 2 : 0;
-        for (; at < end; at++)
-            o->at += (k == HD__INDEX_STACKS ? 24 : 32) + hd__index_item_size(o, k, p->order[at]);
-    }
-    p->end = o->at;
-    p->at = (o->at + 7) & ~(uint64_t)7;
-    o->at = p->at + 16 + 8 * (p->mask + 1);
-    return HD_OK;
-}
-
-static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
-    const hd_memprof_index *x = o->index;
-    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
-    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
-    else {
-        hd__index_put(o, 8, x->first[stack + 1] - x->first[stack]);
-        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
-            hd__index_put(o, 8, o->location_id[x->location[i]]);
-    }
-}
-
-static void hd__index_put_location(hd__index_out *o, uint32_t location) {
-    const hd_memprof_location *l = &o->index->locations[location];
-    hd__index_put(o, 8, l->function);
-    hd__index_put(o, 4, l->line_offset);
-    hd__index_put(o, 4, l->column);
-    hd__index_put(o, 1, l->inlined);
-}
-
-static void hd__index_put_record(hd__index_out *o, uint32_t function) {
-    const hd_memprof_index *x = o->index;
-    hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
-    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        size_t row = (size_t)b * x->field_count;
-        hd__index_put_stack(o, x->block_stack[b]);
-        for (uint32_t i = 0; i < o->field_count; i++) {
-            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
-            if (hd__mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
-            else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
-        }
-    }
-    hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
-    for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++)
-        hd__index_put_stack(o, x->site[s]);
-}
-
-static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
-    const hd_memprof_index *x = o->index;
-    hd__index_put(o, 8, key);
-    if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
-    hd__index_put(o, 8, hd__index_item_size(o, k, number));
-    hd__index_put(o, 8, key);
-    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
-    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
-    else
-        for (uint32_t i = x->first[number]; i < x->first[number + 1]; i++)
-            hd__index_put(o, 8, o->location_id[x->location[i]]);
-}
-
-static hd_status hd__index_put_table(hd__index_out *o, int k) {
-    const hd__index_plan *p = &o->plan[k];
-    uint32_t at = 0;
-    for (uint64_t b = 0; b <= p->mask && !o->sink.status; b++) {
-        uint32_t end = hd__index_bucket_end(p, b, at);
-        if (!(b & 0xfff) && !hd__go_on(o->options, at, p->kept)) return HD_CANCELLED;
-        if (end > at) hd__index_put(o, 2, end - at);
-        for (; at < end; at++) hd__index_put_item(o, k, p->keys[p->order[at]], p->order[at]);
-    }
-    for (uint64_t i = p->end; i < p->at; i++) hd__index_put(o, 1, 0);
-    hd__index_put(o, 8, p->mask + 1);
-    hd__index_put(o, 8, p->kept);
-    for (uint64_t b = 0; b <= p->mask; b++) hd__index_put(o, 8, p->offset[b]);
-    return HD_OK;
-}
-
-/* Version 3: the frames most used come first, of these the ones nearest to allocations. */
-static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__index_out *o = (const hd__index_out *)owner;
-    if (o->count[a] != o->count[b]) return o->count[a] > o->count[b];
-    if (o->sum[a] != o->sum[b]) return o->sum[a] < o->sum[b];
-    return o->location_id[a] < o->location_id[b];
-}
-
-/* In stacks those most used come last. */
-static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__index_out *o = (const hd__index_out *)owner;
-    if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
-    return o->location_id[a] < o->location_id[b];
-}
-
-static bool hd__index_rank(hd__index_out *o) {
-    const hd_memprof_index *x = o->index;
-    uint32_t n = x->location_count;
-    hd__mem *m = &o->mem;
-    if (!hd__room(m, o->count, n + 1) || !hd__room(m, o->sum, n + 1) || !hd__room(m, o->rank, n + 1) ||
-        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->ranked, n + 1) || !hd__room(m, o->spare, n + 1))
-        return false;
-    memset(o->count, 0, n * sizeof *o->count);
-    memset(o->sum, 0, n * sizeof *o->sum);
-    for (uint32_t s = 0; s < x->stack_count; s++)
-        for (uint32_t i = x->first[s]; i < x->first[s + 1]; i++) {
-            o->count[x->location[i]]++;
-            o->sum[x->location[i]] += i - x->first[s];
-        }
-    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, o->spare, n, hd__index_weight_before, o);
-    for (uint32_t i = 0; i < n; i++) {
-        bool same = i && !hd__index_weight_before(o, o->ranked[i - 1], o->ranked[i]);
-        o->weight[o->ranked[i]] = same ? o->weight[o->ranked[i - 1]] : i + 1;
-    }
-    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, o->spare, n, hd__index_location_before, o);
-    for (uint32_t i = 0; i < n; i++) o->rank[o->ranked[i]] = i;
-    return true;
-}
-
-/* Stacks that are alike up to a depth, in a row of o->order. */
-typedef struct hd__index_run {
-    uint32_t from, n, depth;
-} hd__index_run;
-
-/* The weight of a stack's frame at a depth, the outermost being at 0; none is less than any. */
-HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uint32_t depth) {
-    const uint32_t *first = o->index->first + stack;
-    return depth < first[1] - first[0] ? o->weight[o->index->location[first[1] - 1 - depth]] : 0;
-}
-
-static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
-    (void)owner;
-    return a < b;
-}
-
-/* Stacks by weights, the outermost frame's first: those with less, as much and more than one taken at random,
-   which are sorted in turn, those with as much by the next frame. */
-static bool hd__index_sort_stacks(hd__index_out *o) {
-    hd__index_run *runs = NULL, run;
-    uint64_t seed = hd__seed();
-    bool whole;
-    run.from = run.depth = 0;
-    run.n = o->index->stack_count;
-    for (uint32_t i = 0; i < run.n; i++) o->order[i] = i;
-    for (whole = hd__push(&o->mem, runs, run); whole && hd__len(runs);) {
-        uint32_t *order, less = 0, more, at = 0, pivot;
-        run = stbds_arrpop(runs);
-        order = o->order + run.from;
-        more = run.n;
-        seed = hd__hash_u64(seed, run.n);
-        pivot = hd__index_weight(o, order[seed % run.n], run.depth);
-        while (at < more) {
-            uint32_t stack = order[at], weight = hd__index_weight(o, stack, run.depth);
-            if (weight == pivot) at++;
-            else if (weight < pivot) order[at++] = order[less], order[less++] = stack;
-            else order[at] = order[--more], order[more] = stack;
-        }
-        for (int part = 0; part < 3 && whole; part++) {
-            hd__index_run next = run;
-            next.from += part == 0 ? 0 : part == 1 ? less : more;
-            next.n = part == 0 ? less : part == 1 ? more - less : run.n - more;
-            next.depth += part == 1;
-            if (next.n < 2) continue;
-            if (part != 1 || pivot) whole = hd__push(&o->mem, runs, next);
-            else hd__sort(order + less, o->spare, next.n, hd__index_number_before, NULL); /* alike */
-        }
-    }
-    hd__arr_free(&o->mem, runs);
-    return whole;
-}
-
-/* Version 3's array, made from its end: each stack is its frames from the outermost that the one before does
-   not have, its length, and, before these, how far back the one frame is that both have last. */
-static bool hd__index_make_radix(hd__index_out *o) {
-    const hd_memprof_index *x = o->index;
-    uint32_t n = x->stack_count, last = HD_NONE;
-    hd__mem *m = &o->mem;
-    if (!hd__room(m, o->place, n + 1) || !hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1))
-        return false;
-    if (n && !hd__index_sort_stacks(o)) return false;
-    for (uint32_t i = n; i--; last = o->order[i]) {
-        uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
-        uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
-        while (common < most && common < length &&
-               x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
-            common++;
-        if (!hd__room(m, o->array, (size_t)length + 2) || !hd__room(m, o->above, length)) return false;
-        hd__set_len(o->above, common);
-        at = (uint32_t)hd__len(o->array);
-        if (common) stbds_arrput(o->array, o->above[common - 1] - at);
-        for (uint32_t k = common; k < length; k++) {
-            stbds_arrput(o->above, (uint32_t)hd__len(o->array));
-            stbds_arrput(o->array, o->rank[x->location[x->first[s + 1] - 1 - k]]);
-        }
-        o->place[s] = (uint32_t)hd__len(o->array);
-        stbds_arrput(o->array, length);
-    }
-    for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
-    hd__set_len(o->above, 0);
-    return true;
-}
-
-static unsigned hd__index_words(const hd__index_out *o) { return o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3; }
-
-/* Versions 0 and 1 tell stacks wherever they are used, which must not make more of a small file than real
-   ones come to. */
-static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
-    const hd_memprof_index *x = o->index;
-    uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
-    if (x->stack_count) most += x->first[x->stack_count];
-    for (uint32_t i = 0; i < x->block_count; i++)
-        told += x->first[x->block_stack[i] + 1] - x->first[x->block_stack[i]];
-    for (uint32_t i = 0; i < x->site_count; i++) told += x->first[x->site[i] + 1] - x->first[x->site[i]];
-    if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
-    return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
-}
-
-/* What is where. */
-static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
-    const hd_memprof_index *x = o->index;
-    bool radix = o->layout == HD_MEMPROF_LLVM_3;
-    HD__TRY(hd__index_check_size(o, err));
-    if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
-    o->at = o->before.len + 8 * (hd__index_words(o) + 1 + o->field_count);
-    if (o->layout != HD_MEMPROF_LLVM_0) o->at += 8;
-    if (radix) {
-        if (!hd__index_rank(o) || !hd__index_make_radix(o)) return hd__no_memory(&o->mem, err);
-        o->at += HD__INDEX_FRAME * (uint64_t)x->location_count;
-        o->word[0] = o->at;
-        o->at += 4 * (uint64_t)hd__len(o->array);
-        o->word[1] = o->at;
-    }
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_RECORDS, x->function, x->function_count, err));
-    o->word[radix ? 2 : 0] = o->plan[HD__INDEX_RECORDS].at;
-    if (radix) return HD_OK;
-    o->word[1] = o->at;
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, err));
-    o->word[2] = o->plan[HD__INDEX_FRAMES].at;
-    if (o->layout != HD_MEMPROF_LLVM_2) return HD_OK;
-    o->word[3] = o->at;
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, err));
-    o->word[4] = o->plan[HD__INDEX_STACKS].at;
-    return HD_OK;
-}
-
-static hd_status hd__index_put_section(hd__index_out *o) {
-    if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
-    for (unsigned i = 0; i < hd__index_words(o); i++) hd__index_put(o, 8, o->word[i]);
-    hd__index_put(o, 8, o->field_count);
-    for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
-    if (o->layout == HD_MEMPROF_LLVM_3) {
-        for (uint32_t i = 0; i < o->index->location_count; i++) hd__index_put_location(o, o->ranked[i]);
-        for (size_t i = hd__len(o->array); i--;) hd__index_put(o, 4, o->array[i]);
-        return hd__index_put_table(o, HD__INDEX_RECORDS);
-    }
-    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS));
-    HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES));
-    return o->layout == HD_MEMPROF_LLVM_2 ? hd__index_put_table(o, HD__INDEX_STACKS) : HD_OK;
-}
-
-/* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
-static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
-    for (uint32_t s = 0; s < x->stack_count; s++)
-        if (x->first[s] >= x->first[s + 1])
-            return hd__fail(err, HD_INVALID, "call stack %u has no frames", (uint64_t)s);
-    for (uint32_t i = 0; x->stack_count && i < x->first[x->stack_count]; i++)
-        if (x->location[i] >= x->location_count)
-            return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
-                            (uint64_t)x->location_count, (uint64_t)x->location[i]);
-    for (uint32_t f = 0; f < x->function_count; f++)
-        if (x->block_first[f] > x->block_first[f + 1] || x->block_first[f + 1] > x->block_count ||
-            x->site_first[f] > x->site_first[f + 1] || x->site_first[f + 1] > x->site_count)
-            return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
-    for (uint32_t i = 0; i < x->block_count; i++)
-        if (x->block_stack[i] >= x->stack_count)
-            return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
-    for (uint32_t i = 0; i < x->site_count; i++)
-        if (x->site[i] >= x->stack_count)
-            return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
-    for (uint32_t i = 0, seen = 0; i < x->field_count; i++) {
-        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS || seen >> x->field[i] & 1)
-            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[i]);
-        seen |= HD_MEMPROF_FIELD(x->field[i]);
-    }
-    return HD_OK;
-}
-
-/* Those of fields that are written. */
-static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
-                                        hd_error *err) {
-    for (uint32_t b = 0; b < x->block_count; b++)
-        for (uint32_t i = 0; i < x->field_count; i++) {
-            uint64_t v = x->value[(size_t)b * x->field_count + i];
-            hd_error warning;
-            if (hd__mib[x->field[i]].width == 8 || !(v >> 32) || !(fields >> x->field[i] & 1)) continue;
-            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
-                     hd__mib[x->field[i]].name, v);
-            if (!options || !options->lenient) {
-                if (err) *err = warning;
-                return HD_OVERFLOW;
-            }
-            if (options->warning) options->warning(options->user, &warning);
-        }
-    return HD_OK;
-}
-
-/* The schema: fields in LLVM's order, or in the index's own when these are its own. */
-static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
-    const hd_memprof_index *x = o->index;
-    const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
-    o->field_count = 0;
-    if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
-    if (!fields)
-        fields = o->layout == HD_MEMPROF_RFC || (o->layout == x->layout && x->field_count) ? x->fields
-                 : o->layout <= HD_MEMPROF_LLVM_1                                        ? all
-                                                                  : HD_MEMPROF_HOT_COLD;
-    o->fields = fields;
-    if (fields == x->fields) {
-        o->field_count = x->field_count;
-        memcpy(o->field, x->field, sizeof o->field);
-    } else {
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-            if (fields >> f & 1) o->field[o->field_count++] = (uint8_t)f;
-    }
-    o->width = 0;
-    for (uint32_t i = 0; i < o->field_count; i++) {
-        o->width += hd__mib[o->field[i]].width;
-        o->source[i] = HD__INDEX_ABSENT;
-        for (uint32_t k = 0; k < x->field_count; k++)
-            if (x->field[k] == o->field[i]) o->source[i] = (uint8_t)k;
-    }
-    return HD_OK;
-}
-
-static void hd__index_out_free(hd__index_out *o) {
-    hd__mem *m = &o->mem;
-    hd__arr_free(m, o->location_id);
-    hd__arr_free(m, o->stack_id);
-    hd__arr_free(m, o->count);
-    hd__arr_free(m, o->sum);
-    hd__arr_free(m, o->rank);
-    hd__arr_free(m, o->ranked);
-    hd__arr_free(m, o->weight);
-    hd__arr_free(m, o->place);
-    hd__arr_free(m, o->array);
-    hd__arr_free(m, o->above);
-    hd__arr_free(m, o->order);
-    hd__arr_free(m, o->spare);
-    for (int k = 0; k < 3; k++) {
-        hd__arr_free(m, o->plan[k].order);
-        hd__arr_free(m, o->plan[k].offset);
-    }
-}
-
-/* What is around the section, its header telling where everything will be. */
-static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
-                                      hd__indexed *around, hd_error *err) {
-    hd__index_header h;
-    o->before = o->index->before;
-    o->after = o->index->after;
-    if (desc->base) {
-        const uint8_t *base = (const uint8_t *)desc->base;
-        HD__TRY(hd__index_header_get(base, desc->base_size, &h, err));
-        if (!hd__indexed_surround(&o->mem, around, base, desc->base_size, h.begin, h.end))
-            return hd__no_memory(&o->mem, err);
-        o->before = around->shown.before;
-        o->after = around->shown.after;
-    } else if (!o->before.len) {
-        if (!hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
-        o->before = around->shown.before;
-        o->after = around->shown.after;
-    }
-    if (hd__index_version(o) > HD__INDEX_OURS && o->layout < HD_MEMPROF_LLVM_2 &&
-        (desc->base || o->layout != o->index->layout))
-        return hd__fail(err, HD_UNSUPPORTED,
-                        "no compiler reads a memprof section of version %u under a header of version %u",
-                        (uint64_t)(o->layout - HD_MEMPROF_LLVM_0), hd__index_version(o));
-    return HD_OK;
-}
-
-static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
-    char header[32 + 8 * HD__INDEX_OFFSETS];
-    uint64_t version = hd__index_version(o);
-    size_t size = (size_t)hd__index_header_size(version);
-    hd_status status;
-    memcpy(header, o->before.data, size);
-    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
-        uint64_t at = hd__get_le64((const uint8_t *)header + 32 + 8 * i);
-        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at - o->before.len + o->at);
-    }
-    hd__sink_begin(&o->sink, out);
-    hd__sink_put(&o->sink, header, size);
-    hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
-    if (hd__index_put_section(o)) return hd__cancelled(err);
-    hd__sink_str(&o->sink, o->after);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
-}
-
-/* Writing. Blocks that LLVM repeats in functions that a call was inlined into are told once. All of the file
+/* ====================================================================== >>memprof.rfc.write
+   Writing. Blocks that LLVM repeats in functions that a call was inlined into are told once. All of the file
    is made in memory. */
 
 /* A field as it is written. */
@@ -26002,151 +25888,296 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     return status;
 }
 
-/* What indexes are asked. ----------------------------------------------------------------------- */
+/* ========================================================================= >>memprof.lookup
+   Looking up, in the bytes. */
 
-HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *x, uint32_t block, uint32_t field) {
-    for (uint32_t i = 0; i < x->field_count; i++)
-        if (x->field[i] == field) return x->value[(size_t)block * x->field_count + i];
-    return 0;
-}
-
-HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, uint32_t block,
-                                                   const hd_memprof_thresholds *thresholds) {
-    return hd__memprof_heat_of(x->fields, hd_memprof_index_value(x, block, HD_MEMPROF_ALLOC_COUNT),
-                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME),
-                               hd_memprof_index_value(x, block, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY),
-                               thresholds);
-}
-
-/* Whether a record tells columns, in its calls that allocate or lead to such. */
-static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) {
-    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++)
-        if (x->locations[x->location[x->first[x->block_stack[b]]]].column) return true;
-    for (uint32_t i = x->site_first[function]; i < x->site_first[function + 1]; i++)
-        for (uint32_t k = x->first[x->site[i]]; k < x->first[x->site[i] + 1]; k++) {
-            const hd_memprof_location *l = &x->locations[x->location[k]];
-            if (l->column) return true;
-            if (l->function == x->function[function]) break;
-        }
-    return false;
-}
-
-HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd_memprof_location *chain,
-                                             uint32_t length, uint32_t *blocks, uint32_t capacity) {
-    uint32_t function = length ? hd_memprof_index_find(x, chain->function) : HD_NONE, n = 0;
-    bool columns;
-    if (function == HD_NONE) return 0;
-    columns = hd__index_has_columns(x, function);
-    for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        uint32_t from = x->first[x->block_stack[b]], depth = x->first[x->block_stack[b] + 1] - from, i = 0;
-        for (; i < length && i < depth; i++) {
-            const hd_memprof_location *l = &x->locations[x->location[from + i]];
-            if (l->function != chain[i].function || (l->line_offset ^ chain[i].line_offset) & 0xffff) break;
-            if (columns && l->column != chain[i].column) break;
-        }
-        if (i < length) continue;
-        if (n < capacity) blocks[n] = b;
-        n++;
+static hd_status hd__rfc_lookup_schema(hd__rfc *x, uint64_t number, hd__rfc_schema *s) {
+    const uint8_t *at, *end;
+    uint64_t count;
+    HD__TRY(hd__rfc_schemas(x, &at, &end, &count));
+    if (number >= count)
+        return hd__fail_at(x->err, HD_MALFORMED, x->at[HD__RFC_SCHEMAS], 0,
+                           "a record of one of %u schemas expected, number %u found", count, number);
+    for (uint64_t i = 0; i <= number; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, s);
+        if (wrong) return hd__rfc_bad(x, (uint64_t)(at - x->data), wrong, i);
     }
-    return n;
-}
-
-typedef struct hd__index_flat {
-    const hd_memprof_index *from;
-    hd__mem *m;
-    hd__memprof_columns *to;
-    uint32_t *map, *seen, *copies; /* by stack: its number there; blocks so far; hd__index_copies. stb_ds
-                                      arrays */
-} hd__index_flat;
-
-static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
-    const hd_memprof_index *from = x->from;
-    hd__memprof_columns *c = x->to;
-    uint32_t s = from->block_stack[block], n = from->first[s + 1] - from->first[s];
-    hd_memprof_block b;
-    if (x->seen[s]++ % hd__index_copies(from, s, x->copies)) return true;
-    if (x->map[s] == HD_NONE) {
-        x->map[s] = (uint32_t)hd__len(c->stack_id);
-        if (!hd__room(x->m, c->pc, n) || !hd__push(x->m, c->stack_id, (uint64_t)x->map[s] + 1)) return false;
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(c->pc, (uint64_t)from->location[from->first[s] + i]);
-        if (!hd__push(x->m, c->first, (uint32_t)hd__len(c->pc))) return false;
-    }
-    memset(&b, 0, sizeof b);
-    b.stack = x->map[s];
-    for (uint32_t i = 0; i < from->field_count; i++)
-        b.value[from->field[i]] = from->value[(size_t)block * from->field_count + i];
-    b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
-    return hd__push(x->m, c->blocks, b);
-}
-
-static bool hd__index_flat_all(hd__index_flat *x) {
-    const hd_memprof_index *from = x->from;
-    uint32_t n = from->stack_count;
-    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__room(x->m, x->copies, n) ||
-        !hd__push(x->m, x->to->first, 0u))
-        return false;
-    if (n) memset(x->map, 0xff, n * sizeof *x->map);
-    if (n) memset(x->seen, 0, n * sizeof *x->seen);
-    if (n) memset(x->copies, 0, n * sizeof *x->copies);
-    for (uint32_t f = 0; f < from->function_count; f++)
-        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
-            if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
-    return true;
-}
-
-HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
-                                            hd_memprof **out, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_memprof *doc;
-    hd__memprof_part part;
-    hd__index_flat x;
-    bool whole;
-    HD__TRY(hd__index_fits(index, err));
-    memset(&part, 0, sizeof part);
-    memset(&x, 0, sizeof x);
-    x.from = index;
-    x.m = &mem;
-    x.to = &part.columns;
-    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
-    whole = doc && hd__room(&mem, doc->parts, 1) && hd__index_flat_all(&x);
-    hd__arr_free(&mem, x.map);
-    hd__arr_free(&mem, x.seen);
-    hd__arr_free(&mem, x.copies);
-    if (doc) doc->mem = mem;
-    if (!whole) {
-        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
-        hd_memprof_free(doc);
-        return hd__no_memory(&mem, err);
-    }
-    part.raw.version = 3;
-    part.raw.fields = index->fields & ~HD__MIB_HISTOGRAM;
-    hd__memprof_columns_show(&part.columns, &part.raw);
-    stbds_arrput(doc->parts, part);
-    *out = doc;
     return HD_OK;
 }
 
-HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_address *address,
-                                             hd_memprof_frame *frames, uint32_t capacity) {
-    hd_memprof_namer *namer = (hd_memprof_namer *)user;
-    const hd_memprof_location *l;
-    if (!capacity || address->pc >= namer->index->location_count) return 0;
-    l = &namer->index->locations[address->pc];
-    frames->function = l->name;
-    if (!l->name.len && namer->name) frames->function = namer->name(namer->user, l->function);
-    if (!frames->function.len) {
-        char *from = hd__digits(namer->text + 2, l->function, 16);
-        *--from = 'x';
-        *--from = '0';
-        frames->function.data = from;
-        frames->function.len = (size_t)(namer->text + 22 - from);
+static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                     hd_error *err) {
+    const uint8_t *at, *end;
+    hd_memprof_lookup l;
+    hd__rfc_schema s;
+    uint64_t count;
+    uint32_t fields = UINT32_MAX;
+    hd__rfc x;
+    memset(&l, 0, sizeof l);
+    HD__TRY(hd__rfc_open(&x, (const uint8_t *)data, size, NULL, err));
+    HD__TRY(hd__rfc_schemas(&x, &at, &end, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        const char *wrong = hd__rfc_schema_next(&at, end, &s);
+        if (wrong) return hd__rfc_bad(&x, (uint64_t)(at - x.data), wrong, i);
+        fields &= s.fields;
     }
-    frames->file = l->file;
-    frames->line = l->line ? l->line : l->line_offset;
-    frames->start_line = frames->line - l->line_offset;
-    frames->column = l->column;
-    frames->discriminator = l->discriminator;
-    return 1;
+    if (count) {
+        HD__TRY(hd__rfc_lookup_schema(&x, 0, &s));
+        l.field_count = hd__rfc_order(&s, fields, l.field);
+    }
+    l.data = (const uint8_t *)data;
+    l.size = size;
+    l.layout = HD_MEMPROF_RFC;
+    *lookup = l;
+    return HD_OK;
+}
+
+/* A record knows its schema's number above the low 48 bits of its end. */
+#define HD__RFC_RECORD_BITS 48u
+
+/* The first function whose GUID is not below this one. GUIDs are hashes, spread evenly: it is looked for from
+   where it should be, in steps that begin with what chance makes of that. */
+static uint32_t hd__rfc_search(const hd__grid *functions, uint64_t guid) {
+    uint32_t low = 0, high = functions->count;
+    uint64_t step = 1;
+    uint32_t guess = (uint32_t)((guid >> 32) * high >> 32); /* below high, if there are any */
+    while (step * step * 4 < high) step *= 2;
+    if (high && hd__grid_get(functions, guess, 0) < guid) {
+        for (low = guess + 1; high - low > step; low += (uint32_t)step, step *= 4) {
+            uint32_t at = low + (uint32_t)step - 1;
+            if (hd__grid_get(functions, at, 0) < guid) continue;
+            high = at;
+            break;
+        }
+    } else if (high) {
+        for (high = guess; high - low > step; high -= (uint32_t)step, step *= 4) {
+            uint32_t at = high - (uint32_t)step;
+            if (hd__grid_get(functions, at, 0) >= guid) continue;
+            low = at + 1;
+            break;
+        }
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hd__grid_get(functions, middle, 0) < guid) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
+                                     hd_memprof_record *record, bool *found, hd_error *err) {
+    const uint8_t *p, *end;
+    uint64_t at, schema = 0, blocks;
+    uint32_t low;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    low = hd__rfc_search(&x.functions, guid);
+    *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
+    if (!*found) return HD_OK;
+    *found = false;
+    at = hd__grid_get(&x.functions, low, 1);
+    if (at > x.bytes[HD__RFC_RECORDS])
+        return hd__rfc_bad(&x, hd__grid_offset(&x.functions, low),
+                           "function %u: a record expected within %u bytes, found at %u", (uint64_t)low,
+                           x.bytes[HD__RFC_RECORDS], at);
+    p = x.data + x.at[HD__RFC_RECORDS] + at;
+    end = x.data + x.at[HD__RFC_RECORDS] + x.bytes[HD__RFC_RECORDS];
+    if (!hd__varint(&p, end, &schema) || schema >= HD__RFC_MOST || !hd__varint(&p, end, &blocks))
+        return hd__rfc_bad(&x, (uint64_t)(p - x.data), "a record of one of the schemas expected");
+    record->block_count = blocks;
+    record->site_count = 0;
+    record->at = (uint64_t)(p - x.data);
+    record->end = (uint64_t)(end - x.data) | schema << HD__RFC_RECORD_BITS;
+    *found = true;
+    return HD_OK;
+}
+
+/* A row that is asked for soon. */
+HD__INLINE void hd__grid_prefetch(const hd__grid *g, uint32_t row) {
+#if defined(__GNUC__)
+    if (row < g->count) __builtin_prefetch(g->rows + (size_t)row * g->row);
+#else
+    (void)g, (void)row;
+#endif
+}
+
+static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
+                                      uint32_t capacity, uint32_t *length) {
+    uint32_t node = (uint32_t)id, n = 0;
+    if (!id || id > x->stacks.count)
+        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    for (; node; n++) {
+        uint32_t here = node - 1;
+        uint64_t entry;
+        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count)
+            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+                               ? "call %u: one of the entries expected, number %u found"
+                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        if (n >= capacity) continue;
+        locations[n].function = entry;
+        hd__grid_prefetch(&x->entries, (uint32_t)entry);
+        hd__grid_prefetch(&x->locations, (uint32_t)entry);
+    }
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        uint64_t entry = locations[i].function, path;
+        const char *wrong = hd__rfc_location(x, (uint32_t)entry, &locations[i], &path);
+        if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
+    }
+    *length = n;
+    return HD_OK;
+}
+
+/* Of locations, files are left out: nothing has their paths in one piece. */
+static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
+                                     uint64_t value[HD_MEMPROF_FIELDS], hd_memprof_location *locations,
+                                     uint32_t capacity, uint32_t *length, hd_error *err) {
+    uint64_t end = record->end & ((UINT64_C(1) << HD__RFC_RECORD_BITS) - 1), values[HD_MEMPROF_FIELDS], id;
+    const uint8_t *p;
+    const char *wrong;
+    hd__rfc_schema s;
+    hd__rfc x;
+    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
+    HD__TRY(hd__rfc_lookup_schema(&x, record->end >> HD__RFC_RECORD_BITS, &s));
+    p = x.data + record->at;
+    wrong = hd__rfc_block(s.field, s.count, &p, x.data + end, values, &id);
+    if (wrong) return hd__rfc_bad(&x, record->at, wrong, record->block_count);
+    HD__TRY(hd__rfc_lookup_stack(&x, id, record->at, locations, capacity, length));
+    for (uint32_t f = 0; f < lookup->field_count; f++) value[f] = values[lookup->field[f]];
+    record->block_count--;
+    record->at = (uint64_t)(p - x.data);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
+                                              hd_error *err) {
+    hd_memprof_lookup l;
+    hd__index_header h;
+    if (hd__rfc_detect((const uint8_t *)data, size)) return hd__rfc_lookup_open(data, size, lookup, err);
+    memset(&l, 0, sizeof l);
+    l.data = (const uint8_t *)data;
+    l.size = size;
+    HD__TRY(hd__index_header_get(l.data, size, &h, err));
+    if (!h.there) return hd__fail(err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    l.begin = h.begin;
+    l.end = h.end;
+    HD__TRY(hd__index_section(&l, err));
+    *lookup = l;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *l, uint64_t guid,
+                                              hd_memprof_record *record, bool *found, hd_error *err) {
+    hd__index_item item;
+    if (l->layout == HD_MEMPROF_RFC) return hd__rfc_lookup_find(l, guid, record, found, err);
+    HD__TRY(hd__index_item_find(l, HD__INDEX_RECORDS, guid, &item, found, err));
+    if (!*found) return HD_OK;
+    if (item.end - item.at < 16)
+        return hd__fail_at(err, HD_MALFORMED, item.at, 0, "a record of %u bytes", item.end - item.at);
+    record->block_count = hd__get_le64(l->data + item.at);
+    record->site_count = 0;
+    record->at = item.at + 8;
+    record->end = item.end;
+    if (!record->block_count) {
+        record->site_count = hd__get_le64(l->data + record->at);
+        record->at += 8;
+    }
+    return HD_OK;
+}
+
+/* The location of an id, or in version 3 number. */
+static hd_status hd__index_lookup_location(const hd_memprof_lookup *l, uint64_t id,
+                                           hd_memprof_location *location, hd_error *err) {
+    hd__index_item item;
+    bool found;
+    if (l->layout == HD_MEMPROF_LLVM_3) {
+        if (id >= (l->table[HD__INDEX_FRAMES] - l->payload[HD__INDEX_FRAMES]) / HD__INDEX_FRAME)
+            return hd__fail(err, HD_MALFORMED, "there is no frame %u", id);
+        hd__index_location_get(l->data + l->payload[HD__INDEX_FRAMES] + HD__INDEX_FRAME * id, location);
+        return HD_OK;
+    }
+    HD__TRY(hd__index_item_find(l, HD__INDEX_FRAMES, id, &item, &found, err));
+    if (!found || item.end - item.at != HD__INDEX_FRAME)
+        return hd__fail(err, HD_MALFORMED, "there is no frame 0x%x", id);
+    hd__index_location_get(l->data + item.at, location);
+    return HD_OK;
+}
+
+/* A call stack of version 3, from its place in the array. */
+static hd_status hd__index_lookup_radix(const hd_memprof_lookup *l, uint64_t place,
+                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                        hd_error *err) {
+    uint64_t end = l->table[HD__INDEX_STACKS], at = l->payload[HD__INDEX_STACKS], n;
+    if (place >= (end - at) / 4) return hd__fail(err, HD_MALFORMED, "there is no call stack at %u", place);
+    at += 4 * place;
+    n = hd__get_le32(l->data + at);
+    at += 4;
+    *length = (uint32_t)n;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t element;
+        if (!hd__index_radix_next(l->data, &at, end, &element))
+            return hd__fail_at(err, HD_MALFORMED, at, 0, "a call stack leads out of its array");
+        if (i < capacity) HD__TRY(hd__index_lookup_location(l, element, &locations[i], err));
+    }
+    return HD_OK;
+}
+
+/* Ids of frames, one after another. */
+static hd_status hd__index_lookup_ids(const hd_memprof_lookup *l, uint64_t at, uint64_t n,
+                                      hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                      hd_error *err) {
+    *length = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    for (uint64_t i = 0; i < n && i < capacity; i++)
+        HD__TRY(hd__index_lookup_location(l, hd__get_le64(l->data + at + 8 * i), &locations[i], err));
+    return HD_OK;
+}
+
+/* The call stack that a record tells at its place. */
+static hd_status hd__index_lookup_stack(const hd_memprof_lookup *l, hd_memprof_record *r,
+                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
+                                        hd_error *err) {
+    uint64_t width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+    hd__index_item item;
+    bool found;
+    if (r->end - r->at < width) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    id = hd__memprof_get(l->data + r->at, (unsigned)width, false);
+    r->at += width;
+    if (width == 4) return hd__index_lookup_radix(l, id, locations, capacity, length, err);
+    if (l->layout != HD_MEMPROF_LLVM_2) {
+        if (id > (r->end - r->at) / 8)
+            return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "a call stack of %u frames in %u bytes", id,
+                               r->end - r->at);
+        r->at += 8 * id;
+        return hd__index_lookup_ids(l, r->at - 8 * id, id, locations, capacity, length, err);
+    }
+    HD__TRY(hd__index_item_find(l, HD__INDEX_STACKS, id, &item, &found, err));
+    if (!found) return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "there is no call stack 0x%x", id);
+    return hd__index_lookup_ids(l, item.at, (item.end - item.at) / 8, locations, capacity, length, err);
+}
+
+HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_memprof_record *r,
+                                              uint64_t value[HD_MEMPROF_FIELDS],
+                                              hd_memprof_location *locations, uint32_t capacity,
+                                              uint32_t *length, bool *more, hd_error *err) {
+    *more = r->block_count || r->site_count;
+    if (!*more) return HD_OK;
+    if (l->layout == HD_MEMPROF_RFC)
+        return hd__rfc_lookup_next(l, r, value, locations, capacity, length, err);
+    HD__TRY(hd__index_lookup_stack(l, r, locations, capacity, length, err));
+    if (!r->block_count) {
+        r->site_count--;
+        return HD_OK;
+    }
+    if (r->end - r->at < l->width)
+        return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    hd__index_values_get(l, l->data + r->at, value);
+    r->at += l->width;
+    if (--r->block_count) return HD_OK;
+    if (r->end - r->at < 8) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
+    r->site_count = hd__get_le64(l->data + r->at);
+    r->at += 8;
+    return HD_OK;
 }
 
 /* =================================================================================== >>dump
