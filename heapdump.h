@@ -20661,48 +20661,48 @@ static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
 
 /* Name, bytes in a raw profile, what several of them come to: only some come to anything. */
-enum { HD__MIB_SUM, HD__MIB_MIN, HD__MIB_MAX, HD__MIB_OWN };
-typedef struct hd__mib_field {
+enum { HD__MEMPROF_SUM, HD__MEMPROF_MIN, HD__MEMPROF_MAX, HD__MEMPROF_OWN };
+typedef struct hd__memprof_mib_field {
     const char *name;
     uint8_t width, rule;
-} hd__mib_field;
+} hd__memprof_mib_field;
 
-static const hd__mib_field hd__mib[HD_MEMPROF_FIELDS] = {
-    { "unknown", 0, HD__MIB_OWN },
-    { "AllocCount", 4, HD__MIB_SUM },
-    { "TotalAccessCount", 8, HD__MIB_SUM },
-    { "MinAccessCount", 8, HD__MIB_MIN },
-    { "MaxAccessCount", 8, HD__MIB_MAX },
-    { "TotalSize", 8, HD__MIB_SUM },
-    { "MinSize", 4, HD__MIB_MIN },
-    { "MaxSize", 4, HD__MIB_MAX },
-    { "AllocTimestamp", 4, HD__MIB_OWN },
-    { "DeallocTimestamp", 4, HD__MIB_OWN },
-    { "TotalLifetime", 8, HD__MIB_SUM },
-    { "MinLifetime", 4, HD__MIB_MIN },
-    { "MaxLifetime", 4, HD__MIB_MAX },
-    { "AllocCpuId", 4, HD__MIB_OWN },
-    { "DeallocCpuId", 4, HD__MIB_OWN },
-    { "NumMigratedCpu", 4, HD__MIB_OWN },
-    { "NumLifetimeOverlaps", 4, HD__MIB_OWN },
-    { "NumSameAllocCpu", 4, HD__MIB_OWN },
-    { "NumSameDeallocCpu", 4, HD__MIB_OWN },
-    { "DataTypeId", 8, HD__MIB_OWN },
-    { "TotalAccessDensity", 8, HD__MIB_SUM },
-    { "MinAccessDensity", 4, HD__MIB_MIN },
-    { "MaxAccessDensity", 4, HD__MIB_MAX },
-    { "TotalLifetimeAccessDensity", 8, HD__MIB_SUM },
-    { "MinLifetimeAccessDensity", 4, HD__MIB_MIN },
-    { "MaxLifetimeAccessDensity", 4, HD__MIB_MAX },
-    { "AccessHistogramSize", 4, HD__MIB_OWN },
-    { "AccessHistogram", 8, HD__MIB_OWN },
+static const hd__memprof_mib_field hd__memprof_mib[HD_MEMPROF_FIELDS] = {
+    { "unknown", 0, HD__MEMPROF_OWN },
+    { "AllocCount", 4, HD__MEMPROF_SUM },
+    { "TotalAccessCount", 8, HD__MEMPROF_SUM },
+    { "MinAccessCount", 8, HD__MEMPROF_MIN },
+    { "MaxAccessCount", 8, HD__MEMPROF_MAX },
+    { "TotalSize", 8, HD__MEMPROF_SUM },
+    { "MinSize", 4, HD__MEMPROF_MIN },
+    { "MaxSize", 4, HD__MEMPROF_MAX },
+    { "AllocTimestamp", 4, HD__MEMPROF_OWN },
+    { "DeallocTimestamp", 4, HD__MEMPROF_OWN },
+    { "TotalLifetime", 8, HD__MEMPROF_SUM },
+    { "MinLifetime", 4, HD__MEMPROF_MIN },
+    { "MaxLifetime", 4, HD__MEMPROF_MAX },
+    { "AllocCpuId", 4, HD__MEMPROF_OWN },
+    { "DeallocCpuId", 4, HD__MEMPROF_OWN },
+    { "NumMigratedCpu", 4, HD__MEMPROF_OWN },
+    { "NumLifetimeOverlaps", 4, HD__MEMPROF_OWN },
+    { "NumSameAllocCpu", 4, HD__MEMPROF_OWN },
+    { "NumSameDeallocCpu", 4, HD__MEMPROF_OWN },
+    { "DataTypeId", 8, HD__MEMPROF_OWN },
+    { "TotalAccessDensity", 8, HD__MEMPROF_SUM },
+    { "MinAccessDensity", 4, HD__MEMPROF_MIN },
+    { "MaxAccessDensity", 4, HD__MEMPROF_MAX },
+    { "TotalLifetimeAccessDensity", 8, HD__MEMPROF_SUM },
+    { "MinLifetimeAccessDensity", 4, HD__MEMPROF_MIN },
+    { "MaxLifetimeAccessDensity", 4, HD__MEMPROF_MAX },
+    { "AccessHistogramSize", 4, HD__MEMPROF_OWN },
+    { "AccessHistogram", 8, HD__MEMPROF_OWN },
 };
 
-#define HD__MIB_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to this */
-#define HD__MIB_HISTOGRAM (1u << HD_MEMPROF_ACCESS_HISTOGRAM_SIZE | 1u << HD_MEMPROF_ACCESS_HISTOGRAM)
+#define HD__MEMPROF_UP_TO(field) ((2u << (field)) - 2) /* bits of fields 1 to this */
+#define HD__MEMPROF_HISTOGRAM (1u << HD_MEMPROF_ACCESS_HISTOGRAM_SIZE | 1u << HD_MEMPROF_ACCESS_HISTOGRAM)
 
 HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
-    return hd__mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
+    return hd__memprof_mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
 }
 
 /* Fields of a version: 1 to this one. */
@@ -20714,7 +20714,7 @@ static uint32_t hd__memprof_last_field(uint32_t version) {
 }
 
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version) {
-    return HD__MIB_UP_TO(hd__memprof_last_field(version));
+    return HD__MEMPROF_UP_TO(hd__memprof_last_field(version));
 }
 
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter) {
@@ -21068,17 +21068,17 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
     return HD_OK;
 }
 
-static uint64_t hd__mib_size(uint32_t last) {
+static uint64_t hd__memprof_mib_size(uint32_t last) {
     uint64_t size = 0;
-    for (uint32_t f = 1; f <= last; f++) size += hd__mib[f].width;
+    for (uint32_t f = 1; f <= last; f++) size += hd__memprof_mib[f].width;
     return size;
 }
 
 /* The fields of a block from 1 to `last`. */
-HD__INLINE void hd__mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
+HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
     for (uint32_t f = 1; f <= last; f++) {
-        value[f] = hd__mib[f].width == 4 ? hd__memprof_get(p, 4, big) : hd__memprof_get(p, 8, big);
-        p += hd__mib[f].width;
+        value[f] = hd__memprof_mib[f].width == 4 ? hd__memprof_get(p, 4, big) : hd__memprof_get(p, 8, big);
+        p += hd__memprof_mib[f].width;
     }
 }
 
@@ -21094,7 +21094,7 @@ static hd_status hd__memprof_histogram(hd_memprof_reader *r, hd__memprof_section
 static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
     uint32_t last = hd__memprof_last_field(r->raw.version);
-    uint64_t size = 8 + hd__mib_size(last), width = r->raw.version < 5 ? 8 : 2;
+    uint64_t size = 8 + hd__memprof_mib_size(last), width = r->raw.version < 5 ? 8 : 2;
     if (!hd__room(&r->mem, c->blocks, (size_t)s->count)) return hd__memprof_full(r);
     for (uint64_t i = 0; i < s->count; i++) {
         hd_memprof_block *b;
@@ -21106,8 +21106,8 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         b->value[0] = 0;
         for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
         id = hd__memprof_u64(r, at);
-        if (r->raw.big_endian) hd__mib_get(r->p + at + 8, last, true, b->value);
-        else hd__mib_get(r->p + at + 8, last, false, b->value);
+        if (r->raw.big_endian) hd__memprof_mib_get(r->p + at + 8, last, true, b->value);
+        else hd__memprof_mib_get(r->p + at + 8, last, false, b->value);
         s->at += size;
         counters = b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
         if (counters > (s->end - s->at) / width)
@@ -21134,7 +21134,7 @@ static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
     static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
     hd__memprof_section s[3];
     uint64_t offset[4];
-    uint64_t block = 8 + hd__mib_size(hd__memprof_last_field(r->raw.version));
+    uint64_t block = 8 + hd__memprof_mib_size(hd__memprof_last_field(r->raw.version));
     uint64_t least[] = { r->raw.version < 3 ? 56u : 64u, block, 16 };
     for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
     offset[3] = total;
@@ -21335,16 +21335,16 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
 /* Whether fields fit what is written of them; how long the block section is. */
 static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
-    uint64_t each = 8 + hd__mib_size(o->last), width = o->version < 5 ? 8 : 2;
+    uint64_t each = 8 + hd__memprof_mib_size(o->last), width = o->version < 5 ? 8 : 2;
     *size = 8;
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return hd__cancelled(err);
         for (uint32_t f = 1; f <= o->last; f++) {
             hd_error warning;
-            if (hd__mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
+            if (hd__memprof_mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
             hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)i,
-                     hd__mib[f].name, b->value[f]);
+                     hd__memprof_mib[f].name, b->value[f]);
             if (!o->options || !o->options->lenient || f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) {
                 if (err) *err = warning;
                 return HD_OVERFLOW;
@@ -21358,7 +21358,7 @@ static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *si
 
 static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
-    uint32_t lacking = hd_memprof_version_fields(o->version) & ~raw->fields & ~HD__MIB_HISTOGRAM, f = 1;
+    uint32_t lacking = hd_memprof_version_fields(o->version) & ~raw->fields & ~HD__MEMPROF_HISTOGRAM, f = 1;
     uint64_t size;
     for (; f < 32 && !(lacking >> f & 1); f++) {}
     if (lacking)
@@ -21416,8 +21416,8 @@ static hd_status hd__memprof_put_blocks(hd__memprof_out *o) {
         if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return HD_CANCELLED;
         for (uint32_t f = 1; f <= o->last; f++) {
             uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
-            if (hd__mib[f].width == 4 && v >> 32) v = UINT32_MAX;
-            p = hd__memprof_put(p, hd__mib[f].width, big, v);
+            if (hd__memprof_mib[f].width == 4 && v >> 32) v = UINT32_MAX;
+            p = hd__memprof_put(p, hd__memprof_mib[f].width, big, v);
         }
         hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
         for (uint64_t k = 0; k < counters; k++) {
@@ -21716,17 +21716,17 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
     return hd__memprof_intern(x, from, stack, err);
 }
 
-static uint64_t hd__sum_full(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 /* A total, and the minimum and maximum behind it. */
-HD__INLINE void hd__mib_merge_three(uint64_t *to, const uint64_t *from, uint32_t total) {
-    to[total] = hd__sum_full(to[total], from[total]);
+HD__INLINE void hd__memprof_merge_three(uint64_t *to, const uint64_t *from, uint32_t total) {
+    to[total] = hd__memprof_sum(to[total], from[total]);
     to[total + 1] = from[total + 1] < to[total + 1] ? from[total + 1] : to[total + 1];
     to[total + 2] = from[total + 2] > to[total + 2] ? from[total + 2] : to[total + 2];
 }
 
 /* What a block says and what the one after it does, but for histograms. */
-static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
+static void hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_NUM_LIFETIME_OVERLAPS] +=
         from[HD_MEMPROF_ALLOC_TIMESTAMP] < to[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_NUM_SAME_ALLOC_CPU] += from[HD_MEMPROF_ALLOC_CPU_ID] == to[HD_MEMPROF_ALLOC_CPU_ID];
@@ -21735,12 +21735,12 @@ static void hd__mib_merge(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_DEALLOC_TIMESTAMP] = from[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_ALLOC_CPU_ID] = from[HD_MEMPROF_ALLOC_CPU_ID];
     to[HD_MEMPROF_DEALLOC_CPU_ID] = from[HD_MEMPROF_DEALLOC_CPU_ID];
-    to[HD_MEMPROF_ALLOC_COUNT] = hd__sum_full(to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT]);
-    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
-    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_SIZE);
-    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
-    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
-    hd__mib_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
+    to[HD_MEMPROF_ALLOC_COUNT] = hd__memprof_sum(to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT]);
+    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_SIZE);
+    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
+    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
+    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
 }
 
 static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
@@ -21758,13 +21758,13 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
         have = n;
     }
     if (to->stack == HD_NONE) *to = *from;
-    else hd__mib_merge(to->value, from->value);
+    else hd__memprof_merge_values(to->value, from->value);
     to->stack = stack;
     to->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = have;
     to->value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t *sum = &x->counters[stack][i];
-        *sum = hd__sum_full(*sum, hd_memprof_counter(raw, from->histogram + i));
+        *sum = hd__memprof_sum(*sum, hd_memprof_counter(raw, from->histogram + i));
     }
     return HD_OK;
 }
@@ -22060,7 +22060,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
    Call stacks as frames, and as a profile. */
 
 /* What is behind the last slash. */
-static hd_str hd__basename(hd_str path) {
+static hd_str hd__memprof_basename(hd_str path) {
     size_t at = path.len;
     while (at && path.data[at - 1] != '/') at--;
     if (at) path.data += at;
@@ -22072,7 +22072,7 @@ static bool hd__memprof_is_runtime(hd_str file) {
     static const char *const names[] = { "memprof_malloc_linux.cpp", "memprof_interceptors.cpp",
                                          "memprof_new_delete.cpp" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (hd_str_equal(hd__basename(file), hd_cstr(names[i]))) return true;
+        if (hd_str_equal(hd__memprof_basename(file), hd_cstr(names[i]))) return true;
     return false;
 }
 
@@ -22385,7 +22385,7 @@ static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_fram
     line.len = (size_t)(digits + 20 - from);
     hd__set_len(x->text, 0);
     if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
-        !hd__append(m, &x->text, hd__basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
+        !hd__append(m, &x->text, hd__memprof_basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
         !hd__append(m, &x->text, line))
         return false;
     name->data = x->text;
@@ -22394,8 +22394,8 @@ static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_fram
 }
 
 static void hd__memprof_combine(uint64_t *sum, uint64_t value, uint32_t rule) {
-    if (rule == HD__MIB_SUM) *sum = hd__sum_full(*sum, value);
-    else if (rule == HD__MIB_MIN ? value < *sum : value > *sum) *sum = value;
+    if (rule == HD__MEMPROF_SUM) *sum = hd__memprof_sum(*sum, value);
+    else if (rule == HD__MEMPROF_MIN ? value < *sum : value > *sum) *sum = value;
 }
 
 static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) {
@@ -22419,7 +22419,7 @@ static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) 
     row = hd__table_find(&p->cells, nodes);
     HD__TRY(hd_profile_add(p, nodes, 0, blocks));
     if (row != HD_NONE) {
-        hd__memprof_combine(&x->sums[row], b->value[x->field], hd__mib[x->field].rule);
+        hd__memprof_combine(&x->sums[row], b->value[x->field], hd__memprof_mib[x->field].rule);
         return HD_OK;
     }
     return hd__push(&p->mem, x->sums, b->value[x->field]) ? HD_OK : HD_OUT_OF_MEMORY;
@@ -22467,8 +22467,8 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
     x.view = view ? view : &none;
     x.field = x.view->field;
     if (!x.field) x.field = HD_MEMPROF_TOTAL_SIZE;
-    if (x.field >= HD_MEMPROF_FIELDS || hd__mib[x.field].rule > HD__MIB_MAX ||
-        (x.view->average && hd__mib[x.field].rule != HD__MIB_SUM))
+    if (x.field >= HD_MEMPROF_FIELDS || hd__memprof_mib[x.field].rule > HD__MEMPROF_MAX ||
+        (x.view->average && hd__memprof_mib[x.field].rule != HD__MEMPROF_SUM))
         return hd__fail(err, HD_INVALID, "a count or total%s expected, %s found",
                         x.view->average ? "" : ", minimum or maximum", hd_memprof_field_name(x.field));
     if ((unsigned)x.view->split > HD_MEMPROF_SPLIT_BINARY)
@@ -22885,7 +22885,7 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
         return hd__no_memory(&mem, err);
     }
     part.raw.version = 3;
-    part.raw.fields = index->fields & ~HD__MIB_HISTOGRAM;
+    part.raw.fields = index->fields & ~HD__MEMPROF_HISTOGRAM;
     hd__memprof_columns_show(&part.columns, &part.raw);
     stbds_arrput(doc->parts, part);
     *out = doc;
@@ -22974,7 +22974,7 @@ static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *
                                field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
         seen |= UINT64_C(1) << field;
         l->field[l->field_count++] = (uint8_t)field;
-        l->width += hd__mib[field].width;
+        l->width += hd__memprof_mib[field].width;
     }
     return HD_OK;
 }
@@ -23057,7 +23057,7 @@ static void hd__index_location_get(const uint8_t *p, hd_memprof_location *locati
 
 static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, uint64_t *value) {
     for (uint32_t i = 0; i < l->field_count; i++) {
-        unsigned width = hd__mib[l->field[i]].width;
+        unsigned width = hd__memprof_mib[l->field[i]].width;
         value[i] = hd__memprof_get(p, width, false);
         p += width;
     }
@@ -24086,7 +24086,7 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
         hd__index_put_stack(o, x->block_stack[b]);
         for (uint32_t i = 0; i < o->field_count; i++) {
             uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
-            if (hd__mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
+            if (hd__memprof_mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
             else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
         }
     }
@@ -24313,9 +24313,10 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
         for (uint32_t i = 0; i < x->field_count; i++) {
             uint64_t v = x->value[(size_t)b * x->field_count + i];
             hd_error warning;
-            if (hd__mib[x->field[i]].width == 8 || !(v >> 32) || !(fields >> x->field[i] & 1)) continue;
+            if (hd__memprof_mib[x->field[i]].width == 8 || !(v >> 32)) continue;
+            if (!(fields >> x->field[i] & 1)) continue;
             hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
-                     hd__mib[x->field[i]].name, v);
+                     hd__memprof_mib[x->field[i]].name, v);
             if (!options || !options->lenient) {
                 if (err) *err = warning;
                 return HD_OVERFLOW;
@@ -24328,7 +24329,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
 /* The schema: fields in LLVM's order, or in the index's own when these are its own. */
 static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
     const hd_memprof_index *x = o->index;
-    const uint32_t all = HD__MIB_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
+    const uint32_t all = HD__MEMPROF_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
     o->field_count = 0;
     if (fields & ~all) return hd__fail(err, HD_INVALID, "there are no such fields");
     if (!fields)
@@ -24345,7 +24346,7 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
     }
     o->width = 0;
     for (uint32_t i = 0; i < o->field_count; i++) {
-        o->width += hd__mib[o->field[i]].width;
+        o->width += hd__memprof_mib[o->field[i]].width;
         o->source[i] = HD__INDEX_ABSENT;
         for (uint32_t k = 0; k < x->field_count; k++)
             if (x->field[k] == o->field[i]) o->source[i] = (uint8_t)k;
@@ -24980,12 +24981,12 @@ static hd__rfc_tag hd__rfc_tag_at(uint64_t tag) {
          hd__rfc_tags[hd__rfc_tag_of((uint32_t)tag - HD__RFC_OURS)].part == HD__RFC_AVERAGE)) {
         t.field = (uint8_t)(tag - HD__RFC_OURS);
         t.part = HD__RFC_VALUE;
-        t.name = hd__mib[t.field].name;
+        t.name = hd__memprof_mib[t.field].name;
     } else if (tag > HD__RFC_RESTS && tag < HD__RFC_RESTS + 16 &&
                hd__rfc_tags[tag - HD__RFC_RESTS].part == HD__RFC_AVERAGE) {
         t.field = hd__rfc_tags[tag - HD__RFC_RESTS].field;
         t.part = HD__RFC_REST;
-        t.name = hd__mib[t.field].name;
+        t.name = hd__memprof_mib[t.field].name;
     }
     return t;
 }
