@@ -1609,7 +1609,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
-/* =================================================================================== >>dart
+/* ============================================================================== >>dart.read
    Heap snapshots of the Dart VM. Objects and classes have ids from 1 in their order, 0 stands for what
    was left out; the root is object 1. In a document's graph, object id k is number k - 1, class id k is
    class k, and all references to 0 lead to one object without a record. Weak are the target of a
@@ -1698,6 +1698,9 @@ HEAPDUMP_API const hd_dart_header *hd_dart_reader_header(const hd_dart_reader *r
 HEAPDUMP_API uint64_t hd_dart_reader_warnings(const hd_dart_reader *reader);
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
 
+/* ========================================================================== >>dart.document
+   A snapshot in memory: its graph, with what the graph has no column for. */
+
 /* A whole file: its graph, and what it takes to write the file again. Beyond the graph an object takes
    its data as the file has it, half a byte, and 4 bytes where there are identity hash codes. */
 typedef struct hd_dart hd_dart;
@@ -1728,6 +1731,9 @@ HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *dart);
 HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *dart, size_t index);
 HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
 
+/* ============================================================================= >>dart.write
+   Snapshots from documents, the bytes that were read, or from any graph. */
+
 /* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
    Errors: the output's, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out,
@@ -1738,6 +1744,9 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *opti
    so. Errors: as above, HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
+
+/* =============================================================================== >>dart.ask
+   What a snapshot's objects tell beyond their graph: texts, lengths, libraries, identity. */
 
 /* In what follows `reached` is what hd_graph_reach fills, or NULL. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 
@@ -18447,11 +18456,9 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     return hd__netcf_out_end(&o, status, err);
 }
 
-/* =================================================================================== >>dart
+/* ============================================================================== >>dart.read
    Parsers work on a window of bytes and say what stopped them; where that is the window's end, and not the
-   input's, what they read so far is read again with more behind it. A document keeps what no column has
-   as the bytes it was: header and classes, objects' data, external properties, each decoded when asked
-   for. Numbers outside of these that are spelled with more bytes than they need have their offset noted. */
+   input's, what they read so far is read again with more behind it. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__ULEB_WORDS
@@ -19173,7 +19180,10 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
     return HD_OK;
 }
 
-/* The document. -------------------------------------------------------------------------------- */
+/* ========================================================================== >>dart.document
+   A document keeps what no column has as the bytes it was: header and classes, objects' data, external
+   properties, each decoded when asked for. Numbers outside of these that are spelled with more bytes than
+   they need have their offset noted. */
 
 #define HD__DART_STEP 16u        /* objects from one known place in the data to the next */
 
@@ -19743,7 +19753,9 @@ HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *doc, size_t in
     return external;
 }
 
-/* Writing. ------------------------------------------------------------------------------------- */
+/* ============================================================================= >>dart.write
+   Documents are written as they were read, numbers of unusual length by the offsets noted of them; any graph
+   as a snapshot of its own. */
 
 typedef struct hd__dart_out {
     hd_sink sink;
@@ -19983,7 +19995,8 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     return hd__dart_out_end(&o, status, err);
 }
 
-/* Queries. ------------------------------------------------------------------------------------- */
+/* =============================================================================== >>dart.ask
+   Each question goes through the objects once, finds its rows by hash and sorts them in the end. */
 
 /* What such calls share: rows in an stb_ds array, found by hash, sorted in the end. */
 typedef struct hd__dart_query {
