@@ -31,22 +31,52 @@
        hd_heap heap = { .pid = 1, .dump = "0x1", .allocator = "engine", .breakdown = breakdown };
        hd_chrome_write(&heap, 1, NULL, hd_out_file(file), &err);
 
-   ROOMS (search for the tag; each stands twice, as API and as implementation)
+   ROOMS (search for the tag; most stand twice, as API and as implementation)
 
-       >>base      status, error, allocator, limits, strings; arenas and maps
-       >>io        input and output: memory, files, callbacks
-       >>json      streaming writer; pull parser
-       >>profile   axes, cells, breakdowns: cut-off export, tree, top, diff, merge, filter
-       >>graph     objects, references, roots: reachability, dominators, paths, diff
-       >>tracker   contexts, the thread-local pseudo-stack, categories, capture modes
-       >>register  address -> (size, context), straight on the OS's memory
-       >>recorder  what a malloc hook calls; snapshots
-       >>chrome    heap dumps in Chromium traces; deduplicators
-       >>provider  dump providers and the manager that asks them
-       >>netcf     .NET Compact Framework and XNA heap dumps (text)
-       >>dart      Dart VM heap snapshots
-       >>memprof   LLVM MemProf: what clang's -fmemory-profile writes, and -fmemory-profile-use reads
-       >>dump      hd_read_*: detects the format, reads anything
+       >>base                status, error, allocator, limits, strings; arrays, sets, sorts
+       >>io                  input and output: memory, files, callbacks
+       >>json                streaming writer; pull parser
+       >>heap                axes, cells, amounts; profiles, breakdowns; the label of a heap
+       >>cutoff              which entries a breakdown lists: thresholds, budgets
+       >>condense            breakdowns of profiles, smaller ones of breakdowns
+       >>heap.merge          heaps added up; canonical order of profiles
+       >>heap.ops            a heap made of another: filter, reroot, invert, rename
+       >>heap.diff           two heaps side by side
+       >>print               trees, lists of names, diffs: as rows, as text
+       >>heap.dump           what a file gave: heaps, scalars, the document of its format
+       >>graph.ids           object numbers by the ids of a file
+       >>graph               objects, references, roots: filling, sealing, looking
+       >>graph.merge         one graph of several
+       >>graph.reach         reachability, retained sizes, referrers, paths
+       >>graph.dominators    immediate dominators, the dominator tree
+       >>graph.classes       histograms, diff of graphs
+       >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
+       >>register            address -> (size, context), straight on the OS's memory
+       >>recorder            what a malloc hook calls; snapshots
+       >>trace.write         heap dumps written as Chromium traces; deduplicators
+       >>trace.value         values of a trace being read, and complaints about them
+       >>trace.read          events of a trace: dictionaries, heaps, scalars
+       >>trace.resolve       what the events said, made into heaps
+       >>trace.add           heap dumps inserted into a trace that is there
+       >>provider            dump providers and the manager that asks them
+       >>netcf               .NET Compact Framework and XNA heap dumps (text)
+       >>dart.read           Dart VM heap snapshots, record by record
+       >>dart.document       a snapshot in memory: its graph, with what the graph has no column for
+       >>dart.write          snapshots from documents or from any graph
+       >>dart.ask            strings, lengths, libraries, diff by identity
+       >>digest              MD5, BLAKE3: what LLVM calls names, frames and call stacks
+       >>memprof.raw         raw profiles of clang's -fmemory-profile: read, written, in columns
+       >>memprof.merge       raw profiles added up, by call stack
+       >>memprof.frames      their call stacks as frames; profiles of them
+       >>memprof.index       indexed profiles, which -fmemory-profile-use reads: columns, and what they are asked
+       >>memprof.index.read  LLVM's layouts of these, read
+       >>memprof.index.build indexed profiles of raw ones
+       >>memprof.index.write LLVM's layouts, written
+       >>memprof.rfc.tables  tables of strings and paths, as the RFC stores them
+       >>memprof.rfc.read    the RFC's layout, read
+       >>memprof.rfc.write   the RFC's layout, written
+       >>memprof.lookup      functions looked up where they lie in the bytes
+       >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
    size at one node of every axis (axis 0 the backtrace tree, axis 1 the type). A *breakdown* is
