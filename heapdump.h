@@ -15,7 +15,7 @@
        if (hd_read_file("app.json", NULL, &dump, &err)) { puts(err.message); return 1; }
        for (size_t i = 0; i < hd_dump_heap_count(dump); i++)   // per process, dump, allocator
            hd_print_tree(hd_dump_heap(dump, i), &(hd_tree_options){ .cutoff.min_bytes = 65536 },
-                         hd_out_file(stdout));
+                         hd_out_file(stdout), NULL);
        hd_dump_free(dump);
 
        // record your own allocator
@@ -200,11 +200,12 @@ typedef struct hd_options {
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. Some warnings are of
        what is not malformed; these come when strict, too, and do not count as warnings of a dump. */
     bool lenient;
-    void (*warning)(void *user, const hd_error *warning);
+    void (*warning)(void *warning_user, const hd_error *warning);
+    void *warning_user;
     /* Called now and then with bytes (or cells) done and in all (HD_UNKNOWN: cannot be told);
        false stops the call with HD_CANCELLED. */
-    bool (*progress)(void *user, uint64_t done, uint64_t total);
-    void *user;            /* handed to both */
+    bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
+    void *progress_user;
     bool netcf_decimal;    /* >>netcf: sizes are decimal numbers */
 } hd_options;
 
@@ -403,11 +404,11 @@ HEAPDUMP_API void hd_profile_free(hd_profile *profile);
 /* The child of `parent` called `name` (copied), made when it is not there yet. O(1).
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis or parent). */
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
-                                       hd_str name, uint32_t *node);
-/* Adds bytes and count to the cell at nodes[0..axis_count). O(1). Errors: as above, and
+                                       hd_str name, uint32_t *node, hd_error *err);
+/* Adds bytes and blocks to the cell at nodes[0..axis_count). O(1). Errors: as hd_profile_node, and
    HD_OVERFLOW when the profile's totals would pass 2^64 - 2. */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
-                                      uint64_t count);
+                                      uint64_t blocks, hd_error *err);
 /* The same for what a sample says: `variance` of the bytes, in bytes squared. */
 HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *profile, const uint32_t *nodes,
                                                uint64_t bytes, uint64_t count, double variance);
@@ -682,7 +683,7 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
    blocks, indented name. A frame that is its parent's only content is not indented further, unless
    every_route is set. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options,
-                                     hd_out out);
+                                     hd_out out, hd_error *err);
 
 /* One line of a diff's tree, as in hd_tree_row. */
 typedef struct hd_diff_row {
@@ -704,7 +705,7 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
    and after, change in blocks, indented name. "~" before a change: within two standard errors. "new" and
    "gone" behind names, with "?" where that is only not listed. */
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
-                                     const hd_tree_options *options, hd_out out);
+                                     const hd_tree_options *options, hd_out out, hd_error *err);
 
 typedef struct hd_top_options {
     uint32_t axis;               /* whose names to list */
@@ -737,7 +738,8 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
 /* The list as text: a line for the heap, then total and self bytes (with standard errors when they are
    estimates) and their shares of the heap, blocks, name, and in brackets what of it is not listed, and
    "self?" where self is a bound. */
-HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out);
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
+                                    hd_error *err);
 
 /* ============================================================================== >>heap.dump
    What a file gave: heaps, scalars, the document of its format. */
@@ -1295,7 +1297,7 @@ HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
 /* Call after allocating. NULL addresses are ignored, size 0 is a block like any other, an address
    recorded already is replaced. `type` is a name that stays, or NULL. False when the block was not
-   recorded (see hd_recorder_stats), or is not in the sample. */
+   recorded (see hd_recorder_counters), or is not in the sample. */
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size,
                                   const char *type);
 /* Call before freeing, so that no other thread can be given the address in between. False when
@@ -1327,7 +1329,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
 
 /* Of a sampled recording live_bytes and peak_bytes are estimates; the rest tells of the sample. */
-typedef struct hd_recorder_stats {
+typedef struct hd_recorder_counters {
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes;         /* the most live_bytes ever was */
     uint64_t total_bytes, total_blocks; /* all recorded, freed ones included */
@@ -1336,9 +1338,9 @@ typedef struct hd_recorder_stats {
     uint64_t ignored;            /* calls made while the thread was inside the recorder */
     uint64_t lost;               /* allocations there was no memory to record */
     hd_memory memory;            /* the recorder's own: registers and contexts */
-} hd_recorder_stats;
+} hd_recorder_counters;
 
-HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats);
+HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
 /* The most live_bytes ever was, and live_bytes: two loads, no lock. */
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
@@ -1603,26 +1605,26 @@ HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_net
    left out; a domain without an end ends where the next begins), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *reader, hd_netcf_record *record, hd_error *err);
-HEAPDUMP_API uint64_t hd_netcf_reader_warnings(const hd_netcf_reader *reader);
+HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *reader);
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
 
 /* A whole file: a graph for each application domain, and what it takes to write the file again, a
    quarter of a byte a record and lines of unusual spelling. */
 typedef struct hd_netcf hd_netcf;
 
-typedef struct hd_netcf_domain {
+typedef struct hd_netcf_domain_info {
     hd_str name;
     uint32_t version;
     uint64_t begin_ms, end_ms;   /* since the device booted */
     const hd_graph *graph;       /* its own records alone */
-} hd_netcf_domain;
+} hd_netcf_domain_info;
 
 /* Errors: as hd_netcf_next, also for an object or type described twice in its domain (lenient: the
    first counts), and HD_OVERFLOW for sizes that pass 2^64 together. */
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err);
 HEAPDUMP_API void hd_netcf_free(hd_netcf *netcf);
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *netcf);
-HEAPDUMP_API hd_netcf_domain hd_netcf_get_domain(const hd_netcf *netcf, size_t index);
+HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *netcf, size_t index);
 /* All domains as one graph: hd_graph_merge of several. NULL: the file has no domain. */
 HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *netcf);
 HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *netcf);
@@ -1636,7 +1638,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
    times. The format has no weak references: they are left out and what an ephemeron's key holds alive is
    among its references, so that the same is alive; a warning says so. Errors: as above, HD_OUT_OF_MEMORY,
    HD_LIMIT. */
-HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain *domain,
+HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
 /* ============================================================================== >>dart.read
@@ -1661,32 +1663,32 @@ enum {
 };
 HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag); /* the names above; "unknown" */
 
-typedef struct hd_dart_data {
+typedef struct hd_dart_value {
     uint32_t tag;
     uint64_t value;              /* BOOL: 1 or 0; INTEGER: its two's complement; LATIN1, UTF16: code units
                                     of the string, of which `text` may have fewer; LENGTH: elements */
     double number;               /* DOUBLE */
     hd_str text;                 /* LATIN1; UTF16: little-endian; NAME: UTF-8 */
-} hd_dart_data;
+} hd_dart_value;
 
 /* The text of LATIN1, UTF16 and NAME as UTF-8 (lone surrogates as three bytes): how many bytes that is,
    of which those that fit in whole characters are written to `buffer`. */
-HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_data *data, char *buffer, size_t capacity);
+HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity);
 
-typedef struct hd_dart_header {
+typedef struct hd_dart_header_info {
     uint64_t flags;
     hd_str name;
     uint64_t shallow_size, capacity, external_size; /* bytes, as the VM told; need not be the sums */
     uint64_t class_count, reference_count, object_count, external_count; /* as announced */
     bool has_identity;           /* identity hash codes follow: newer VMs */
-} hd_dart_header;
+} hd_dart_header_info;
 
-typedef struct hd_dart_class {
+typedef struct hd_dart_class_info {
     uint64_t flags;
     hd_str name, library, library_uri, reserved;
     uint64_t field_count;        /* how often hd_dart_next_field finds one */
     hd_str fields;               /* private: those to come, as they are in the file */
-} hd_dart_class;
+} hd_dart_class_info;
 
 typedef struct hd_dart_field {
     uint64_t flags;
@@ -1695,17 +1697,17 @@ typedef struct hd_dart_field {
 } hd_dart_field;
 
 /* Takes the next field from a copy of what describes a class. False: there are no more. */
-HEAPDUMP_API bool hd_dart_next_field(hd_dart_class *from, hd_dart_field *field);
+HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field);
 
 typedef struct hd_dart_record {
     char kind;                   /* 'c' class, 'o' object, 'r' more references of the object before, 'x'
                                     external property, 'i' identity hash code of an object; 0: the end */
     uint64_t id;                 /* of the class or object */
     uint64_t offset;             /* where it stands */
-    hd_dart_class described;     /* c */
+    hd_dart_class_info described;     /* c */
     uint64_t class_id;           /* o */
     uint64_t size;               /* o: shallow; x: external; bytes */
-    hd_dart_data data;           /* o */
+    hd_dart_value data;           /* o */
     uint64_t reference_count;    /* o: all of the object's */
     const uint32_t *references;  /* o, r: ids, `count` of them; the rest come in records 'r' */
     size_t count;
@@ -1724,8 +1726,8 @@ HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
 /* As far as it was read: the first record that is asked for fills all up to class_count, the first
    object the other counts but for external_count. */
-HEAPDUMP_API const hd_dart_header *hd_dart_reader_header(const hd_dart_reader *reader);
-HEAPDUMP_API uint64_t hd_dart_reader_warnings(const hd_dart_reader *reader);
+HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *reader);
+HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader);
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
 
 /* ========================================================================== >>dart.document
@@ -1743,22 +1745,22 @@ HEAPDUMP_API void hd_dart_free(hd_dart *dart);
    their library's name, or its URI when that is empty, for a scope. What is owned here is counted in the
    graph's memory. */
 HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *dart);
-HEAPDUMP_API hd_dart_header hd_dart_get_header(const hd_dart *dart);
+HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *dart);
 /* By class_index of the graph; zeroed for what stands for no class (id 0). */
-HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *dart, uint32_t class_index);
+HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *dart, uint32_t class_index);
 /* What the following say of an object goes by its number in the graph. */
-HEAPDUMP_API hd_dart_data hd_dart_get_data(const hd_dart *dart, uint32_t object);
+HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *dart, uint32_t object);
 HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);  /* without external sizes */
 HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object); /* hash code; 0: none */
 
-typedef struct hd_dart_external {
+typedef struct hd_dart_external_info {
     uint32_t object;             /* HD_NONE: left out (id 0) */
     uint64_t size;               /* bytes */
     hd_str name;
-} hd_dart_external;
+} hd_dart_external_info;
 
 HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *dart);
-HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *dart, size_t index);
+HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *dart, size_t index);
 HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
 
 /* ============================================================================= >>dart.write
@@ -1781,7 +1783,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, c
 /* In what follows `reached` is what hd_graph_reach fills, or NULL. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 
 typedef struct hd_string_row {
-    hd_dart_data data;           /* LATIN1 or UTF16 */
+    hd_dart_value data;           /* LATIN1 or UTF16 */
     uint32_t object;             /* the first that has it */
     uint64_t objects, bytes;     /* all that have it */
     uint64_t wasted;             /* bytes, without the largest of them: one is needed */
@@ -1954,16 +1956,16 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
    what is malformed; a block without a stack is left out); HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *reader, const hd_memprof_raw **raw, hd_error *err);
-HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *reader);
+HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *reader);
 HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
 
 /* A whole file. Errors: as hd_memprof_next. */
 typedef struct hd_memprof hd_memprof;
 HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err);
 HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
-HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *memprof);
+HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *memprof);
 /* NULL past the last. */
-HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *memprof, size_t index);
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *memprof, size_t index);
 HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *memprof);
 /* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
    Errors: the output's, HD_CANCELLED. */
@@ -2168,7 +2170,7 @@ typedef struct hd_memprof_index {
 } hd_memprof_index;
 
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
-HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index);
+HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index);
 
 /* The number of a function, HD_NONE when it has no record. */
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid);
@@ -2971,7 +2973,7 @@ static void hd__arr_release(hd__mem *m, void *array, size_t element) {
 #define hd__push(m, a, v) (hd__room((m), (a), 1) && (stbds_arrput((a), (v)), true))
 #define hd__arr_free(m, a) hd__arr_release((m), &(a), sizeof *(a))
 #define hd__len(a) stbds_arrlenu(a)
-#define hd__set_len(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
+#define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
 /* n zeroed elements, outside of any arena. */
 static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
@@ -3095,13 +3097,13 @@ static uint64_t hd__seed(void) {
 
 /* An open-addressed set of numbers whose keys live elsewhere: the caller hashes and compares.
    A slot holds 32 bits of hash and the number plus one. */
-typedef struct hd__index {
+typedef struct hd__set {
     uint64_t *slots;
     size_t capacity, count;
-} hd__index;
+} hd__set;
 
 /* The next number whose hash may be this one; HD_NONE at the end. Start with *probe 0. */
-static uint32_t hd__index_next(const hd__index *index, uint64_t hash, size_t *probe) {
+static uint32_t hd__set_next(const hd__set *index, uint64_t hash, size_t *probe) {
     if (!index->capacity) return HD_NONE;
     for (;;) {
         uint64_t slot = index->slots[((size_t)hash + (*probe)++) & (index->capacity - 1)];
@@ -3110,14 +3112,14 @@ static uint32_t hd__index_next(const hd__index *index, uint64_t hash, size_t *pr
     }
 }
 
-static void hd__index_place(uint64_t *slots, size_t capacity, uint64_t hash, uint32_t number) {
+static void hd__set_place(uint64_t *slots, size_t capacity, uint64_t hash, uint32_t number) {
     size_t i = (size_t)hash & (capacity - 1);
     while (slots[i]) i = (i + 1) & (capacity - 1);
     slots[i] = (hash >> 32 << 32) | (uint32_t)(number + 1);
 }
 
 /* Adds a number that is not in there. `rehash` gives the hash of a number already in. */
-static bool hd__index_add(hd__mem *m, hd__index *index, uint64_t hash, uint32_t number,
+static bool hd__index_add(hd__mem *m, hd__set *index, uint64_t hash, uint32_t number,
                           uint64_t (*rehash)(const void *owner, uint32_t number),
                           const void *owner) {
     if (4 * (index->count + 1) > 3 * index->capacity) {
@@ -3127,18 +3129,18 @@ static bool hd__index_add(hd__mem *m, hd__index *index, uint64_t hash, uint32_t 
         for (size_t i = 0; i < index->capacity; i++)
             if (index->slots[i]) {
                 uint32_t old = (uint32_t)index->slots[i] - 1;
-                hd__index_place(slots, capacity, rehash(owner, old), old);
+                hd__set_place(slots, capacity, rehash(owner, old), old);
             }
         if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *slots);
         index->slots = slots;
         index->capacity = capacity;
     }
-    hd__index_place(index->slots, index->capacity, hash, number);
+    hd__set_place(index->slots, index->capacity, hash, number);
     index->count++;
     return true;
 }
 
-static void hd__index_free(hd__mem *m, hd__index *index) {
+static void hd__set_free(hd__mem *m, hd__set *index) {
     if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *index->slots);
     memset(index, 0, sizeof *index);
 }
@@ -3146,7 +3148,7 @@ static void hd__index_free(hd__mem *m, hd__index *index) {
 /* Distinct strings, numbered from 0 in order of arrival. */
 typedef struct hd__strings {
     hd_str *strings;
-    hd__index index;
+    hd__set index;
     uint64_t seed;
 } hd__strings;
 
@@ -3159,7 +3161,7 @@ static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
 static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&s->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&s->index, hash, &probe)) != HD_NONE)
         if (hd_str_equal(s->strings[i], string)) break;
     return i;
 }
@@ -3179,7 +3181,7 @@ static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd
 }
 
 static void hd__strings_free(hd__mem *m, hd__strings *s) {
-    hd__index_free(m, &s->index);
+    hd__set_free(m, &s->index);
     hd__arr_free(m, s->strings);
 }
 
@@ -3286,7 +3288,7 @@ typedef struct hd__tree {
     const char *name;
     uint32_t *parent;            /* stb_ds arrays */
     hd_str *names;
-    hd__index index;
+    hd__set index;
     uint64_t seed;
     hd__strings *copies;         /* of names; NULL where none are copied */
 } hd__tree;
@@ -3306,7 +3308,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
     uint64_t hash = hd__tree_hash(t, parent, name);
     size_t probe = 0, n = hd__len(t->parent);
     uint32_t i;
-    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
         if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
             *node = i;
             return HD_OK;
@@ -3328,7 +3330,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
 static void hd__tree_free(hd__mem *m, hd__tree *t) {
     hd__arr_free(m, t->parent);
     hd__arr_free(m, t->names);
-    hd__index_free(m, &t->index);
+    hd__set_free(m, &t->index);
 }
 
 static hd_axis hd__tree_axis(const hd__tree *t) {
@@ -3346,7 +3348,7 @@ typedef struct hd__table {
     uint32_t *node;              /* stb_ds arrays */
     uint64_t *bytes, *blocks;
     double *variance;
-    hd__index index;
+    hd__set index;
     uint64_t seed;
 } hd__table;
 
@@ -3365,7 +3367,7 @@ static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
     uint64_t hash = hd__table_hash(t, nodes);
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
         if (!memcmp(t->node + (size_t)i * t->axis_count, nodes, t->axis_count * sizeof *nodes)) break;
     return i;
 }
@@ -3400,14 +3402,14 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
 /* Takes back all rows from number n on. */
 static void hd__table_truncate(hd__table *t, uint32_t n) {
     if (n >= hd__len(t->bytes) && n >= t->index.count) return;
-    hd__set_len(t->node, (size_t)n * t->axis_count);
-    hd__set_len(t->bytes, n);
-    hd__set_len(t->blocks, n);
-    hd__set_len(t->variance, n);
+    hd__arr_resize(t->node, (size_t)n * t->axis_count);
+    hd__arr_resize(t->bytes, n);
+    hd__arr_resize(t->blocks, n);
+    hd__arr_resize(t->variance, n);
     memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
     t->index.count = n;
     for (uint32_t i = 0; i < n; i++)
-        hd__index_place(t->index.slots, t->index.capacity, hd__table_rehash(t, i), i);
+        hd__set_place(t->index.slots, t->index.capacity, hd__table_rehash(t, i), i);
 }
 
 static void hd__table_free(hd__mem *m, hd__table *t) {
@@ -3415,7 +3417,7 @@ static void hd__table_free(hd__mem *m, hd__table *t) {
     hd__arr_free(m, t->bytes);
     hd__arr_free(m, t->blocks);
     hd__arr_free(m, t->variance);
-    hd__index_free(m, &t->index);
+    hd__set_free(m, &t->index);
 }
 
 static hd_rows hd__table_rows(const hd__table *t) {
@@ -3430,7 +3432,7 @@ static hd_rows hd__table_rows(const hd__table *t) {
 }
 
 /* ===================================================================================== >>io
-   hd__reader shows an input to a parser as a window [at, end) that hd__reader_fill moves on: over
+   hd_window shows an input to a parser as a window [at, end) that hd__window_next moves on: over
    memory the whole input at once, over a callback one buffer after the other, over a mapped file a
    stretch of it, whose pages are given back behind the window. All reading is hd__in_read. */
 
@@ -3518,8 +3520,8 @@ static int64_t hd__fd_read(void *user, void *buffer, size_t capacity) {
 }
 
 /* Bytes of a window over a callback, over a mapped file. */
-#define HD__READER_BUFFER 65536u
-#define HD__READER_MAPPED ((size_t)4 << 20)
+#define HD__WINDOW_BUFFER 65536u
+#define HD__WINDOW_MAPPED ((size_t)4 << 20)
 
 /* How an input was opened, and what became of it. */
 enum { HD__IN_FILE = 1, HD__IN_MAPPED = 2, HD__IN_SHORT = 4 };
@@ -4008,7 +4010,7 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
     b.allocator = m.allocator;
     while (n > 0 && !status) {
         if (b.size == b.capacity) {
-            uint64_t wanted = in.size ? in.size : b.capacity ? 2 * (uint64_t)b.capacity : HD__READER_BUFFER;
+            uint64_t wanted = in.size ? in.size : b.capacity ? 2 * (uint64_t)b.capacity : HD__WINDOW_BUFFER;
             uint8_t *grown;
             if (in.size ? b.size == in.size : !in.read) break;
             grown = wanted > SIZE_MAX / 2 ? NULL : (uint8_t *)hd__realloc(&m, b.data, b.capacity, (size_t)wanted);
@@ -4029,7 +4031,7 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
     return status;
 }
 
-typedef struct hd__reader {
+typedef struct hd_window {
     const uint8_t *at, *end, *start;
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
@@ -4041,33 +4043,33 @@ typedef struct hd__reader {
     const hd__packed *packed;    /* what the callback unpacks; NULL: it reads plainly */
     bool failed;                 /* the callback did */
     bool ended;
-} hd__reader;
+} hd_window;
 
 
 /* The next bytes of a mapped file, or of any memory, become visible. */
-static void hd__reader_show(hd__reader *r, size_t most) {
+static void hd__window_show(hd_window *r, size_t most) {
     size_t rest = (size_t)(r->in.data + r->in.size - r->end);
     r->end += rest < most ? rest : most;
     r->ended = rest <= most;
 }
 
-static bool hd__reader_open(hd__reader *r, hd__mem *m, hd_in in) {
+static bool hd__window_open(hd_window *r, hd__mem *m, hd_in in) {
     memset(r, 0, sizeof *r);
     r->in = in;
     r->mem = m;
     if (!in.read) {
         r->at = r->start = r->end = r->counted = r->released = in.data;
-        hd__reader_show(r, in.source & HD__IN_MAPPED ? HD__READER_MAPPED : SIZE_MAX);
+        hd__window_show(r, in.source & HD__IN_MAPPED ? HD__WINDOW_MAPPED : SIZE_MAX);
         return true;
     }
-    r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__READER_BUFFER);
+    r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__WINDOW_BUFFER);
     r->at = r->start = r->end = r->counted = r->buffer;
     return r->buffer != NULL;
 }
 
-static void hd__reader_close(hd__reader *r) { hd__free(r->mem, r->buffer, HD__READER_BUFFER); }
+static void hd__window_close(hd_window *r) { hd__free(r->mem, r->buffer, HD__WINDOW_BUFFER); }
 
-static uint64_t hd__reader_offset(const hd__reader *r) { return r->base + (uint64_t)(r->at - r->start); }
+static uint64_t hd_window_offset(const hd_window *r) { return r->base + (uint64_t)(r->at - r->start); }
 
 static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
@@ -4091,7 +4093,7 @@ static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
 
 /* The line of an offset, or of the window's start when that is past it. Costs the distance to the
    place last asked for. */
-static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
+static uint64_t hd_window_line(hd_window *r, uint64_t offset) {
     const uint8_t *to = offset <= r->base                                  ? r->start
                         : offset - r->base > (uint64_t)(r->end - r->start) ? r->end
                                                                            : r->start + (offset - r->base);
@@ -4103,7 +4105,7 @@ static uint64_t hd__reader_line(hd__reader *r, uint64_t offset) {
 
 /* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
    up to `at` back. */
-static void hd__reader_release(const uint8_t **released, const uint8_t *at) {
+static void hd__window_release(const uint8_t **released, const uint8_t *at) {
 #if defined(__linux__)
     uintptr_t from = ((uintptr_t)*released + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
     uintptr_t to = (uintptr_t)at & ~(uintptr_t)(HD__PAGE - 1);
@@ -4114,20 +4116,20 @@ static void hd__reader_release(const uint8_t **released, const uint8_t *at) {
 
 /* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
    input, and when the window is full. */
-HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
+HD__NOINLINE static bool hd__window_more(hd_window *r) {
     size_t left = (size_t)(r->end - r->at);
     int64_t n;
-    if (r->ended || left >= (r->in.read ? HD__READER_BUFFER : HD__READER_MAPPED)) return false;
-    hd__reader_line(r, hd__reader_offset(r));
+    if (r->ended || left >= (r->in.read ? HD__WINDOW_BUFFER : HD__WINDOW_MAPPED)) return false;
+    hd_window_line(r, hd_window_offset(r));
     r->base += (uint64_t)(r->at - r->start);
     if (!r->in.read) {
-        hd__reader_release(&r->released, r->at);
+        hd__window_release(&r->released, r->at);
         r->start = r->at;
-        hd__reader_show(r, HD__READER_MAPPED);
+        hd__window_show(r, HD__WINDOW_MAPPED);
         return true;
     }
     if (left) memmove(r->buffer, r->at, left);
-    n = hd__in_read(&r->in, r->base + left, r->buffer + left, HD__READER_BUFFER - left);
+    n = hd__in_read(&r->in, r->base + left, r->buffer + left, HD__WINDOW_BUFFER - left);
     r->failed = n < 0;
     r->ended = n <= 0;
     r->at = r->start = r->counted = r->buffer;
@@ -4136,9 +4138,9 @@ HD__NOINLINE static bool hd__reader_more(hd__reader *r) {
 }
 
 /* Called when the window is used up: false at the end of the input. */
-static bool hd__reader_fill(hd__reader *r) {
+static bool hd__window_next(hd_window *r) {
     HEAPDUMP_ASSERT(r->at == r->end);
-    return hd__reader_more(r);
+    return hd__window_more(r);
 }
 
 /* =================================================================================== >>json
@@ -4505,7 +4507,7 @@ HD__INLINE bool hd__scan_next(hd__scan *s, uint64_t *brackets) {
 }
 
 typedef struct hd__pull {
-    hd__reader r;
+    hd_window r;
     hd_error *err;
     hd_status status;
     hd__expect expect;
@@ -4524,21 +4526,21 @@ static hd_status hd__pull_open(hd__pull *p, hd__mem *m, hd_in in, uint32_t max_d
     p->keep = SIZE_MAX;
     p->max_depth = max_depth ? max_depth : 512;
     if (p->max_depth > HD__JSON_MAX_DEPTH) p->max_depth = HD__JSON_MAX_DEPTH;
-    if (!hd__reader_open(&p->r, m, in)) return hd__no_memory(m, err);
+    if (!hd__window_open(&p->r, m, in)) return hd__no_memory(m, err);
     return HD_OK;
 }
 
 static void hd__pull_close(hd__pull *p) {
     hd__arr_free(p->r.mem, p->scratch);
-    hd__reader_close(&p->r);
+    hd__window_close(&p->r);
 }
 
 /* Fails with the reader's place; the first failure sticks. */
 HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const char *expected) {
-    hd__reader *r = &p->r;
-    uint64_t offset = hd__reader_offset(r), line;
+    hd_window *r = &p->r;
+    uint64_t offset = hd_window_offset(r), line;
     if (p->status) return HD__T_ERROR;
-    line = hd__reader_line(r, offset);
+    line = hd_window_line(r, offset);
     p->status = status;
     if (r->failed)
         p->status = hd__fail_input(&r->in, r->packed, p->err, offset, line);
@@ -4578,26 +4580,26 @@ static const uint8_t *hd__string_special(const uint8_t *at, const uint8_t *end) 
 
 /* Passes over the rest of a string, its quote included. */
 static bool hd__pull_skip_string(hd__pull *p) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     for (;;) {
         const uint8_t *at = hd__string_special(r->at, r->end);
         r->at = at;
         if (at == r->end) {
-            if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
+            if (!hd__window_next(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
             continue;
         }
         r->at++;
         if (*at == '"') return true;
-        if (r->at == r->end && !hd__reader_fill(r))
+        if (r->at == r->end && !hd__window_next(r))
             return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
         r->at++;
     }
 }
 
 static hd__token hd__pull_literal(hd__pull *p, const char *word, hd__token token) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     for (; *word; word++, r->at++)
-        if ((r->at == r->end && !hd__reader_fill(r)) || *r->at != (uint8_t)*word)
+        if ((r->at == r->end && !hd__window_next(r)) || *r->at != (uint8_t)*word)
             return hd__pull_fail(p, HD_MALFORMED, "a value");
     p->expect = HD__E_MORE;
     return token;
@@ -4622,7 +4624,7 @@ static hd__token hd__pull_close_bracket(hd__pull *p) {
 }
 
 static hd__token hd__pull_value(hd__pull *p) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     switch (*r->at) {
     case '{': return hd__pull_open_bracket(p, true);
     case '[': return hd__pull_open_bracket(p, false);
@@ -4643,13 +4645,13 @@ static hd__token hd__pull_value(hd__pull *p) {
 
 /* Passes over a string or number that was not asked for. */
 static bool hd__pull_drop(hd__pull *p) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     hd__token unread = p->unread;
     p->unread = HD__T_ERROR;
     if (unread == HD__T_NUMBER) {
         do {
             while (r->at < r->end && hd__is_number_byte(*r->at)) r->at++;
-        } while (r->at == r->end && hd__reader_fill(r));
+        } while (r->at == r->end && hd__window_next(r));
         return true;
     }
     return !unread || hd__pull_skip_string(p);
@@ -4657,14 +4659,14 @@ static bool hd__pull_drop(hd__pull *p) {
 
 /* The next token. Keys and values of objects alternate; commas and colons are checked, not shown. */
 static hd__token hd__pull_next(hd__pull *p) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     if (p->status || !hd__pull_drop(p)) return HD__T_ERROR;
     for (;;) {
         uint8_t c;
         while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
             r->at++;
         if (r->at == r->end) {
-            if (hd__reader_fill(r)) continue;
+            if (hd__window_next(r)) continue;
             if (p->expect == HD__E_MORE && !p->depth && !r->failed) return HD__T_END;
             if (p->depth == 1 && !hd__pull_in_object(p) && !r->failed) return HD__T_CUT;
             return hd__pull_fail(p, HD_MALFORMED,
@@ -4674,7 +4676,7 @@ static hd__token hd__pull_next(hd__pull *p) {
                                  hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'");
         }
         c = *r->at;
-        p->token_offset = hd__reader_offset(r);
+        p->token_offset = hd_window_offset(r);
         switch (p->expect) {
         case HD__E_COLON:
             if (c != ':') return hd__pull_fail(p, HD_MALFORMED, "':'");
@@ -4711,17 +4713,17 @@ static bool hd__pull_copy(hd__pull *p, const void *data, size_t size) {
     if (!hd__room(p->r.mem, p->scratch, size ? size : 1))
         return hd__pull_fail(p, HD_OUT_OF_MEMORY, ""), false;
     if (size) memcpy(p->scratch + hd__len(p->scratch), data, size);
-    hd__set_len(p->scratch, hd__len(p->scratch) + size);
+    hd__arr_resize(p->scratch, hd__len(p->scratch) + size);
     return true;
 }
 
 /* Four hexadecimal digits after \u. */
 static bool hd__pull_unit(hd__pull *p, unsigned *unit) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     *unit = 0;
     for (int i = 0; i < 4; i++, r->at++) {
         uint8_t c;
-        if (r->at == r->end && !hd__reader_fill(r))
+        if (r->at == r->end && !hd__window_next(r))
             return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
         c = *r->at;
         if (c >= '0' && c <= '9') *unit = *unit * 16 + (unsigned)(c - '0');
@@ -4740,11 +4742,11 @@ static bool hd__pull_put_code(hd__pull *p, uint32_t code) {
 /* The escape after a backslash. A surrogate pair becomes one code point; a lone one stays. */
 static bool hd__pull_escape(hd__pull *p) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     const char *found;
     unsigned high = 0, unit;
     for (;;) {
-        if (r->at == r->end && !hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
+        if (r->at == r->end && !hd__window_next(r)) return hd__pull_fail(p, HD_MALFORMED, "an escape"), false;
         if (*r->at != 'u') break;
         r->at++;
         if (!hd__pull_unit(p, &unit)) return false;
@@ -4753,7 +4755,7 @@ static bool hd__pull_escape(hd__pull *p) {
         if (high && !hd__pull_put_code(p, high)) return false;
         if (unit < 0xd800 || unit >= 0xdc00) return hd__pull_put_code(p, unit);
         high = unit;
-        if ((r->at == r->end && !hd__reader_fill(r)) || *r->at != '\\')
+        if ((r->at == r->end && !hd__window_next(r)) || *r->at != '\\')
             return hd__pull_put_code(p, high);
         r->at++;
     }
@@ -4767,11 +4769,11 @@ static bool hd__pull_escape(hd__pull *p) {
 /* The text of the string or key just pulled, valid until the next call; copied only when it has
    escapes or crosses the window. */
 static bool hd__pull_string(hd__pull *p, hd_str *s) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     bool copied = false;
     HEAPDUMP_ASSERT(p->unread == HD__T_KEY || p->unread == HD__T_STRING);
     p->unread = HD__T_ERROR;
-    hd__set_len(p->scratch, 0);
+    hd__arr_resize(p->scratch, 0);
     for (;;) {
         const uint8_t *from = r->at, *at = hd__string_special(from, r->end);
         r->at = at;
@@ -4784,7 +4786,7 @@ static bool hd__pull_string(hd__pull *p, hd_str *s) {
         if (!hd__pull_copy(p, from, (size_t)(at - from))) return false;
         copied = true;
         if (at == r->end) {
-            if (!hd__reader_fill(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
+            if (!hd__window_next(r)) return hd__pull_fail(p, HD_MALFORMED, "'\"'"), false;
         } else if (*r->at++ == '"') {
             s->data = p->scratch;
             s->len = hd__len(p->scratch);
@@ -4802,13 +4804,13 @@ typedef struct hd__number {
 } hd__number;
 
 static void hd__pull_number(hd__pull *p, hd__number *number) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     HEAPDUMP_ASSERT(p->unread == HD__T_NUMBER);
     number->len = 0;
     do {
         for (; r->at < r->end && hd__is_number_byte(*r->at); r->at++)
             if (number->len < sizeof number->text - 1) number->text[number->len++] = (char)*r->at;
-    } while (r->at == r->end && hd__reader_fill(r));
+    } while (r->at == r->end && hd__window_next(r));
     number->text[number->len] = 0;
     p->unread = HD__T_ERROR;
 }
@@ -4827,7 +4829,7 @@ static bool hd__pull_skip_bracket(hd__pull *p, const uint8_t *at) {
    looked at: brackets must match and be no deeper than is allowed, strings must end. */
 static bool hd__pull_skip(hd__pull *p, hd__token token) {
     uint32_t depth = p->depth;
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     hd__scan scan;
     if (token != HD__T_OBJECT && token != HD__T_ARRAY) return token != HD__T_ERROR;
     hd__scan_begin(&scan, r->at, r->end);
@@ -4839,7 +4841,7 @@ static bool hd__pull_skip(hd__pull *p, hd__token token) {
                 if (p->depth < depth) return true;
             }
         r->at = r->end;
-        if (!hd__reader_fill(r))
+        if (!hd__window_next(r))
             return hd__pull_fail(p, HD_MALFORMED, scan.string                ? "'\"'"
                                                   : hd__pull_in_object(p) ? "',' or '}'" : "',' or ']'"),
                    false;
@@ -4862,7 +4864,7 @@ static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
    callback's window, whatever the input is. True when the one that stopped it is open now, nothing of it
    read yet; false when the last was closed. */
 static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     uint32_t room = p->max_depth - p->depth; /* levels inside an object */
     uint64_t kinds = 0;          /* a bit for each open bracket inside: object, not array */
     uint32_t depth = 1;          /* 0: between objects */
@@ -4873,7 +4875,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
     for (;;) {
         if (!hd__scan_next(&scan, &brackets)) {
             /* the object goes on beyond the window */
-            if (!hd__reader_more(r)) return true;
+            if (!hd__window_more(r)) return true;
             hd__scan_begin(&scan, r->at, r->end);
             kinds = 0;
             depth = 1;
@@ -4895,7 +4897,7 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
                 continue;
             }
             if (!object || (scan.suspects & (((uint64_t)2 << bit) - 1)) ||
-                at - r->at >= (ptrdiff_t)HD__READER_BUFFER)
+                at - r->at >= (ptrdiff_t)HD__WINDOW_BUFFER)
                 return true;
             /* the object is passed over */
             depth = 0;
@@ -4911,11 +4913,11 @@ static bool hd__pull_pass(hd__pull *p, uint64_t most, uint64_t *passed) {
                     return false;
                 }
                 r->at = next + 1;
-                p->token_offset = hd__reader_offset(r) - 1;
+                p->token_offset = hd_window_offset(r) - 1;
             }
             scan.suspects &= ~(((uint64_t)2 << bit) - 1);
         }
-        if (scan.suspects || scan.at - r->at >= (ptrdiff_t)HD__READER_BUFFER) return true;
+        if (scan.suspects || scan.at - r->at >= (ptrdiff_t)HD__WINDOW_BUFFER) return true;
     }
 }
 
@@ -5021,27 +5023,28 @@ HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *p) { return p->total_by
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *p) { return p->total_blocks; }
 
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t parent, hd_str name,
-                                       uint32_t *node) {
+                                       uint32_t *node, hd_error *err) {
     if (!p || axis >= p->cells.axis_count || p->is_fixed || parent >= hd__len(p->tree[axis].parent))
-        return HD_INVALID;
-    return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node,
-                          NULL);
+        return hd__fail(err, HD_INVALID, "no such axis or parent, or a profile that takes no nodes");
+    return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
 }
 
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
-                                      uint64_t blocks) {
+                                      uint64_t blocks, hd_error *err) {
     uint64_t total_bytes, total_blocks;
     uint32_t row;
-    if (!p || p->is_fixed) return HD_INVALID;
+    if (!p || p->is_fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
     total_bytes = p->total_bytes;
     total_blocks = p->total_blocks;
     for (uint32_t a = 0; a < p->cells.axis_count; a++)
-        if (nodes[a] >= hd__len(p->tree[a].parent)) return HD_INVALID;
+        if (nodes[a] >= hd__len(p->tree[a].parent))
+            return hd__fail(err, HD_INVALID, "node %u expected to be one of the axis's %u", (uint64_t)nodes[a],
+                            (uint64_t)hd__len(p->tree[a].parent));
     if (!hd__sum(&total_bytes, bytes) || (blocks != HD_UNKNOWN && !hd__sum(&total_blocks, blocks)))
-        return HD_OVERFLOW;
+        return hd__fail(err, HD_OVERFLOW, "all cells together pass 2^64 - 2 bytes or blocks");
     row = hd__table_find(&p->cells, nodes);
     if (row == HD_NONE) {
-        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, nodes, bytes, blocks, NULL));
+        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, nodes, bytes, blocks, err));
     } else {
         p->cells.bytes[row] += bytes;
         hd__sum_known(&p->cells.blocks[row], blocks);
@@ -5054,7 +5057,7 @@ HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint
 HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
                                                uint64_t blocks, double variance) {
     if (!(variance >= 0)) return HD_INVALID;
-    HD__TRY(hd_profile_add(p, nodes, bytes, blocks));
+    HD__TRY(hd_profile_add(p, nodes, bytes, blocks, NULL));
     if (variance > 0) p->cells.variance[hd__table_find(&p->cells, nodes)] += variance;
     return HD_OK;
 }
@@ -5541,7 +5544,7 @@ static bool hd__select(hd__mem *m, const hd_cutoff *cutoff, uint64_t total, uint
                       (double)c[i].bytes >= cutoff->min_share * (double)total &&
                       (double)c[i].bytes >= cutoff->min_parent_share * (double)parent;
     if (!cutoff->top || n <= cutoff->top) return true;
-    hd__set_len(o, 0);
+    hd__arr_resize(o, 0);
     if (!hd__room(m, o, 2 * (size_t)n)) return false;
     *order = o;
     for (uint32_t i = 0; i < n; i++) o[i] = i;
@@ -5920,7 +5923,7 @@ static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
     uint32_t n = hd__budget_touch(x, entry), room = 0, at = (uint32_t)hd__len(x->moved);
     for (uint32_t k = 0; k < n; k++) room += x->inside[x->touched[k]];
     if (!hd__room(x->m, x->moved, room ? room : 1)) return false;
-    hd__set_len(x->moved, (size_t)at + room);
+    hd__arr_resize(x->moved, (size_t)at + room);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t c = x->touched[k], cut;
         x->fresh[c] = HD_NONE;
@@ -5931,7 +5934,7 @@ static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
         x->cuts[cut].atoms = at;
         at += x->inside[c];
     }
-    hd__set_len(x->moved, at);
+    hd__arr_resize(x->moved, at);
     for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
         uint32_t c = x->class_of[*i];
         hd__cutting *cut;
@@ -5985,10 +5988,10 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     hd__portion p = { 0, 0, HD_NONE, HD_NONE };
     if (x->axes > 1) memset(x->class_of, 0, x->atoms * sizeof *x->class_of);
     all.weight = x->total;
-    hd__set_len(x->classes, 0);
-    hd__set_len(x->cuts, 0);
-    hd__set_len(x->moved, 0);
-    hd__set_len(x->portions, 0);
+    hd__arr_resize(x->classes, 0);
+    hd__arr_resize(x->cuts, 0);
+    hd__arr_resize(x->moved, 0);
+    hd__arr_resize(x->portions, 0);
     if (!hd__push(x->m, x->classes, all) || !hd__room(x->m, x->portions, rows->count)) return false;
     /* 2^57: an entry explains at most a bit per byte, all of them no more than 32. */
     x->scale = x->total ? 144115188075855872.0 / (double)x->total : 0;
@@ -6032,7 +6035,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
             x->cost[e] = hd__budget_cost(x, e);
             x->stamp[e] = count;
             if (x->options && x->options->progress && x->evaluations % 4096 == 0 &&
-                !x->options->progress(x->options->user, count, HD_UNKNOWN))
+                !x->options->progress(x->options->progress_user, count, HD_UNKNOWN))
                 return hd__fail(err, HD_CANCELLED, "cancelled");
             hd__budget_down(x, 0);
             continue;
@@ -6619,7 +6622,7 @@ static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t
     hd__lattice_axis *l = &x->axis[a];
     const hd__fiber *f = &x->fibers[fiber];
     hd_status status = HD_OK;
-    hd__set_len(x->candidates, 0);
+    hd__arr_resize(x->candidates, 0);
     for (uint32_t i = low; i < high; i++) {
         uint32_t at = l->at[f->cell[i]], child;
         hd__candidate c;
@@ -6692,7 +6695,7 @@ static void hd__candidate_add(hd__candidate *c, const hd__fiber *f, uint32_t low
 static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     const hd__fiber *f = &x->fibers[r.fiber];
-    hd__set_len(x->candidates, 0);
+    hd__arr_resize(x->candidates, 0);
     for (uint32_t i = hd__fiber_seek(f, r.low, r.high, node + 1), end; i < r.high; i = end) {
         hd__candidate c;
         memset(&c, 0, sizeof c);
@@ -6718,7 +6721,7 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
     if (r.high - r.low < n) {
         HD__TRY(hd__group(x, r.fiber, r.low, r.high, a, nodes[a], err));
     } else {
-        hd__set_len(x->candidates, 0);
+        hd__arr_resize(x->candidates, 0);
         if (!hd__room(&x->mem, x->candidates, n ? n : 1)) return hd__no_memory(&x->mem, err);
         for (uint32_t k = 0; k < n; k++) {
             hd__candidate c;
@@ -6742,7 +6745,7 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
         hd__candidate_add(&c, f, low, at ? hd__fiber_seek(f, low, f->count, end) : f->count);
         if (c.cells) x->candidates[n++] = c;
     }
-    hd__set_len(x->candidates, n);
+    hd__arr_resize(x->candidates, n);
     return HD_OK;
 }
 
@@ -6777,7 +6780,7 @@ static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err
         if (!first) return HD_OK;
     }
     if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
-        !x->options->progress(x->options->user, hd__len(x->out.bytes), HD_UNKNOWN))
+        !x->options->progress(x->options->progress_user, hd__len(x->out.bytes), HD_UNKNOWN))
         return hd__fail(err, HD_CANCELLED, "cancelled");
     if (a == x->main) HD__TRY(hd__children_along(x, r, nodes[a], err));
     else HD__TRY(hd__children_across(x, r, a, nodes, err));
@@ -6863,7 +6866,7 @@ static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b
         uint32_t e = stack[--depth];
         for (uint32_t a = 0; a < b->entries.axis_count && !status; a++) {
             uint32_t first = children[a].first[e], count = children[a].first[e + 1] - first;
-            hd__set_len(c, 0);
+            hd__arr_resize(c, 0);
             if (!hd__room(m, c, count ? count : 1)) status = hd__no_memory(m, err);
             for (uint32_t k = 0; k < count && !status; k++) {
                 uint32_t child = children[a].child[first + k];
@@ -7022,7 +7025,7 @@ static hd_status hd__merge_axes(hd__merge *x, hd_error *err) {
 
 static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t total, hd_error *err) {
     if (done % 4096 == 0 && x->options && x->options->progress &&
-        !x->options->progress(x->options->user, done, total))
+        !x->options->progress(x->options->progress_user, done, total))
         return hd__fail(err, HD_CANCELLED, "cancelled");
     return HD_OK;
 }
@@ -7110,7 +7113,7 @@ static bool hd__inverted_ends(const hd__inverting *x, const hd__inverted_group *
 static hd_status hd__inverted_step(hd__inverting *x, const hd__inverted_group *g, hd_error *err) {
     hd__mem *m = &x->merge->into->mem;
     hd__tree *t = &x->merge->into->tree[x->merge->to[x->a]];
-    hd__set_len(x->next, 0);
+    hd__arr_resize(x->next, 0);
     for (uint32_t i = g->low; i < g->high; i++) {
         hd__inverted_path *p = &x->paths[i];
         hd__inverted_group *next;
@@ -7190,7 +7193,7 @@ static void hd__warn_cut(const hd_options *options, uint32_t paths, uint32_t nam
     if (!paths || !options || !options->warning) return;
     hd__fail(&warning, HD_LIMIT, "%u inverted paths have more than %u names: the outermost are left out",
              (uint64_t)paths, (uint64_t)names);
-    options->warning(options->user, &warning);
+    options->warning(options->warning_user, &warning);
 }
 
 static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
@@ -7425,7 +7428,7 @@ static hd_status hd__merge_heaps(const hd_heap *heaps, size_t count, bool exact,
     hd_status status = HD_OK;
     HD__TRY(hd__profile_uniting(heaps, count, options, &p, err));
     for (size_t i = 0; i < count && !status; i++) {
-        if (options && options->progress && !options->progress(options->user, i, count))
+        if (options && options->progress && !options->progress(options->progress_user, i, count))
             status = hd__fail(err, HD_CANCELLED, "cancelled");
         else if (exact) status = hd_profile_merge(p, heaps[i].profile, err);
         else status = hd__merge_entries(p, &heaps[i], false, err);
@@ -8272,7 +8275,7 @@ static bool hd__append(hd__mem *m, char **text, hd_str s) {
     if (s.len > SIZE_MAX / 2 || !hd__room(m, t, s.len + 1)) return false;
     *text = t;
     if (s.len) memcpy(t + hd__len(t), s.data, s.len);
-    hd__set_len(t, hd__len(t) + s.len);
+    hd__arr_resize(t, hd__len(t) + s.len);
     return true;
 }
 
@@ -8280,7 +8283,7 @@ static bool hd__append(hd__mem *m, char **text, hd_str s) {
 static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name) {
     enum { SHOWN = 8 };
     const hd_breakdown *b = w->breakdown;
-    hd__set_len(w->name, 0);
+    hd__arr_resize(w->name, 0);
     name->data = NULL;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
         const hd_axis *axis = &b->axis[a];
@@ -8389,7 +8392,7 @@ static void hd__warn_larger(const hd_options *options, const hd_heap *heap, uint
     if (!count || !options->warning) return;
     hd__fail(&warning, HD_MALFORMED, "the heap of %s has a total of %u bytes, but lists %u that hold more",
              heap->allocator ? heap->allocator : "the file", heap->breakdown->entries.bytes[0], count);
-    options->warning(options->user, &warning);
+    options->warning(options->warning_user, &warning);
 }
 
 /* The rows of a heap, or of two. */
@@ -8616,7 +8619,7 @@ static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t 
     line.indent = 0;
     if (row->depth) {
         const hd__tree_line *above;
-        hd__set_len(t->above, row->depth);
+        hd__arr_resize(t->above, row->depth);
         above = &t->above[row->depth - 1];
         line.indent = above->indent + 2;
         if (t->joins && row->depth > 1 && row->axis == HD_AXIS_BACKTRACE &&
@@ -8721,8 +8724,15 @@ static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__wal
     return s->status;
 }
 
+/* Writes out what is buffered; `status` is that of filling it, an error of its own told already. */
+static hd_status hd__print_end(hd_sink *sink, hd_status status, hd_error *err) {
+    if (sink->status || (!status && hd__sink_flush(sink)))
+        return hd__fail(err, sink->status, "writing the output failed");
+    return status;
+}
+
 static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
-                                 hd_out out) {
+                                 hd_out out, hd_error *err) {
     hd_tree_options none;
     hd__tree_print t;
     hd_status status;
@@ -8736,18 +8746,19 @@ static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, cons
     t.above = NULL;
     t.units = options->units;
     t.joins = !options->every_route;
-    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, NULL);
+    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, err);
     hd__arr_free(&t.mem, t.above);
-    return status ? status : hd__sink_flush(&t.sink);
+    return hd__print_end(&t.sink, status, err);
 }
 
-HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out) {
-    return hd__print_heaps(heap, NULL, options, out);
+HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out,
+                                     hd_error *err) {
+    return hd__print_heaps(heap, NULL, options, out, err);
 }
 
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
-                                     const hd_tree_options *options, hd_out out) {
-    return hd__print_heaps(before, after, options, out);
+                                     const hd_tree_options *options, hd_out out, hd_error *err) {
+    return hd__print_heaps(before, after, options, out, err);
 }
 
 /* Names of an axis. --------------------------------------------------------------------------- */
@@ -8973,12 +8984,13 @@ static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
 }
 
 /* The heap itself is a line like the others, with its label. */
-HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out) {
+HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
+                                    hd_error *err) {
     hd__top_print t;
     hd_breakdown view;
     hd__amount total = { 0, 0, 0 };
-    hd_status status = hd__check_heap(heap, NULL);
-    if (status) return status;
+    hd_status status;
+    HD__TRY(hd__check_heap(heap, err));
     view = hd__view(heap);
     for (uint32_t i = 0; i < (heap->breakdown ? 1 : view.entries.count); i++)
         hd__amount_add(&total, hd__amount_at(&view.entries, i));
@@ -8997,8 +9009,8 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     hd__sink_pad(&t.sink, 2);
     hd__print_label(&t.sink, heap);
     hd__sink_put(&t.sink, "\n", 1);
-    status = hd_top(heap, options, hd__print_top_row, &t, NULL);
-    return status ? status : hd__sink_flush(&t.sink);
+    status = hd_top(heap, options, hd__print_top_row, &t, err);
+    return hd__print_end(&t.sink, status, err);
 }
 
 /* ============================================================================== >>heap.dump
@@ -9092,7 +9104,7 @@ HD__NOINLINE static bool hd__ids_widen(hd__mem *m, hd__ids *ids) {
     if (ids->high) return true;
     if (!hd__room(m, ids->high, stbds_arrcap(ids->low))) return false;
     memset(ids->high, 0, stbds_arrcap(ids->low) * sizeof *ids->high);
-    hd__set_len(ids->high, n);
+    hd__arr_resize(ids->high, n);
     return true;
 }
 
@@ -9183,7 +9195,7 @@ static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
         for (uint32_t i = 0; i < n && ids->high; i++)
             sorted[i] = (uint64_t)ids->high[(uint32_t)sorted[i]] << 32 | (uint32_t)sorted[i];
         if (ids->high) sorted = hd__radix_sort(sorted, sorted == pairs ? spare : pairs, n);
-        hd__set_len(sorted, n);
+        hd__arr_resize(sorted, n);
     }
     if (sorted != pairs) hd__arr_free(m, pairs);
     if (sorted != spare) hd__arr_free(m, spare);
@@ -9216,7 +9228,7 @@ static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
         x->high[i] = (uint32_t)(x->pairs[i] >> 32);
         x->pairs[i] = (uint64_t)x->ids->low[number] << 32 | number;
     }
-    hd__set_len(x->high, n);
+    hd__arr_resize(x->high, n);
     return true;
 }
 
@@ -9239,7 +9251,7 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
         while (at <= range) x->start[at++] = i;
     }
     x->start[at] = n;
-    hd__set_len(x->start, (size_t)x->ranges + 1);
+    hd__arr_resize(x->start, (size_t)x->ranges + 1);
     return true;
 }
 
@@ -9333,7 +9345,7 @@ struct hd_graph {
 };
 
 static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
-    return !options || !options->progress || options->progress(options->user, done, total);
+    return !options || !options->progress || options->progress(options->progress_user, done, total);
 }
 #define HD__TICK 0xfffffu         /* progress is told of whenever the low bits of `done` are zero */
 
@@ -9479,11 +9491,11 @@ HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t 
 
 /* The lengths of the columns follow `described` only here and when sealing. */
 static void hd__graph_set_lengths(hd_graph *g) {
-    hd__set_len(g->class_of, g->described);
-    hd__set_len(g->size, g->described);
-    hd__set_len(g->first, g->described);
-    hd__set_len(g->id.low, g->dense ? 0 : g->described);
-    hd__set_len(g->id.high, g->described);
+    hd__arr_resize(g->class_of, g->described);
+    hd__arr_resize(g->size, g->described);
+    hd__arr_resize(g->first, g->described);
+    hd__arr_resize(g->id.low, g->dense ? 0 : g->described);
+    hd__arr_resize(g->id.high, g->described);
 }
 
 /* Room in the columns for so many more objects. */
@@ -9520,7 +9532,7 @@ HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t cl
     if (n == g->room) HD__TRY(hd__graph_grow(g, n < 8 ? 8 : n));
     if (!g->dense) {
         if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
-            hd__set_len(g->id.low, n);
+            hd__arr_resize(g->id.low, n);
             if (!hd__ids_widen(&g->mem, &g->id)) return hd__graph_full(g);
         }
         g->id.low[n] = (uint32_t)id;
@@ -9545,10 +9557,10 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids,
     for (size_t i = 0; i < count; i++) any |= ids[i];
     if (any >> 32 && !hd__ids_widen(&g->mem, &g->target)) return hd__graph_full(g);
     for (size_t i = 0; i < count; i++) g->target.low[n + i] = (uint32_t)ids[i];
-    hd__set_len(g->target.low, n + count);
+    hd__arr_resize(g->target.low, n + count);
     if (g->target.high) {
         for (size_t i = 0; i < count; i++) g->target.high[n + i] = (uint32_t)(ids[i] >> 32);
-        hd__set_len(g->target.high, n + count);
+        hd__arr_resize(g->target.high, n + count);
     }
     return HD_OK;
 }
@@ -9624,7 +9636,7 @@ HD__INLINE void hd__bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint6
 static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
     size_t words = (size_t)g->count / 64 + 1;
     if (!hd__room(&g->mem, *bits, words)) return false;
-    hd__set_len(*bits, words);
+    hd__arr_resize(*bits, words);
     memset(*bits, 0, words * sizeof **bits);
     return true;
 }
@@ -9662,8 +9674,8 @@ static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint3
         return HD_NONE;
     memcpy(w->target + base, row, n * sizeof *row);
     memset(w->kind + base, HD_REFERENCE_STRONG, n);
-    hd__set_len(w->target, base + n);
-    hd__set_len(w->kind, base + n);
+    hd__arr_resize(w->target, base + n);
+    hd__arr_resize(w->kind, base + n);
     for (; *mark < hd__len(w->marks) && w->marks[*mark].edge < end; ++*mark)
         w->kind[base + w->marks[*mark].edge - first] = (uint8_t)w->marks[*mark].kind;
     if (!hd__weak_pair(g, object, w->target + base, w->kind + base, n)) return HD_NONE;
@@ -9715,7 +9727,7 @@ static bool hd__weak_close(hd_graph *g) {
         }
     }
     g->first[g->count] = at;
-    hd__set_len(target, at);
+    hd__arr_resize(target, at);
     hd__arr_free(m, w->marks);
     if (!hd__push(m, w->first, (uint32_t)hd__len(w->target))) return false;
     hd__trim(m, w->object);
@@ -9926,7 +9938,7 @@ static bool hd__graph_sort_lists(hd_graph *g) {
         if (kept && g->big[kept - 1].object == g->big[i].object) g->big[kept - 1].size += g->big[i].size;
         else g->big[kept++] = g->big[i];
     }
-    hd__set_len(g->big, kept);
+    hd__arr_resize(g->big, kept);
     return true;
 }
 
@@ -10179,7 +10191,7 @@ typedef struct hd__union {
     hd__arena arena;
     uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
-    hd__index classes, objects, ids, roots;
+    hd__set classes, objects, ids, roots;
     uint64_t seed;
 } hd__union;
 
@@ -10235,7 +10247,7 @@ static hd_status hd__union_classes(hd__union *x, size_t which) {
         const hd_class *c = &g->classes[i];
         uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
         size_t probe = 0;
-        while ((map[i] = hd__index_next(&x->classes, hash, &probe)) != HD_NONE)
+        while ((map[i] = hd__set_next(&x->classes, hash, &probe)) != HD_NONE)
             if (x->to->classes[map[i]].id == c->id && hd_str_equal(x->to->classes[map[i]].name, c->name))
                 break;
         if (map[i] != HD_NONE) {
@@ -10267,7 +10279,7 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
         hash = hd__union_hash(x, n);
-        while ((same = hd__index_next(&x->objects, hash, &probe)) != HD_NONE)
+        while ((same = hd__set_next(&x->objects, hash, &probe)) != HD_NONE)
             if (hd__union_alike(x, same, n)) break;
         x->map[which][o] = same;
         if (same != HD_NONE) {
@@ -10278,7 +10290,7 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
         x->map[which][o] = n;
         id_hash = hd__union_id_hash(x, n);
         probe = 0;
-        while ((same = hd__index_next(&x->ids, id_hash, &probe)) != HD_NONE)
+        while ((same = hd__set_next(&x->ids, id_hash, &probe)) != HD_NONE)
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
         if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
             (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
@@ -10296,7 +10308,7 @@ static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t obje
     size_t probe = 0;
     uint32_t n;
     if (object < g->described) return x->map[which][object];
-    while ((n = hd__index_next(&x->ids, hash, &probe)) != HD_NONE)
+    while ((n = hd__set_next(&x->ids, hash, &probe)) != HD_NONE)
         if (hd__graph_id(x->graphs[x->source_graph[n]], x->source[n]) == id) break;
     return n;
 }
@@ -10349,13 +10361,13 @@ static bool hd__union_unique_roots(hd__union *x) {
         uint32_t k;
         roots[kept] = roots[i];
         hash = hd__union_root_hash(x, kept);
-        while ((k = hd__index_next(&x->roots, hash, &probe)) != HD_NONE)
+        while ((k = hd__set_next(&x->roots, hash, &probe)) != HD_NONE)
             if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
         if (k != HD_NONE) continue;
         if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
         kept++;
     }
-    hd__set_len(roots, kept);
+    hd__arr_resize(roots, kept);
     return true;
 }
 
@@ -10411,10 +10423,10 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
                  x.to->max_records);
     else if (status == HD_LIMIT || status == HD_OUT_OF_MEMORY) status = hd__no_memory(&x.to->mem, err);
     else if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
-    hd__index_free(&x.to->mem, &x.classes);
-    hd__index_free(&x.to->mem, &x.objects);
-    hd__index_free(&x.to->mem, &x.ids);
-    hd__index_free(&x.to->mem, &x.roots);
+    hd__set_free(&x.to->mem, &x.classes);
+    hd__set_free(&x.to->mem, &x.objects);
+    hd__set_free(&x.to->mem, &x.ids);
+    hd__set_free(&x.to->mem, &x.roots);
     hd__arr_free(&x.to->mem, x.source);
     hd__arr_free(&x.to->mem, x.source_graph);
     hd__arena_free(&x.to->mem, &x.arena);
@@ -10573,7 +10585,7 @@ static void hd__holding_tell(const hd_graph *g, const hd_options *options) {
     hd__fail(&warning, HD_UNSUPPORTED,
              "%u weak references are left out; values of ephemerons become references of their keys",
              (uint64_t)g->weak->count);
-    options->warning(options->user, &warning);
+    options->warning(options->warning_user, &warning);
 }
 
 static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_options *options, hd__holding *h,
@@ -11540,8 +11552,8 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
 /* Breaks a group down: lists the candidates that pass, each with its objects. */
 static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *err) {
     uint32_t n, object, end;
-    hd__set_len(t->candidates, 0);
-    hd__set_len(t->chain, 0);
+    hd__arr_resize(t->candidates, 0);
+    hd__arr_resize(t->chain, 0);
     HD__TRY(hd__dom_collect(t, &group, err));
     n = (uint32_t)hd__len(t->candidates);
     if (!hd__select(&t->mem, &t->options->cutoff, t->total, t->bytes[group.row], t->candidates, n,
@@ -11758,7 +11770,7 @@ static bool hd__change_before(const void *owner, uint32_t a, uint32_t b) {
 typedef struct hd__changes {
     hd__mem mem;
     hd_class_change *rows;       /* stb_ds array */
-    hd__index index;
+    hd__set index;
     uint64_t seed;
 } hd__changes;
 
@@ -11782,7 +11794,7 @@ static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *re
         change.scope = g->classes[i].scope;
         if (!hd__push(&c->mem, c->rows, change)) return false;
         hash = hd__change_hash(c, n);
-        while ((k = hd__index_next(&c->index, hash, &probe)) != HD_NONE)
+        while ((k = hd__set_next(&c->index, hash, &probe)) != HD_NONE)
             if (hd_str_equal(c->rows[k].name, change.name) && hd_str_equal(c->rows[k].scope, change.scope))
                 break;
         if (k != HD_NONE) (void)stbds_arrpop(c->rows);
@@ -11807,7 +11819,7 @@ static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_grap
     if (row) hd__cfree(&c->mem, row, rows, sizeof *row);
     for (size_t i = 0; i < hd__len(c->rows); i++)
         if (c->rows[i].objects[0] || c->rows[i].objects[1]) c->rows[kept++] = c->rows[i];
-    hd__set_len(c->rows, kept);
+    hd__arr_resize(c->rows, kept);
     return ok && hd__sort_array(&c->mem, c->rows, kept, sizeof *c->rows, hd__change_before);
 }
 
@@ -11836,7 +11848,7 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
         c.mem.over |= result && ((hd__owned *)(void *)result - 1)->mem.over;
         hd__owned_free(result);
     }
-    hd__index_free(&c.mem, &c.index);
+    hd__set_free(&c.mem, &c.index);
     hd__arr_free(&c.mem, c.rows);
     return rows ? HD_OK : c.mem.over ? HD_LIMIT : HD_OUT_OF_MEMORY;
 }
@@ -13322,7 +13334,7 @@ HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) {
     return rec ? rec->contexts : NULL;
 }
 
-HEAPDUMP_API void hd_recorder_get_stats(hd_recorder *rec, hd_recorder_stats *stats) {
+HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats) {
     uint64_t fixed;
     memset(stats, 0, sizeof *stats);
     if (!rec) return;
@@ -13448,7 +13460,7 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     while (depth--) {
         hd_frame frame = hd_contexts_frame(s->contexts, s->stack[depth]);
         hd_status status = hd_profile_node(s->profile, HD_AXIS_BACKTRACE, at,
-                                           hd__frame_name(s, frame, buffer, sizeof buffer), &at);
+                                           hd__frame_name(s, frame, buffer, sizeof buffer), &at, NULL);
         if (status) return hd__profile_failed(s->profile, status, "naming frames", err);
         s->node[s->stack[depth]] = at;
     }
@@ -13474,13 +13486,13 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     if (frame.kind == HD_FRAME_TYPE) type = hd_cstr((const char *)frame.value);
     else if (s->options->type_name)
         type = s->options->type_name(s->options->user, s->contexts, context, buffer, sizeof buffer);
-    status = hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1]);
+    status = hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], NULL);
     if (!status && s->estimates) {
         hd__estimate *e = &s->estimates[context];
         status = hd_profile_add_estimate(s->profile, nodes, hd__round(e->bytes, &s->rounded.bytes),
                                          hd__round(e->blocks, &s->rounded.blocks), e->variance);
     } else if (!status) {
-        status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context]);
+        status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], NULL);
     }
     return status ? hd__profile_failed(s->profile, status, "adding up a snapshot", err) : HD_OK;
 }
@@ -13492,7 +13504,7 @@ static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     s->stack = s->node + s->n;
     for (size_t i = 1; i < s->n; i++) s->node[i] = HD_NONE;
     for (size_t i = 0; i < s->n; i++) {
-        if (o->progress && i % 4096 == 0 && !o->progress(o->user, i, s->n))
+        if (o->progress && i % 4096 == 0 && !o->progress(o->progress_user, i, s->n))
             return hd__fail(err, HD_CANCELLED, "cancelled");
         if (s->blocks[i] || s->bytes[i]) HD__TRY(hd__snapshot_cell(s, (uint32_t)i, err));
     }
@@ -13748,7 +13760,7 @@ struct hd_chrome_writer {
     uint64_t first;              /* all ids are above or equal */
     uint32_t next_v2[HD__TRACE_IDS];
     hd__trace_writer_process *processes; /* stb_ds array */
-    hd__index index;
+    hd__set index;
     uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
 };
 
@@ -13899,7 +13911,7 @@ static void hd__trace_writer_process_free(hd_chrome_writer *w, hd__trace_writer_
 static hd__trace_writer_process *hd__trace_writer_find(const hd_chrome_writer *w, uint64_t pid) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&w->index, hd__trace_writer_hash(w, pid), &probe)) != HD_NONE)
+    while ((i = hd__set_next(&w->index, hd__trace_writer_hash(w, pid), &probe)) != HD_NONE)
         if (w->processes[i].pid == pid) return &w->processes[i];
     return NULL;
 }
@@ -13924,7 +13936,7 @@ static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, 
 static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_heap *heap,
                                   hd_error *err) {
     hd_rows rows = hd__trace_heap_rows(heap);
-    hd__set_len(w->ids, 0);
+    hd__arr_resize(w->ids, 0);
     for (uint32_t a = 0; a < rows.axis_count; a++) {
         hd_axis axis = hd__trace_heap_axis(heap, a);
         uint32_t *ids;
@@ -13938,7 +13950,7 @@ static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process 
             if (ids[i])
                 HD__TRY(hd__trace_child(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
                                         err));
-        hd__set_len(w->ids, hd__len(w->ids) + axis.node_count);
+        hd__arr_resize(w->ids, hd__len(w->ids) + axis.node_count);
     }
     return HD_OK;
 }
@@ -14239,7 +14251,7 @@ static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_du
             hd__trace_label y = hd__trace_label_of(d, order[k]);
             if (hd__trace_compare_dumps(&x, &y)) break;
         }
-        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (o->progress && !o->progress(o->progress_user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
         HD__TRY(hd__trace_write_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
@@ -14300,7 +14312,7 @@ static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
 static void hd__trace_writer_release(hd_chrome_writer *w) {
     for (size_t i = 0; i < hd__len(w->processes); i++) hd__trace_writer_process_free(w, &w->processes[i]);
     hd__arr_free(&w->mem, w->processes);
-    hd__index_free(&w->mem, &w->index);
+    hd__set_free(&w->mem, &w->index);
     hd__arr_free(&w->mem, w->ids);
     hd__strings_free(&w->mem, &w->names);
     hd__arena_free(&w->mem, &w->arena);
@@ -14491,7 +14503,7 @@ typedef struct hd__trace_in {
     hd__trace_event event;             /* the one being read */
     bool in_event;
     hd__trace_item *items;             /* stb_ds arrays */
-    hd__index item_index;
+    hd__set item_index;
     hd__trace_heap *heaps;
     hd__trace_entry *entries;
     hd__trace_scalar *scalars;
@@ -14501,7 +14513,7 @@ typedef struct hd__trace_in {
     hd__tree tree[2];
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
-    hd__index process_index, dump_index;
+    hd__set process_index, dump_index;
     hd__trace_item_found found[HD__TRACE_DICTIONARIES];
     hd__trace_cell *cells;
     hd__trace_level *levels;
@@ -14541,7 +14553,7 @@ static void hd__trace_complaint(const hd__trace_in *x, hd_error *e, hd_status st
 }
 
 static void hd__trace_warn(const hd__trace_in *x, const hd_error *e) {
-    if (x->options && x->options->warning) x->options->warning(x->options->user, e);
+    if (x->options && x->options->warning) x->options->warning(x->options->warning_user, e);
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
@@ -14564,7 +14576,7 @@ static hd_status hd__trace_complain_at(hd__trace_in *x, hd_status status, hd__tr
 static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
     hd__trace_where where;
     where.offset = offset;
-    where.line = hd__reader_line(&x->pull.r, offset);
+    where.line = hd_window_line(&x->pull.r, offset);
     where.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
     where.pid = x->event.pid;
     where.id = x->in_event ? x->event.id : HD_NONE;
@@ -14814,7 +14826,7 @@ static hd_status hd__trace_twice(hd__trace_in *x, hd__token token, hd_str key, u
 static hd__trace_place hd__trace_place_of(hd__trace_in *x, uint64_t offset) {
     hd__trace_place place;
     place.offset = offset;
-    place.line = hd__reader_line(&x->pull.r, offset);
+    place.line = hd_window_line(&x->pull.r, offset);
     place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
     return place;
 }
@@ -14994,7 +15006,7 @@ static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *en
    little else than entries. */
 static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
     hd__trace_entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    hd__reader *r = &x->pull.r;
+    hd_window *r = &x->pull.r;
     const uint8_t *at;
     *open = true;
     while ((at = hd__trace_plain_entry(r->at, r->end, &entry)) != NULL) {
@@ -15003,7 +15015,7 @@ static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
         *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
         if (!*open) break;
         r->at = at + 3 + (at[2] == '\n');
-        x->pull.token_offset = hd__reader_offset(r) - 1;
+        x->pull.token_offset = hd_window_offset(r) - 1;
     }
     if (!*open) hd__pull_close_bracket(&x->pull);
     return HD_OK;
@@ -15089,7 +15101,7 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
     if (told) {
-        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
         return HD_OK;
     }
     return hd__trace_no_heap(x, "the heap of %S has no entries");
@@ -15098,7 +15110,7 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
 /* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
    between, all in sight. *done are known. */
 static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, char column, size_t *done) {
-    hd__reader *r = &x->pull.r;
+    hd_window *r = &x->pull.r;
     const uint8_t *at = r->at;
     bool id = column == 'n' || column == 't';
     int most = id ? 9 : 18;
@@ -15188,9 +15200,9 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
     for (int c = 1; c < HD__TRACE_V2_COLUMNS; c++)
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__TRACE_V2_REQUIRED);
     if (whole && ok) return HD_OK;
-    hd__set_len(x->entries, first);
+    hd__arr_resize(x->entries, first);
     if (!whole) {
-        hd__set_len(x->heaps, hd__len(x->heaps) - 1);
+        hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
         return HD_OK;
     }
     return hd__trace_no_heap(x, "the columns of %S are missing, or differ in length");
@@ -15294,7 +15306,7 @@ static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uin
     scalar->units = scalar->text = HD_NONE;
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
     if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
-        hd__set_len(x->joined, 0);
+        hd__arr_resize(x->joined, 0);
         if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__trace_no_memory(x);
         memcpy(x->joined, first.data, first.len);
         x->joined[first.len] = '/';
@@ -15442,7 +15454,7 @@ static hd_status hd__trace_process_number(hd__trace_in *x, uint64_t pid, uint32_
     uint64_t hash = hd__trace_process_hash(x, pid);
     size_t probe = 0;
     hd__trace_process process;
-    while ((*number = hd__index_next(&x->process_index, hash, &probe)) != HD_NONE)
+    while ((*number = hd__set_next(&x->process_index, hash, &probe)) != HD_NONE)
         if (x->processes[*number].pid == pid) return HD_OK;
     process.pid = pid;
     process.name = HD_NONE;
@@ -15468,7 +15480,7 @@ static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const 
     uint64_t hash = hd__trace_dump_hash(x, process, event->id);
     size_t probe = 0;
     hd__trace_dump dump;
-    while ((*number = hd__index_next(&x->dump_index, hash, &probe)) != HD_NONE)
+    while ((*number = hd__set_next(&x->dump_index, hash, &probe)) != HD_NONE)
         if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
             if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
             return HD_OK;
@@ -15490,11 +15502,11 @@ static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool i
     bool metadata = e->phase == 'M', memory = e->phase == 'v';
     bool new_name = metadata && is_process_name && e->process_name != HD_NONE;
     if (!memory) {
-        hd__set_len(x->heaps, e->heaps);
-        hd__set_len(x->entries, e->entries);
-        hd__set_len(x->scalars, e->scalars);
+        hd__arr_resize(x->heaps, e->heaps);
+        hd__arr_resize(x->entries, e->entries);
+        hd__arr_resize(x->scalars, e->scalars);
     }
-    if (!metadata && !memory) hd__set_len(x->items, e->items);
+    if (!metadata && !memory) hd__arr_resize(x->items, e->items);
     if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
         hd__len(x->scalars) == e->scalars && !new_name)
         return HD_OK;
@@ -15581,9 +15593,9 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
 
 static hd_status hd__trace_progress(hd__trace_in *x) {
     const hd_options *o = x->options;
-    const hd__reader *r = &x->pull.r;
+    const hd_window *r = &x->pull.r;
     if (!o || !o->progress || x->events % HD__TRACE_PROGRESS) return HD_OK;
-    if (o->progress(o->user, hd__reader_offset(r), hd__in_total(&r->in))) return HD_OK;
+    if (o->progress(o->progress_user, hd_window_offset(r), hd__in_total(&r->in))) return HD_OK;
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
 
@@ -15648,7 +15660,7 @@ static uint32_t hd__trace_look(const hd__trace_in *x, uint32_t process, uint32_t
     uint64_t hash = hd__trace_item_hash(x, process, dictionary, id);
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&x->item_index, hash, &probe)) != HD_NONE) {
+    while ((i = hd__set_next(&x->item_index, hash, &probe)) != HD_NONE) {
         const hd__trace_item *item = &x->items[i];
         if (item->process == process && item->dictionary == dictionary && item->id == id) break;
     }
@@ -15718,7 +15730,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
     /* what an item refers to is looked for where the item stands, so that it is one node to all */
     hd__tree *tree = &x->tree[dictionary == HD__TRACE_D_TYPES || dictionary == HD__TRACE_D_V2_TYPES];
     uint32_t at = 0;
-    hd__set_len(x->chain, 0);
+    hd__arr_resize(x->chain, 0);
     while (id != HD_NONE) {
         uint32_t i = hd__trace_item_of(x, process, dictionary, id);
         if (i == HD_NONE && hd__len(x->chain))
@@ -16091,7 +16103,7 @@ static hd_status hd__trace_old_enter(hd__trace_in *x, uint32_t node) {
 static hd_status hd__trace_old_type(hd__trace_in *x, const hd_axis *axis, const uint32_t *jump,
                                     const uint32_t *order, size_t n, bool *whole) {
     uint32_t type = x->cells[order[0]].type;
-    hd__set_len(x->levels, 0);
+    hd__arr_resize(x->levels, 0);
     HD__TRY(hd__trace_old_enter(x, 0));
     for (size_t i = 0; i < n; i++) {
         const hd__trace_cell *cell = &x->cells[order[i]];
@@ -16155,7 +16167,7 @@ static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap,
     hd__mem *m = &x->dump->mem;
     bool whole = true;
     hd__table_free(m, &x->rows);
-    hd__set_len(x->cells, 0);
+    hd__arr_resize(x->cells, 0);
     for (size_t i = 0; i < heap->count; i++) {
         const hd__trace_entry *e = &x->entries[heap->first + i];
         hd__trace_cell cell;
@@ -16423,9 +16435,9 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
     if (!status) return HD_OK;
     if (x->pull.status == status && status == HD_MALFORMED) {
         if (x->in_event) {       /* what it brought belongs to no process */
-            hd__set_len(x->items, x->event.items);
-            hd__set_len(x->heaps, x->event.heaps);
-            hd__set_len(x->scalars, x->event.scalars);
+            hd__arr_resize(x->items, x->event.items);
+            hd__arr_resize(x->heaps, x->event.heaps);
+            hd__arr_resize(x->scalars, x->event.scalars);
         }
         {
             hd__trace_where where = hd__trace_where_now(x, error.offset);
@@ -16465,9 +16477,9 @@ static hd_status hd__trace_read(hd_dump *d, hd_in in, uint64_t skipped, const hd
     hd__arr_free(m, x.processes);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
-    hd__index_free(m, &x.item_index);
-    hd__index_free(m, &x.process_index);
-    hd__index_free(m, &x.dump_index);
+    hd__set_free(m, &x.item_index);
+    hd__set_free(m, &x.process_index);
+    hd__set_free(m, &x.dump_index);
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
@@ -16498,7 +16510,7 @@ typedef struct hd__trace_add {
     bool inserted;
 } hd__trace_add;
 
-#define HD__TRACE_HELD (2 * (size_t)HD__READER_BUFFER)
+#define HD__TRACE_HELD (2 * (size_t)HD__WINDOW_BUFFER)
 /* Numbers from here on are not ours to give: doubles, which the viewer has, end soon after. */
 #define HD__TRACE_IDS_END ((uint64_t)1 << 52)
 
@@ -16508,7 +16520,7 @@ static void hd__trace_add_copy(hd__trace_add *a, uint64_t to) {
     if (!a->in.read) {
         const uint8_t *from = a->in.data + a->written;
         hd__sink_put(&a->w.json.sink, (const char *)from, n);
-        if (a->in.source & HD__IN_MAPPED) hd__reader_release(&from, from + n);
+        if (a->in.source & HD__IN_MAPPED) hd__window_release(&from, from + n);
     } else {
         hd__sink_put(&a->w.json.sink, (const char *)a->held, n);
         a->held_size -= n;
@@ -16531,11 +16543,11 @@ static int64_t hd__trace_add_read(void *user, void *buffer, size_t capacity) {
 
 static hd_status hd__trace_add_progress(hd__trace_add *a) {
     const hd_options *o = a->options;
-    const hd__reader *r = &a->pull.r;
-    uint64_t offset = hd__reader_offset(r);
+    const hd_window *r = &a->pull.r;
+    uint64_t offset = hd_window_offset(r);
     if (!a->in.read) hd__trace_add_copy(a, offset);
     if (a->w.json.sink.status) return hd__trace_writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
-    if (o->progress && !o->progress(o->user, offset, hd__in_total(&a->in)))
+    if (o->progress && !o->progress(o->progress_user, offset, hd__in_total(&a->in)))
         return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
     return HD_OK;
 }
@@ -16712,14 +16724,14 @@ static hd_status hd__trace_add_event(hd__trace_add *a) {
     }
     if (p->status) return p->status;
     if (!memory || !known || !*a->id || !hd__trace_add_has(a, pid, a->id)) return HD_OK;
-    return hd__fail_at(p->err, HD_INVALID, offset, hd__reader_line(&p->r, offset),
+    return hd__fail_at(p->err, HD_INVALID, offset, hd_window_line(&p->r, offset),
                        "the trace has a dump %s of pid %u already", a->id, pid);
 }
 
 /* JSON, but not a trace as we know them. */
 static hd_status hd__trace_add_fail(hd__trace_add *a, const char *sentence) {
     hd__pull *p = &a->pull;
-    return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd__reader_line(&p->r, p->token_offset), "%s",
+    return hd__fail_at(p->err, HD_MALFORMED, p->token_offset, hd_window_line(&p->r, p->token_offset), "%s",
                        sentence);
 }
 
@@ -16758,7 +16770,7 @@ static hd_status hd__trace_add_events(hd__trace_add *a) {
     }
     if (token == HD__T_CLOSE) return hd__trace_add_insert(a, p->token_offset, any);
     /* A crashed writer left the array open; it is whole from now on. */
-    HD__TRY(hd__trace_add_insert(a, hd__reader_offset(&p->r), any && p->expect == HD__E_MORE));
+    HD__TRY(hd__trace_add_insert(a, hd_window_offset(&p->r), any && p->expect == HD__E_MORE));
     hd__sink_put(&a->w.json.sink, "]\n", 2);
     return HD_OK;
 }
@@ -16767,10 +16779,10 @@ static hd_status hd__trace_add_events(hd__trace_add *a) {
 static hd_status hd__trace_add_root(hd__trace_add *a) {
     static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
     hd__pull *p = &a->pull;
-    hd__reader *r = &p->r;
+    hd_window *r = &p->r;
     hd__token token;
     for (size_t i = 0; i < sizeof mark; i++) {
-        if (r->at == r->end && !hd__reader_fill(r)) break;
+        if (r->at == r->end && !hd__window_next(r)) break;
         if (!i && *r->at == 0x1f)
             return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
         if (*r->at != mark[i]) break;
@@ -16792,7 +16804,7 @@ static hd_status hd__trace_add_root(hd__trace_add *a) {
     }
     while ((token = hd__pull_next(p)) != HD__T_END && token != HD__T_CUT)
         if (token == HD__T_ERROR) return p->status;
-    hd__trace_add_copy(a, hd__reader_offset(r));
+    hd__trace_add_copy(a, hd_window_offset(r));
     if (hd__sink_flush(&a->w.json.sink)) return hd__trace_writer_failed(&a->w, a->w.json.sink.status, p->err);
     return HD_OK;
 }
@@ -16863,7 +16875,7 @@ struct hd_memory_dump {
     hd_detail detail;
     hd_scalar *scalars;          /* stb_ds arrays */
     hd_heap *heaps;              /* their breakdowns are the dump's */
-    hd__index names;             /* scalars by allocator and name */
+    hd__set names;             /* scalars by allocator and name */
     uint64_t seed;
     hd_memory overhead;
     hd_error error;              /* the first of an add_ call, since the provider was asked */
@@ -17002,7 +17014,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager 
     n = hd__len(m->providers);
     if (i < n) {
         memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
-        hd__set_len(m->providers, n - 1);
+        hd__arr_resize(m->providers, n - 1);
     }
     hd__provider_leave(m);
     return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
@@ -17055,7 +17067,7 @@ static hd_status hd__provider_dump_scalar(hd_memory_dump *d, hd_scalar s) {
     uint32_t i;
     if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
     hash = hd__provider_hash(d->seed, &s);
-    while ((i = hd__index_next(&d->names, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&d->names, hash, &probe)) != HD_NONE)
         if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
             return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
                             s.allocator ? s.allocator : "the process");
@@ -17139,7 +17151,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
                                                    const hd_snapshot_options *options) {
     hd_profile *profile;
     hd_heap heap;
-    hd_recorder_stats stats;
+    hd_recorder_counters stats;
     hd_status status;
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
@@ -17148,7 +17160,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
     heap.profile = profile;
     status = hd_memory_dump_add_heap(d, &heap);
     hd_profile_free(profile);
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_stats(rec, &stats);
     return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
 }
 
@@ -17157,9 +17169,9 @@ static void hd__provider_dump_cut(hd_memory_dump *d, size_t scalars, size_t heap
     hd__mem *m = &d->manager->mem;
     for (size_t i = heaps; i < hd__len(d->heaps); i++)
         hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
-    hd__set_len(d->heaps, heaps);
-    hd__set_len(d->scalars, scalars);
-    hd__index_free(m, &d->names);
+    hd__arr_resize(d->heaps, heaps);
+    hd__arr_resize(d->scalars, scalars);
+    hd__set_free(m, &d->names);
 }
 
 static void hd__provider_dump_clear(hd_memory_dump *d) {
@@ -17178,7 +17190,7 @@ static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row 
              r->provider->name ? r->provider->name : "", why->status ? ": " : "",
              why->status ? why->message : "",
              r->failures == HD_PROVIDER_FAILURES ? "; it is asked no more" : "");
-    m->desc.options.warning(m->desc.options.user, &warning);
+    m->desc.options.warning(m->desc.options.warning_user, &warning);
 }
 
 /* One provider's part, or nothing. */
@@ -17258,7 +17270,7 @@ static hd_status hd__provider_gather(hd_memory_dump_manager *m, hd_error *err) {
     const hd_options *o = &m->desc.options;
     size_t n = hd__len(m->providers);
     for (size_t i = 0; i < n; i++) {
-        if (o->progress && !o->progress(o->user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (o->progress && !o->progress(o->progress_user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
         if (m->providers[i].failures < HD_PROVIDER_FAILURES)
             HD__TRY(hd__provider_ask(m, &m->providers[i], err));
     }
@@ -17378,7 +17390,7 @@ HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
     hd__free(&mem, r, sizeof *r);
 }
 
-HEAPDUMP_API uint64_t hd_netcf_reader_warnings(const hd_netcf_reader *r) { return r->warnings; }
+HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->warnings; }
 
 /* More of the input behind what is in the window from `at` on. False when there is no memory; `ended`
    says when the input is. */
@@ -17388,7 +17400,7 @@ static hd_status hd__netcf_fill(hd_netcf_reader *r, hd_error *err) {
     if (kept) memmove(r->buffer, r->at, kept);
     r->base += (uint64_t)(r->at - r->start);
     if (kept == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+        size_t capacity = r->capacity ? 2 * r->capacity : HD__WINDOW_BUFFER;
         uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
         if (grown) {
             r->buffer = grown;
@@ -17421,7 +17433,7 @@ HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *a
 static hd_status hd__netcf_complain(hd_netcf_reader *r, hd_error *err) {
     if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
         r->warnings++;
-        if (r->options.warning) r->options.warning(r->options.user, &r->error);
+        if (r->options.warning) r->options.warning(r->options.warning_user, &r->error);
         return HD_OK;
     }
     if (err) *err = r->error;
@@ -17635,7 +17647,7 @@ static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netc
             break;
         }
         if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
-            hd__set_len(r->references, n);
+            hd__arr_resize(r->references, n);
             if (!hd__room(&r->mem, r->references, 4)) return hd__no_memory(&r->mem, &r->error);
             room = stbds_arrcap(r->references);
         }
@@ -17677,7 +17689,7 @@ static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
             if (!r->options.lenient) return HD_MALFORMED;
             hd__netcf_complain(r, NULL);
         }
-        hd__set_len(r->domain, 0);
+        hd__arr_resize(r->domain, 0);
         if (!hd__append(&r->mem, &r->domain, record->name)) return hd__no_memory(&r->mem, &r->error);
         r->open = true;
         return HD_OK;
@@ -17860,7 +17872,7 @@ typedef struct hd__netcf_odd {
 } hd__netcf_odd;
 
 typedef struct hd__netcf_section {
-    hd_netcf_domain domain;
+    hd_netcf_domain_info domain;
     hd_graph *graph;
     uint64_t line, offset;       /* of its first record */
     uint64_t records;
@@ -17895,8 +17907,8 @@ typedef struct hd__netcf_in {
     hd_netcf *doc;
     hd_netcf_reader *r;
     hd_options options;
-    hd__index types;             /* classes of the open domain by id */
-    hd__index seen;              /* objects of it by id, once lenient reading finds ids out of order */
+    hd__set types;             /* classes of the open domain by id */
+    hd__set seen;              /* objects of it by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
     uint64_t bytes;              /* of all domains: what they are merged into can hold them */
@@ -17924,7 +17936,7 @@ static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_i
         return HD_OK;
     }
     hash = hd__hash_u64(x->seed, id);
-    while ((n = hd__index_next(&x->types, hash, &probe)) != HD_NONE)
+    while ((n = hd__set_next(&x->types, hash, &probe)) != HD_NONE)
         if (g->classes[n].id == id) break;
     if (n == HD_NONE) {
         char text[32] = "<type ", digits[20], *p = hd__digits(digits, id, 16);
@@ -17972,8 +17984,8 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd__mem_join(&s.graph->mem, &doc->mem);
     s.domain.graph = s.graph;
     stbds_arrput(doc->sections, s);
-    hd__index_free(&doc->mem, &x->types);
-    hd__index_free(&doc->mem, &x->seen);
+    hd__set_free(&doc->mem, &x->types);
+    hd__set_free(&doc->mem, &x->seen);
     x->ordered = true;
     return HD_OK;
 }
@@ -18013,7 +18025,7 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
                 return HD_OUT_OF_MEMORY;
         if (x->ordered) return HD_OK;
     }
-    while ((n = hd__index_next(&x->seen, hash, &probe)) != HD_NONE)
+    while ((n = hd__set_next(&x->seen, hash, &probe)) != HD_NONE)
         if (hd__ids_get(&g->id, n) == id)
             return hd__netcf_reject(x, "an object that was not described before");
     return hd__index_add(&x->doc->mem, &x->seen, hash, g->described, hd__netcf_object_hash, x)
@@ -18244,8 +18256,8 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
         doc->unterminated = x->r->unterminated;
     }
     hd_netcf_close(x->r);
-    hd__index_free(&doc->mem, &x->types);
-    hd__index_free(&doc->mem, &x->seen);
+    hd__set_free(&doc->mem, &x->types);
+    hd__set_free(&doc->mem, &x->seen);
     if (!status) status = hd__netcf_merge(x, err);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
     if (status) hd_netcf_free(doc);
@@ -18274,7 +18286,7 @@ HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
 
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return hd__len(doc->sections); }
 
-HEAPDUMP_API hd_netcf_domain hd_netcf_get_domain(const hd_netcf *doc, size_t index) {
+HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *doc, size_t index) {
     return doc->sections[index].domain;
 }
 
@@ -18363,7 +18375,7 @@ static void hd__netcf_put_root(hd__netcf_out *o, const hd_graph *g, uint32_t roo
     hd__netcf_line_end(o);
 }
 
-static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain *domain, bool begin) {
+static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain_info *domain, bool begin) {
     hd__netcf_letter(o, begin ? "a" : "c");
     if (begin) hd__netcf_number(o, domain->version);
     hd__netcf_put_name(o, domain->name, false);
@@ -18456,12 +18468,12 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     return !ok;
 }
 
-HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain *domain,
+HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err) {
     hd__mem m = hd__mem_options(options);
     hd__holding rows;
     hd__netcf_out o;
-    hd_netcf_domain d;
+    hd_netcf_domain_info d;
     hd_status status = HD_OK;
     memset(&d, 0, sizeof d);
     if (domain) d = *domain;
@@ -18602,7 +18614,7 @@ static double hd__dart_double(const uint8_t *p) {
     return number;
 }
 
-HD__INLINE const uint8_t *hd__dart_data(hd__dart_window *w, const uint8_t *p, hd_dart_data *d) {
+HD__INLINE const uint8_t *hd__dart_data(hd__dart_window *w, const uint8_t *p, hd_dart_value *d) {
     const uint8_t *at = p;
     uint64_t tag, n;
     memset(d, 0, sizeof *d);
@@ -18636,7 +18648,7 @@ static const uint8_t *hd__dart_field(hd__dart_window *w, const uint8_t *p, hd_da
     return hd__dart_str(w, p, &field->reserved);
 }
 
-static const uint8_t *hd__dart_class(hd__dart_window *w, const uint8_t *p, hd_dart_class *c) {
+static const uint8_t *hd__dart_class(hd__dart_window *w, const uint8_t *p, hd_dart_class_info *c) {
     const uint8_t *from;
     hd_dart_field field;
     if (!(p = hd__uleb(w, p, &c->flags)) || !(p = hd__dart_str(w, p, &c->name)) ||
@@ -18664,7 +18676,7 @@ static hd__dart_window hd__dart_all(const uint8_t *array) {
     return hd__dart_whole(array ? array + hd__len(array) : NULL);
 }
 
-HEAPDUMP_API bool hd_dart_next_field(hd_dart_class *from, hd_dart_field *field) {
+HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field) {
     const uint8_t *p = (const uint8_t *)from->fields.data, *next;
     hd__dart_window w;
     if (!from->fields.len) return false;
@@ -18682,7 +18694,7 @@ HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag) {
     return tag < sizeof names / sizeof *names ? names[tag] : "unknown";
 }
 
-HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_data *data, char *buffer, size_t capacity) {
+HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity) {
     const uint8_t *p = (const uint8_t *)data->text.data;
     size_t unit = data->tag == HD_DART_UTF16 ? 2 : 1, total = 0;
     bool fits = true;
@@ -18749,7 +18761,7 @@ struct hd_dart_reader {
     uint64_t references;         /* so far */
     uint64_t ticked, warnings;
     uint32_t *block;
-    hd_dart_header header;
+    hd_dart_header_info header;
     hd_error error;              /* of what is at hand */
 };
 
@@ -18786,8 +18798,8 @@ HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
     hd__free(&mem, r, sizeof *r);
 }
 
-HEAPDUMP_API const hd_dart_header *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
-HEAPDUMP_API uint64_t hd_dart_reader_warnings(const hd_dart_reader *r) { return r->warnings; }
+HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
+HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) { return r->warnings; }
 
 static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
     return r->base + (uint64_t)(p - r->start);
@@ -18799,7 +18811,7 @@ static hd_status hd__dart_fill(hd_dart_reader *r) {
     size_t kept = (size_t)(r->w.end - r->at);
     int64_t n = 1;
     if (kept > r->capacity / 2 || !r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : HD__READER_BUFFER;
+        size_t capacity = r->capacity ? 2 * r->capacity : HD__WINDOW_BUFFER;
         uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, NULL, 0, capacity);
         if (!grown) return hd__no_memory(&r->mem, &r->error);
         if (kept) memcpy(grown, r->at, kept);
@@ -18869,7 +18881,7 @@ HD__NOINLINE static hd_status hd__dart_stopped(hd_dart_reader *r) {
 static hd_status hd__dart_complain(hd_dart_reader *r, hd_error *err) {
     if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
         r->warnings++;
-        if (r->options.warning) r->options.warning(r->options.user, &r->error);
+        if (r->options.warning) r->options.warning(r->options.warning_user, &r->error);
         return HD_OK;
     }
     if (err) *err = r->error;
@@ -18909,7 +18921,7 @@ static hd_status hd__dart_tick(hd_dart_reader *r) {
 }
 
 static const uint8_t *hd__dart_parse_header(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    hd_dart_header *h = &r->header;
+    hd_dart_header_info *h = &r->header;
     size_t n = (size_t)(r->w.end - p) < 8 ? (size_t)(r->w.end - p) : 8;
     (void)record;
     if ((n && memcmp(p, "dartheap", n)) || (!n && r->ended))
@@ -19220,7 +19232,7 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
 struct hd_dart {
     hd__mem mem;                 /* of this struct; all else is the graph's */
     hd_graph *graph;
-    hd_dart_header header;
+    hd_dart_header_info header;
     uint64_t warnings;
     uint8_t *front, *data, *back; /* as in the file: header and classes; data; external properties */
     uint64_t count_at, classes_at; /* in `front`: the number of classes; the first */
@@ -19255,7 +19267,7 @@ static bool hd__dart_keep(hd__mem *m, uint8_t **to, const uint8_t *from, size_t 
     size_t length = hd__len(*to);
     if (!hd__arr_room(m, to, 1, n)) return false;
     memcpy(*to + length, from, n);
-    hd__set_len(*to, length + n);
+    hd__arr_resize(*to, length + n);
     return true;
 }
 
@@ -19266,7 +19278,7 @@ HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n
     if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r->w.end - from < 16))
         return hd__dart_keep(x->mem, &x->doc->data, from, n);
     memcpy(data + length, from, 16);
-    hd__set_len(data, length + n);
+    hd__arr_resize(data, length + n);
     return true;
 }
 
@@ -19283,7 +19295,7 @@ HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, ui
     return HD_OK;
 }
 
-static hd_status hd__dart_add_fields(hd__dart_in *x, hd_dart_class c, uint32_t class_index) {
+static hd_status hd__dart_add_fields(hd__dart_in *x, hd_dart_class_info c, uint32_t class_index) {
     hd_dart_field field;
     while (hd_dart_next_field(&c, &field)) {
         hd_status status = HD_OK;
@@ -19362,7 +19374,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
         if (HD__UNLIKELY(stbds_arrcap(g->target.low) - have < n || have + n > x->most))
             HD__TRY(hd__dart_grow_references(x, n));
         HD__TRY(hd__dart_more(r, g->target.low + have, n, &took));
-        hd__set_len(g->target.low, have + took);
+        hd__arr_resize(g->target.low, have + took);
         if (HD__UNLIKELY(r->w.odd && !r->warnings)) HD__TRY(hd__dart_note(x, r->from, took));
     }
     return HD_OK;
@@ -19421,9 +19433,9 @@ static hd_status hd__dart_take_objects(hd__dart_in *x) {
             r->done++;
             continue;
         }
-        hd__set_len(x->doc->data, data);
-        hd__set_len(x->g->target.low, references);
-        hd__set_len(x->doc->data_at, ((size_t)x->g->described + HD__DART_STEP - 1) / HD__DART_STEP);
+        hd__arr_resize(x->doc->data, data);
+        hd__arr_resize(x->g->target.low, references);
+        hd__arr_resize(x->doc->data_at, ((size_t)x->g->described + HD__DART_STEP - 1) / HD__DART_STEP);
     }
     if (status) return status;
     r->done = r->number = 0;
@@ -19558,7 +19570,7 @@ typedef struct hd__dart_weak {
 } hd__dart_weak;
 
 /* Where the fields stand: as the class says, or in the VM's order when it tells of none. */
-static hd__dart_weak hd__dart_weak_of(hd_dart_class c) {
+static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
     hd__dart_weak weak;
     memset(&weak, 0, sizeof weak);
     for (uint32_t i = 0; i < HD__DART_WEAK_CLASSES; i++) {
@@ -19606,7 +19618,7 @@ static bool hd__dart_mark_all(hd__dart_in *x) {
     hd__dart_weak *weak = (hd__dart_weak *)hd__calloc(x->mem, classes, sizeof *weak);
     bool ok = weak != NULL;
     for (uint32_t i = 1; i < classes && ok; i++) {
-        weak[i] = hd__dart_weak_of(hd_dart_get_class(x->doc, i));
+        weak[i] = hd__dart_weak_of(hd_dart_class(x->doc, i));
         any |= weak[i].which;
     }
     for (uint32_t o = 0; o < g->described && ok && any; o++) {
@@ -19646,7 +19658,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
 /* The counts of what is there, instead of those announced. */
 static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
-    hd_dart_header *h = &doc->header;
+    hd_dart_header_info *h = &doc->header;
     uint64_t references = hd__graph_references(x->g);
     *h = x->r->header;
     h->class_count = hd__len(doc->class_at);
@@ -19729,12 +19741,12 @@ HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
 }
 
 HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *doc) { return doc->graph; }
-HEAPDUMP_API hd_dart_header hd_dart_get_header(const hd_dart *doc) { return doc->header; }
+HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *doc) { return doc->header; }
 HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *doc) { return doc->warnings; }
 HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(doc->external_at); }
 
-HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *doc, uint32_t class_index) {
-    hd_dart_class c;
+HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *doc, uint32_t class_index) {
+    hd_dart_class_info c;
     hd__dart_window w = hd__dart_all(doc->front);
     memset(&c, 0, sizeof c);
     if (class_index - 1 < hd__len(doc->class_at))
@@ -19742,8 +19754,8 @@ HEAPDUMP_API hd_dart_class hd_dart_get_class(const hd_dart *doc, uint32_t class_
     return c;
 }
 
-HEAPDUMP_API hd_dart_data hd_dart_get_data(const hd_dart *doc, uint32_t object) {
-    hd_dart_data data;
+HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *doc, uint32_t object) {
+    hd_dart_value data;
     hd__dart_window w = hd__dart_all(doc->data);
     const uint8_t *p;
     memset(&data, 0, sizeof data);
@@ -19772,8 +19784,8 @@ HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
     return object < hd__len(doc->identity.low) ? hd__ids_get(&doc->identity, object) : 0;
 }
 
-HEAPDUMP_API hd_dart_external hd_dart_get_external(const hd_dart *doc, size_t index) {
-    hd_dart_external external;
+HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t index) {
+    hd_dart_external_info external;
     hd__dart_window w = hd__dart_all(doc->back);
     uint64_t id = 0;
     const uint8_t *p = hd__uleb(&w, doc->back + doc->external_at[index], &id);
@@ -19899,7 +19911,7 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
     const hd_graph *g = doc->graph;
     const uint8_t *p = doc->data;
     hd__dart_window w = hd__dart_all(p);
-    hd_dart_data data;
+    hd_dart_value data;
     size_t external = 0, externals = hd__len(doc->external);
     for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
         uint64_t size = hd__graph_size(g, i);
@@ -20033,7 +20045,7 @@ typedef struct hd__dart_query {
     const hd_dart *doc;
     const uint8_t *reached;
     hd__mem mem;
-    hd__index index;
+    hd__set index;
     uint64_t seed;
     const uint8_t *next;         /* data of the next object */
     hd__dart_window w;
@@ -20050,12 +20062,12 @@ static void hd__dart_query_begin(hd__dart_query *q, const hd_dart *doc, const ui
 }
 
 /* The data of the next object; whether it is asked for. */
-static bool hd__dart_query_next(hd__dart_query *q, uint32_t object, hd_dart_data *data) {
+static bool hd__dart_query_next(hd__dart_query *q, uint32_t object, hd_dart_value *data) {
     q->next = hd__dart_data(&q->w, q->next, data);
     return !q->reached || q->reached[object];
 }
 
-static uint64_t hd__string_hash(const hd__dart_query *q, const hd_dart_data *d) {
+static uint64_t hd__string_hash(const hd__dart_query *q, const hd_dart_value *d) {
     return hd__hash_bytes(hd__hash_u64(q->seed ^ d->tag, d->value), d->text.data, d->text.len);
 }
 
@@ -20081,13 +20093,13 @@ static bool hd__string_before(const void *owner, uint32_t a, uint32_t b) {
     return r->data.tag != s->data.tag ? r->data.tag < s->data.tag : r->data.value < s->data.value;
 }
 
-static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_data *d) {
+static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_value *d) {
     uint64_t hash = hd__string_hash(&x->q, d), size = hd__graph_size(x->q.doc->graph, object);
     hd_string_row row, *r;
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&x->q.index, hash, &probe)) != HD_NONE) {
-        const hd_dart_data *known = &x->rows[i].data;
+    while ((i = hd__set_next(&x->q.index, hash, &probe)) != HD_NONE) {
+        const hd_dart_value *known = &x->rows[i].data;
         if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
     }
     if (i == HD_NONE) {
@@ -20151,7 +20163,7 @@ HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reache
     t = hd__table_create(hd_string_table, m);
     if (!t) return hd__no_memory(m, err);
     for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
-        hd_dart_data d;
+        hd_dart_value d;
         if (!hd__dart_query_next(&x.q, i, &d)) continue;
         if (d.tag != HD_DART_LATIN1 && d.tag != HD_DART_UTF16) continue;
         t->objects++;
@@ -20160,7 +20172,7 @@ HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reache
     }
     for (size_t i = 0; i < hd__len(x.rows); i++) t->wasted += x.rows[i].cut ? 0 : x.rows[i].wasted;
     hd__arr_free(m, x.largest);
-    hd__index_free(m, &x.q.index);
+    hd__set_free(m, &x.q.index);
     status = hd__rows_finish(m, ok, &x.rows, sizeof *x.rows, hd__string_before, t, &t->rows, &t->count, err);
     if (!status) *out = t;
     return status;
@@ -20199,7 +20211,7 @@ static bool hd__length_add(hd__length_query *x, uint32_t object, uint64_t length
     uint64_t hash = hd__length_hash(&x->q, class_index, length);
     size_t probe = 0;
     hd_length_row row;
-    while ((i = hd__index_next(&x->q.index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&x->q.index, hash, &probe)) != HD_NONE)
         if (x->rows[i].class_index == class_index && x->rows[i].length == length) break;
     if (i == HD_NONE) {
         i = (uint32_t)hd__len(x->rows);
@@ -20229,10 +20241,10 @@ HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reache
     t = hd__table_create(hd_length_table, &x.q.mem);
     if (!t) return hd__no_memory(&x.q.mem, err);
     for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
-        hd_dart_data d;
+        hd_dart_value d;
         if (hd__dart_query_next(&x.q, i, &d) && d.tag == HD_DART_LENGTH) ok = hd__length_add(&x, i, d.value);
     }
-    hd__index_free(&x.q.mem, &x.q.index);
+    hd__set_free(&x.q.mem, &x.q.index);
     status = hd__rows_finish(&x.q.mem, ok, &x.rows, sizeof *x.rows, hd__length_before, t, &t->rows, &t->count,
                              err);
     if (!status) *out = t;
@@ -20245,13 +20257,13 @@ HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { hd__owned_free(
    name, and URI are. */
 typedef struct hd__dart_names {
     hd__mem *mem;
-    hd_dart_class *known;
-    hd__index index;
+    hd_dart_class_info *known;
+    hd__set index;
     uint64_t seed;
     bool libraries;              /* classes of one library have one number */
 } hd__dart_names;
 
-static uint64_t hd__dart_names_hash(const hd__dart_names *x, const hd_dart_class *c) {
+static uint64_t hd__dart_names_hash(const hd__dart_names *x, const hd_dart_class_info *c) {
     uint64_t hash = hd__hash_bytes(x->seed, c->library.data, c->library.len);
     hash = hd__hash_bytes(hash, c->library_uri.data, c->library_uri.len);
     return x->libraries ? hash : hd__hash_bytes(hash, c->name.data, c->name.len);
@@ -20264,7 +20276,7 @@ static uint64_t hd__dart_names_rehash(const void *owner, uint32_t number) {
 
 static void hd__dart_names_free(hd__dart_names *x) {
     hd__arr_free(x->mem, x->known);
-    hd__index_free(x->mem, &x->index);
+    hd__set_free(x->mem, &x->index);
 }
 
 /* A number for each class of a graph; NULL: no memory. */
@@ -20272,11 +20284,11 @@ static uint32_t *hd__dart_names_of(hd__dart_names *x, const hd_dart *doc) {
     uint32_t n = hd_graph_class_count(doc->graph), k;
     uint32_t *number = (uint32_t *)hd__calloc(x->mem, n, sizeof *number);
     for (uint32_t i = 0; i < n && number; i++) {
-        hd_dart_class c = hd_dart_get_class(doc, i);
+        hd_dart_class_info c = hd_dart_class(doc, i);
         uint64_t hash;
         size_t probe = 0;
         hash = hd__dart_names_hash(x, &c);
-        while ((k = hd__index_next(&x->index, hash, &probe)) != HD_NONE)
+        while ((k = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
             if (hd_str_equal(x->known[k].library, c.library) &&
                 hd_str_equal(x->known[k].library_uri, c.library_uri) &&
                 (x->libraries || hd_str_equal(x->known[k].name, c.name)))
@@ -20310,7 +20322,7 @@ static bool hd__library_rows(const hd_dart *doc, const uint8_t *reached, const h
     size_t n = hd__len(names->known), kept = 0;
     if (!hd__room(names->mem, *rows, n)) return false;
     memset(*rows, 0, n * sizeof **rows);
-    hd__set_len(*rows, n);
+    hd__arr_resize(*rows, n);
     for (size_t i = 0; i < n; i++) {
         (*rows)[i].name = names->known[i].library;
         (*rows)[i].uri = names->known[i].library_uri;
@@ -20328,7 +20340,7 @@ static bool hd__library_rows(const hd_dart *doc, const uint8_t *reached, const h
     }
     for (size_t i = 0; i < n; i++)
         if ((*rows)[i].objects) (*rows)[kept++] = (*rows)[i];
-    hd__set_len(*rows, kept);
+    hd__arr_resize(*rows, kept);
     return true;
 }
 
@@ -20398,7 +20410,7 @@ static bool hd__identities_sort(hd__mem *m, hd__dart_names *names, hd__identitie
         sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
     }
     for (uint32_t i = 0; i < n; i++) x->order[i] = (uint32_t)sorted[i];
-    hd__set_len(x->order, n);
+    hd__arr_resize(x->order, n);
     hd__cfree(m, pairs, n, 2 * sizeof *pairs);
     return true;
 }
@@ -20479,7 +20491,7 @@ static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_n
     n = hd__len(names->known);
     if (!hd__room(m, *rows, n)) return false;
     memset(*rows, 0, n * sizeof **rows);
-    hd__set_len(*rows, n);
+    hd__arr_resize(*rows, n);
     for (size_t i = 0; i < n; i++) {
         (*rows)[i].name = names->known[i].name;
         (*rows)[i].library = names->known[i].library;
@@ -20493,7 +20505,7 @@ static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_n
     t->by_chance = fewer >= HD__IDENTITY_SAMPLE && t->kept < fewer / 64;
     for (size_t i = 0; i < n; i++)
         if ((*rows)[i].objects[0] || (*rows)[i].objects[1]) (*rows)[kept++] = (*rows)[i];
-    hd__set_len(*rows, kept);
+    hd__arr_resize(*rows, kept);
     return true;
 }
 
@@ -20836,7 +20848,7 @@ struct hd_memprof_reader {
     uint64_t number;             /* of profiles so far */
     uint64_t max_records, warnings, seed;
     bool cut;                    /* lenient: nothing follows */
-    hd__index ids;               /* stacks by id */
+    hd__set ids;               /* stacks by id */
     hd__keyed *order, *spare;    /* stb_ds arrays: segments by start */
     hd__memprof_columns columns;
     hd_memprof_raw raw;
@@ -20862,7 +20874,7 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
 static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     hd__mem mem;
     hd__free(&r->mem, r->buffer, r->capacity);
-    hd__index_free(&r->mem, &r->ids);
+    hd__set_free(&r->mem, &r->ids);
     hd__arr_free(&r->mem, r->order);
     hd__arr_free(&r->mem, r->spare);
     hd__memprof_columns_free(&r->mem, &r->columns);
@@ -20875,7 +20887,7 @@ HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) {
     if (r) hd__memprof_release(r);
 }
 
-HEAPDUMP_API uint64_t hd_memprof_reader_warnings(const hd_memprof_reader *r) { return r->warnings; }
+HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r) { return r->warnings; }
 
 /* Shows at least `want` bytes of the profile at hand, or all that is left of the input. */
 static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
@@ -20888,7 +20900,7 @@ static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
         size_t most;
         int64_t n;
         if (r->size == r->capacity) {
-            uint64_t capacity = r->capacity ? 2 * (uint64_t)r->capacity : HD__READER_BUFFER;
+            uint64_t capacity = r->capacity ? 2 * (uint64_t)r->capacity : HD__WINDOW_BUFFER;
             uint8_t *grown = NULL;
             if (r->in.size && capacity < want) capacity = want;
             if (r->in.size && capacity > r->in.size - r->base) capacity = r->in.size - r->base;
@@ -20920,7 +20932,7 @@ HD__NOINLINE static hd_status hd__memprof_bad(hd_memprof_reader *r, uint64_t at,
     va_end(args);
     if (!r->options.lenient) return HD_MALFORMED;
     r->warnings++;
-    if (r->options.warning) r->options.warning(r->options.user, e);
+    if (r->options.warning) r->options.warning(r->options.warning_user, e);
     return HD_OK;
 }
 
@@ -21015,7 +21027,7 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
 /* Numbers of segments by where they start, in `order`. False: out of memory. */
 static bool hd__memprof_order(hd__mem *m, const hd_memprof_segment *segments, size_t n, hd__keyed **order,
                               hd__keyed **spare) {
-    hd__set_len(*order, 0);
+    hd__arr_resize(*order, 0);
     if (!hd__room(m, *order, n) || !hd__room(m, *spare, n)) return false;
     for (size_t i = 0; i < n; i++) {
         hd__keyed key;
@@ -21049,7 +21061,7 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     }
     for (size_t i = 0; i < n && gone; i++)
         if (segments[i].start <= segments[i].end) segments[kept++] = segments[i];
-    if (gone) hd__set_len(segments, kept);
+    if (gone) hd__arr_resize(segments, kept);
     return HD_OK;
 }
 
@@ -21061,7 +21073,7 @@ static uint64_t hd__memprof_id_rehash(const void *owner, uint32_t stack) {
 static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) {
     size_t probe = 0;
     uint32_t s;
-    while ((s = hd__index_next(&r->ids, hd__hash_u64(r->seed, id), &probe)) != HD_NONE)
+    while ((s = hd__set_next(&r->ids, hd__hash_u64(r->seed, id), &probe)) != HD_NONE)
         if (r->columns.stack_id[s] == id) break;
     return s;
 }
@@ -21098,7 +21110,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         known = hd__memprof_find_stack(r, id);
         if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
             HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));
-            hd__set_len(c->pc, hd__len(c->pc) - (size_t)n);
+            hd__arr_resize(c->pc, hd__len(c->pc) - (size_t)n);
             continue;
         }
         if (known == HD_NONE &&
@@ -21167,7 +21179,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         }
         b->histogram = hd__len(c->counters);
         if (counters) HD__TRY(hd__memprof_histogram(r, s, counters));
-        hd__set_len(c->blocks, hd__len(c->blocks) + 1);
+        hd__arr_resize(c->blocks, hd__len(c->blocks) + 1);
     }
     return HD_OK;
 }
@@ -21238,13 +21250,13 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     uint64_t total;
     r->base += r->number ? r->size : 0;
     r->size = 0;
-    hd__index_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
-    hd__set_len(c->segments, 0);
-    hd__set_len(c->blocks, 0);
-    hd__set_len(c->stack_id, 0);
-    hd__set_len(c->first, 0);
-    hd__set_len(c->pc, 0);
-    hd__set_len(c->counters, 0);
+    hd__set_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
+    hd__arr_resize(c->segments, 0);
+    hd__arr_resize(c->blocks, 0);
+    hd__arr_resize(c->stack_id, 0);
+    hd__arr_resize(c->first, 0);
+    hd__arr_resize(c->pc, 0);
+    hd__arr_resize(c->counters, 0);
     *raw = NULL;
     if (r->cut) return HD_OK;
     HD__TRY(hd__memprof_header(r, &total));
@@ -21317,9 +21329,9 @@ HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_m
     return status;
 }
 
-HEAPDUMP_API size_t hd_memprof_count(const hd_memprof *doc) { return hd__len(doc->parts); }
+HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *doc) { return hd__len(doc->parts); }
 
-HEAPDUMP_API const hd_memprof_raw *hd_memprof_get(const hd_memprof *doc, size_t index) {
+HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *doc, size_t index) {
     return index < hd__len(doc->parts) ? &doc->parts[index].raw : NULL;
 }
 
@@ -21392,7 +21404,7 @@ static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *si
                 if (err) *err = warning;
                 return HD_OVERFLOW;
             }
-            if (o->options->warning) o->options->warning(o->options->user, &warning);
+            if (o->options->warning) o->options->warning(o->options->warning_user, &warning);
         }
         *size += each + width * hd__memprof_out_counters(o, b);
     }
@@ -21543,12 +21555,12 @@ struct hd_memprof_merger {
     bool any, old;               /* old: of versions 1 and 2 */
     bool in_order;
     hd__memprof_module *modules; /* stb_ds arrays, as are all here */
-    hd__index module_index;
+    hd__set module_index;
     hd__memprof_range *ranges;
-    hd__index range_index;
+    hd__set range_index;
     uint32_t *first, *module;    /* stacks: frames of s are module[first[s]] .. module[first[s + 1] - 1] */
     uint64_t *address;
-    hd__index stack_index;
+    hd__set stack_index;
     hd_memprof_block *blocks;    /* by stack; `stack` and `histogram` are not used */
     uint64_t **counters;         /* by stack, as many as the block says */
     uint32_t *map;               /* of the profile at hand: its stacks here, or HD_NONE */
@@ -21577,13 +21589,13 @@ HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
         hd__cfree(&x->mem, x->counters[i], (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE],
                   sizeof **x->counters);
     hd__arr_free(&x->mem, x->modules);
-    hd__index_free(&x->mem, &x->module_index);
+    hd__set_free(&x->mem, &x->module_index);
     hd__arr_free(&x->mem, x->ranges);
-    hd__index_free(&x->mem, &x->range_index);
+    hd__set_free(&x->mem, &x->range_index);
     hd__arr_free(&x->mem, x->first);
     hd__arr_free(&x->mem, x->module);
     hd__arr_free(&x->mem, x->address);
-    hd__index_free(&x->mem, &x->stack_index);
+    hd__set_free(&x->mem, &x->stack_index);
     hd__arr_free(&x->mem, x->blocks);
     hd__arr_free(&x->mem, x->counters);
     hd__arr_free(&x->mem, x->map);
@@ -21628,7 +21640,7 @@ static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw
     if (!s->build_id_size && raw->version < 3) m->place = s->offset;
     m->least = m->most = bias;
     hash = hd__memprof_module_rehash(x, n);
-    while ((i = hd__index_next(&x->module_index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&x->module_index, hash, &probe)) != HD_NONE)
         if (!memcmp(x->modules[i].build_id, m->build_id, 32) && x->modules[i].size == m->size &&
             x->modules[i].place == m->place)
             break;
@@ -21639,7 +21651,7 @@ static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw
         return i;
     }
     if (!hd__index_add(&x->mem, &x->module_index, hash, n, hd__memprof_module_rehash, x)) return HD_NONE;
-    hd__set_len(x->modules, n + 1);
+    hd__arr_resize(x->modules, n + 1);
     return n;
 }
 
@@ -21654,18 +21666,18 @@ static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t
     r->end = size > UINT64_MAX - r->start ? UINT64_MAX : r->start + size;
     r->module = module;
     hash = hd__memprof_range_rehash(x, n);
-    while ((i = hd__index_next(&x->range_index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&x->range_index, hash, &probe)) != HD_NONE)
         if (x->ranges[i].start == r->start && x->ranges[i].end == r->end && x->ranges[i].module == module)
             return true;
     if (!hd__index_add(&x->mem, &x->range_index, hash, n, hd__memprof_range_rehash, x)) return false;
-    hd__set_len(x->ranges, n + 1);
+    hd__arr_resize(x->ranges, n + 1);
     return true;
 }
 
 /* The segments of a profile: where they are, what modules they are of. */
 static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     uint32_t n = raw->segment_count;
-    hd__set_len(x->segment_module, 0);
+    hd__arr_resize(x->segment_module, 0);
     if (!hd__memprof_order(&x->mem, raw->segments, n, &x->order, &x->spare) ||
         !hd__room(&x->mem, x->segment_module, n))
         return hd__no_memory(&x->mem, err);
@@ -21715,14 +21727,14 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
     uint64_t hash = hd__memprof_stack_hash(x, from, to);
     hd_memprof_block none;
     uint32_t i;
-    while ((i = hd__index_next(&x->stack_index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&x->stack_index, hash, &probe)) != HD_NONE)
         if (x->first[i + 1] - x->first[i] == n &&
             (!n || (!memcmp(x->module + x->first[i], x->module + from, n * sizeof *x->module) &&
                     !memcmp(x->address + x->first[i], x->address + from, n * sizeof *x->address))))
             break;
     if (i != HD_NONE) {
-        hd__set_len(x->module, from);
-        hd__set_len(x->address, from);
+        hd__arr_resize(x->module, from);
+        hd__arr_resize(x->address, from);
         *stack = i;
         return HD_OK;
     }
@@ -21814,7 +21826,7 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
 
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     size_t last = 0;
-    hd__set_len(x->map, 0);
+    hd__arr_resize(x->map, 0);
     if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
     if (!hd__room(&x->mem, x->map, raw->stack_count)) return hd__no_memory(&x->mem, err);
     for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->map, HD_NONE);
@@ -22168,7 +22180,7 @@ typedef struct hd__memprof_lookup {
     hd__keyed *order, *spare;    /* stb_ds arrays, as are all here: segments */
     size_t last;
     uint64_t *pc;                /* distinct addresses */
-    hd__index index;
+    hd__set index;
     uint32_t *first;             /* their frames */
     hd_memprof_frame *frames;
     hd__strings strings;
@@ -22234,7 +22246,7 @@ static uint32_t hd__memprof_number(hd__memprof_lookup *l, uint64_t pc) {
     uint64_t hash = hd__hash_u64(l->seed, pc);
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(&l->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&l->index, hash, &probe)) != HD_NONE)
         if (l->pc[i] == pc) return i;
     i = (uint32_t)hd__len(l->pc);
     if (!hd__push(l->mem, l->pc, pc) || !hd__room(l->mem, l->first, 2) || !hd__memprof_look_up(l, pc) ||
@@ -22314,7 +22326,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     hd__arr_free(l.mem, l.order);
     hd__arr_free(l.mem, l.spare);
     hd__arr_free(l.mem, l.pc);
-    hd__index_free(l.mem, &l.index);
+    hd__set_free(l.mem, &l.index);
     hd__arr_free(l.mem, l.first);
     hd__arr_free(l.mem, l.frames);
     hd__strings_free(l.mem, &l.strings);
@@ -22426,7 +22438,7 @@ static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_fram
     if (!x->view->lines || !f->file.len) return true;
     line.data = from;
     line.len = (size_t)(digits + 20 - from);
-    hd__set_len(x->text, 0);
+    hd__arr_resize(x->text, 0);
     if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
         !hd__append(m, &x->text, hd__memprof_basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
         !hd__append(m, &x->text, line))
@@ -22454,13 +22466,13 @@ static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) 
     while (to > from) {
         hd_str name;
         if (!hd__memprof_frame_name(x, &s->frames[s->frame[--to]], &name)) return HD_OUT_OF_MEMORY;
-        HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0]));
+        HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0], NULL));
     }
     if (x->node[b->stack] == HD_NONE) x->node[b->stack] = nodes[0];
     nodes[0] = x->node[b->stack];
-    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1]));
+    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1], NULL));
     row = hd__table_find(&p->cells, nodes);
-    HD__TRY(hd_profile_add(p, nodes, 0, blocks));
+    HD__TRY(hd_profile_add(p, nodes, 0, blocks, NULL));
     if (row != HD_NONE) {
         hd__memprof_combine(&x->sums[row], b->value[x->field], hd__memprof_mib[x->field].rule);
         return HD_OK;
@@ -22650,7 +22662,7 @@ typedef struct hd__indexed {
     hd_memprof_index shown;
     hd__mem mem;
     uint64_t seed, warnings;
-    hd__index functions;         /* by GUID */
+    hd__set functions;         /* by GUID */
     hd_memprof_location *locations; /* stb_ds arrays, as are all here */
     uint64_t *location_id, *stack_id, *function, *value;
     uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
@@ -22660,7 +22672,7 @@ typedef struct hd__indexed {
 
 static void hd__indexed_free(hd__indexed *d) {
     hd__mem *m = &d->mem, mem;
-    hd__index_free(m, &d->functions);
+    hd__set_free(m, &d->functions);
     hd__arr_free(m, d->locations);
     hd__arr_free(m, d->location_id);
     hd__arr_free(m, d->stack_id);
@@ -22682,7 +22694,7 @@ HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
     if (index) hd__indexed_free((hd__indexed *)(void *)index);
 }
 
-HEAPDUMP_API uint64_t hd_memprof_index_warnings(const hd_memprof_index *index) {
+HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index) {
     return ((const hd__indexed *)(const void *)index)->warnings;
 }
 
@@ -22725,7 +22737,7 @@ static uint64_t hd__indexed_function_rehash(const void *owner, uint32_t function
 static uint32_t hd__indexed_function(const hd__indexed *d, uint64_t guid) {
     size_t probe = 0;
     uint32_t f;
-    while ((f = hd__index_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
+    while ((f = hd__set_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
         if (d->function[f] == guid) break;
     return f;
 }
@@ -22750,14 +22762,14 @@ static uint64_t hd__indexed_stack_rehash(const void *owner, uint32_t stack) {
 
 /* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
    memory. */
-static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__index *stacks) {
+static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__set *stacks) {
     uint32_t new_one = (uint32_t)hd__len(d->first) - 1, from = d->first[new_one], s;
     size_t size = (hd__len(d->location) - from) * sizeof *d->location, probe = 0;
     uint64_t hash = hd__hash_bytes(d->seed, d->location + from, size);
-    while ((s = hd__index_next(stacks, hash, &probe)) != HD_NONE) {
+    while ((s = hd__set_next(stacks, hash, &probe)) != HD_NONE) {
         if ((d->first[s + 1] - d->first[s]) * sizeof *d->location != size) continue;
         if (memcmp(d->location + d->first[s], d->location + from, size)) continue;
-        hd__set_len(d->location, from);
+        hd__arr_resize(d->location, from);
         return s;
     }
     if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
@@ -23127,7 +23139,7 @@ typedef struct hd__indexing {
     hd_memprof_reader *r;
     hd__indexed *to;
     hd_memprof_lookup l;
-    hd__index locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
+    hd__set locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
     uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
     /* the table at hand */
     int k;
@@ -23144,11 +23156,11 @@ static uint64_t hd__indexing_stack_rehash(const void *owner, uint32_t number) {
     return hd__hash_u64(d->seed, d->stack_id[number]);
 }
 
-static uint32_t hd__indexing_find(const hd__indexed *d, const hd__index *index, const uint64_t *ids,
+static uint32_t hd__indexing_find(const hd__indexed *d, const hd__set *index, const uint64_t *ids,
                                   uint64_t id) {
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__index_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
+    while ((i = hd__set_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
         if (ids[i] == id) break;
     return i;
 }
@@ -23283,7 +23295,7 @@ static hd_status hd__indexing_ids(hd__indexing *x, uint64_t at, uint64_t n, bool
         if (!*whole) HD__TRY(hd__memprof_bad(x->r, at + 8 * i, "frame 0x%x is not told", id));
         stbds_arrput(d->location, number);
     }
-    if (!*whole) hd__set_len(d->location, from);
+    if (!*whole) hd__arr_resize(d->location, from);
     return HD_OK;
 }
 
@@ -23338,7 +23350,7 @@ static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
         else stbds_arrput(d->location, element);
         if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
     }
-    if (!*whole) hd__set_len(d->location, from);
+    if (!*whole) hd__arr_resize(d->location, from);
     x->at = own ? own : at;
     return HD_OK;
 }
@@ -23530,7 +23542,7 @@ typedef struct hd__index_building {
     const hd_memprof_symbols *symbols;
     hd__mem *m;
     hd__indexed *to;
-    hd__index locations, stacks;
+    hd__set locations, stacks;
     uint32_t *number;            /* location of each frame; stb_ds arrays, as are all here */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
     uint32_t *site;              /* the same: its stack */
@@ -23570,7 +23582,7 @@ static bool hd__index_build_locations(hd__index_building *x) {
         l.line = f->line;
         l.discriminator = f->discriminator;
         hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
-        while ((number = hd__index_next(&x->locations, hash, &probe)) != HD_NONE)
+        while ((number = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
             if (hd__memprof_same_location(&d->locations[number], &l)) break;
         if (number == HD_NONE) {
             number = (uint32_t)hd__len(d->locations);
@@ -23727,10 +23739,10 @@ static bool hd__index_build_records(hd__index_building *x) {
     for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
     hd__index_group(x->blocks, rank, d->block_first, n, d->block_stack);
     hd__index_group(x->sites, rank, d->site_first, n, d->site);
-    hd__set_len(d->block_first, n + 1);
-    hd__set_len(d->site_first, n + 1);
-    hd__set_len(d->block_stack, blocks);
-    hd__set_len(d->site, sites);
+    hd__arr_resize(d->block_first, n + 1);
+    hd__arr_resize(d->site_first, n + 1);
+    hd__arr_resize(d->block_stack, blocks);
+    hd__arr_resize(d->site, sites);
     for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (x->raw->fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
@@ -23741,8 +23753,8 @@ static bool hd__index_build_records(hd__index_building *x) {
         d->block_stack[i] = x->stack[b->stack];
     }
     for (size_t i = 0; i < n; i++) stbds_arrput(x->guids, d->function[x->order[i]]);
-    hd__index_free(m, &d->functions);
-    hd__set_len(d->function, 0);
+    hd__set_free(m, &d->functions);
+    hd__arr_resize(d->function, 0);
     for (size_t i = 0; i < n; i++)
         if (!hd__indexed_add_function(m, d, x->guids[i])) return false;
     d->shown.field_count = count;
@@ -23787,8 +23799,8 @@ static bool hd__index_build_all(hd__index_building *x) {
 }
 
 static void hd__index_build_free(hd__index_building *x) {
-    hd__index_free(x->m, &x->locations);
-    hd__index_free(x->m, &x->stacks);
+    hd__set_free(x->m, &x->locations);
+    hd__set_free(x->m, &x->stacks);
     hd__arr_free(x->m, x->number);
     hd__arr_free(x->m, x->told);
     hd__arr_free(x->m, x->site);
@@ -23844,7 +23856,7 @@ typedef struct hd__index_unfolding {
     const hd_memprof_index *from;
     hd__index_building to;
     hd__indexed addresses;       /* as stacks are; their locations are the frames */
-    hd__index index;             /* of addresses */
+    hd__set index;             /* of addresses */
     hd_memprof_raw raw;
     hd_memprof_symbols symbols;
     hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
@@ -23935,7 +23947,7 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     hd__index_build_free(&u.to);
     hd__arr_free(&mem, u.addresses.location);
     hd__arr_free(&mem, u.addresses.first);
-    hd__index_free(&mem, &u.index);
+    hd__set_free(&mem, &u.index);
     hd__arr_free(&mem, u.blocks);
     hd__arr_free(&mem, u.frames);
     hd__arr_free(&mem, u.first);
@@ -24017,7 +24029,7 @@ static bool hd__index_name(hd__index_out *o) {
     }
     for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
         uint32_t n = x->first[s + 1] - x->first[s];
-        hd__set_len(o->count, 0);
+        hd__arr_resize(o->count, 0);
         if (!hd__room(&o->mem, o->count, n)) return false;
         for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
         stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
@@ -24276,7 +24288,7 @@ static bool hd__index_make_radix(hd__index_out *o) {
                x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
             common++;
         if (!hd__room(m, o->array, (size_t)length + 2) || !hd__room(m, o->above, length)) return false;
-        hd__set_len(o->above, common);
+        hd__arr_resize(o->above, common);
         at = (uint32_t)hd__len(o->array);
         if (common) stbds_arrput(o->array, o->above[common - 1] - at);
         for (uint32_t k = common; k < length; k++) {
@@ -24287,7 +24299,7 @@ static bool hd__index_make_radix(hd__index_out *o) {
         stbds_arrput(o->array, length);
     }
     for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
-    hd__set_len(o->above, 0);
+    hd__arr_resize(o->above, 0);
     return true;
 }
 
@@ -24364,7 +24376,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
                 if (err) *err = warning;
                 return HD_OVERFLOW;
             }
-            if (options->warning) options->warning(options->user, &warning);
+            if (options->warning) options->warning(options->warning_user, &warning);
         }
     return HD_OK;
 }
@@ -24500,7 +24512,7 @@ static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
 }
 
 /* The array ends at p. */
-static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__set_len(bytes, (size_t)(p - bytes)); }
+static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__arr_resize(bytes, (size_t)(p - bytes)); }
 
 static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
     uint8_t *p = hd__bytes_room(m, bytes, size);
@@ -24518,7 +24530,7 @@ static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
 
 typedef struct hd__texts {
     uint8_t *bytes;              /* stb_ds array */
-    hd__index index;             /* of ids */
+    hd__set index;             /* of ids */
     uint64_t seed;
 } hd__texts;
 
@@ -24558,7 +24570,7 @@ static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t
     size_t probe = 0, n = hd__len(t->bytes);
     uint8_t *p;
     uint32_t i;
-    while ((i = hd__index_next(&t->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
         if (hd_str_equal(hd__texts_at(t, i), string)) {
             *id = i;
             return HD_OK;
@@ -24590,7 +24602,7 @@ HEAPDUMP_API void hd_text_table_free(hd_text_table *t) {
     hd__mem mem;
     if (!t) return;
     hd__arr_free(&t->mem, t->texts.bytes);
-    hd__index_free(&t->mem, &t->texts.index);
+    hd__set_free(&t->mem, &t->texts.index);
     mem = t->mem;
     hd__cfree(&mem, t, 1, sizeof *t);
 }
@@ -24713,7 +24725,7 @@ static bool hd__grid_put(hd__mem *m, uint8_t **bytes, uint32_t count, uint32_t c
 #define HD__FOREST_HEAD 16u
 typedef struct hd__forest {
     uint8_t *bytes;              /* stb_ds array: the grid, both columns of 4 bytes */
-    hd__index index;
+    hd__set index;
     uint64_t seed;
     uint32_t count;
 } hd__forest;
@@ -24746,7 +24758,7 @@ static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint
     size_t probe = 0;
     uint8_t *p;
     uint32_t i;
-    while ((i = hd__index_next(&f->index, hash, &probe)) != HD_NONE)
+    while ((i = hd__set_next(&f->index, hash, &probe)) != HD_NONE)
         if (hd__forest_key(f, i) == key) {
             *child = i + 1;
             return HD_OK;
@@ -24763,7 +24775,7 @@ static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint
 
 static void hd__forest_free(hd__mem *m, hd__forest *f) {
     hd__arr_free(m, f->bytes);
-    hd__index_free(m, &f->index);
+    hd__set_free(m, &f->index);
 }
 
 /* The next name of a path, of which *at is the rest; false after the last. */
@@ -25071,7 +25083,7 @@ HD__NOINLINE static hd_status hd__rfc_bad(hd__rfc *x, uint64_t at, const char *f
         return HD_MALFORMED;
     }
     x->warnings++;
-    if (x->options->warning) x->options->warning(x->options->user, &e);
+    if (x->options->warning) x->options->warning(x->options->warning_user, &e);
     return HD_OK;
 }
 
@@ -25426,7 +25438,7 @@ static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at
         uint64_t entry;
         bool before = hd__grid_step(&x->stacks, &node, &entry);
         if (!before || entry >= x->entries.count) {
-            hd__set_len(c->location, from);
+            hd__arr_resize(c->location, from);
             return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
                                ? "call %u: one of the entries expected, number %u found"
                                : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
@@ -25550,8 +25562,8 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     if (!status && hd__rfc_detect(r->p, (size_t)r->size)) status = hd__rfc_read(r, x.to);
     else if (!status) status = hd__indexing_all(&x);
     if (status && err) *err = r->error;
-    hd__index_free(&r->mem, &x.locations);
-    hd__index_free(&r->mem, &x.stacks);
+    hd__set_free(&r->mem, &x.locations);
+    hd__set_free(&r->mem, &x.stacks);
     hd__arr_free(&r->mem, x.starts);
     if (x.to) x.to->warnings = r->warnings;
     if (x.to) x.to->mem = hd__memprof_release(r);
@@ -25892,7 +25904,7 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     hd__forest_free(&o.mem, &o.paths);
     hd__forest_free(&o.mem, &o.stacks);
     hd__arr_free(&o.mem, o.strings.bytes);
-    hd__index_free(&o.mem, &o.strings.index);
+    hd__set_free(&o.mem, &o.strings.index);
     return status;
 }
 
@@ -26375,7 +26387,7 @@ static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error 
     hd__limits_rest(&within.limits, &d->mem);
     HD__TRY(hd_memprof_index_raw(d->index, &within, &raw, err));
     hd__mem_join(&raw->mem, &d->mem);
-    status = hd__dump_profile(d, hd_memprof_get(raw, 0), &view, 1, options, err);
+    status = hd__dump_profile(d, hd_memprof_part(raw, 0), &view, 1, options, err);
     hd_memprof_free(raw);
     return status;
 }
@@ -26396,7 +26408,7 @@ static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
     if (n >= 0 || !c->packed->damaged) return n;
     if (c->options->lenient && !c->warnings++ && c->options->warning) {
         hd__fail_input(NULL, c->packed, &warning, c->packed->unpacked, 0);
-        c->options->warning(c->options->user, &warning);
+        c->options->warning(c->options->warning_user, &warning);
     }
     return 0;
 }
@@ -26415,14 +26427,14 @@ static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *optio
     } else if (d->format == HD_FORMAT_MEMPROF_INDEX) {
         HD__TRY(hd_memprof_index_read(in, &within, &d->index, err));
         hd__mem_join(&((hd__indexed *)(void *)d->index)->mem, &d->mem);
-        d->warnings = hd_memprof_index_warnings(d->index);
+        d->warnings = hd_memprof_index_warning_count(d->index);
         HD__TRY(hd__dump_index(d, options, err));
     } else {
         HD__TRY(hd_memprof_read(in, &within, &d->memprof, err));
         hd__mem_join(&d->memprof->mem, &d->mem);
         d->warnings = hd_memprof_warning_count(d->memprof);
-        for (size_t i = 0; i < hd_memprof_count(d->memprof); i++)
-            HD__TRY(hd__dump_profile(d, hd_memprof_get(d->memprof, i), NULL, i + 1, options, err));
+        for (size_t i = 0; i < hd_memprof_part_count(d->memprof); i++)
+            HD__TRY(hd__dump_profile(d, hd_memprof_part(d->memprof, i), NULL, i + 1, options, err));
     }
     return HD_OK;
 }

@@ -576,12 +576,12 @@ struct Heap {
         hd_profile *p = hd_profile_create(nullptr, nullptr);
         std::vector<uint32_t> node(parent.size()), kind(type.size());
         for (uint32_t i = 1; i < parent.size(); i++)
-            must(!hd_profile_node(p, HD_AXIS_BACKTRACE, node[parent[i]], hd_cstr(name[i].c_str()), &node[i]), "no node");
+            must(!hd_profile_node(p, HD_AXIS_BACKTRACE, node[parent[i]], hd_cstr(name[i].c_str()), &node[i], NULL), "no node");
         for (uint32_t t = 1; t < type.size(); t++)
-            must(!hd_profile_node(p, HD_AXIS_TYPE, 0, hd_cstr(type[t].c_str()), &kind[t]), "no node");
+            must(!hd_profile_node(p, HD_AXIS_TYPE, 0, hd_cstr(type[t].c_str()), &kind[t], NULL), "no node");
         for (const Cell &cell : cells) {
             const uint32_t at[2] = {node[cell.node], kind[cell.type]};
-            must(!hd_profile_add(p, at, cell.bytes, cell.blocks), "no cell");
+            must(!hd_profile_add(p, at, cell.bytes, cell.blocks, NULL), "no cell");
         }
         return p;
     }
@@ -972,9 +972,9 @@ hd_profile *profile_of(const std::vector<Context> &contexts) {
     hd_profile *p = hd_profile_create(nullptr, nullptr);
     for (const Context &c : contexts) {
         uint32_t nodes[2] = {0, 0};
-        for (uint32_t f : c.frames) must(!hd_profile_node(p, 0, nodes[0], hd_cstr(function_name(f).c_str()), &nodes[0]), "node");
-        must(!hd_profile_node(p, 1, 0, hd_cstr(("Type" + std::to_string(c.type)).c_str()), &nodes[1]), "node");
-        must(!hd_profile_add(p, nodes, c.bytes, 1), "add");
+        for (uint32_t f : c.frames) must(!hd_profile_node(p, 0, nodes[0], hd_cstr(function_name(f).c_str()), &nodes[0], NULL), "node");
+        must(!hd_profile_node(p, 1, 0, hd_cstr(("Type" + std::to_string(c.type)).c_str()), &nodes[1], NULL), "node");
+        must(!hd_profile_add(p, nodes, c.bytes, 1, NULL), "add");
     }
     return p;
 }
@@ -1061,12 +1061,12 @@ const hd_profile *changed_profile() {
         for (uint32_t a = 0; a < 2; a++) {
             map[a].assign(axes[a].node_count, 0);
             for (uint32_t i = 1; i < axes[a].node_count; i++)
-                must(!hd_profile_node(q, a, map[a][axes[a].parent[i]], axes[a].node_name[i], &map[a][i]), "node");
+                must(!hd_profile_node(q, a, map[a][axes[a].parent[i]], axes[a].node_name[i], &map[a][i], NULL), "node");
         }
         for (uint32_t i = 0; i < cells.count; i++) {
             if (i % 10 == 0) continue;
             const uint32_t nodes[2] = {map[0][cells.node[2 * i]], map[1][cells.node[2 * i + 1]]};
-            must(!hd_profile_add(q, nodes, cells.bytes[i] + (i % 7 ? 0 : cells.bytes[i] / 2), cells.blocks[i]), "add");
+            must(!hd_profile_add(q, nodes, cells.bytes[i] + (i % 7 ? 0 : cells.bytes[i] / 2), cells.blocks[i], NULL), "add");
         }
         hd_profile_free(p);
         return q;
@@ -1308,7 +1308,7 @@ uint64_t merge_raw_profiles() {
         must(hd_memprof_merger_add(merger, &raw, nullptr) == HD_OK, "hd_memprof_merger_add failed");
     });
     must(hd_memprof_merger_finish(merger, &merged, nullptr) == HD_OK, "hd_memprof_merger_finish failed");
-    uint64_t blocks = hd_memprof_get(merged, 0)->block_count;
+    uint64_t blocks = hd_memprof_part(merged, 0)->block_count;
     hd_memprof_free(merged);
     hd_memprof_merger_free(merger);
     return blocks;
@@ -1341,7 +1341,7 @@ uint64_t merge_raw_profiles_plainly() {
                 stack.emplace_back(at->second.second, raw.pc[k] - at->second.first->offset);
             }
             auto found = blocks.emplace(stack, block);
-            if (!found.second) hd__mib_merge(found.first->second.value, block.value);
+            if (!found.second) hd__memprof_merge_values(found.first->second.value, block.value);
         }
     });
     return blocks.size();

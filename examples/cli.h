@@ -128,7 +128,7 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
         .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
-        .user = &r, .netcf_decimal = a->decimal
+        .warning_user = &r, .progress_user = &r, .netcf_decimal = a->decimal
     };
     const hd_graph *graph;
     hd_error err;

@@ -8,7 +8,7 @@
 /* Values ---------------------------------------------------------------------------------------- */
 
 /* The text of a string or name as UTF-8, no more than its first `most` code units; freed by the caller. */
-static hd_str text_of(hd_dart_data data, size_t most) {
+static hd_str text_of(hd_dart_value data, size_t most) {
     size_t unit = data.tag == HD_DART_UTF16 ? 2 : 1, n;
     const unsigned char *p = (const unsigned char *)data.text.data;
     char *text;
@@ -28,7 +28,7 @@ static hd_str text_of(hd_dart_data data, size_t most) {
 static bool is_string(uint32_t tag) { return tag == HD_DART_LATIN1 || tag == HD_DART_UTF16; }
 
 /* Code units that the file has of a string. */
-static uint64_t units_of(const hd_dart_data *data) {
+static uint64_t units_of(const hd_dart_value *data) {
     return data->text.len / (data->tag == HD_DART_UTF16 ? 2 : 1);
 }
 
@@ -40,7 +40,7 @@ static void number_text(double number, char text[32]) {
     }
 }
 
-static void put_text(FILE *out, const hd_dart_data *data, size_t most) {
+static void put_text(FILE *out, const hd_dart_value *data, size_t most) {
     hd_str text = text_of(*data, most);
     put_quoted(out, text);
     if (units_of(data) > most || (is_string(data->tag) && units_of(data) < data->value)) display(out, "...");
@@ -48,7 +48,7 @@ static void put_text(FILE *out, const hd_dart_data *data, size_t most) {
 }
 
 /* Nothing for what has no data. */
-static void put_value(FILE *out, const hd_dart_data *data, size_t most) {
+static void put_value(FILE *out, const hd_dart_value *data, size_t most) {
     char number[32];
     switch (data->tag) {
     case HD_DART_NULL: display(out, "null"); break;
@@ -60,7 +60,7 @@ static void put_value(FILE *out, const hd_dart_data *data, size_t most) {
     }
 }
 
-static void json_units(hd_json *j, const hd_dart_data *data, size_t most) {
+static void json_units(hd_json *j, const hd_dart_value *data, size_t most) {
     hd_str text = text_of(*data, most);
     if (is_string(data->tag)) {
         hd_json_key(j, "length"), hd_json_u64(j, data->value);
@@ -71,7 +71,7 @@ static void json_units(hd_json *j, const hd_dart_data *data, size_t most) {
 }
 
 /* Members of an object. Numbers that may have a fraction, or be none, are strings. */
-static void json_value(hd_json *j, const hd_dart_data *data, size_t most) {
+static void json_value(hd_json *j, const hd_dart_value *data, size_t most) {
     char number[32];
     json_text(j, "tag", hd_dart_tag_name(data->tag));
     switch (data->tag) {
@@ -215,7 +215,7 @@ static int facts_find(const char *file, const hd_dart *dart, dart_facts *f) {
     hd_status status;
     memset(f, 0, sizeof *f);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t tag = hd_dart_get_data(dart, i).tag;
+        uint32_t tag = hd_dart_data(dart, i).tag;
         if (tag < TAGS) f->tags[tag]++;
         f->identities += hd_dart_identity(dart, i) != 0;
     }
@@ -272,7 +272,7 @@ static void put_libraries(FILE *out, const hd_library_table *table, uint32_t mos
 }
 
 static int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dart *dart) {
-    hd_dart_header h = hd_dart_get_header(dart);
+    hd_dart_header_info h = hd_dart_header(dart);
     dart_facts f;
     if (facts_find(file, dart, &f)) return BAD_INPUT;
     display(out, "%12llu objects that the root holds, %llu bytes\n", (unsigned long long)f.live.objects,
@@ -329,7 +329,7 @@ static void json_lengths(hd_json *j, const hd_graph *graph, const hd_length_tabl
 }
 
 static int dart_info_json(const char *file, hd_json *j, const hd_dart *dart) {
-    hd_dart_header h = hd_dart_get_header(dart);
+    hd_dart_header_info h = hd_dart_header(dart);
     dart_facts f;
     if (facts_find(file, dart, &f)) return BAD_INPUT;
     hd_json_key(j, "dart"), hd_json_object(j);
@@ -520,7 +520,7 @@ static int dart_pair_open(const arguments *a, const hd_dump *before, const hd_du
     p->reached = reached;
     if (!p->side[0] || !p->side[1]) return DONE;
     for (int k = 0; k < 2; k++) {
-        if (hd_dart_get_header(p->side[k]).has_identity) continue;
+        if (hd_dart_header(p->side[k]).has_identity) continue;
         display(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
                 a->files[k]);
         return DONE;

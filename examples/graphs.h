@@ -409,7 +409,7 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
     }
     put_class(out, o->graph, x.class_index);
     if (hd_dump_dart(o->dump)) {
-        hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
+        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
         if (data.tag) display(out, "  "), put_value(out, &data, VALUE_UNITS);
     }
     fputc('\n', out);
@@ -426,7 +426,7 @@ static void put_size(FILE *out, const arguments *a, const char *name, uint64_t b
 
 /* What Dart alone tells of an object. */
 static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, const subject *s) {
-    hd_dart_data data = hd_dart_get_data(dart, s->object);
+    hd_dart_value data = hd_dart_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
     uint64_t externals = 0;
     if (data.tag) {
@@ -441,7 +441,7 @@ static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, 
     if (identity) display(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
     if (s->o.size != shallow) put_size(out, a, "own bytes", shallow), fputc('\n', out);
     for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
-        hd_dart_external x = hd_dart_get_external(dart, i);
+        hd_dart_external_info x = hd_dart_external(dart, i);
         if (x.object != s->object || externals++ >= shown_of(a, NEIGHBOURS)) continue;
         put_size(out, a, "external", x.size), display(out, "  "), put_name(out, x.name), fputc('\n', out);
     }
@@ -453,7 +453,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
     display(out, "id "), put_id(out, o, s->o.id, 0), display(out, "  ");
     put_class(out, o->graph, s->o.class_index);
     if (dart) {
-        hd_str uri = hd_dart_get_class(dart, s->o.class_index).library_uri;
+        hd_str uri = hd_dart_class(dart, s->o.class_index).library_uri;
         if (uri.len) display(out, "  "), put_name(out, uri);
     }
     display(out, s->o.class_index ? "\n" : "  no record describes it\n");
@@ -521,7 +521,7 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
         json_text(j, "kind", hd_reference_kind_name(kind_of(o, holder, reference)));
     }
     if (hd_dump_dart(o->dump)) {
-        hd_dart_data data = hd_dart_get_data(hd_dump_dart(o->dump), object);
+        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
         if (data.tag) {
             hd_json_key(j, "data"), hd_json_object(j);
             json_value(j, &data, VALUE_UNITS);
@@ -533,9 +533,9 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
 
 static void json_dart_object(const arguments *a, hd_json *j, const hd_dart *dart, const subject *s) {
     uint64_t externals = 0;
-    hd_dart_data data = hd_dart_get_data(dart, s->object);
+    hd_dart_value data = hd_dart_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
-    hd_dart_class c = hd_dart_get_class(dart, s->o.class_index);
+    hd_dart_class_info c = hd_dart_class(dart, s->o.class_index);
     hd_json_key(j, "library"), hd_json_str(j, c.library);
     hd_json_key(j, "library_uri"), hd_json_str(j, c.library_uri);
     hd_json_key(j, "data"), hd_json_object(j);
@@ -544,11 +544,11 @@ static void json_dart_object(const arguments *a, hd_json *j, const hd_dart *dart
     json_known(j, "identity", identity ? identity : HD_UNKNOWN);
     hd_json_key(j, "own_bytes"), hd_json_u64(j, shallow);
     for (size_t i = 0; i < hd_dart_external_count(dart); i++)
-        externals += hd_dart_get_external(dart, i).object == s->object;
+        externals += hd_dart_external(dart, i).object == s->object;
     hd_json_key(j, "external_count"), hd_json_u64(j, externals);
     hd_json_key(j, "external"), hd_json_array(j);
     for (size_t i = 0, n = 0; i < hd_dart_external_count(dart); i++) {
-        hd_dart_external x = hd_dart_get_external(dart, i);
+        hd_dart_external_info x = hd_dart_external(dart, i);
         if (x.object != s->object || n++ >= shown_of(a, NEIGHBOURS)) continue;
         hd_json_object(j);
         hd_json_key(j, "name"), hd_json_str(j, x.name);
@@ -653,7 +653,7 @@ static void graph_info_json(hd_json *j, const hd_graph *graph) {
 static void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
     hd_json_key(j, "domains"), hd_json_array(j);
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
-        hd_netcf_domain d = hd_netcf_get_domain(netcf, i);
+        hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
         hd_json_newline(j);
         hd_json_object(j);
         hd_json_key(j, "name"), hd_json_str(j, d.name);
@@ -669,7 +669,7 @@ static void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
 /* The domains of a .NET dump, each on its own. */
 static void netcf_info(FILE *out, const hd_netcf *netcf) {
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
-        hd_netcf_domain d = hd_netcf_get_domain(netcf, i);
+        hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
         display(out, "application domain "), put_name(out, d.name);
         display(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
                 (unsigned long long)d.begin_ms, (unsigned long long)d.end_ms);
@@ -776,14 +776,14 @@ static int diff_objects(const arguments *a, const hd_dump *before, const hd_dump
 /* In a format of objects: the file as it was where it is of that format, else its graph. */
 static hd_status write_as(const arguments *a, const hd_dump *dump, hd_out out, hd_error *err) {
     reading r = { .file = a->files[0] };
-    hd_options options = { .warning = on_warning, .user = &r };
+    hd_options options = { .warning = on_warning, .warning_user = &r };
     const hd_netcf *netcf = hd_dump_netcf(dump);
     hd_str name = hd_cstr("heap");
     if (!strcmp(a->to, "netcf"))
         return netcf ? hd_netcf_write(netcf, NULL, out, err)
                      : hd_netcf_write_graph(hd_dump_graph(dump), NULL, &options, out, err);
     if (hd_dump_dart(dump)) return hd_dart_write(hd_dump_dart(dump), NULL, out, err);
-    if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_get_domain(netcf, 0).name;
+    if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_domain(netcf, 0).name;
     return hd_dart_write_graph(hd_dump_graph(dump), name, &options, out, err);
 }
 

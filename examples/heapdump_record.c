@@ -555,10 +555,10 @@ static char *percent(char *to, const char *end, uint64_t part, uint64_t whole, c
 
 /* The text of --stats; returns its end. */
 static char *describe_cost(char *p, const char *end) {
-    hd_recorder_stats r;
+    hd_recorder_counters r;
     unwind_stats u = { 0 };
     uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), each, hooks;
-    hd_recorder_get_stats(recorder, &r);
+    hd_recorder_stats(recorder, &r);
     unwind_add_stats(&u);
     each = cost.timed ? cost.nanoseconds / cost.timed : 0;
     hooks = each * cost.calls;

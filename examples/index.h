@@ -104,7 +104,7 @@ static hd_status index_heap(const arguments *a, const hd_memprof_index *index, h
     if (status) return status;
     index_names_make(a, index, &names);
     by.user = &names;
-    status = memprof_view_heap(a, hd_memprof_get(raw, 0), by, heap, made, err);
+    status = memprof_view_heap(a, hd_memprof_part(raw, 0), by, heap, made, err);
     index_names_free(&names);
     hd_memprof_free(raw);
     return status;
@@ -161,7 +161,7 @@ static int index_info_text(FILE *out, const char *file, const hd_memprof_index *
         return BAD_INPUT;
     }
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (memprof_total(hd_memprof_get(raw, 0), f, &total))
+        if (memprof_total(hd_memprof_part(raw, 0), f, &total))
             display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
                     (unsigned long long)total);
     fputc('\n', out);
@@ -193,7 +193,7 @@ static int index_info_json(hd_json *j, const char *file, const hd_memprof_index 
     }
     hd_json_key(j, "totals"), hd_json_object(j);
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (memprof_total(hd_memprof_get(raw, 0), f, &total))
+        if (memprof_total(hd_memprof_part(raw, 0), f, &total))
             hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, total);
     hd_json_end(j);
     hd_memprof_free(raw);
@@ -324,7 +324,7 @@ static int index_open(const arguments *a, index_source *s) {
     }
     if (a->file_count == 1 && is_raw && index_is_alone(file)) status = index_read_alone(a, file, &s->raw);
     else status = memprof_add_up(a, s->dump, true, &s->raw, NULL);
-    if (!status) status = index_build(a, hd_memprof_get(s->raw, 0), false, s);
+    if (!status) status = index_build(a, hd_memprof_part(s->raw, 0), false, s);
     if (status) {
         index_close(s);
         return status;
@@ -856,7 +856,7 @@ static int index_show_hints(const arguments *a, const hd_memprof_index *index) {
     for (int i = 0; i < 3; i++) limits[i] = a->limit[i] < 0 ? defaults[i] : a->limit[i];
     status = output_open(&o, a->output);
     if (!status) {
-        h.raw = hd_memprof_get(raw, 0);
+        h.raw = hd_memprof_part(raw, 0);
         h.thresholds.cold_density = index_limit(limits[0]);
         h.thresholds.cold_lifetime_ms = index_limit(limits[1] * 1000);
         h.thresholds.hot_density = index_limit(limits[2]);

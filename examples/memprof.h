@@ -122,8 +122,8 @@ static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *t
 }
 
 static void memprof_info_text(FILE *out, const hd_memprof *memprof) {
-    for (size_t i = 0; i < hd_memprof_count(memprof); i++) {
-        const hd_memprof_raw *raw = hd_memprof_get(memprof, i);
+    for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
+        const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
         uint64_t total;
         int column = 0;
         display(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
@@ -162,8 +162,8 @@ static void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
 
 static void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
     hd_json_key(j, "profiles"), hd_json_array(j);
-    for (size_t i = 0; i < hd_memprof_count(memprof); i++) {
-        const hd_memprof_raw *raw = hd_memprof_get(memprof, i);
+    for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
+        const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
         uint64_t total;
         hd_json_newline(j);
         hd_json_object(j);
@@ -190,7 +190,7 @@ static void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
 /* merge, convert -------------------------------------------------------------------------------- */
 
 static hd_options memprof_options(const arguments *a, reading *r, const char *file) {
-    hd_options options = { .lenient = !a->strict, .warning = on_warning, .user = r };
+    hd_options options = { .lenient = !a->strict, .warning = on_warning, .warning_user = r };
     memset(r, 0, sizeof *r);
     r->file = file;
     return options;
@@ -263,8 +263,8 @@ static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum
                 hd_dump_memprof_index(dump) ? "raw " : "");
         return BAD_INPUT;
     }
-    for (size_t i = 0; i < hd_memprof_count(memprof); i++)
-        if (memprof_add_raw(sum, hd_memprof_get(memprof, i), &err))
+    for (size_t i = 0; i < hd_memprof_part_count(memprof); i++)
+        if (memprof_add_raw(sum, hd_memprof_part(memprof, i), &err))
             return complain(file, &err, ""), BAD_INPUT;
     return DONE;
 }
@@ -295,7 +295,7 @@ static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_orde
         complain("merging", &err, "");
         status = BAD_INPUT;
     }
-    if (!status) memprof_tell_lost(sum.fields, hd_memprof_get(*result, 0)->fields);
+    if (!status) memprof_tell_lost(sum.fields, hd_memprof_part(*result, 0)->fields);
     if (version) *version = sum.version;
     hd_memprof_merger_free(sum.merger);
     return status;
@@ -317,8 +317,8 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
     int status = output_open_as(&o, a->output, a->default_output);
     if (status) return status;
     if (!version) failed = hd_memprof_write(memprof, &options, o.out, &err);
-    for (size_t i = 0; version && i < hd_memprof_count(memprof) && !failed; i++)
-        failed = hd_memprof_write_raw(hd_memprof_get(memprof, i), version, &options, o.out, &err);
+    for (size_t i = 0; version && i < hd_memprof_part_count(memprof) && !failed; i++)
+        failed = hd_memprof_write_raw(hd_memprof_part(memprof, i), version, &options, o.out, &err);
     if (failed) {
         const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
         display(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
@@ -348,7 +348,7 @@ static int memprof_merge(const arguments *a) {
     status = memprof_write(a, "merging", sum);
     if (!status)
         display(stderr, "heapdump: %d file%s merged: %u blocks\n", a->file_count,
-                a->file_count == 1 ? "" : "s", hd_memprof_get(sum, 0)->block_count);
+                a->file_count == 1 ? "" : "s", hd_memprof_part(sum, 0)->block_count);
     hd_memprof_free(sum);
     return status;
 }
@@ -601,7 +601,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     hd_error err;
     int status = memprof_add_up(a, first, false, &sum, &r.version);
     if (status) return status;
-    r.raw = hd_memprof_get(sum, 0);
+    r.raw = hd_memprof_part(sum, 0);
     if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
         complain(a->files[0], &err, "");
         status = BAD_INPUT;

@@ -12,7 +12,7 @@ typedef struct objects {
 } objects;
 
 static hd_options long_call(reading *r, const char *doing) {
-    hd_options options = { .progress = on_progress, .user = r };
+    hd_options options = { .progress = on_progress, .progress_user = r };
     memset(r, 0, sizeof *r);
     r->doing = doing;
     clock_gettime(CLOCK_MONOTONIC, &r->began);

@@ -31,11 +31,11 @@ int main(void) {
             uint32_t at[2] = { 0, 0 };
             for (int k = 0; k < 2 && table[i].frame[k] && !status; k++)
                 status = hd_profile_node(profile, HD_AXIS_BACKTRACE, at[0], hd_cstr(table[i].frame[k]),
-                                         &at[0]);
-            if (!status) status = hd_profile_node(profile, HD_AXIS_TYPE, 0, hd_cstr(types[t]), &at[1]);
-            if (!status) status = hd_profile_add(profile, at, table[i].bytes[t], 1);
+                                         &at[0], NULL);
+            if (!status) status = hd_profile_node(profile, HD_AXIS_TYPE, 0, hd_cstr(types[t]), &at[1], NULL);
+            if (!status) status = hd_profile_add(profile, at, table[i].bytes[t], 1, NULL);
         }
-    if (!status) status = hd_print_tree(&heap, &options, hd_out_file(stdout));
+    if (!status) status = hd_print_tree(&heap, &options, hd_out_file(stdout), NULL);
     hd_profile_free(profile);
     if (status) fprintf(stderr, "%s\n", hd_status_text(status));
     return status != HD_OK;

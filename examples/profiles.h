@@ -37,7 +37,7 @@ static void worked(hd_heap *heap, bool *made, hd_heap result) {
 static hd_status inverted(const arguments *a, const char *file, const hd_heap *heap, hd_heap *out,
                           hd_error *err) {
     reading r = { .file = file };
-    hd_options options = { .warning = on_warning, .user = &r };
+    hd_options options = { .warning = on_warning, .warning_user = &r };
     hd_heap one = *heap;
     hd_profile *profile;
     hd_status status;
@@ -82,7 +82,7 @@ static hd_status viewed(const arguments *a, const hd_dump *dump, size_t number, 
                         hd_error *err) {
     const hd_memprof *raw = hd_dump_memprof(dump);
     const hd_memprof_index *index = hd_dump_memprof_index(dump);
-    if (raw) return memprof_heap(a, hd_memprof_get(raw, number), heap, made, err);
+    if (raw) return memprof_heap(a, hd_memprof_part(raw, number), heap, made, err);
     return index ? index_heap(a, index, heap, made, err) : HD_OK;
 }
 
@@ -175,8 +175,8 @@ static hd_status tree_heap(const arguments *a, const hd_heap *heap, reading *r, 
     hd_tree_options options = tree_options(a);
     options.first_axis = axis_in(a, heap);
     options.options.warning = on_warning;
-    options.options.user = r;
-    return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out);
+    options.options.warning_user = r;
+    return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out, NULL);
 }
 
 static hd_status top_row(void *user, const hd_top_row *row) {
@@ -200,9 +200,9 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 static hd_status top_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
     hd_top_options options = {
         .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
-        .units = !a->exact && !memprof_counted(a), .options = { .warning = on_warning, .user = r }
+        .units = !a->exact && !memprof_counted(a), .options = { .warning = on_warning, .warning_user = r }
     };
-    return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out);
+    return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out, NULL);
 }
 
 /* Each chosen heap of each file; what could be read is shown even when another file was bad. */
@@ -395,7 +395,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
         status = hd_diff_tree(before, after, &options, diff_row, j, &err);
         hd_json_end(j), hd_json_end(j);
     } else {
-        status = hd_print_diff(before, after, &options, out);
+        status = hd_print_diff(before, after, &options, out, NULL);
     }
     hd_profile_free(none);
     if (status) display(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));

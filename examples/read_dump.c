@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++)
-        hd_print_tree(hd_dump_heap(dump, i), &options, hd_out_file(stdout));
+        hd_print_tree(hd_dump_heap(dump, i), &options, hd_out_file(stdout), &err);
     hd_dump_free(dump);
     return 0;
 }

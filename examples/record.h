@@ -149,7 +149,7 @@ static int record_rfc(const arguments *a, const hd_dump *dump, char *in, symbols
     to.names = names;
     to.files = &in;
     to.memprof_version = "rfc";
-    status = index_build(&to, hd_memprof_get(hd_dump_memprof(dump), 0), true, &s);
+    status = index_build(&to, hd_memprof_part(hd_dump_memprof(dump), 0), true, &s);
     if (!status) status = index_write_to(&to, &s, to.output);
     index_close(&s);
     return status;

@@ -48,7 +48,7 @@ static void derive(run *r, const hd_heap *h, uint32_t axis) {
         if (went(r, hd_filter(h, axis, is_even, NULL, keep, &r->options, &made, NULL))) hd_heap_release(&made);
     if (went(r, hd_reroot(h, axis, is_even, NULL, &r->options, &made, NULL))) hd_heap_release(&made);
     if (went(r, hd_invert(h, axis, &r->options, &made, NULL))) hd_heap_release(&made);
-    went(r, hd_print_top(h, &(hd_top_options){ .axis = axis, .options = r->options }, nowhere()));
+    went(r, hd_print_top(h, &(hd_top_options){ .axis = axis, .options = r->options }, nowhere(), NULL));
     if (h->breakdown && went(r, hd_breakdown_axis_profile(h->breakdown, axis, &r->options, &flat, NULL))) hd_profile_free(flat);
 }
 
@@ -59,7 +59,7 @@ static void condense(run *r, const hd_heap *h) {
         if (!went(r, hd_heap_break_down(h, &cutoffs[i], &r->options, &b, NULL))) continue;
         CHECK(!cutoffs[i].max_entries || b->entries.count <= cutoffs[i].max_entries);
         hd_breakdown_free(b);
-        went(r, hd_print_tree(h, &(hd_tree_options){ .cutoff = cutoffs[i], .options = r->options }, nowhere()));
+        went(r, hd_print_tree(h, &(hd_tree_options){ .cutoff = cutoffs[i], .options = r->options }, nowhere(), NULL));
     }
 }
 
@@ -67,7 +67,7 @@ static void compare(run *r, const hd_heap *a, const hd_heap *b) {
     hd_heap two[2] = { *a, *b }, sum;
     hd_diff *d;
     if (went(r, hd_merge(two, 2, &r->options, &sum, NULL))) hd_heap_release(&sum);
-    went(r, hd_print_diff(a, b, &(hd_tree_options){ .options = r->options }, nowhere()));
+    went(r, hd_print_diff(a, b, &(hd_tree_options){ .options = r->options }, nowhere(), NULL));
     if (went(r, hd_compare(a, a, NULL, &r->options, &d, NULL))) {
         CHECK(d->before.count == 1);     /* with itself: the total alone */
         hd_diff_free(d);
@@ -132,7 +132,7 @@ static void dominate(run *r, const hd_graph *g) {
     if (went(r, hd_dominator_tree(g, d, &(hd_dominator_options){ .cutoff.max_entries = 50, .options = r->options }, &b, NULL))) {
         hd_heap heap = { .breakdown = b };
         CHECK(b->entries.bytes[0] == d->bytes);
-        went(r, hd_print_tree(&heap, NULL, nowhere()));
+        went(r, hd_print_tree(&heap, NULL, nowhere(), NULL));
         hd_breakdown_free(b);
     }
     hd_dominators_free(d);
@@ -206,10 +206,10 @@ static void index_raw(run *r, const hd_memprof *m) {
     hd_memprof_merger *merger = hd_memprof_merger_create(&r->options, NULL);
     hd_memprof *sum;
     hd_memprof_index *x;
-    for (size_t i = 0; merger && i < hd_memprof_count(m); i++) went(r, hd_memprof_merger_add(merger, hd_memprof_get(m, i), NULL));
+    for (size_t i = 0; merger && i < hd_memprof_part_count(m); i++) went(r, hd_memprof_merger_add(merger, hd_memprof_part(m, i), NULL));
     if (merger && went(r, hd_memprof_merger_finish(merger, &sum, NULL))) hd_memprof_free(sum);
     hd_memprof_merger_free(merger);
-    if (!hd_memprof_count(m) || !went(r, hd_memprof_index_build(hd_memprof_get(m, 0), &symbolizer, &r->options, &x, NULL))) return;
+    if (!hd_memprof_part_count(m) || !went(r, hd_memprof_index_build(hd_memprof_part(m, 0), &symbolizer, &r->options, &x, NULL))) return;
     write_index(r, x);
     hd_memprof_index_free(x);
 }

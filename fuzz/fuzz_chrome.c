@@ -26,7 +26,7 @@ static void print_and_rewrite(const hd_heap *heaps, size_t n, bool ascii) {
     uint64_t printed = 0;
     for (size_t i = 0; i < n; i++) {
         hd_tree_options options = { .cutoff.top = 16, .first_axis = i % 2, .units = i % 3 == 0 };
-        CHECK(!hd_print_tree(&heaps[i], &options, hd_out_callback(count_bytes, &printed)));
+        CHECK(!hd_print_tree(&heaps[i], &options, hd_out_callback(count_bytes, &printed), NULL));
     }
     hd_status status = hd_chrome_write(heaps, n, NULL, hd_out_memory(&bytes), NULL);
     CHECK(!status || (status == HD_INVALID && labels_collide(heaps, n)));
@@ -51,7 +51,7 @@ static uint64_t passed(hd_in in, bool tokens) {
             token = hd__pull_next(&p);
             ok = token != HD__T_ERROR && token != HD__T_CUT;
         }
-        if (ok) end = hd__reader_offset(&p.r);
+        if (ok) end = hd_window_offset(&p.r);
     }
     hd__pull_close(&p);
     return end;

@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_profile *profile = hd_profile_create(NULL, NULL);
     hd_breakdown *breakdown = NULL;
     uint32_t node[2] = { 0, 0 };
-    CHECK(!hd_profile_node(profile, 0, 0, hd_cstr("f"), &node[0]) && !hd_profile_node(profile, 1, 0, hd_cstr("T"), &node[1]));
-    CHECK(!hd_profile_add(profile, node, 8, 1) && !hd_export(profile, NULL, NULL, &breakdown, NULL));
+    CHECK(!hd_profile_node(profile, 0, 0, hd_cstr("f"), &node[0], NULL) && !hd_profile_node(profile, 1, 0, hd_cstr("T"), &node[1], NULL));
+    CHECK(!hd_profile_add(profile, node, 8, 1, NULL) && !hd_export(profile, NULL, NULL, &breakdown, NULL));
     hd_heap heaps[] = { { .pid = 1, .dump = "0xadd", .allocator = "n", .profile = profile }, { .pid = 1, .dump = "0xadd", .allocator = "o", .breakdown = breakdown } };
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = 2, .scalars = &scalar, .scalar_count = 1 };
     hd_buffer bytes[2] = { { 0 }, { 0 } };

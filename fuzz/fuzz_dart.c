@@ -22,7 +22,7 @@ static void compare(const hd_dart *doc, hd_in in) {
     hd_dart_close(r);
     CHECK(objects == hd_graph_summarize(g).objects && references == hd_graph_summarize(g).references);
     for (uint32_t i = 0; i < objects; i++) {
-        hd_dart_data d = hd_dart_get_data(doc, i);
+        hd_dart_value d = hd_dart_data(doc, i);
         char text[8];
         sum += hd_graph_object(g, i).size + d.tag + d.text.len;
         codes -= hd_dart_identity(doc, i);

@@ -44,20 +44,20 @@ static void merge(const hd_memprof *doc) {
     hd_buffer out = { 0 };
     uint64_t size = 0;
     CHECK(x && y);
-    for (size_t i = 0; i < hd_memprof_count(doc); i++) {
-        hd_status status = hd_memprof_merger_add(x, hd_memprof_get(doc, i), NULL);
+    for (size_t i = 0; i < hd_memprof_part_count(doc); i++) {
+        hd_status status = hd_memprof_merger_add(x, hd_memprof_part(doc, i), NULL);
         CHECK(status == HD_OK || status == HD_UNSUPPORTED);
-        if (!status) size = hd__sum_full(size, sum(hd_memprof_get(doc, i), HD_MEMPROF_TOTAL_SIZE));
+        if (!status) size = hd__sum_full(size, sum(hd_memprof_part(doc, i), HD_MEMPROF_TOTAL_SIZE));
     }
     if (!hd_memprof_merger_finish(x, &merged, NULL)) {
-        const hd_memprof_raw *r = hd_memprof_get(merged, 0), *s;
+        const hd_memprof_raw *r = hd_memprof_part(merged, 0), *s;
         hd_options lenient = { .lenient = true };
         CHECK(sum(r, HD_MEMPROF_TOTAL_SIZE) == size);
         CHECK(!hd_memprof_write(merged, &lenient, hd_out_memory(&out), NULL));
         CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL)); /* segments fit, ids are unique */
         hd_memprof_free(again);
         CHECK(!hd_memprof_merger_add(y, r, NULL) && !hd_memprof_merger_finish(y, &again, NULL));
-        s = hd_memprof_get(again, 0);
+        s = hd_memprof_part(again, 0);
         CHECK(s->block_count == r->block_count && s->stack_count == r->stack_count);
         CHECK(sum(s, HD_MEMPROF_TOTAL_SIZE) == size && s->fields == r->fields);
         hd_memprof_free(again);
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!warnings[run]) CHECK(out.size == size && !memcmp(out.data, data, size));
         if (out.size) CHECK(!hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, NULL));
         if (run == 2) {
-            for (size_t i = 0; i < hd_memprof_count(doc); i++) show(hd_memprof_get(doc, i));
+            for (size_t i = 0; i < hd_memprof_part_count(doc); i++) show(hd_memprof_part(doc, i));
             merge(doc);
         }
         hd_memprof_free(again);

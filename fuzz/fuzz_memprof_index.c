@@ -63,12 +63,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CHECK(!x == !!status[run] && (err.status == status[run] || options.lenient));
         CHECK(!status[run] || err.offset <= size || err.offset == HD_UNKNOWN);
         if (!x) continue;
-        warnings[run] = hd_memprof_index_warnings(x);
+        warnings[run] = hd_memprof_index_warning_count(x);
         if (run % 2 == 0)
             for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_RFC; layout++) written(x, (hd_memprof_layout)layout);
         if (run == 0 && x->layout != HD_MEMPROF_RFC) looked_up(x, data, size);
         CHECK(!hd_memprof_index_raw(x, NULL, &flat, NULL));
-        CHECK(hd_memprof_get(flat, 0)->block_count <= x->block_count);
+        CHECK(hd_memprof_part(flat, 0)->block_count <= x->block_count);
         hd_memprof_free(flat);
         hd_memprof_index_free(x);
     }

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CHECK(status[run] != HD_LIMIT || strstr(err.message, "come to more"));
         CHECK(!status[run] || err.offset <= size);
         if (!x) continue;
-        warnings[run] = hd_memprof_index_warnings(x);
+        warnings[run] = hd_memprof_index_warning_count(x);
         CHECK(!hd_memprof_index_write(x, NULL, NULL, hd_out_memory(&out), NULL));
         CHECK(!hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &y, NULL));
         same(x, y);

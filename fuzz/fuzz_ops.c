@@ -15,8 +15,8 @@ static hd_profile *profile_of(const uint8_t *data, size_t size) {
         for (unsigned up = data[0] >> 5; up && nodes[0]; up--) nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
         if (hd_str_equal(hd_profile_axis(p, 0).node_name[nodes[0]], hd_cstr("<self>"))) /* nothing is below */
             nodes[0] = hd_profile_axis(p, 0).parent[nodes[0]];
-        if (data[0] & 1) CHECK(!hd_profile_node(p, 0, nodes[0], hd_cstr(names[data[0] >> 1 & 7]), &nodes[0]));
-        CHECK(!hd_profile_node(p, 1, data[1] & 1 ? nodes[1] : 0, hd_cstr(names[data[1] >> 1 & 7]), &nodes[1]));
+        if (data[0] & 1) CHECK(!hd_profile_node(p, 0, nodes[0], hd_cstr(names[data[0] >> 1 & 7]), &nodes[0], NULL));
+        CHECK(!hd_profile_node(p, 1, data[1] & 1 ? nodes[1] : 0, hd_cstr(names[data[1] >> 1 & 7]), &nodes[1], NULL));
         if (data[1] & 128) nodes[1] = 0;
         CHECK(!hd_profile_add_estimate(p, nodes, (uint64_t)data[2] << (data[3] & 31), data[3] & 64 ? HD_UNKNOWN : data[3],
                                        data[3] & 128 ? data[2] : 0));
@@ -69,7 +69,7 @@ static void one_heap(const hd_heap *h, const char *name, uint32_t axis) {
     if (h->profile) same(&whole, h);
     CHECK(!hd_top(h, &(hd_top_options){ .axis = axis }, add_self, &self, NULL));
     CHECK(self == total(h));
-    CHECK(!hd_print_top(h, &(hd_top_options){ .axis = axis, .units = true }, hd_out_callback(ignore, &printed)));
+    CHECK(!hd_print_top(h, &(hd_top_options){ .axis = axis, .units = true }, hd_out_callback(ignore, &printed), NULL));
     for (int k = 0; k < 2; k++) hd_heap_release(&part[k]);
     hd_heap_release(&whole);
     hd_heap_release(&rooted);
@@ -105,7 +105,7 @@ static void check_cutting(const hd_heap *h, const hd_heap *cut, const hd_cutoff 
     CHECK(!hd_breakdown_cut(cut->breakdown, few, NULL, &c, NULL));
     CHECK(!few->max_entries || c->entries.count <= few->max_entries);
     hd_heap listed = { .breakdown = b };
-    CHECK(!hd_print_tree(&listed, &(hd_tree_options){ .every_route = every_route }, hd_out_callback(ignore, &printed)));
+    CHECK(!hd_print_tree(&listed, &(hd_tree_options){ .every_route = every_route }, hd_out_callback(ignore, &printed), NULL));
     hd_breakdown_free(b);
     hd_breakdown_free(c);
 }
@@ -120,7 +120,7 @@ static void check_comparing(const hd_heap *x, const hd_heap *y, const hd_cutoff 
         CHECK(d->gross[i] >= hd__distance(d->before.bytes[i], d->after.bytes[i]) && d->gross[i] == e->gross[i]);
     hd_diff_free(d);
     hd_diff_free(e);
-    CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed)));
+    CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed), NULL));
 }
 
 /* The first byte also says which of the operations are tried: all of them at once would be few inputs a second. */

@@ -45,7 +45,7 @@ HD_UNUSED static void snap_text(snap *s, hd_str text) {
 }
 HD_UNUSED static void snap_str(snap *s, const char *text) { snap_text(s, hd_cstr(text)); }
 
-HD_UNUSED static void snap_header(snap *s, const hd_dart_header *h) {
+HD_UNUSED static void snap_header(snap *s, const hd_dart_header_info *h) {
     snap_bytes(s, "dartheap", 8);
     snap_uleb(s, h->flags);
     snap_text(s, h->name);
@@ -55,7 +55,7 @@ HD_UNUSED static void snap_header(snap *s, const hd_dart_header *h) {
     snap_uleb(s, h->class_count);
 }
 
-HD_UNUSED static void snap_class(snap *s, hd_dart_class c) {
+HD_UNUSED static void snap_class(snap *s, hd_dart_class_info c) {
     hd_dart_field f;
     snap_uleb(s, c.flags);
     snap_text(s, c.name);
@@ -71,7 +71,7 @@ HD_UNUSED static void snap_class(snap *s, hd_dart_class c) {
     }
 }
 
-HD_UNUSED static void snap_data(snap *s, const hd_dart_data *d) {
+HD_UNUSED static void snap_data(snap *s, const hd_dart_value *d) {
     snap_uleb(s, d->tag);
     if (d->tag == HD_DART_BOOL || d->tag == HD_DART_INTEGER || (d->tag >= HD_DART_LATIN1 && d->tag <= HD_DART_LENGTH))
         snap_uleb(s, d->value);
@@ -95,12 +95,12 @@ HD_UNUSED static void dart_repeat_pass(hd_in in, uint32_t copies, uint32_t copy,
     hd_dart_record record;
     if (hd_dart_open(in, NULL, &r, NULL)) abort();
     for (;;) {
-        const hd_dart_header *h = hd_dart_reader_header(r);
+        const hd_dart_header_info *h = hd_dart_reader_header(r);
         uint64_t shift;
         if (hd_dart_next(r, &record, NULL)) abort();
         shift = copy * h->object_count;
         if (kind == 'c' && record.kind == 'c') {
-            hd_dart_header all = *h;
+            hd_dart_header_info all = *h;
             all.shallow_size *= copies;
             all.capacity *= copies;
             all.external_size *= copies;
@@ -182,7 +182,7 @@ HD_UNUSED static void snap_sample(snap *s, bool identities) {
     static const uint64_t root[] = { 2, 3, 0, 9 }, list[] = { 4, 5, 4, 300 - 294 }, node[] = { 7, 0, 8 };
     static const uint64_t named[] = { 10 }, cycle[] = { 12 }, back[] = { 11, 4 };
     static const uint64_t codes[] = { 0, 0, 77, 0, 1073741823, 5, 0, 0, 6, 0, 7, 128 };
-    hd_dart_header h;
+    hd_dart_header_info h;
     memset(&h, 0, sizeof h);
     h.flags = 1;
     h.name = hd_cstr("main");

@@ -23,7 +23,7 @@ HD_UNUSED static uint32_t path_node(hd_profile *p, uint32_t axis, const char *pa
     uint32_t node = 0;
     while (*path == '/' && path[1]) {
         hd_str name = { path + 1, strcspn(path + 1, "/") };
-        assert_int_equal(hd_profile_node(p, axis, node, name, &node), HD_OK);
+        assert_int_equal(hd_profile_node(p, axis, node, name, &node, NULL), HD_OK);
         path = name.data + name.len;
     }
     return node;
@@ -33,7 +33,7 @@ HD_UNUSED static void add_cell(hd_profile *p, const char *backtrace, const char 
                                uint64_t blocks) {
     uint32_t nodes[2] = { path_node(p, 0, backtrace), 0 };
     if (type) nodes[1] = path_node(p, 1, type);
-    assert_int_equal(hd_profile_add(p, nodes, bytes, blocks), HD_OK);
+    assert_int_equal(hd_profile_add(p, nodes, bytes, blocks, NULL), HD_OK);
 }
 
 /* The recorded heap of the document, "Recorded heap": white and yellow cells. */

@@ -284,7 +284,7 @@ static void absurd_sizes_are_refused_unasked(void **state) {
     assert_false(hd__room(&m, a, SIZE_MAX / 24 + 2)); /* wraps round to 8 bytes */
     assert_null(a);
     assert_true(hd__room(&m, a, 1));
-    hd__set_len(a, 1);
+    hd__arr_resize(a, 1);
     assert_false(hd__room(&m, a, SIZE_MAX));
     assert_false(hd__room(&m, a, SIZE_MAX - 1));
     assert_null(hd__calloc(&m, SIZE_MAX / 8 + 2, 8));
@@ -555,11 +555,11 @@ static void an_index_finds_all_of_one_hash(void **state) {
     enum { N = 500 };
     static uint64_t hash[N];
     hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
-    hd__index index = { 0 };
+    hd__set index = { 0 };
     uint64_t seed = 5;
     size_t probe = 0;
     (void)state;
-    assert_int_equal(hd__index_next(&index, 7, &probe), HD_NONE);
+    assert_int_equal(hd__set_next(&index, 7, &probe), HD_NONE);
     for (uint32_t i = 0; i < N; i++) {
         hash[i] = hd__test_below(&seed, 8) << 32 | hd__test_below(&seed, 4);
         if (hd__test_below(&seed, 4) == 0) hash[i] = ~hash[i];
@@ -569,7 +569,7 @@ static void an_index_finds_all_of_one_hash(void **state) {
     for (uint32_t i = 0; i < N; i++) {
         bool found[N] = { false };
         uint32_t n;
-        for (probe = 0; (n = hd__index_next(&index, hash[i], &probe)) != HD_NONE;) {
+        for (probe = 0; (n = hd__set_next(&index, hash[i], &probe)) != HD_NONE;) {
             assert_in_range(n, 0, N - 1);
             assert_false(found[n]);
             found[n] = true;
@@ -577,7 +577,7 @@ static void an_index_finds_all_of_one_hash(void **state) {
         for (uint32_t k = 0; k < N; k++)
             if (hash[k] == hash[i]) assert_true(found[k]);
     }
-    hd__index_free(&m, &index);
+    hd__set_free(&m, &index);
     assert_int_equal(m.used, 0);
 }
 

@@ -531,8 +531,8 @@ static void v2_profile_can_be_exported_but_not_changed(void **state) {
     uint32_t node, nodes[2] = { 0, 0 };
     assert_int_equal(hd_read_file("tests/data/trace-viewer/v2-basic.json", NULL, &d, NULL), HD_OK);
     hd_profile *p = (hd_profile *)(uintptr_t)hd_dump_heap(d, 0)->profile;
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("x"), &node), HD_INVALID);
-    assert_int_equal(hd_profile_add(p, nodes, 1, 1), HD_INVALID);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("x"), &node, NULL), HD_INVALID);
+    assert_int_equal(hd_profile_add(p, nodes, 1, 1, NULL), HD_INVALID);
     assert_int_equal(hd_export(p, &(hd_cutoff){ .min_bytes = 50 }, NULL, &b, NULL), HD_OK);
     assert_text(breakdown_text(b),
                 "/ / 157 4\n/ /int 150 3\n/main / 157 4\n/main /int 150 3\n/main/f / 100 1\n/main/f /int 100 1\n"

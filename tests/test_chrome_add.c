@@ -408,7 +408,7 @@ static void memory_is_bounded_and_long_traces_can_be_cancelled(void **state) {
         hd__reads reads = { .data = text, .size = strlen(text), .from = 1, .until = 1 + length, .repeat = repeats };
         hd__faults faults = { 0 };
         until u = { 0 };
-        hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = go_on, .user = &u };
+        hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = go_on, .progress_user = &u };
         uint64_t size = 0;
         assert_int_equal(hd_chrome_add(hd__faults_in(&reads), &one_dump, &options, hd_out_callback(count_bytes, &size), NULL), HD_OK);
         assert_true(size > (repeats + 1) * length && size < (repeats + 1) * length + 400);

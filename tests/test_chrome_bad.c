@@ -42,7 +42,7 @@ static bool is_one_piece(const piece *c) {
         hd__reads reads = { .data = text, .size = size, .chunk = chunk };
         hd_in in = chunk ? hd__faults_in(&reads) : hd_in_memory(text, size);
         warnings seen = { 0 };
-        hd_options lenient = { .lenient = true, .warning = keep_warning, .user = &seen };
+        hd_options lenient = { .lenient = true, .warning = keep_warning, .warning_user = &seen };
         hd_dump *d = NULL;
         hd_error err = { 0 };
         hd_status found = hd_read(in, NULL, &d, &err);
@@ -324,7 +324,7 @@ static void syntax_errors_cost_the_rest(void **state) {
         "1 0x1 m / / 16 -\n", HD_OK };
     char *text = trace_of(cut.trace, (uint64_t[2]){ 0 });
     warnings seen = { 0 };
-    hd_options lenient = { .lenient = true, .warning = keep_warning, .user = &seen };
+    hd_options lenient = { .lenient = true, .warning = keep_warning, .warning_user = &seen };
     hd_dump *d;
     assert_int_equal(hd_read_memory(text, strlen(text), &lenient, &d, NULL), HD_OK);
     assert_text(dump_text(d), cut.rest);
@@ -526,7 +526,7 @@ static char *outcome(const char *text, size_t size, bool lenient, bool bytewise)
     size_t length;
     FILE *f = open_memstream(&told, &length);
     hd__reads pieces = { .data = (const uint8_t *)text, .size = size, .chunk = 1 };
-    hd_options options = { .lenient = lenient, .warning = keep_messages, .user = f };
+    hd_options options = { .lenient = lenient, .warning = keep_messages, .warning_user = f };
     hd_dump *d = NULL;
     hd_error err = { 0 };
     if (hd_read(bytewise ? hd__faults_in(&pieces) : hd_in_memory(text, size), &options, &d, &err)) keep_messages(f, &err);

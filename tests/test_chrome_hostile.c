@@ -239,7 +239,7 @@ static void crafted_ids_and_pids_are_read_as_fast_as_others(void **state) {
     uint64_t id = 0, pid = 1;
     for (int i = 0; i < COUNT; i++) {
         plain[i] = 10000000 + (uint64_t)i;
-        ids[i] = id = crafted_number(hd__hash_u64(0, HD__D_FRAMES), HD__ID_NUMBER + id + 1) - HD__ID_NUMBER;
+        ids[i] = id = crafted_number(hd__hash_u64(0, HD__TRACE_D_FRAMES), HD__TRACE_ID_NUMBER + id + 1) - HD__TRACE_ID_NUMBER;
         pids[i] = pid = crafted_number(0, pid + 1);
     }
     double usual = 1e9, crafted = 1e9;
@@ -402,7 +402,7 @@ static void reading_tells_progress_and_can_be_cancelled(void **state) {
             progress_seen seen = { .stop_at = stop, .total = callback ? HD_UNKNOWN : t.size };
             hd__faults faults = { 0 };
             hd__reads reads = { .data = t.data, .size = t.size };
-            hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = progress, .user = &seen };
+            hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = progress, .progress_user = &seen };
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_in in = callback ? hd__faults_in(&reads) : hd_in_memory(t.data, t.size);

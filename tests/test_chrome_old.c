@@ -113,7 +113,7 @@ static void sizes_that_do_not_add_up_are_told(void **state) {
         for (int lenient = 0; lenient < 2; lenient++) {
             char quoted[1024], *text;
             warnings seen = { 0 };
-            hd_options options = { .lenient = lenient, .warning = keep_warning, .user = &seen };
+            hd_options options = { .lenient = lenient, .warning = keep_warning, .warning_user = &seen };
             hd_dump *d = NULL;
             snprintf(quoted, sizeof quoted, ENTRIES("%s"), cases[i].entries);
             text = trace_of(quoted, NULL);

@@ -15,7 +15,7 @@
 static void assert_warns(const char *quoted, const char *expected, uint64_t count, const char *message) {
     char *text = trace_of(quoted, NULL);
     warnings w = { 0 };
-    hd_options options = { .lenient = true, .warning = keep_warning, .user = &w };
+    hd_options options = { .lenient = true, .warning = keep_warning, .warning_user = &w };
     hd_dump *d = NULL;
     assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, NULL), HD_OK);
     assert_text(dump_text(d), expected);

@@ -83,12 +83,12 @@ static hd_profile *random_profile(uint64_t *r, bool flat_types) {
         for (uint32_t i = 1; i < nodes; i++) {
             char buffer[64];
             uint32_t parent = (uint32_t)hd__test_below(r, hd_profile_axis(p, a).node_count), node;
-            assert_int_equal(hd_profile_node(p, a, a && flat_types ? 0 : parent, random_name(r, buffer, true), &node), HD_OK);
+            assert_int_equal(hd_profile_node(p, a, a && flat_types ? 0 : parent, random_name(r, buffer, true), &node, NULL), HD_OK);
         }
     for (uint64_t n = hd__test_below(r, 25); n; n--) {
         uint32_t at[2] = { 0, 0 };
         for (uint32_t a = 0; a < axes; a++) at[a] = (uint32_t)hd__test_below(r, hd_profile_axis(p, a).node_count);
-        assert_int_equal(hd_profile_add(p, at, hd__test_random(r) >> (8 + hd__test_below(r, 56)), hd__test_below(r, 1000)), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, hd__test_random(r) >> (8 + hd__test_below(r, 56)), hd__test_below(r, 1000), NULL), HD_OK);
     }
     return p;
 }
@@ -145,12 +145,12 @@ static void with_two_axes(hd_heap *heap) {
     hd_rows rows = heap->profile ? hd_profile_cells(heap->profile) : heap->breakdown->entries;
     for (uint32_t i = 1; i < axis.node_count; i++) {
         uint32_t node;
-        assert_int_equal(hd_profile_node(p, 0, axis.parent[i], axis.node_name[i], &node), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, axis.parent[i], axis.node_name[i], &node, NULL), HD_OK);
     }
     for (uint32_t i = 0; i < rows.count; i++) {
         uint32_t at[2] = { rows.node[i], 0 };
         p->total_bytes = 0; /* cumulative rows may add up to more than a total may be */
-        assert_int_equal(hd_profile_add(p, at, rows.bytes[i], rows.blocks[i]), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, rows.bytes[i], rows.blocks[i], NULL), HD_OK);
     }
     if (heap->profile) {
         heap->profile = p;
@@ -478,8 +478,8 @@ static void memory_is_in_proportion_to_the_output(void **state) {
     hd_profile *p = profile_new(2);
     hd_breakdown *b;
     uint32_t at[2] = { 0, 0 };
-    for (int i = 0; i < CHAIN; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
-    assert_int_equal(hd_profile_add(p, at, 1, 1), HD_OK);
+    for (int i = 0; i < CHAIN; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0], NULL), HD_OK);
+    assert_int_equal(hd_profile_add(p, at, 1, 1, NULL), HD_OK);
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
     for (int i = 0; i < HEAP_COUNT; i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
@@ -882,7 +882,7 @@ static void faults_of_a_stream_come_back_and_stick(void **state) {
         hd__write_faults w = { 0 };
         hd_error err = { 0 };
         int left = calls;
-        options.user = &left;
+        options.progress_user = &left;
         assert_int_equal(stream(&l, &options, hd__faults_out(&w), &err), HD_CANCELLED);
         assert_int_equal(err.status, HD_CANCELLED);
         hd__write_faults_free(&w);

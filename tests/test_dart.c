@@ -59,7 +59,7 @@ static void the_sample_has_these_values(void **state) {
     hd_dart *doc = read_bytes(s.data, s.size, NULL);
     const hd_graph *g = hd_dart_graph(doc);
     hd_graph_summary sum = hd_graph_summarize(g);
-    hd_dart_header h = hd_dart_get_header(doc);
+    hd_dart_header_info h = hd_dart_header(doc);
     assert_int_equal(h.flags, 1);
     is(h.name, "main");
     assert_int_equal(h.shallow_size, 1000);
@@ -84,7 +84,7 @@ static void the_sample_has_these_values(void **state) {
     static const uint64_t code[] = { 0, 0, 77, 0, 1073741823, 5, 0, 0, 6, 0, 7, 128 };
     for (uint32_t i = 0; i < 12; i++) {
         hd_object o = hd_graph_object(g, i);
-        hd_dart_data d = hd_dart_get_data(doc, i);
+        hd_dart_value d = hd_dart_data(doc, i);
         assert_int_equal(o.id, i + 1);
         assert_int_equal(hd_graph_find(g, i + 1), i);
         assert_int_equal(o.class_index, class_of[i]);
@@ -105,7 +105,7 @@ static void the_sample_has_these_values(void **state) {
     assert_int_equal(hd_graph_object(g, 0).references[2], 12); /* what id 0 leads to */
     assert_int_equal(hd_graph_object(g, 12).id, 0);
     assert_int_equal(hd_graph_find(g, 0), 12);
-    assert_int_equal(hd_dart_get_data(doc, 12).tag, 0);
+    assert_int_equal(hd_dart_data(doc, 12).tag, 0);
     assert_int_equal(hd_dart_identity(doc, 12), 0);
     assert_int_equal(hd_graph_object(g, 12).class_index, 0);
     assert_int_equal(hd_graph_object(g, 0).references[0], 1);
@@ -119,7 +119,7 @@ static void the_sample_has_these_values(void **state) {
     is(hd_graph_class(g, 4).scope, "package:app/node.dart");
     is(hd_graph_class(g, 6).name, "<no class>");
     assert_false(hd_graph_class(g, 6).described);
-    hd_dart_class c = hd_dart_get_class(doc, 4);
+    hd_dart_class_info c = hd_dart_class(doc, 4);
     hd_dart_field f;
     is(c.name, "Node");
     is(c.library, "");
@@ -131,14 +131,14 @@ static void the_sample_has_these_values(void **state) {
     assert_true(hd_dart_next_field(&c, &f));
     assert_int_equal(f.index, 2);
     assert_false(hd_dart_next_field(&c, &f));
-    assert_int_equal(hd_dart_get_class(doc, 6).name.len, 0);
-    assert_int_equal(hd_dart_get_class(doc, 0).name.len, 0);
+    assert_int_equal(hd_dart_class(doc, 6).name.len, 0);
+    assert_int_equal(hd_dart_class(doc, 0).name.len, 0);
 
     assert_int_equal(hd_dart_external_count(doc), 2);
-    assert_int_equal(hd_dart_get_external(doc, 0).object, 8);
-    assert_int_equal(hd_dart_get_external(doc, 0).size, 1000);
-    is(hd_dart_get_external(doc, 0).name, "image");
-    assert_int_equal(hd_dart_get_external(doc, 1).size, 16);
+    assert_int_equal(hd_dart_external(doc, 0).object, 8);
+    assert_int_equal(hd_dart_external(doc, 0).size, 1000);
+    is(hd_dart_external(doc, 0).name, "image");
+    assert_int_equal(hd_dart_external(doc, 1).size, 16);
 
     hd_total live;
     uint8_t reached[13];
@@ -163,7 +163,7 @@ static void all_spellings_are_kept(void **state) {
             snap_sample(&s, identities);
             keeps(s.data, s.size);
             hd_dart *doc = read_bytes(s.data, s.size, NULL);
-            assert_true(hd_dart_get_header(doc).has_identity == identities);
+            assert_true(hd_dart_header(doc).has_identity == identities);
             assert_int_equal(hd_dart_identity(doc, 2), identities ? 77 : 0);
             hd_dart_free(doc);
             free(s.data);
@@ -176,7 +176,7 @@ static void all_spellings_are_kept(void **state) {
     keeps("dartheap\0\0\0\0\0\0\1\1\0\0\0\1\0\0\200\200\0", 25);
     {
         snap s = { 0 };          /* all numbers as large as they may be */
-        hd_dart_header h = { .flags = UINT64_MAX, .shallow_size = UINT64_MAX, .capacity = UINT64_MAX,
+        hd_dart_header_info h = { .flags = UINT64_MAX, .shallow_size = UINT64_MAX, .capacity = UINT64_MAX,
                              .external_size = UINT64_MAX, .class_count = 1 };
         snap_header(&s, &h);
         snap_uleb(&s, UINT64_MAX);
@@ -222,7 +222,7 @@ static void a_real_snapshot_is_kept(void **state) {
     assert_int_equal(s.references, 1500);
     assert_int_equal(s.classes, 27);
     assert_int_equal(s.bytes, 200160);
-    for (uint32_t i = 0; i < 107; i++) tags[hd_dart_get_data(doc, i).tag]++;
+    for (uint32_t i = 0; i < 107; i++) tags[hd_dart_data(doc, i).tag]++;
     for (int i = 0; i < 9; i++) assert_int_equal(tags[i], expected[i]);
     hd_dart_free(doc);
 
@@ -234,7 +234,7 @@ static void a_real_snapshot_is_kept(void **state) {
     assert_int_equal(hd_dump_heap_count(dump), 0);
     assert_null(hd_dump_netcf(dump));
     assert_ptr_equal(hd_dump_graph(dump), hd_dart_graph(hd_dump_dart(dump)));
-    is(hd_dart_get_header(hd_dump_dart(dump)).name, "main");
+    is(hd_dart_header(hd_dump_dart(dump)).name, "main");
     assert_int_equal(hd_graph_validate(hd_dump_graph(dump), NULL), HD_OK);
     hd_dump_free(dump);
     free(data);
@@ -255,12 +255,12 @@ static void model_make(model *m, snap *s, uint64_t *seed) {
     memset(m, 0, sizeof *m);
     m->objects = (uint32_t)hd__test_below(seed, 200);
     m->identities = hd__test_below(seed, 2);
-    hd_dart_header h = { .name = hd_cstr("random"), .class_count = classes };
+    hd_dart_header_info h = { .name = hd_cstr("random"), .class_count = classes };
     snap_header(s, &h);
     for (uint32_t i = 0; i < classes; i++) snap_named(s, "Class", "library", "", "field", i % 2 ? "second" : NULL);
     snap body = { 0 };
     for (uint32_t i = 0; i < m->objects; i++) {
-        hd_dart_data d = { 0 };
+        hd_dart_value d = { 0 };
         body.pad = hd__test_below(seed, 6) ? 0 : (unsigned)hd__test_below(seed, 9);
         m->class_id[i] = (uint32_t)hd__test_below(seed, classes + 1);
         m->size[i] = hd__test_random(seed) >> (16 + hd__test_below(seed, 48));
@@ -301,7 +301,7 @@ static void model_compare(const model *m, const hd_dart *doc) {
     assert_int_equal(hd_graph_summarize(g).objects, m->objects);
     for (uint32_t i = 0; i < m->objects; i++) {
         hd_object o = hd_graph_object(g, i);
-        hd_dart_data d = hd_dart_get_data(doc, i);
+        hd_dart_value d = hd_dart_data(doc, i);
         uint64_t size = m->size[i];
         bool text = m->tag[i] == HD_DART_LATIN1 || m->tag[i] == HD_DART_UTF16 || m->tag[i] == HD_DART_NAME;
         bool value = m->tag[i] == HD_DART_BOOL || m->tag[i] == HD_DART_INTEGER ||
@@ -370,9 +370,9 @@ static void random_snapshots_are_read_and_kept(void **state) {
 static void large_things_come_in_pieces(void **state) {
     (void)state;
     snap s = { 0 };
-    hd_dart_header h = { .class_count = 1 };
+    hd_dart_header_info h = { .class_count = 1 };
     char *long_text = malloc(300000);
-    hd_dart_data d = { .tag = HD_DART_LATIN1, .value = 1000000 };
+    hd_dart_value d = { .tag = HD_DART_LATIN1, .value = 1000000 };
     memset(long_text, 'x', 300000);
     d.text.data = long_text;
     d.text.len = 300000;
@@ -602,7 +602,7 @@ static void many_repairs_are_linear(void **state) {
 static void sizes_that_overflow_are_told(void **state) {
     (void)state;
     snap s = { 0 };
-    hd_dart_header h = { .class_count = 0 };
+    hd_dart_header_info h = { .class_count = 0 };
     hd_options lenient = { .lenient = true };
     hd_dart *doc = NULL;
     hd_error err = { 0 };
@@ -751,7 +751,7 @@ static void every_prefix_is_survived(void **state) {
         memcpy(copy, data, n);
         hd_status status = hd_dart_read(hd_in_memory(copy, n), NULL, &doc, &err);
         if (status) assert_true(status == (n ? HD_MALFORMED : HD_UNKNOWN_FORMAT) && err.offset <= n);
-        else assert_false(hd_dart_get_header(doc).has_identity); /* ends where older files do */
+        else assert_false(hd_dart_header(doc).has_identity); /* ends where older files do */
         hd_dart_free(doc);
         if (n % 7 == 0 || n > size - 200) try_bytes(copy, n, n % 3 == 0);
         free(copy);
@@ -971,7 +971,7 @@ static void tables_agree_with_brute_force(void **state) {
             uint64_t n = 0, sum = 0, largest = 0;
             const hd_string_row *r = &t->rows[i];
             for (uint32_t k = 0; k < m.objects; k++) {
-                hd_dart_data d = hd_dart_get_data(doc, k);
+                hd_dart_value d = hd_dart_data(doc, k);
                 uint64_t size = hd_graph_object(hd_dart_graph(doc), k).size;
                 if (d.tag != r->data.tag || d.value != r->data.value || !hd_str_equal(d.text, r->data.text)) continue;
                 if (!n++) assert_int_equal(r->object, k);
@@ -1006,7 +1006,7 @@ static void tables_agree_with_brute_force(void **state) {
 /* Snapshots whose objects are of class `class_id` and code `code`, sized by their numbers. */
 static hd_dart *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) {
     snap s = { 0 };
-    hd_dart_header h = { .class_count = 2 };
+    hd_dart_header_info h = { .class_count = 2 };
     snap_header(&s, &h);
     snap_named(&s, swapped ? "B" : "A", "l", "", NULL, NULL);
     snap_named(&s, swapped ? "A" : "B", "l", "", NULL, NULL);
@@ -1124,7 +1124,7 @@ static void weak_references_hold_nothing(void **state) {
     for (int tells = 0; tells < 3; tells++) {
         bool backward = tells == 2, told = tells > 0;
         snap s = { 0 };
-        hd_dart_header h = { .name = hd_cstr("weak"), .class_count = 8 };
+        hd_dart_header_info h = { .name = hd_cstr("weak"), .class_count = 8 };
         hd_dominators *d = NULL;
         uint8_t reached[32];
         hd_total total;
@@ -1204,7 +1204,7 @@ static void writers_keep_alive_what_is(void **state) {
         hd_dart *doc = NULL;
         hd_netcf *netcf = NULL;
         int warnings = 0;
-        hd_options options = { .warning = count_warning, .user = &warnings };
+        hd_options options = { .warning = count_warning, .warning_user = &warnings };
         assert_int_equal(hd_graph_add_class(g, &c, NULL), HD_OK);
         for (int i = 0; i < 7; i++) {
             assert_int_equal(hd_graph_add_object(g, 0, 1, (uint64_t)1 << i), HD_OK);
@@ -1237,7 +1237,7 @@ static void writers_keep_alive_what_is(void **state) {
 static void text_becomes_utf8(void **state) {
     (void)state;
     char out[32];
-    hd_dart_data d = { .tag = HD_DART_LATIN1 };
+    hd_dart_value d = { .tag = HD_DART_LATIN1 };
     d.text.data = "a\344\377";
     d.text.len = 3;
     assert_int_equal(hd_dart_utf8(&d, out, sizeof out), 5);
@@ -1297,7 +1297,7 @@ static void other_graphs_become_snapshots(void **state) {
     doc = read_bytes(s.data, s.size, NULL);
     assert_int_equal(hd_dart_write_graph(hd_dart_graph(doc), hd_cstr("again"), NULL, hd_out_memory(&out), NULL), HD_OK);
     hd_dart *again = read_bytes(out.data, out.size, NULL);
-    is(hd_dart_get_header(again).name, "again");
+    is(hd_dart_header(again).name, "again");
     is(hd_graph_field(hd_dart_graph(again), 3, 2), "right");
     is(hd_graph_class(hd_dart_graph(again), hd_graph_object(hd_dart_graph(again), 3).class_index).scope,
        "package:app/node.dart");

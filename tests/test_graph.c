@@ -586,8 +586,8 @@ static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_li
         if (up != HD_NONE && !every_link && hd_str_equal(name, hd_graph_class(g, hd_graph_object(g, up).class_index).name))
             node[o] = node[up];
         else
-            assert_int_equal(hd_profile_node(p, 0, up == HD_NONE ? 0 : node[up], name, &node[o]), HD_OK);
-        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, o < described), HD_OK);
+            assert_int_equal(hd_profile_node(p, 0, up == HD_NONE ? 0 : node[up], name, &node[o], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node[o], hd_graph_object(g, o).size, o < described, NULL), HD_OK);
     }
     hd_dominator_options options = { .cutoff = cutoff, .every_link = every_link };
     assert_int_equal(hd_dominator_tree(g, d, &options, &ours, NULL), HD_OK);
@@ -1104,7 +1104,7 @@ static void the_tree_prints(void **state) {
     hd_buffer text = { 0 };
     assert_int_equal(hd_dominator_tree(g, d, NULL, &b, NULL), HD_OK);
     hd_heap heap = { .allocator = "graph", .breakdown = b };
-    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text), NULL), HD_OK);
     hd_out_memory(&text).write(&text, "", 1);
     assert_string_equal((char *)text.data, "31  100.0%  5  graph\n"
                                            "31  100.0%  5    A\n"
@@ -1336,7 +1336,7 @@ static void long_calls_can_be_cancelled(void **state) {
     for (int calls = 0; calls < 40; calls++) {
         int left = calls;
         bool whole = false;
-        hd_options o = { .progress = stop_at, .user = &left };
+        hd_options o = { .progress = stop_at, .progress_user = &left };
         hd_status status = run_all(&o, &whole);
         assert_true(status == HD_OK || status == HD_CANCELLED);
         assert_int_equal(status == HD_OK, left >= 0);

@@ -177,7 +177,7 @@ static void streams_cut_anywhere_keep_what_came_before(void **state) {
     for (size_t cut = 2; cut < size; cut++) {
         warnings seen = { 0 };
         hd_options strict = { .inflate = &inflate_stored };
-        hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .user = &seen };
+        hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .warning_user = &seen };
         hd_dump *d = NULL;
         hd_error err = { 0 };
         assert_int_equal(hd_read_memory(bytes, cut, &strict, &d, &err), HD_MALFORMED);
@@ -218,7 +218,7 @@ static void objects_before_the_cut_are_kept(void **state) {
         for (size_t cut = 2; cut <= size; cut++) {
             warnings seen = { 0 };
             hd_options strict = { .inflate = &inflate_stored };
-            hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .user = &seen };
+            hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .warning_user = &seen };
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_status status = hd_read_memory(bytes, cut, &strict, &d, &err);

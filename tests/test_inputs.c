@@ -91,7 +91,7 @@ static void a_file_cut_off_while_it_is_read_is_an_input_error(void **state) {
             size_t size;
             char *text = documents[k](&size), expected[100];
             change c = { .size = 100 };
-            hd_options options = { .progress = change_file, .user = &c, .lenient = lenient };
+            hd_options options = { .progress = change_file, .progress_user = &c, .lenient = lenient };
             hd_error err = { 0 };
             hd_dump *dump = NULL;
             put_file(text, size);
@@ -112,7 +112,7 @@ static void what_is_appended_while_a_file_is_read_is_not_part_of_it(void **state
         size_t size;
         char *text = documents[k](&size);
         change c = { .append = true };
-        hd_options options = { .progress = change_file, .user = &c };
+        hd_options options = { .progress = change_file, .progress_user = &c };
         hd_error err = { 0 };
         hd_dump *dump = NULL;
         put_file(text, size);
@@ -132,7 +132,7 @@ static void profiles_in_memory_do_not_mind_what_becomes_of_the_file(void **state
         uint8_t *data;
         size_t size;
         change c = { .size = 0 };
-        hd_options options = { .progress = change_file, .user = &c };
+        hd_options options = { .progress = change_file, .progress_user = &c };
         hd_error err = { 0 };
         hd_dump *dump = NULL;
         load(names[k], &data, &size);
@@ -155,7 +155,7 @@ static void raw_profiles_end_to_end_are_read_one_by_one(void **state) {
     memcpy(data + size, data, size);
     put_file(data, 2 * size);
     change c = { .size = (off_t)size };
-    hd_options options = { .progress = change_file, .user = &c };
+    hd_options options = { .progress = change_file, .progress_user = &c };
     hd_error err = { 0 };
     hd_dump *dump = NULL;
     assert_int_equal(hd_read_file(path, &options, &dump, &err), HD_IO);

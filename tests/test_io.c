@@ -78,20 +78,20 @@ static int open_files(void) { return entries("/proc/self/fd", false); }
 /* Everything in an input, through the window. */
 static size_t read_all(hd_in in, char *to, size_t capacity, bool *failed) {
     hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
-    hd__reader r;
+    hd_window r;
     size_t n = 0;
-    assert_true(hd__reader_open(&r, &m, in));
+    assert_true(hd__window_open(&r, &m, in));
     do {
         size_t window = (size_t)(r.end - r.at);
         assert_true(window <= capacity - n);
         if (window) memcpy(to + n, r.at, window);
         n += window;
         r.at = r.end;
-    } while (hd__reader_fill(&r));
+    } while (hd__window_next(&r));
     *failed = r.failed;
-    assert_false(hd__reader_fill(&r)); /* the end stays the end */
+    assert_false(hd__window_next(&r)); /* the end stays the end */
     assert_int_equal(r.failed, *failed);
-    hd__reader_close(&r);
+    hd__window_close(&r);
     assert_int_equal(m.used, 0);
     return n;
 }
@@ -129,10 +129,10 @@ static void the_window_knows_offset_and_line(void **state) {
     for (size_t i = 0; i < sizeof text; i++) text[i] = hd__test_below(&seed, 20) ? 'x' : '\n';
     for (size_t chunk = 0; chunk < 4; chunk++) {
         hd__reads input = { .data = text, .size = sizeof text };
-        hd__reader r;
+        hd_window r;
         size_t offset = 0, line = 1;
         input.chunk = (size_t[]){ 0, 1, 1000, 65536 }[chunk];
-        assert_true(hd__reader_open(&r, &m, chunk ? hd__faults_in(&input) : hd_in_memory(text, sizeof text)));
+        assert_true(hd__window_open(&r, &m, chunk ? hd__faults_in(&input) : hd_in_memory(text, sizeof text)));
         do {
             while (r.at < r.end) {
                 size_t step = 1 + hd__test_below(&seed, 5000);
@@ -141,18 +141,18 @@ static void the_window_knows_offset_and_line(void **state) {
                 for (size_t i = 0; i < step; i++) line += text[offset + i] == '\n';
                 r.at += step;
                 offset += step;
-                assert_int_equal(hd__reader_offset(&r), offset);
+                assert_int_equal(hd_window_offset(&r), offset);
                 if (hd__test_below(&seed, 3)) continue;
                 /* also of a place before, while it is in the window */
                 size_t back = hd__test_below(&seed, (uint64_t)(r.at - r.start) + 1), there = line;
                 for (size_t i = 1; i <= back; i++) there -= text[offset - i] == '\n';
-                assert_int_equal(hd__reader_line(&r, offset - back), there);
-                if (hd__test_below(&seed, 2)) assert_int_equal(hd__reader_line(&r, offset), line);
+                assert_int_equal(hd_window_line(&r, offset - back), there);
+                if (hd__test_below(&seed, 2)) assert_int_equal(hd_window_line(&r, offset), line);
             }
-        } while (hd__reader_fill(&r));
+        } while (hd__window_next(&r));
         assert_int_equal(offset, sizeof text);
-        assert_int_equal(hd__reader_line(&r, offset), line);
-        hd__reader_close(&r);
+        assert_int_equal(hd_window_line(&r, offset), line);
+        hd__window_close(&r);
     }
     assert_int_equal(m.used, 0);
 }
@@ -190,14 +190,14 @@ static void a_read_past_the_buffer_is_a_failure(void **state) {
 static void a_window_without_memory_does_not_open(void **state) {
     hd__faults f = { 0 };
     hd__reads input = { .data = "abc", .size = 3 };
-    hd__reader r;
+    hd_window r;
     (void)state;
     f.fail_at = 1;
     hd__mem m = hd__mem_make(hd__faults_allocator(&f), 0);
-    assert_false(hd__reader_open(&r, &m, hd__faults_in(&input)));
-    hd__reader_close(&r);
-    assert_true(hd__reader_open(&r, &m, hd_in_memory("abc", 3))); /* which needs none */
-    hd__reader_close(&r);
+    assert_false(hd__window_open(&r, &m, hd__faults_in(&input)));
+    hd__window_close(&r);
+    assert_true(hd__window_open(&r, &m, hd_in_memory("abc", 3))); /* which needs none */
+    hd__window_close(&r);
     assert_int_equal(f.live, 0);
     assert_null(f.misuse);
 }

@@ -267,8 +267,8 @@ static void long_text_that_is_not_kept_takes_no_memory(void **state) {
             }
         }
         assert_int_equal(tokens, kind < 3 ? 3 : 4);
-        assert_int_equal(hd__reader_offset(&p.r), strlen(block) + UINT64_C(50000) * 1000);
-        assert_true(f.peak <= HD__READER_BUFFER + 300);
+        assert_int_equal(hd_window_offset(&p.r), strlen(block) + UINT64_C(50000) * 1000);
+        assert_true(f.peak <= HD__WINDOW_BUFFER + 300);
         hd__pull_close(&p);
         assert_int_equal(f.live, 0);
         assert_null(f.misuse);
@@ -537,7 +537,7 @@ static void what_is_written_reads_the_same(void **state) {
         hd__write_faults_free(&json);
         hd__write_faults_free(&expected);
     }
-    assert_true(largest > 2 * HD__READER_BUFFER);
+    assert_true(largest > 2 * HD__WINDOW_BUFFER);
     hd__write_faults_free(&scratch);
     assert_int_equal(m.used, 0);
 }

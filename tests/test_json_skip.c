@@ -90,7 +90,7 @@ static outcome passed(const char *text, size_t size, size_t chunk, bool tokens) 
     } else {
         o.ok = hd__pull_skip(&p, token);
     }
-    o.offset = hd__reader_offset(&p.r);
+    o.offset = hd_window_offset(&p.r);
     o.status = o.ok ? HD_OK : err.status;
     if (!o.ok && !tokens) assert_true(err.offset <= size);
     hd__pull_close(&p);
@@ -181,7 +181,7 @@ static void mapped_files_are_read_through_a_window(void **state) {
     FILE *f = fdopen(fd, "wb");
     size_t events = 0;
     fputs("[", f);
-    while (ftell(f) < (long)(2 * HD__READER_MAPPED + 1000)) {
+    while (ftell(f) < (long)(2 * HD__WINDOW_MAPPED + 1000)) {
         fprintf(f, "%s{\"ph\":\"X\",\"name\":\"%*s\",\"args\":{\"a\":[{}]}}", events ? ",\n" : "", (int)rnd(900), "\\\"}");
         events++;
         if (events % 5000 == 1)

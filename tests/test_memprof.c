@@ -58,7 +58,7 @@ static void is_bad(const void *data, size_t size, hd_status status, uint64_t off
     assert_true(hd_memprof_warning_count(doc) > 0);
     hd_buffer out = { 0 };
     assert_int_equal(hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
-    if (hd_memprof_count(doc)) hd_memprof_free(read_bytes(out.data, out.size, NULL));
+    if (hd_memprof_part_count(doc)) hd_memprof_free(read_bytes(out.data, out.size, NULL));
     hd_buffer_free(&out);
     hd_memprof_free(doc);
 }
@@ -138,9 +138,9 @@ static void every_version_has_its_fields(void **state) {
             assert_int_equal(b.data[0], big ? 0xff : 0x81);
             keeps(b.data, b.size);
             hd_memprof *doc = read_bytes(b.data, b.size, NULL);
-            assert_int_equal(hd_memprof_count(doc), 1);
-            assert_null(hd_memprof_get(doc, 1));
-            const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+            assert_int_equal(hd_memprof_part_count(doc), 1);
+            assert_null(hd_memprof_part(doc, 1));
+            const hd_memprof_raw *r = hd_memprof_part(doc, 0);
             assert_int_equal(r->version, version);
             assert_int_equal(r->big_endian, big);
             assert_int_equal(r->fields, version == 1 ? 0xffffe : version < 4 ? 0x3fffffe : 0xffffffe);
@@ -187,12 +187,12 @@ static void random_profiles_are_kept(void **state) {
         }
         keeps(b.data, b.size);
         hd_memprof *doc = read_bytes(b.data, b.size, NULL);
-        assert_int_equal(hd_memprof_count(doc), n);
+        assert_int_equal(hd_memprof_part_count(doc), n);
         hd_memprof_reader *r;
         const hd_memprof_raw *raw;
         assert_int_equal(hd_memprof_open(hd_in_memory(b.data, b.size), NULL, &r, NULL), HD_OK);
         for (uint32_t i = 0; i < n; i++) {
-            same_raw(hd_memprof_get(doc, i), &m[i].raw);
+            same_raw(hd_memprof_part(doc, i), &m[i].raw);
             assert_int_equal(hd_memprof_next(r, &raw, NULL), HD_OK);
             same_raw(raw, &m[i].raw);
             mp_close(&m[i]);
@@ -201,7 +201,7 @@ static void random_profiles_are_kept(void **state) {
             assert_int_equal(hd_memprof_next(r, &raw, NULL), HD_OK);
             assert_null(raw);
         }
-        assert_int_equal(hd_memprof_reader_warnings(r), 0);
+        assert_int_equal(hd_memprof_reader_warning_count(r), 0);
         hd_memprof_close(r);
         hd_memprof_free(doc);
         free(b.data);
@@ -313,7 +313,7 @@ static void lenient_reading_keeps_the_rest(void **state) {
     mp_set(&b, 192, 8, 12);      /* block 0 has no stack */
     mp_set(&b, 120, 8, 0x401fff); /* segment 1 overlaps */
     doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
-    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
     assert_int_equal(hd_memprof_warning_count(doc), 2);
     assert_int_equal(r->block_count, 2);
     assert_int_equal(r->blocks[0].value[1], 1001);
@@ -330,8 +330,8 @@ static void lenient_reading_keeps_the_rest(void **state) {
     mp_write(&b, &m.raw);
     is_bad(b.data, b.size, HD_MALFORMED, b.size - 16, "stack id 11: told before, with other addresses");
     doc = read_bytes(b.data, b.size, &(hd_options){ .lenient = true });
-    assert_int_equal(hd_memprof_get(doc, 0)->stack_count, 1);
-    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 3);
+    assert_int_equal(hd_memprof_part(doc, 0)->stack_count, 1);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 3);
     hd_memprof_free(doc);
     mp_close(&m);
     free(b.data);
@@ -362,7 +362,7 @@ static void truncated_files_are_told(void **state) {
             if (size >= 8) {
                 hd_buffer out = { 0 };
                 doc = read_bytes(copy, size, &(hd_options){ .lenient = true });
-                assert_int_equal(hd_memprof_count(doc), (size >= 48) + (size >= one + 48));
+                assert_int_equal(hd_memprof_part_count(doc), (size >= 48) + (size >= one + 48));
                 assert_int_equal(hd_memprof_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
                 if (out.size) hd_memprof_free(read_bytes(out.data, out.size, NULL));
                 hd_buffer_free(&out);
@@ -450,14 +450,14 @@ static void faults_are_passed_up(void **state) {
         hd__write_faults_free(&w);
     }
     int calls = 1;
-    hd_options stop = { .progress = never, .user = &calls };
+    hd_options stop = { .progress = never, .progress_user = &calls };
     hd_buffer out = { 0 };
     assert_int_equal(hd_memprof_write(doc, &stop, hd_out_memory(&out), NULL), HD_CANCELLED);
     hd_buffer_free(&out);
     hd_memprof_free(doc);
     for (calls = 1; calls > -3; calls--) {
         int left = calls;
-        stop.user = &left;
+        stop.progress_user = &left;
         assert_int_equal(hd_memprof_read(hd_in_memory(b.data, b.size), &stop, &doc, NULL), HD_CANCELLED);
     }
     for (uint64_t memory = 0; memory < 4000; memory += 100) {
@@ -513,7 +513,7 @@ static void versions_become_others(void **state) {
     m.counters[2] = UINT64_MAX;
     assert_int_equal(write_as(&m.raw, 5, NULL, &out, NULL), HD_OK);
     doc = read_bytes(out.data, out.size, NULL);
-    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
     assert_int_equal(r->version, 5);
     assert_int_equal(r->counters[0], 0x1000 | 2500);
     assert_int_equal(hd_memprof_counter(r, 0), 5000);
@@ -522,20 +522,20 @@ static void versions_become_others(void **state) {
     hd_buffer back = { 0 };
     assert_int_equal(write_as(r, 4, NULL, &back, NULL), HD_OK);
     hd_memprof *again = read_bytes(back.data, back.size, NULL);
-    assert_int_equal(hd_memprof_get(again, 0)->counters[1], 5002);
+    assert_int_equal(hd_memprof_part(again, 0)->counters[1], 5002);
     hd_memprof_free(again);
     hd_buffer_free(&back);
     hd_memprof_free(doc);
     assert_int_equal(write_as(&m.raw, 3, NULL, &out, NULL), HD_OK); /* no histograms there */
     doc = read_bytes(out.data, out.size, NULL);
-    r = hd_memprof_get(doc, 0);
+    r = hd_memprof_part(doc, 0);
     assert_int_equal(r->version, 3);
     assert_int_equal(r->blocks[2].value[25], 2025);
     assert_int_equal(r->blocks[2].value[26], 0);
     assert_int_equal(write_as(r, 4, NULL, &out, NULL), HD_OK); /* and none come back */
     hd_memprof_free(doc);
     doc = read_bytes(out.data, out.size, NULL);
-    assert_int_equal(hd_memprof_get(doc, 0)->counter_count, 0);
+    assert_int_equal(hd_memprof_part(doc, 0)->counter_count, 0);
     hd_memprof_free(doc);
 
     assert_int_equal(write_as(&m.raw, 2, NULL, &out, &err), HD_UNSUPPORTED); /* segments */
@@ -553,7 +553,7 @@ static void versions_become_others(void **state) {
     assert_string_equal(err.message, "block 1: AllocCount is 4294967296, which does not fit its 32 bits");
     assert_int_equal(write_as(&m.raw, 0, &(hd_options){ .lenient = true }, &out, &err), HD_OK);
     doc = read_bytes(out.data, out.size, NULL);
-    assert_int_equal(hd_memprof_get(doc, 0)->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], UINT32_MAX);
+    assert_int_equal(hd_memprof_part(doc, 0)->blocks[1].value[HD_MEMPROF_ALLOC_COUNT], UINT32_MAX);
     hd_memprof_free(doc);
     m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = 1;
     m.blocks[2].stack = 2;

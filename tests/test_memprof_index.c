@@ -118,7 +118,7 @@ static void llvms_files_are_read_and_written_back(void **state) {
             assert_int_equal(hd_memprof_index_read(hd__faults_in(&reads), NULL, &x, NULL), HD_OK);
             assert_int_equal(x->layout, i == 4 ? HD_MEMPROF_LLVM_0 : HD_MEMPROF_LLVM_0 + i);
             writes(x, f.data, f.size);
-            assert_int_equal(hd_memprof_index_warnings(x), 0);
+            assert_int_equal(hd_memprof_index_warning_count(x), 0);
             hd_memprof_index_free(x);
         }
         free(f.data);
@@ -252,7 +252,7 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
     hd_memprof *raw = sample_raw(), *merged = NULL;
-    hd_memprof_index *x = built(hd_memprof_get(raw, 0), NULL);
+    hd_memprof_index *x = built(hd_memprof_part(raw, 0), NULL);
     hd_buffer out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
     assert_int_equal(out.size, v3.size);
     assert_memory_equal(out.data, v3.data, v3.size);
@@ -265,9 +265,9 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
         hd_memprof_merger *merger = hd_memprof_merger_create(NULL, NULL);
         hd_memprof_merger_keep_order(merger);
         for (int i = 0; i < times; i++)
-            assert_int_equal(hd_memprof_merger_add(merger, hd_memprof_get(raw, 0), NULL), HD_OK);
+            assert_int_equal(hd_memprof_merger_add(merger, hd_memprof_part(raw, 0), NULL), HD_OK);
         assert_int_equal(hd_memprof_merger_finish(merger, &merged, NULL), HD_OK);
-        x = built(hd_memprof_get(merged, 0), NULL);
+        x = built(hd_memprof_part(merged, 0), NULL);
         out = written(x, HD_MEMPROF_LLVM_3, HD_MEMPROF_HOT_COLD);
         assert_int_equal(out.size, v3.size);
         assert_int_equal(!memcmp(out.data, v3.data, v3.size), times == 1);
@@ -292,8 +292,8 @@ static void building_needs_names(void **state) {
     hd_memprof_symbolizer by = { .symbolize = knows_nothing };
     hd_memprof_index *x = NULL;
     hd_error err;
-    assert_int_equal(hd_memprof_index_build(hd_memprof_get(raw, 0), NULL, NULL, &x, &err), HD_INVALID);
-    assert_int_equal(hd_memprof_index_build(hd_memprof_get(raw, 0), &by, NULL, &x, &err), HD_UNSUPPORTED);
+    assert_int_equal(hd_memprof_index_build(hd_memprof_part(raw, 0), NULL, NULL, &x, &err), HD_INVALID);
+    assert_int_equal(hd_memprof_index_build(hd_memprof_part(raw, 0), &by, NULL, &x, &err), HD_UNSUPPORTED);
     assert_string_equal(err.message, "no call stack is left: the symbolizer knows none of 12 addresses");
     assert_null(x);
     hd_memprof_free(raw);
@@ -357,7 +357,7 @@ static void contexts_match_as_in_the_rfc(void **state) {
         /* as a heap each block counts once */
         hd_memprof *flat;
         assert_int_equal(hd_memprof_index_raw(x, NULL, &flat, NULL), HD_OK);
-        assert_int_equal(hd_memprof_get(flat, 0)->block_count, 2);
+        assert_int_equal(hd_memprof_part(flat, 0)->block_count, 2);
         hd_memprof_free(flat);
         hd_memprof_index_free(x);
     }
@@ -396,9 +396,9 @@ static void blocks_of_inlined_recursion_count_once(void **state) {
     assert_int_equal(x->block_count, 6);
     assert_int_equal(x->site_count, 3); /* f in f, once; f at 2; main */
     assert_int_equal(hd_memprof_index_raw(x, NULL, &flat, NULL), HD_OK);
-    assert_int_equal(hd_memprof_get(flat, 0)->block_count, 3);
+    assert_int_equal(hd_memprof_part(flat, 0)->block_count, 3);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < 3; i++) sum += hd_memprof_get(flat, 0)->blocks[i].value[HD_MEMPROF_TOTAL_SIZE];
+    for (uint32_t i = 0; i < 3; i++) sum += hd_memprof_part(flat, 0)->blocks[i].value[HD_MEMPROF_TOTAL_SIZE];
     assert_int_equal(sum, 70);
     hd_memprof_free(flat);
     hd_memprof_index_free(x);
@@ -442,7 +442,7 @@ static void random_model(model *m, uint64_t *seed) {
             m->block_stack[x->block_count] = (uint32_t)hd__test_below(seed, x->stack_count);
             for (uint32_t i = 0; i < x->field_count; i++) {
                 uint64_t v = hd__test_random(seed) >> hd__test_below(seed, 64);
-                m->value[x->block_count * x->field_count + i] = hd__mib[x->field[i]].width == 8 ? v : (uint32_t)v;
+                m->value[x->block_count * x->field_count + i] = hd__memprof_mib[x->field[i]].width == 8 ? v : (uint32_t)v;
             }
             x->block_count++;
         }
@@ -660,7 +660,7 @@ static void is_bad(const file *f, hd_status status, const char *message) {
     hd_options lenient = { .lenient = true };
     if (!hd_memprof_index_read(hd_in_memory(f->data, f->size), &lenient, &x, NULL)) {
         hd_buffer out = { 0 };
-        assert_true(hd_memprof_index_warnings(x) > 0);
+        assert_true(hd_memprof_index_warning_count(x) > 0);
         assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd_out_memory(&out), NULL), HD_OK);
         hd_memprof_index_free(read_bytes(out.data, out.size, NULL));
         hd_buffer_free(&out);
@@ -905,7 +905,7 @@ static void faults_are_passed_up(void **state) {
     HD__EACH_FAULT(f) {
         hd_options options = { .allocator = hd__faults_allocator(&f) };
         hd_memprof_index *x = NULL;
-        hd_status status = hd_memprof_index_build(hd_memprof_get(raw, 0), &by, &options, &x, &err);
+        hd_status status = hd_memprof_index_build(hd_memprof_part(raw, 0), &by, &options, &x, &err);
         assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
         hd_memprof_index_free(x);
         assert_int_equal(f.live, 0);

@@ -66,7 +66,7 @@ static void files_of_llvm_22_are_read_and_written_back(void **state) {
         hd_memprof_index *x = read_name(files[i]);
         hd_buffer out = written(x, (hd_memprof_layout)0, NULL);
         assert_int_equal(x->layout, i ? HD_MEMPROF_LLVM_3 : HD_MEMPROF_LLVM_2);
-        assert_int_equal(hd_memprof_index_warnings(x), 0);
+        assert_int_equal(hd_memprof_index_warning_count(x), 0);
         is_file(&out, files[i]);
         hd_memprof_index_free(x);
     }

@@ -115,7 +115,7 @@ static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
         if (hd_memprof_merger_add(x, raws[i], &err)) fail_msg("%s", err.message);
     if (hd_memprof_merger_finish(x, &doc, &err)) fail_msg("%s", err.message);
     hd_memprof_merger_free(x);
-    assert_int_equal(hd_memprof_count(doc), 1);
+    assert_int_equal(hd_memprof_part_count(doc), 1);
     if (hd_memprof_write(doc, &(hd_options){ .lenient = true }, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
     if (hd_memprof_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
     hd_memprof_free(again);
@@ -138,8 +138,8 @@ static void equals_the_plain_model(void **state) {
             plain_add(&p, raw[i]);
         }
         hd_memprof *all = merge(raw, n);
-        plain_compare(&p, hd_memprof_get(all, 0), true);
-        assert_int_equal(hd_memprof_get(all, 0)->version < 3, old);
+        plain_compare(&p, hd_memprof_part(all, 0), true);
+        assert_int_equal(hd_memprof_part(all, 0)->version < 3, old);
 
         for (uint32_t i = n; i-- > 1;) { /* another order: the same stacks at the same addresses */
             uint32_t k = mp_below(&seed, i + 1);
@@ -148,7 +148,7 @@ static void equals_the_plain_model(void **state) {
             shuffled[k] = swap;
         }
         hd_memprof *other = merge(shuffled, n);
-        const hd_memprof_raw *a = hd_memprof_get(all, 0), *b = hd_memprof_get(other, 0);
+        const hd_memprof_raw *a = hd_memprof_part(all, 0), *b = hd_memprof_part(other, 0);
         plain_compare(&p, b, false);
         assert_int_equal(a->segment_count, b->segment_count);
         if (a->segment_count) assert_memory_equal(a->segments, b->segments, a->segment_count * sizeof *a->segments);
@@ -158,10 +158,10 @@ static void equals_the_plain_model(void **state) {
 
         uint32_t cut = mp_below(&seed, n + 1); /* in two groups */
         hd_memprof *left = merge(raw, cut), *right = merge(raw + cut, n - cut);
-        const hd_memprof_raw *both[2] = { hd_memprof_get(left, 0), hd_memprof_get(right, 0) };
+        const hd_memprof_raw *both[2] = { hd_memprof_part(left, 0), hd_memprof_part(right, 0) };
         if (cut && cut < n) {
             other = merge(both, 2);
-            plain_compare(&p, hd_memprof_get(other, 0), false);
+            plain_compare(&p, hd_memprof_part(other, 0), false);
             hd_memprof_free(other);
         }
         hd_memprof_free(left);
@@ -210,7 +210,7 @@ static void contexts_are_told_apart_by_their_callers(void **state) {
     m.blocks[1].value[HD_MEMPROF_ALLOC_COUNT] = 10;
     n.blocks[0].value[HD_MEMPROF_ALLOC_COUNT] = 100;
     hd_memprof *doc = merge_two(&m, &n);
-    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
     assert_int_equal(r->version, 4);
     assert_int_equal(r->block_count, 2);
     assert_int_equal(r->stack_count, 2);
@@ -251,7 +251,7 @@ static void fields_merge_by_their_rules(void **state) {
     n.counters[0] = 10;
     n.counters[1] = 20;
     hd_memprof *doc = merge_two(&m, &n);
-    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
     for (uint32_t f = 1; f < 28; f++)
         if (r->blocks[0].value[f] != merged[f]) fail_msg("%s: %" PRIu64, hd_memprof_field_name(f), r->blocks[0].value[f]);
     assert_int_equal(r->counters[0], 11);
@@ -260,13 +260,13 @@ static void fields_merge_by_their_rules(void **state) {
     hd_memprof_free(doc);
     n.blocks[0].value[8] = 20;   /* at the same time is not before */
     doc = merge_two(&m, &n);
-    assert_int_equal(hd_memprof_get(doc, 0)->blocks[0].value[HD_MEMPROF_NUM_LIFETIME_OVERLAPS], 3);
+    assert_int_equal(hd_memprof_part(doc, 0)->blocks[0].value[HD_MEMPROF_NUM_LIFETIME_OVERLAPS], 3);
     hd_memprof_free(doc);
     n.blocks[0].value[HD_MEMPROF_TOTAL_SIZE] = UINT64_MAX - 299; /* sums end */
     n.blocks[0].value[26] = 4;
     n.counters[2] = 2;
     doc = merge_two(&m, &n);
-    r = hd_memprof_get(doc, 0);
+    r = hd_memprof_part(doc, 0);
     assert_true(r->blocks[0].value[HD_MEMPROF_TOTAL_SIZE] == UINT64_MAX);
     assert_int_equal(r->blocks[0].value[26], 4);
     assert_true(r->counters[2] == UINT64_MAX);
@@ -303,7 +303,7 @@ static void modules_get_out_of_each_others_way(void **state) {
     }
     n.pc[2] = 0x1800;            /* in no segment: where the library would be moved to */
     hd_memprof *doc = merge_two(&m, &n);
-    const hd_memprof_raw *r = hd_memprof_get(doc, 0);
+    const hd_memprof_raw *r = hd_memprof_part(doc, 0);
     assert_int_equal(r->block_count, 4);
     assert_int_equal(r->segment_count, 3);
     assert_int_equal(r->segments[0].start, 0x2000);
@@ -352,9 +352,9 @@ static void segments_without_build_ids_are_told_apart(void **state) {
         n.segments[0].offset = same ? 0x2000 : 0x1000;
         n.pc[0] = m.pc[0] + m.segments[0].offset - n.segments[0].offset; /* the same place in the file */
         hd_memprof *doc = merge_two(&m, &n);
-        assert_int_equal(hd_memprof_get(doc, 0)->version, 2);
-        assert_int_equal(hd_memprof_get(doc, 0)->block_count, same ? 1 : 2);
-        assert_int_equal(hd_memprof_get(doc, 0)->segment_count, same ? 1 : 2);
+        assert_int_equal(hd_memprof_part(doc, 0)->version, 2);
+        assert_int_equal(hd_memprof_part(doc, 0)->block_count, same ? 1 : 2);
+        assert_int_equal(hd_memprof_part(doc, 0)->segment_count, same ? 1 : 2);
         hd_memprof_free(doc);
         mp_close(&m);
         mp_close(&n);
@@ -370,8 +370,8 @@ static void what_does_not_go_together_is_told(void **state) {
     mp_sample(&old, 2);
     hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
     assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* nothing at all */
-    assert_int_equal(hd_memprof_get(doc, 0)->version, 4);
-    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 0);
+    assert_int_equal(hd_memprof_part(doc, 0)->version, 4);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
     hd_memprof_free(doc);
     assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
     assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_UNSUPPORTED);
@@ -382,8 +382,8 @@ static void what_does_not_go_together_is_told(void **state) {
     old.raw.version = 0;
     assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_INVALID);
     assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* neither was added */
-    assert_int_equal(hd_memprof_get(doc, 0)->version, 3);
-    assert_int_equal(hd_memprof_get(doc, 0)->blocks[1].value[1] + hd_memprof_get(doc, 0)->blocks[0].value[1], 1 + 1001 + 2001);
+    assert_int_equal(hd_memprof_part(doc, 0)->version, 3);
+    assert_int_equal(hd_memprof_part(doc, 0)->blocks[1].value[1] + hd_memprof_part(doc, 0)->blocks[0].value[1], 1 + 1001 + 2001);
     hd_memprof_free(doc);
     hd_memprof_merger_free(x);
     hd_memprof_merger_free(NULL);
@@ -457,8 +457,8 @@ static void memory_follows_distinct_stacks(void **state) {
     }
     hd_memprof *doc;
     assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
-    assert_int_equal(hd_memprof_get(doc, 0)->block_count, 1000);
-    assert_int_equal(hd_memprof_get(doc, 0)->segment_count, 12);
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 1000);
+    assert_int_equal(hd_memprof_part(doc, 0)->segment_count, 12);
     hd_memprof_free(doc);
     hd_memprof_merger_free(x);
 }

@@ -305,7 +305,7 @@ static void faults_are_passed_up(void **state) {
     }
     for (int calls = 0; calls < 3; calls++) {
         int left = calls;
-        hd_options options = { .progress = never, .user = &left };
+        hd_options options = { .progress = never, .progress_user = &left };
         hd_profile *p;
         hd_status status = hd_memprof_profile(&m.raw, &view, &options, &p, NULL);
         assert_int_equal(status, calls < 2 ? HD_CANCELLED : HD_OK);
@@ -366,7 +366,7 @@ static void real_profiles(void **state) {
         assert_int_equal(out.size, size);
         assert_memory_equal(out.data, data, size);
         memset(data, 0, size);   /* nothing is borrowed from the input */
-        const hd_memprof_raw *r = hd_memprof_get(hd_dump_memprof(dump), 0);
+        const hd_memprof_raw *r = hd_memprof_part(hd_dump_memprof(dump), 0);
         assert_int_equal(r->version, real[i].version);
         assert_int_equal(r->segment_count, real[i].segments);
         assert_int_equal(r->block_count, real[i].blocks);
@@ -388,9 +388,9 @@ static void real_profiles(void **state) {
         assert_int_equal(hd_profile_bytes(heap->profile), real[i].bytes);
         assert_int_equal(hd_profile_blocks(heap->profile), real[i].count);
         out.size = 0;
-        assert_int_equal(hd_print_tree(heap, NULL, hd_out_memory(&out)), HD_OK);
-        assert_int_equal(hd_print_top(heap, NULL, hd_out_memory(&out)), HD_OK);
-        assert_int_equal(hd_print_diff(heap, heap, NULL, hd_out_memory(&out)), HD_OK);
+        assert_int_equal(hd_print_tree(heap, NULL, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(hd_print_top(heap, NULL, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(hd_print_diff(heap, heap, NULL, hd_out_memory(&out), NULL), HD_OK);
         hd_buffer_free(&out);
         hd_dump_free(dump);
         free(data);

@@ -309,7 +309,7 @@ static void keeps(const hd_buffer *file, uint32_t fields) {
     hd_buffer out = { 0 };
     hd_error err = { 0 };
     if (read_index(file->data, file->size, NULL, &d, &err)) fail_msg("%s", err.message);
-    assert_int_equal(hd_memprof_index_warnings(d), 0);
+    assert_int_equal(hd_memprof_index_warning_count(d), 0);
     write_index(d, fields, &out);
     assert_int_equal(out.size, file->size);
     assert_memory_equal(out.data, file->data, file->size);
@@ -576,7 +576,7 @@ static void copies_are_dropped(void **state) {
     assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
     assert_string_equal(err.message, "a stack expected that begins in function 0xa000000000000001");
     assert_int_equal(read_index(out.data, out.size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
-    assert_int_equal(hd_memprof_index_warnings(d), 1);
+    assert_int_equal(hd_memprof_index_warning_count(d), 1);
     assert_int_equal(d->function_count, 4);
     assert_int_equal(d->block_count, 9);
     hd_memprof_index_free(d);
@@ -713,7 +713,7 @@ static void is_bad(const mp_bytes *b, uint64_t offset, const char *message) {
     assert_int_equal(err.offset, offset);
     assert_int_equal(err.status, HD_MALFORMED);
     assert_int_equal(read_index(b->data, b->size, &(hd_options){ .lenient = true }, &d, &err), HD_OK);
-    assert_true(hd_memprof_index_warnings(d) > 0);
+    assert_true(hd_memprof_index_warning_count(d) > 0);
     write_index(d, 0, &out);
     hd_memprof_index_free(d);
     assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_OK);
@@ -797,7 +797,7 @@ static void bad_input_is_told(void **state) {
     const piece disorder = { 2, order, sizeof order - 1 }; /* the third is below the first */
     rebuild(&b, &out, &disorder, 1);
     assert_int_equal(read_index(b.data, b.size, &(hd_options){ .lenient = true }, &d, NULL), HD_OK);
-    assert_int_equal(hd_memprof_index_warnings(d), 2);
+    assert_int_equal(hd_memprof_index_warning_count(d), 2);
     assert_int_equal(d->function_count, 1);
     hd_memprof_index_free(d);
     b.size = 0;
@@ -1031,7 +1031,7 @@ static void faults_are_passed_up(void **state) {
     for (int calls = 1; calls < 9; calls++) {
         int left = calls;
         hd_memprof_index *y;
-        hd_options stop = { .progress = never, .user = &left };
+        hd_options stop = { .progress = never, .progress_user = &left };
         hd_status status = read_index(file.data, file.size, &stop, &y, NULL);
         assert_int_equal(status, left > 0 ? HD_OK : HD_CANCELLED);
         if (!status) hd_memprof_index_free(y);
@@ -1141,7 +1141,7 @@ static void dumps_have_them(void **state) {
     m.index.layout = HD_MEMPROF_RFC;
     for (int i = 0; i < 2; i++) ix_block(&m, s, (uint64_t[]){ 1, 1000 });
     assert_int_equal(hd_memprof_index_raw(ix_show(&m), NULL, &raw, NULL), HD_OK);
-    assert_int_equal(hd_memprof_get(raw, 0)->block_count, 4);
+    assert_int_equal(hd_memprof_part(raw, 0)->block_count, 4);
     hd_memprof_free(raw);
     ix_close(&m);
     hd_buffer_free(&out);

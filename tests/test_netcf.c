@@ -24,7 +24,7 @@ static hd_netcf *read_size(const char *text, size_t size, const hd_options *opti
     hd_error err = { 0 };
     if (hd_netcf_read(hd_in_memory(text, size), options, &doc, &err)) fail_msg("%s", err.message);
     for (size_t i = 0; i < hd_netcf_domain_count(doc); i++)
-        assert_int_equal(hd_graph_validate(hd_netcf_get_domain(doc, i).graph, NULL), HD_OK);
+        assert_int_equal(hd_graph_validate(hd_netcf_domain(doc, i).graph, NULL), HD_OK);
     if (hd_netcf_graph(doc)) assert_int_equal(hd_graph_validate(hd_netcf_graph(doc), NULL), HD_OK);
     return doc;
 }
@@ -48,7 +48,7 @@ static void keeps(const char *text) {
 static void the_sample_has_these_values(void **state) {
     (void)state;
     hd_netcf *doc = read_text(sample);
-    hd_netcf_domain domain = hd_netcf_get_domain(doc, 0);
+    hd_netcf_domain_info domain = hd_netcf_domain(doc, 0);
     const hd_graph *g = hd_netcf_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     static const uint64_t ids[] = { 0x7c79f, 0x7cb42, 0x1ce004, 0x1ce056, 0x22c81e, 0x22c823 };
@@ -179,7 +179,7 @@ static void domains_are_merged(void **state) {
     const hd_graph *g = hd_netcf_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     assert_int_equal(hd_netcf_domain_count(doc), 2);
-    assert_int_equal(hd_graph_object_count(hd_netcf_get_domain(doc, 0).graph), 3); /* 20 is not its own */
+    assert_int_equal(hd_graph_object_count(hd_netcf_domain(doc, 0).graph), 3); /* 20 is not its own */
     assert_int_equal(s.objects, 3);
     assert_int_equal(s.bytes, 8 + 8 + 16);
     assert_int_equal(s.classes, 1);
@@ -262,7 +262,7 @@ static void what_is_wrong_is_told(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hd_error err = { 0 }, warning = { 0 };
         hd_netcf *doc = NULL;
-        hd_options lenient = { .lenient = true, .warning = last_warning, .user = &warning };
+        hd_options lenient = { .lenient = true, .warning = last_warning, .warning_user = &warning };
         hd_status status = hd_netcf_read(hd_in_memory(bad[i].text, strlen(bad[i].text)), NULL, &doc, &err);
         assert_true(status == HD_MALFORMED || status == HD_OVERFLOW);
         assert_int_equal(err.status, status);
@@ -520,7 +520,7 @@ static void both_ways_of_reading_objects_agree(void **state) {
         hd_netcf_record record[2] = { { 0 }, { 0 } };
         hd_error warning[2] = { { 0 }, { 0 } };
         for (int way = 0; way < 2; way++) {
-            hd_options o = { .lenient = true, .warning = last_warning, .user = &warning[way] };
+            hd_options o = { .lenient = true, .warning = last_warning, .warning_user = &warning[way] };
             hd_in in = way ? hd_in_callback(read_line, &lines) : hd_in_memory(text, size);
             assert_int_equal(hd_netcf_open(in, &o, &reader[way], NULL), HD_OK);
         }
@@ -532,8 +532,8 @@ static void both_ways_of_reading_objects_agree(void **state) {
             assert_int_equal(warning[0].offset, warning[1].offset);
             right += record[0].kind == 'o';
         } while (record[0].kind);
-        assert_int_equal(hd_netcf_reader_warnings(reader[0]), hd_netcf_reader_warnings(reader[1]));
-        wrong += hd_netcf_reader_warnings(reader[0]);
+        assert_int_equal(hd_netcf_reader_warning_count(reader[0]), hd_netcf_reader_warning_count(reader[1]));
+        wrong += hd_netcf_reader_warning_count(reader[0]);
         for (int way = 0; way < 2; way++) hd_netcf_close(reader[way]);
     }
     assert_in_range(right, 8000, 12000);
@@ -545,12 +545,12 @@ static void graphs_are_written(void **state) {
     (void)state;
     hd_graph *g = heap_like(500, 3);
     hd_buffer a = { 0 }, b = { 0 };
-    hd_netcf_domain domain = { .name = hd_cstr("any heap\n"), .begin_ms = 5, .end_ms = 6 };
+    hd_netcf_domain_info domain = { .name = hd_cstr("any heap\n"), .begin_ms = 5, .end_ms = 6 };
     assert_int_equal(hd_netcf_write_graph(g, &domain, NULL, hd_out_memory(&a), NULL), HD_OK);
     assert_memory_equal(a.data, "a 2 any heap? 5\nt 1 Class000\n", 29);
     hd_netcf *doc = read_size((char *)a.data, a.size, NULL);
     assert_int_equal(hd_graph_summarize(hd_netcf_graph(doc)).bytes, hd_graph_summarize(g).bytes);
-    domain = hd_netcf_get_domain(doc, 0);
+    domain = hd_netcf_domain(doc, 0);
     writes(doc, (char *)a.data, a.size);
     assert_int_equal(hd_netcf_write_graph(hd_netcf_graph(doc), &domain, NULL, hd_out_memory(&b), NULL), HD_OK);
     assert_int_equal(hd_graph_object_count(hd_netcf_graph(doc)), 500);
@@ -664,7 +664,7 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     hd_status status = HD_CANCELLED;
     for (int calls = 0; status; calls++) {
         int left = calls;
-        hd_options o = { .progress = stop_at, .user = &left };
+        hd_options o = { .progress = stop_at, .progress_user = &left };
         hd_netcf *doc = NULL;
         hd_buffer out = { 0 };
         status = hd_netcf_read(hd_in_memory(sample, sizeof sample - 1), &o, &doc, NULL);

@@ -67,7 +67,7 @@ static void no_recorder_records_nothing(void **state) {
     (void)state;
     int block = 0;
     hd_allocation taken = { .address = 8 };
-    hd_recorder_stats stats, zero;
+    hd_recorder_counters stats, zero;
     hd_profile *profile = NULL;
     hd_error err = { 0 };
     memset(&zero, 0, sizeof zero);
@@ -84,7 +84,7 @@ static void no_recorder_records_nothing(void **state) {
     hd_recorder_fork_parent(NULL);
     hd_recorder_fork_prepare(NULL);
     hd_recorder_fork_child(NULL);
-    hd_recorder_get_stats(NULL, &stats);
+    hd_recorder_stats(NULL, &stats);
     assert_memory_equal(&stats, &zero, sizeof stats);
     assert_int_equal(hd_recorder_peak_bytes(NULL), 0);
     assert_int_equal(hd_recorder_live_bytes(NULL), 0);
@@ -136,13 +136,13 @@ static void no_profile_is_an_invalid_argument(void **state) {
     assert_int_equal(hd_export(NULL, NULL, NULL, &b, &err), HD_INVALID);
     assert_int_equal(err.status, HD_INVALID);
     assert_int_equal(hd_heap_break_down(NULL, NULL, NULL, &b, &err), HD_INVALID);
-    assert_int_equal(hd_print_tree(NULL, NULL, hd_out_memory(&out)), HD_INVALID);
-    assert_int_equal(hd_print_tree(&none, NULL, hd_out_memory(&out)), HD_INVALID);
-    assert_int_equal(hd_print_top(NULL, NULL, hd_out_memory(&out)), HD_INVALID);
+    assert_int_equal(hd_print_tree(NULL, NULL, hd_out_memory(&out), NULL), HD_INVALID);
+    assert_int_equal(hd_print_tree(&none, NULL, hd_out_memory(&out), NULL), HD_INVALID);
+    assert_int_equal(hd_print_top(NULL, NULL, hd_out_memory(&out), NULL), HD_INVALID);
     assert_int_equal(hd_chrome_write(&none, 1, NULL, hd_out_memory(&out), &err), HD_INVALID);
     assert_int_equal(hd_merge(&none, 1, NULL, &merged, &err), HD_INVALID);
-    assert_int_equal(hd_profile_node(NULL, 0, 0, hd_cstr("f"), nodes), HD_INVALID);
-    assert_int_equal(hd_profile_add(NULL, nodes, 1, 1), HD_INVALID);
+    assert_int_equal(hd_profile_node(NULL, 0, 0, hd_cstr("f"), nodes, NULL), HD_INVALID);
+    assert_int_equal(hd_profile_add(NULL, nodes, 1, 1, NULL), HD_INVALID);
     assert_int_equal(hd_profile_add_estimate(NULL, nodes, 1, 1, 0.5), HD_INVALID);
     hd_buffer_free(&out);
 }

@@ -404,10 +404,10 @@ static void node_is_found_again_by_its_parent_and_name(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
     uint32_t a, again, below, other_axis;
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &a), HD_OK);
-    assert_int_equal(hd_profile_node(p, 0, a, hd_cstr("a"), &below), HD_OK);
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &again), HD_OK);
-    assert_int_equal(hd_profile_node(p, 1, 0, hd_cstr(""), &other_axis), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &a, NULL), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, a, hd_cstr("a"), &below, NULL), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &again, NULL), HD_OK);
+    assert_int_equal(hd_profile_node(p, 1, 0, hd_cstr(""), &other_axis, NULL), HD_OK);
     assert_int_equal(a, again);
     assert_int_not_equal(a, below);
     assert_int_equal(other_axis, 1); /* an empty name is a name */
@@ -422,11 +422,11 @@ static void arguments_out_of_range_are_invalid_and_change_nothing(void **state) 
     hd_breakdown *all, *b = NULL;
     uint32_t node = 77, at[2] = { 0, 1 };
     add_cell(p, "/a", "/", 1, 1);
-    assert_int_equal(hd_profile_node(p, 2, 0, hd_cstr("x"), &node), HD_INVALID);
-    assert_int_equal(hd_profile_node(p, 0, 2, hd_cstr("x"), &node), HD_INVALID);
-    assert_int_equal(hd_profile_node(p, 0, HD_NONE, hd_cstr("x"), &node), HD_INVALID);
+    assert_int_equal(hd_profile_node(p, 2, 0, hd_cstr("x"), &node, NULL), HD_INVALID);
+    assert_int_equal(hd_profile_node(p, 0, 2, hd_cstr("x"), &node, NULL), HD_INVALID);
+    assert_int_equal(hd_profile_node(p, 0, HD_NONE, hd_cstr("x"), &node, NULL), HD_INVALID);
     assert_int_equal(node, 77);
-    assert_int_equal(hd_profile_add(p, at, 1, 1), HD_INVALID);
+    assert_int_equal(hd_profile_add(p, at, 1, 1, NULL), HD_INVALID);
     assert_int_equal(hd_profile_cells(p).count, 1);
     assert_int_equal(hd_profile_rename(p, 2, rename_frames, &node, NULL, &renamed, NULL), HD_INVALID);
     assert_ptr_equal(renamed, p);
@@ -449,14 +449,14 @@ static void totals_end_at_two_to_the_64_minus_two(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     uint32_t root = 0;
-    assert_int_equal(hd_profile_add(p, &root, UINT64_MAX, 1), HD_OVERFLOW);
-    assert_int_equal(hd_profile_add(p, &root, UINT64_MAX - 1, 1), HD_OK);
-    assert_int_equal(hd_profile_add(p, &root, 1, 1), HD_OVERFLOW);
-    assert_int_equal(hd_profile_add(p, &root, 0, UINT64_MAX - 1), HD_OVERFLOW);
-    assert_int_equal(hd_profile_add(p, &root, 0, UINT64_MAX - 2), HD_OK);
+    assert_int_equal(hd_profile_add(p, &root, UINT64_MAX, 1, NULL), HD_OVERFLOW);
+    assert_int_equal(hd_profile_add(p, &root, UINT64_MAX - 1, 1, NULL), HD_OK);
+    assert_int_equal(hd_profile_add(p, &root, 1, 1, NULL), HD_OVERFLOW);
+    assert_int_equal(hd_profile_add(p, &root, 0, UINT64_MAX - 1, NULL), HD_OVERFLOW);
+    assert_int_equal(hd_profile_add(p, &root, 0, UINT64_MAX - 2, NULL), HD_OK);
     assert_text(profile_text(p), "/ 18446744073709551614 18446744073709551614\n");
     assert_cut(p, (hd_cutoff){ .min_share = 1, .min_parent_share = 1 }, "/ 18446744073709551614 18446744073709551614\n");
-    assert_int_equal(hd_profile_add(p, &root, 0, HD_UNKNOWN), HD_OK);
+    assert_int_equal(hd_profile_add(p, &root, 0, HD_UNKNOWN, NULL), HD_OK);
     assert_text(profile_text(p), "/ 18446744073709551614 -\n");
     hd_profile_free(p);
 }

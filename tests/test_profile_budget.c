@@ -46,7 +46,7 @@ static void chains_are_passed_over_to_their_end(void **state) {
     assert_text(breakdown_text(b), "/ / 90 3\n/main/loop/run/f/<self> / 60 1\n");
     hd_buffer out = { 0 };
     hd_heap heap = { .breakdown = b };
-    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&out)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
     assert_string_equal((const char *)out.data, "90  100.0%  3  total\n"
                                                 "60   66.7%  1    main/loop/run/f/<self>\n"
@@ -343,7 +343,7 @@ static void failures_come_back_as_a_status(void **state) {
     }
     all = exported(p, (hd_cutoff){ 0 });
     int left = 1;
-    hd_options options = { .progress = stop, .user = &left };
+    hd_options options = { .progress = stop, .progress_user = &left };
     hd_breakdown *b = NULL;
     assert_int_equal(hd_breakdown_cut(all, &(hd_cutoff){ .max_entries = 100 }, &options, &b, NULL), HD_CANCELLED);
     assert_null(b);

@@ -191,7 +191,7 @@ static void sum_of_changes_can_overflow(void **state) {
 
 static void assert_printed(hd_heap before, hd_heap after, hd_tree_options options, const char *expected) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_print_diff(&before, &after, &options, hd_out_memory(&out)), HD_OK);
+    assert_int_equal(hd_print_diff(&before, &after, &options, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
     assert_string_equal((const char *)out.data, expected);
     hd_buffer_free(&out);
@@ -444,7 +444,7 @@ static void comparing_can_be_cancelled(void **state) {
         add_cell(p, path, type, 1 + hd__test_below(&r, 100), 1);
     }
     int left = 1;
-    hd_options options = { .progress = stop, .user = &left };
+    hd_options options = { .progress = stop, .progress_user = &left };
     hd_heap before = heap_of(p), after = heap_of(q);
     hd_diff *d = NULL;
     assert_int_equal(hd_compare(&before, &after, NULL, &options, &d, NULL), HD_CANCELLED);

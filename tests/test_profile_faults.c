@@ -95,7 +95,7 @@ static hd_status run_tree(const fixture *f, const hd_options *o, char **text, hd
 static hd_status run_print(const fixture *f, const hd_options *o, char **text, hd_error *err) {
     hd__write_faults w = { 0 };
     hd_status status = hd_print_tree(&(hd_heap){ .breakdown = f->breakdown }, &(hd_tree_options){ .options = *o },
-                                     hd__faults_out(&w));
+                                     hd__faults_out(&w), NULL);
     err->status = status; /* the call has no error of its own */
     if (!status) {
         assert_int_equal(hd__faults_write(&w, "", 1), HD_OK);
@@ -219,10 +219,10 @@ static void records_stay_within_their_limit(void **state) {
     hd_profile_desc desc = { .axis_count = 1, .limits.max_records = 3 };
     hd_profile *p = hd_profile_create(&desc, NULL);
     uint32_t node[3];
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &node[0]), HD_OK);
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("b"), &node[1]), HD_OK);
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("c"), &node[2]), HD_LIMIT);
-    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &node[2]), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &node[0], NULL), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("b"), &node[1], NULL), HD_OK);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("c"), &node[2], NULL), HD_LIMIT);
+    assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr("a"), &node[2], NULL), HD_OK);
     assert_int_equal(node[2], node[0]);
     hd_profile_free(p);
 }
@@ -248,17 +248,17 @@ static void profile_that_is_being_filled_survives_each_failing_allocation(void *
         for (uint32_t a = 0; a < 2; a++)
             for (uint32_t i = 1; i < axes[a].node_count; i++) {
                 uint32_t node = 12345;
-                hd_status status = hd_profile_node(p, a, axes[a].parent[i], axes[a].node_name[i], &node);
+                hd_status status = hd_profile_node(p, a, axes[a].parent[i], axes[a].node_name[i], &node, NULL);
                 if (status) {
                     assert_int_equal(status, HD_OUT_OF_MEMORY);
                     assert_int_equal(node, 12345);
                     assert_int_equal(hd_profile_axis(p, a).node_count, i);
-                    assert_int_equal(hd_profile_node(p, a, axes[a].parent[i], axes[a].node_name[i], &node), HD_OK);
+                    assert_int_equal(hd_profile_node(p, a, axes[a].parent[i], axes[a].node_name[i], &node, NULL), HD_OK);
                 }
                 assert_int_equal(node, i);
             }
         for (uint32_t i = 0; i < cells.count; i++)
-            while (hd_profile_add(p, cells.node + 2 * (size_t)i, cells.bytes[i], cells.blocks[i]))
+            while (hd_profile_add(p, cells.node + 2 * (size_t)i, cells.bytes[i], cells.blocks[i], NULL))
                 assert_int_equal(hd_profile_cells(p).count, i);
         hd_breakdown *b = exported(p, (hd_cutoff){ 0 });
         assert_true(breakdowns_equal(b, expected));
@@ -282,11 +282,11 @@ static void each_failing_write_stops_the_printing(void **state) {
         add_cell(p, path, NULL, (uint64_t)i, 1);
     }
     hd_heap heap = { .profile = p };
-    assert_int_equal(hd_print_tree(&heap, NULL, hd__faults_out(&whole)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, NULL, hd__faults_out(&whole), NULL), HD_OK);
     assert_true(whole.count > 10);
     for (uint64_t i = 1; i <= whole.count; i++) {
         hd__write_faults w = { .fail_at = i, .status = i % 2 ? HD_IO : HD_LIMIT };
-        assert_int_equal(hd_print_tree(&heap, NULL, hd__faults_out(&w)), w.status);
+        assert_int_equal(hd_print_tree(&heap, NULL, hd__faults_out(&w), NULL), w.status);
         assert_int_equal(w.after, 0);
         assert_int_equal(w.count, i);
         assert_memory_equal(w.data ? w.data : whole.data, whole.data, w.size);
@@ -319,7 +319,7 @@ static void export_tells_progress_and_can_be_cancelled(void **state) {
         add_cell(p, path, type, 1 + hd__test_below(&r, 100), 1);
     }
     progress_seen whole = { 0 };
-    hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = progress, .user = &whole };
+    hd_options options = { .allocator = hd__faults_allocator(&faults), .progress = progress, .progress_user = &whole };
     hd_breakdown *b = NULL;
     assert_int_equal(hd_export(p, NULL, &options, &b, NULL), HD_OK);
     hd_breakdown_free(b);
@@ -327,7 +327,7 @@ static void export_tells_progress_and_can_be_cancelled(void **state) {
     for (uint64_t stop = 1; stop <= whole.calls; stop++) {
         progress_seen seen = { .stop_at = stop };
         hd_error err = { 0 };
-        options.user = &seen;
+        options.progress_user = &seen;
         b = NULL;
         assert_int_equal(hd_export(p, NULL, &options, &b, &err), HD_CANCELLED);
         assert_int_equal(err.status, HD_CANCELLED);
@@ -350,12 +350,12 @@ static void a_tree_needs_no_more_than_it_takes(void **state) {
         hd__write_faults w = { 0 };
         options.options.limits.max_memory = 0;
         f.peak = 0;
-        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w))
-                              : hd_print_tree(&heap, &options, hd__faults_out(&w)), HD_OK);
+        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w), NULL)
+                              : hd_print_tree(&heap, &options, hd__faults_out(&w), NULL), HD_OK);
         most = f.peak;
         options.options.limits.max_memory = most;
-        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w))
-                              : hd_print_tree(&heap, &options, hd__faults_out(&w)), HD_OK);
+        assert_int_equal(diff ? hd_print_diff(&heap, &heap, &options, hd__faults_out(&w), NULL)
+                              : hd_print_tree(&heap, &options, hd__faults_out(&w), NULL), HD_OK);
         assert_int_equal(f.live, 0);
         hd__write_faults_free(&w);
     }
@@ -372,10 +372,10 @@ static void a_cut_off_over_two_chains_takes_memory_in_proportion(void **state) {
     hd_breakdown *b;
     uint64_t input;
     (void)state;
-    for (uint32_t i = 0; i < DEPTH; i++) assert_int_equal(hd_profile_node(p, 1, at[1], hd_cstr("t"), &at[1]), HD_OK);
+    for (uint32_t i = 0; i < DEPTH; i++) assert_int_equal(hd_profile_node(p, 1, at[1], hd_cstr("t"), &at[1], NULL), HD_OK);
     for (uint32_t i = 0; i < 2 * DEPTH; i++) {
-        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
-        assert_int_equal(hd_profile_add(p, at, i ? 1 : 1000000, 1), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, i ? 1 : 1000000, 1, NULL), HD_OK);
     }
     input = f.live;
     f.peak = f.live;

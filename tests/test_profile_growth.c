@@ -29,13 +29,13 @@ static uint32_t frame(hd_profile *p, uint32_t axis, uint32_t parent, char letter
     char name[16];
     uint32_t node;
     snprintf(name, sizeof name, "%c%d", letter, number);
-    assert_int_equal(hd_profile_node(p, axis, parent, hd_cstr(name), &node), HD_OK);
+    assert_int_equal(hd_profile_node(p, axis, parent, hd_cstr(name), &node, NULL), HD_OK);
     return node;
 }
 
 static void cell(hd_profile *p, uint32_t backtrace, uint32_t type, uint64_t bytes) {
     uint32_t nodes[2] = { backtrace, type };
-    assert_int_equal(hd_profile_add(p, nodes, bytes, 1), HD_OK);
+    assert_int_equal(hd_profile_add(p, nodes, bytes, 1, NULL), HD_OK);
 }
 
 static hd_profile *chain(int n) {
@@ -57,7 +57,7 @@ static hd_profile *recursion(int n) {
     uint32_t node = 0;
     for (int i = 0; i < n; i++) {
         node = frame(p, 0, node, 'f', 0);
-        assert_int_equal(hd_profile_add(p, &node, 8, 1), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node, 8, 1, NULL), HD_OK);
     }
     return p;
 }
@@ -206,7 +206,7 @@ static hd_profile *random_heap(uint64_t *r, uint32_t axes, bool deep_types) {
             while (levels--) nodes[a] = frame(p, a, nodes[a], 'a', (int)hd__test_below(r, names));
         }
         uint64_t bytes = hd__test_below(r, 3) ? hd__test_below(r, 40) : hd__test_below(r, 100000);
-        assert_int_equal(hd_profile_add(p, nodes, bytes, 1), HD_OK);
+        assert_int_equal(hd_profile_add(p, nodes, bytes, 1, NULL), HD_OK);
     }
     return p;
 }
@@ -222,10 +222,10 @@ static hd_breakdown *with_gaps(uint64_t *r, hd_breakdown *all) {
             uint32_t path[32], depth = 0;
             for (uint32_t k = hd__entry_node(all, i, a); k; k = all->axis[a].parent[k]) path[depth++] = k;
             while (depth)
-                assert_int_equal(hd_profile_node(p, a, nodes[a], all->axis[a].node_name[path[--depth]], &nodes[a]), HD_OK);
+                assert_int_equal(hd_profile_node(p, a, nodes[a], all->axis[a].node_name[path[--depth]], &nodes[a], NULL), HD_OK);
         }
         uint64_t bytes = hd__test_below(r, 9) ? all->entries.bytes[i] : hd__test_below(r, 1000);
-        assert_int_equal(hd_profile_add(p, nodes, bytes, all->entries.blocks[i]), HD_OK);
+        assert_int_equal(hd_profile_add(p, nodes, bytes, all->entries.blocks[i], NULL), HD_OK);
     }
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
     hd_profile_free(p);

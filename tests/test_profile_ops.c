@@ -357,8 +357,8 @@ static void inverted_chains_stay_in_proportion(void **state) {
     for (int i = 0; i < DEEP; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%d", i);
-        assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node), HD_OK);
-        assert_int_equal(hd_profile_add(p, &node, 3, 1), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node, NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, &node, 3, 1, NULL), HD_OK);
     }
     for (; names + (DEEP - kept) <= ROOM; kept++) names += DEEP - kept; /* a name more of each path that has it */
     assert_int_equal(kept, 84);
@@ -388,11 +388,11 @@ static void inverted_paths_end_at_their_limit(void **state) {
     for (int i = 0; i < HD_INVERT_MAX + 10; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%d", i);
-        assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node, NULL), HD_OK);
     }
-    assert_int_equal(hd_profile_add(p, &node, 3, 1), HD_OK);
+    assert_int_equal(hd_profile_add(p, &node, 3, 1, NULL), HD_OK);
     hd_error told = { 0 };
-    hd_options options = { .warning = keep_warning, .user = &told };
+    hd_options options = { .warning = keep_warning, .warning_user = &told };
     hd_heap made, whole = heap_of(p);
     assert_int_equal(hd_invert(&whole, 0, &options, &made, NULL), HD_OK);
     assert_int_equal(told.status, HD_LIMIT);
@@ -520,7 +520,7 @@ static void top_tells_unlisted_bytes_from_self(void **state) {
 
 static void assert_top_printed(hd_heap heap, hd_top_options options, const char *expected) {
     hd_buffer out = { 0 };
-    assert_int_equal(hd_print_top(&heap, &options, hd_out_memory(&out)), HD_OK);
+    assert_int_equal(hd_print_top(&heap, &options, hd_out_memory(&out), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
     assert_string_equal((const char *)out.data, expected);
     hd_buffer_free(&out);
@@ -961,7 +961,7 @@ static void operations_can_be_cancelled(void **state) {
         int left = 1;
         char *text = NULL;
         hd_error err = { 0 };
-        hd_options options = { .progress = stop, .user = &left };
+        hd_options options = { .progress = stop, .progress_user = &left };
         if (runs[k].run == run_top) continue;
         assert_int_equal(runs[k].run(f, &options, &text, &err), HD_CANCELLED);
         assert_int_equal(err.status, HD_CANCELLED);
@@ -977,7 +977,7 @@ static void arguments_are_checked(void **state) {
     assert_string_equal(err.message, "no axis 2");
     assert_int_equal(hd_invert(&none, 0, NULL, &out, &err), HD_INVALID);
     assert_int_equal(hd_top(&none, NULL, put_top, NULL, &err), HD_INVALID);
-    assert_int_equal(hd_print_top(&none, NULL, hd_out_file(stdout)), HD_INVALID);
+    assert_int_equal(hd_print_top(&none, NULL, hd_out_file(stdout), NULL), HD_INVALID);
     assert_int_equal(hd_merge(&heap, 0, NULL, &out, &err), HD_INVALID);
     assert_int_equal(hd_merge(&none, 1, NULL, &out, &err), HD_INVALID);
     assert_int_equal(hd_top(&heap, &(hd_top_options){ .axis = 5 }, put_top, NULL, &err), HD_INVALID);

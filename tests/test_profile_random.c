@@ -68,7 +68,7 @@ static hd_profile *profile_of(const input *in, uint64_t *shuffle) {
             uint32_t i = shuffle ? 1 + (uint32_t)hd__test_below(shuffle, in->axis[a].nodes - 1) : made;
             if (node[a][i] != HD_NONE || node[a][in->axis[a].parent[i]] == HD_NONE) continue;
             assert_int_equal(hd_profile_node(p, a, node[a][in->axis[a].parent[i]], hd_cstr(in->axis[a].name[i]),
-                                             &node[a][i]), HD_OK);
+                                             &node[a][i], NULL), HD_OK);
             made++;
         }
     }
@@ -81,7 +81,7 @@ static hd_profile *profile_of(const input *in, uint64_t *shuffle) {
     for (uint32_t c = 0; c < in->cells; c++) {
         uint32_t at[4];
         for (uint32_t a = 0; a < in->axes; a++) at[a] = node[a][in->at[order[c]][a]];
-        assert_int_equal(hd_profile_add(p, at, in->bytes[order[c]], in->blocks[order[c]]), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, in->bytes[order[c]], in->blocks[order[c]], NULL), HD_OK);
     }
     return p;
 }

@@ -11,7 +11,7 @@
 
 static void assert_printed(const hd_heap *heap, const hd_tree_options *options, const char *expected) {
     hd_buffer text = { 0 };
-    assert_int_equal(hd_print_tree(heap, options, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_tree(heap, options, hd_out_memory(&text), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
     assert_string_equal((const char *)text.data, expected);
     hd_buffer_free(&text);
@@ -282,8 +282,8 @@ static void labels_are_shown_as_names_are(void **state) {
     hd_buffer text = { 0 };
     add_cell(p, "/f\x1b", NULL, 1, HD_UNKNOWN);
     assert_printed(&heap, NULL, "1  100.0%  a?]0;?, p?q?, pid 7, dump ??\n1  100.0%    f?\n");
-    assert_int_equal(hd_print_top(&heap, NULL, hd_out_memory(&text)), HD_OK);
-    assert_int_equal(hd_print_diff(&heap, &heap, NULL, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_top(&heap, NULL, hd_out_memory(&text), NULL), HD_OK);
+    assert_int_equal(hd_print_diff(&heap, &heap, NULL, hd_out_memory(&text), NULL), HD_OK);
     for (size_t i = 0; i < text.size; i++) assert_true(text.data[i] == '\n' || (text.data[i] >= 32 && text.data[i] < 127));
     hd_buffer_free(&text);
     hd_profile_free(p);
@@ -308,17 +308,17 @@ static void parts_larger_than_the_whole_have_no_share_and_a_warning(void **state
     hd_breakdown *b;
     hd_buffer text = { 0 };
     int warnings = 0;
-    hd_options options = { .warning = count_warning, .user = &warnings };
+    hd_options options = { .warning = count_warning, .warning_user = &warnings };
     add_cell(p, "/", NULL, 1, HD_UNKNOWN);
     add_cell(p, "/a", NULL, UINT64_MAX - 4, HD_UNKNOWN);
     add_cell(p, "/a/b", NULL, 2, HD_UNKNOWN);
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
     hd_heap heap = { .allocator = "m", .breakdown = b };
-    assert_int_equal(hd_print_tree(&heap, &(hd_tree_options){ .options = options }, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, &(hd_tree_options){ .options = options }, hd_out_memory(&text), NULL), HD_OK);
     assert_int_equal(warnings, 1);
-    assert_int_equal(hd_print_top(&heap, &(hd_top_options){ .options = options }, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_top(&heap, &(hd_top_options){ .options = options }, hd_out_memory(&text), NULL), HD_OK);
     assert_int_equal(warnings, 2);
-    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, NULL, hd_out_memory(&text), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
     const char *line = strstr((const char *)text.data, "18446744073709551611");
     assert_memory_equal(line + 20, "  > 100%  ", 10);
@@ -390,8 +390,8 @@ static void very_deep_trees(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *renamed;
     uint32_t at[2] = { 0, 0 };
-    for (uint32_t i = 0; i < MANY; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
-    assert_int_equal(hd_profile_add(p, at, 100, 1), HD_OK);
+    for (uint32_t i = 0; i < MANY; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0], NULL), HD_OK);
+    assert_int_equal(hd_profile_add(p, at, 100, 1, NULL), HD_OK);
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *cut;
     assert_int_equal(all->entries.count, MANY + 1);
     assert_int_equal(all->entries.bytes[MANY], 100);
@@ -402,7 +402,7 @@ static void very_deep_trees(void **state) {
     assert_int_equal(hd_tree(&(hd_heap){ .breakdown = all }, NULL, count_row, &seen, NULL), HD_OK);
     assert_int_equal(seen.count, MANY + 1);
     uint64_t printed = 0;
-    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = all }, NULL, hd_out_callback(count_bytes, &printed)), HD_OK);
+    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = all }, NULL, hd_out_callback(count_bytes, &printed), NULL), HD_OK);
     assert_int_equal(printed, strlen("100  100.0%  1  total\n") + MANY * strlen("100  100.0%  1    f\n"));
     assert_int_equal(hd_profile_rename(p, 0, keep_name, NULL, NULL, &renamed, NULL), HD_OK);
     assert_int_equal(hd_profile_axis(renamed, 0).node_count, MANY + 1);
@@ -419,12 +419,12 @@ static void rows_of_deep_trees_are_bounded(void **state) {
     hd_profile *p = profile_new(2);
     uint32_t at[2] = { 0, 0 };
     for (uint32_t i = 0; i < DEPTH; i++) {
-        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0]), HD_OK);
-        assert_int_equal(hd_profile_add(p, at, 1, 1), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, 1, 1, NULL), HD_OK);
     }
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
     hd_buffer printed = { 0 };
-    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = all }, NULL, hd_out_memory(&printed)), HD_OK);
+    assert_int_equal(hd_print_tree(&(hd_heap){ .breakdown = all }, NULL, hd_out_memory(&printed), NULL), HD_OK);
     char *text = calloc(1, printed.size + 1);
     memcpy(text, printed.data, printed.size);
     hd_buffer_free(&printed);
@@ -445,8 +445,8 @@ static void very_wide_trees(void **state) {
         char name[16];
         uint32_t at[2] = { 0, 0 };
         snprintf(name, sizeof name, "f%06" PRIu32, (uint32_t)(i * UINT64_C(7919) % MANY));
-        assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr(name), &at[0]), HD_OK);
-        assert_int_equal(hd_profile_add(p, at, i % 1000, 1), HD_OK);
+        assert_int_equal(hd_profile_node(p, 0, 0, hd_cstr(name), &at[0], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, i % 1000, 1, NULL), HD_OK);
     }
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *top = exported(p, (hd_cutoff){ .top = 3 }), *cut;
     assert_int_equal(all->entries.count, MANY + 1);

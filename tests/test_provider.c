@@ -182,7 +182,7 @@ static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_
     (void)state;
     warnings w = { 0 };
     hd_buffer bytes = { 0 };
-    hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .warning = keep_warning, .user = &w } });
+    hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .warning = keep_warning, .warning_user = &w } });
     talker first = talker_named("first", say_size), bad = talker_named("bad", say_much), last = talker_named("last", say_size);
     bad.profile = document_profile();
     take_part(m, &first);
@@ -258,7 +258,7 @@ static void a_provider_whose_call_fails_has_failed(void **state) {
     for (uint64_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         warnings w = { 0 };
         hd_buffer bytes = { 0 };
-        hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .warning = keep_warning, .user = &w } });
+        hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .warning = keep_warning, .warning_user = &w } });
         talker first = talker_named("first", say_size), wrong = talker_named("wrong", say_wrong);
         wrong.value = i;
         wrong.profile = i == 5 ? three : two;
@@ -403,7 +403,7 @@ static void a_recorders_heap_comes_with_what_the_recorder_takes(void **state) {
     (void)state;
     static char blocks[4];
     hd_buffer bytes = { 0 };
-    hd_recorder_stats stats;
+    hd_recorder_counters stats;
     recorder = hd_recorder_create(NULL, NULL);
     assert_non_null(recorder);
     {
@@ -416,7 +416,7 @@ static void a_recorders_heap_comes_with_what_the_recorder_takes(void **state) {
     take_part(m, &t);
     take_part(m, &other); /* which says 1 MiB of overhead */
     dump_now(m, HD_DETAILED, 1);
-    hd_recorder_get_stats(recorder, &stats);
+    hd_recorder_stats(recorder, &stats);
     end_trace(m, &bytes);
     uint64_t resident = value_after(&bytes, "'tracing/heap_profiler':{'guid':'") ? value_after(&bytes, "'resident_size':{'type':'scalar','units':'bytes','value':'") : 0;
     assert_in_range(resident, stats.memory.resident + (1 << 20) + 1000, stats.memory.resident + (1 << 20) + 100000);
@@ -521,7 +521,7 @@ static void faults_come_back_and_leave_nothing_behind(void **state) {
     }
     hd__faults faults = { 0 };
     int warned = 0;
-    hd_options options = { .allocator = hd__faults_allocator(&faults), .warning = count_memory_warnings, .user = &warned };
+    hd_options options = { .allocator = hd__faults_allocator(&faults), .warning = count_memory_warnings, .warning_user = &warned };
     HD__EACH_FAULT(faults) {
         hd__write_faults w = { 0 };
         hd_error err = { 0 };
@@ -549,7 +549,7 @@ static void dumps_can_be_cancelled(void **state) {
     (void)state;
     hd_buffer bytes = { 0 };
     bool go = false;
-    hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .progress = stop_at_once, .user = &go } });
+    hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .options = { .progress = stop_at_once, .progress_user = &go } });
     talker t = talker_named("t", say_size);
     take_part(m, &t);
     assert_int_equal(hd_memory_dump_manager_dump(m, HD_DETAILED, 1, NULL), HD_CANCELLED);

@@ -103,9 +103,9 @@ static void create(const hd_recorder_desc *desc) {
 /* The address of block i; NULL for 0. */
 static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
 
-static void assert_stats(hd_recorder_stats expected) {
-    hd_recorder_stats stats;
-    hd_recorder_get_stats(rec, &stats);
+static void assert_stats(hd_recorder_counters expected) {
+    hd_recorder_counters stats;
+    hd_recorder_stats(rec, &stats);
     assert_int_equal(stats.live_bytes, expected.live_bytes);
     assert_int_equal(stats.live_blocks, expected.live_blocks);
     assert_int_equal(stats.peak_bytes, expected.peak_bytes);
@@ -199,7 +199,7 @@ static void recording_follows_the_documents_flow(void **state) {
     assert_true(hd_record_free(rec, at(1)));
     assert_true(hd_record_free(rec, at(6)));
     assert_snapshot(NULL, "/BrMain/Init T 25 2\n/BrMain/Init V 64 1\n/BrMain/Init [unknown] 7 1\n");
-    assert_stats((hd_recorder_stats){ .live_bytes = 96, .live_blocks = 4, .peak_bytes = 204, .total_bytes = 204,
+    assert_stats((hd_recorder_counters){ .live_bytes = 96, .live_blocks = 4, .peak_bytes = 204, .total_bytes = 204,
                                       .total_blocks = 6 });
 }
 
@@ -211,18 +211,18 @@ static void odd_calls_are_counted_and_harmless(void **state) {
     assert_false(hd_record_free(rec, NULL));
     assert_false(hd_record_take(rec, NULL, &taken));
     assert_false(hd_record_set_type(rec, NULL, "T"));
-    assert_stats((hd_recorder_stats){ .live_bytes = 0 });
+    assert_stats((hd_recorder_counters){ .live_bytes = 0 });
     assert_false(hd_record_free(rec, at(1)));
     assert_false(hd_record_take(rec, at(1), &taken));
     assert_false(hd_record_set_type(rec, at(1), "T"));
     assert_true(taken.address == 1 && taken.size == 2 && taken.context == 3 && taken.time == 4);
-    assert_stats((hd_recorder_stats){ .unknown_frees = 2 });
+    assert_stats((hd_recorder_counters){ .unknown_frees = 2 });
     assert_true(hd_record_alloc(rec, at(1), 0, "T"));
     assert_snapshot(NULL, " T 0 1\n");
     assert_true(hd_record_alloc(rec, at(1), 10, "U"));
     assert_true(hd_record_alloc(rec, at(1), 4, NULL));
     assert_snapshot(NULL, " [unknown] 4 1\n");
-    assert_stats((hd_recorder_stats){ .live_bytes = 4, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 14,
+    assert_stats((hd_recorder_counters){ .live_bytes = 4, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 14,
                                       .total_blocks = 3, .replaced = 2, .unknown_frees = 2 });
     hd_recorder_free(NULL);
 }
@@ -238,11 +238,11 @@ static void a_taken_block_can_be_put_back_as_it_was(void **state) {
     assert_true(hd_record_take(rec, at(1), &taken));
     assert_int_equal(taken.address, (uintptr_t)at(1));
     assert_int_equal(taken.size, 10);
-    assert_stats((hd_recorder_stats){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1 });
+    assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1 });
     assert_false(hd_record_free(rec, at(1)));
     hd_record_restore(rec, &taken);
     assert_snapshot(NULL, "/a T 10 1\n");
-    assert_stats((hd_recorder_stats){ .live_bytes = 10, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 10,
+    assert_stats((hd_recorder_counters){ .live_bytes = 10, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 10,
                                       .total_blocks = 1, .unknown_frees = 1 });
 }
 
@@ -263,7 +263,7 @@ static void a_suspended_thread_records_nothing(void **state) {
     }
     assert_true(hd_record_alloc(rec, at(3), 1, NULL));
     assert_snapshot(NULL, " [unknown] 11 2\n");
-    assert_stats((hd_recorder_stats){ .live_bytes = 11, .live_blocks = 2, .peak_bytes = 11, .total_bytes = 11,
+    assert_stats((hd_recorder_counters){ .live_bytes = 11, .live_blocks = 2, .peak_bytes = 11, .total_bytes = 11,
                                       .total_blocks = 2, .ignored = 10 });
 }
 
@@ -282,7 +282,7 @@ static void a_suspended_thread_records_nothing_in_leaf_calls(void **state) {
     hd_record_suspend();
     leaf();
     hd_record_resume();
-    assert_stats((hd_recorder_stats){ .ignored = 1 });
+    assert_stats((hd_recorder_counters){ .ignored = 1 });
 }
 
 /* Callbacks that use the recorder, as one that calls malloc does. */
@@ -338,7 +338,7 @@ static void a_block_put_back_was_not_freed(void **state) {
     hd_record_drop(rec, &taken);
     assert_int_equal(c.freed, 1);
     assert_int_equal(c.last.size, 10);
-    assert_stats((hd_recorder_stats){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
+    assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
 }
 
 static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state) {
@@ -374,7 +374,7 @@ static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state
     assert_false(hd_record_free(rec, at(7)));
     assert_int_equal(c.freed, 2);
     /* three snapshots, three times of allocation, two frees with a clock and a callback each */
-    assert_stats((hd_recorder_stats){ .live_bytes = 30, .live_blocks = 1, .peak_bytes = 30, .total_bytes = 60,
+    assert_stats((hd_recorder_counters){ .live_bytes = 30, .live_blocks = 1, .peak_bytes = 30, .total_bytes = 60,
                                       .total_blocks = 3, .replaced = 1, .unknown_frees = 1,
                                       .ignored = 4 * (3 + 3 + 2 + 2) });
 }
@@ -390,7 +390,7 @@ static void random_recordings_give_exact_figures_and_snapshots(void **state) {
     (void)state;
     for (size_t s = 0; s < COUNT(shards); s++) {
         hd_recorder_desc desc = { .shards = shards[s] };
-        hd_recorder_stats sum = { .live_bytes = 0 };
+        hd_recorder_counters sum = { .live_bytes = 0 };
         block *blocks = calloc(BLOCKS, sizeof *blocks);
         hd_scope open[DEEP];
         char path[64] = "";
@@ -440,7 +440,7 @@ static void random_recordings_give_exact_figures_and_snapshots(void **state) {
             assert_int_equal(hd_recorder_live_bytes(rec), sum.live_bytes);
             assert_int_equal(hd_recorder_peak_bytes(rec), sum.peak_bytes);
             if (step % 10000 == 0) {
-                hd_recorder_stats stats;
+                hd_recorder_counters stats;
                 row *rows = calloc(BLOCKS, sizeof *rows);
                 char *text;
                 size_t n = 0;
@@ -454,7 +454,7 @@ static void random_recordings_give_exact_figures_and_snapshots(void **state) {
                 assert_snapshot(NULL, text);
                 free(text);
                 assert_stats(sum);
-                hd_recorder_get_stats(rec, &stats);
+                hd_recorder_stats(rec, &stats);
                 assert_int_equal(stats.memory.reserved, test_mapped);
             }
         }
@@ -552,7 +552,7 @@ static void allocations_without_memory_to_record_them_are_counted_as_lost(void *
         assert_true(hd_record_alloc(rec, at(i), 1, "T"));
     }
     assert_in_range(lost, 1, 20);
-    assert_stats((hd_recorder_stats){ .live_bytes = 100000, .live_blocks = 100000, .peak_bytes = 100000,
+    assert_stats((hd_recorder_counters){ .live_bytes = 100000, .live_blocks = 100000, .peak_bytes = 100000,
                                       .total_bytes = 100000, .total_blocks = 100000, .lost = lost });
 }
 
@@ -739,7 +739,7 @@ static void a_snapshot_stops_when_progress_says_so(void **state) {
         hd_profile *profile = NULL;
         hd_error err;
         hd_status status;
-        options.options.user = left;
+        options.options.progress_user = left;
         status = hd_recorder_snapshot(rec, &options, &profile, &err);
         if (!status) {
             assert_true(calls >= 3);
@@ -833,14 +833,14 @@ static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
     signal(SIGUSR1, handler);
     for (int call = 0; call < 6; call++)
         for (unsigned lock = 1;; lock++) {
-            hd_recorder_stats stats;
+            hd_recorder_counters stats;
             hd_profile *profile;
             create(NULL); /* no context is known yet */
             test_locks.raise_at = lock;
             hd_record_alloc(rec, at(1), 1, "T");
             if (call == 1) hd_record_free(rec, at(1));
             if (call == 2) hd_record_set_type(rec, at(1), "U");
-            if (call == 3) hd_recorder_get_stats(rec, &stats);
+            if (call == 3) hd_recorder_stats(rec, &stats);
             if (call == 4 && !hd_recorder_snapshot(rec, NULL, &profile, NULL)) hd_profile_free(profile);
             if (call == 5) hd_recorder_fork_prepare(rec);
             if (call == 5) hd_recorder_fork_parent(rec);
@@ -861,7 +861,7 @@ static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
    way round, none holds two otherwise. */
 static void two_recorders_can_fork_together(void **state) {
     hd_recorder *second;
-    hd_recorder_stats stats;
+    hd_recorder_counters stats;
     hd_profile *profile;
     (void)state;
     create(NULL);
@@ -870,7 +870,7 @@ static void two_recorders_can_fork_together(void **state) {
     assert_true(hd_record_set_type(rec, at(1), "late"));
     hd_record_alloc(rec, at(1), 1, "again");
     hd_record_free(rec, at(1));
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_stats(rec, &stats);
     assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OK);
     hd_profile_free(profile);
     assert_int_equal(test_locks.most, 1);
@@ -885,10 +885,10 @@ static void two_recorders_can_fork_together(void **state) {
 
 /* In a child: 0 when the recorder's figures agree with each other and with what it does next. */
 static int check_child(void) {
-    hd_recorder_stats before, stats;
+    hd_recorder_counters before, stats;
     hd_profile *profile;
     hd_rows cells;
-    hd_recorder_get_stats(rec, &before);
+    hd_recorder_stats(rec, &before);
     {
         HD_SCOPE("any", "child");
         for (uint64_t i = 1; i <= 100; i++)
@@ -896,7 +896,7 @@ static int check_child(void) {
     }
     for (uint64_t i = 1; i <= 50; i++)
         if (!hd_record_free(rec, at(1000000 + i))) return 2;
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_stats(rec, &stats);
     if (stats.live_blocks != before.live_blocks + 50 || stats.ignored != before.ignored) return 3;
     if (hd_recorder_snapshot(rec, NULL, &profile, NULL)) return 4;
     cells = hd_profile_cells(profile);
@@ -1015,9 +1015,9 @@ static void *record_at_random(void *argument) {
         hd_scope_end(&inner);
         hd_scope_end(&scope);
         if (!argument && i % 200 == 0) {
-            hd_recorder_stats stats;
+            hd_recorder_counters stats;
             hd_profile *profile;
-            hd_recorder_get_stats(rec, &stats);
+            hd_recorder_stats(rec, &stats);
             bad += stats.peak_bytes > (uint64_t)108 * (SLOTS + THREADS) || stats.ignored || stats.lost;
             bad += hd_recorder_snapshot(rec, NULL, &profile, NULL) != HD_OK;
             hd_profile_free(profile);
@@ -1030,7 +1030,7 @@ static void *record_at_random(void *argument) {
 
 static void eight_threads_leave_exact_figures(void **state) {
     pthread_t threads[THREADS];
-    hd_recorder_stats expected, stats;
+    hd_recorder_counters expected, stats;
     hd_profile *profile;
     hd_rows cells;
     uint64_t bytes = 0, blocks = 0;
@@ -1043,7 +1043,7 @@ static void eight_threads_leave_exact_figures(void **state) {
     assert_int_equal(failures, 0);
     for (int i = 0; i < SLOTS; i++)
         if (slots[i]) expected.live_bytes += slots[i]->size, expected.live_blocks++;
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_stats(rec, &stats);
     expected.total_blocks = allocated;
     expected.total_bytes = stats.total_bytes; /* of these two the threads kept no account */
     expected.peak_bytes = stats.peak_bytes;
@@ -1095,7 +1095,7 @@ static void threads_may_end_anywhere(void **state) {
         assert_true(hd_record_free(rec, at(2)));
     }
     pthread_key_delete(key);
-    assert_stats((hd_recorder_stats){ .peak_bytes = 3, .total_bytes = 9, .total_blocks = 6 });
+    assert_stats((hd_recorder_counters){ .peak_bytes = 3, .total_bytes = 9, .total_blocks = 6 });
 }
 
 /* A recorder's numbers are those of its own contexts, whatever the tracker goes on to do. */

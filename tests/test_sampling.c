@@ -27,8 +27,8 @@ static hd_recorder *sampler(uint64_t sample_bytes, uint64_t seed) {
 static const void *at(uint64_t i) { return (const void *)(uintptr_t)(i << 4); }
 
 static uint64_t recorded(hd_recorder *rec) {
-    hd_recorder_stats stats;
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_counters stats;
+    hd_recorder_stats(rec, &stats);
     return stats.live_blocks;
 }
 
@@ -316,7 +316,7 @@ static void trees_print_standard_errors(void **state) {
     hd_profile *p = estimates();
     hd_buffer text = { 0 };
     hd_heap heap = { .allocator = "malloc", .sample_bytes = 2048, .profile = p };
-    assert_int_equal(hd_print_tree(&heap, &(hd_tree_options){ .cutoff.min_bytes = 2000 }, hd_out_memory(&text)), HD_OK);
+    assert_int_equal(hd_print_tree(&heap, &(hd_tree_options){ .cutoff.min_bytes = 2000 }, hd_out_memory(&text), NULL), HD_OK);
     assert_int_equal(hd_out_memory(&text).write(&text, "", 1), HD_OK);
     assert_string_equal((const char *)text.data,
                         "4000   ±1.3%  100.0%  40  malloc, sampled every 2.0 KiB\n"
@@ -394,8 +394,8 @@ static void threads_sample_on_their_own(void **state) {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, rec), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    hd_recorder_stats stats;
-    hd_recorder_get_stats(rec, &stats);
+    hd_recorder_counters stats;
+    hd_recorder_stats(rec, &stats);
     assert_int_equal(stats.live_blocks, 0);
     assert_int_equal(hd_recorder_live_bytes(rec), 0);
     /* 40 million bytes allocated: 40,000 gaps of 1,000, and those in one block count once */

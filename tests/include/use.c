@@ -96,9 +96,9 @@ static int memprof(void) {
     if (!failed) failed = hd_read_memory(buffer.data, buffer.size, NULL, &dump, NULL) != HD_OK;
     if (!failed) failed = hd_dump_format(dump) != HD_FORMAT_MEMPROF || hd_profile_bytes(hd_dump_heap(dump, 0)->profile) != 100;
     for (int i = 0; i < 2 && !failed; i++)
-        failed = hd_memprof_merger_add(merger, hd_memprof_get(hd_dump_memprof(dump), 0), NULL) != HD_OK;
+        failed = hd_memprof_merger_add(merger, hd_memprof_part(hd_dump_memprof(dump), 0), NULL) != HD_OK;
     if (!failed) failed = hd_memprof_merger_finish(merger, &merged, NULL) != HD_OK;
-    if (!failed) failed = hd_memprof_profile(hd_memprof_get(merged, 0), &view, NULL, &profile, NULL) != HD_OK;
+    if (!failed) failed = hd_memprof_profile(hd_memprof_part(merged, 0), &view, NULL, &profile, NULL) != HD_OK;
     if (!failed) failed = hd_profile_bytes(profile) != 200 || hd_profile_blocks(profile) != 4;
     hd_profile_free(profile);
     hd_memprof_free(merged);
@@ -168,10 +168,10 @@ static int use(void) {
     uint32_t node = 0, nodes[2] = { 0, 0 };
     int failed = profile == NULL;
     for (int i = 0; i < 100 && !failed; i++) {
-        failed |= hd_profile_node(profile, HD_AXIS_BACKTRACE, i % 10 ? node : 0, hd_cstr(names[i % 4]), &node) != HD_OK;
+        failed |= hd_profile_node(profile, HD_AXIS_BACKTRACE, i % 10 ? node : 0, hd_cstr(names[i % 4]), &node, NULL) != HD_OK;
         nodes[0] = node;
-        failed |= hd_profile_node(profile, HD_AXIS_TYPE, 0, hd_cstr(names[i % 3]), &nodes[1]) != HD_OK;
-        failed |= hd_profile_add(profile, nodes, 100, 1) != HD_OK;
+        failed |= hd_profile_node(profile, HD_AXIS_TYPE, 0, hd_cstr(names[i % 3]), &nodes[1], NULL) != HD_OK;
+        failed |= hd_profile_add(profile, nodes, 100, 1, NULL) != HD_OK;
     }
     if (!failed) failed = hd_export(profile, NULL, NULL, &breakdown, NULL) != HD_OK;
     heap.breakdown = breakdown;

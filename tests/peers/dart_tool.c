@@ -33,12 +33,12 @@ static void facts(hd_in in) {
     must(hd_dart_read(in, NULL, &doc, &err));
     const hd_graph *g = hd_dart_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
-    hd_dart_header h = hd_dart_get_header(doc);
+    hd_dart_header_info h = hd_dart_header(doc);
     hd_in left = in;
     uint64_t tags[9] = { 0 }, hashed = 0, shallow = 0;
     hd_total live = { 0, 0 };
     for (uint32_t i = 0; i < s.objects; i++) {
-        tags[hd_dart_get_data(doc, i).tag]++;
+        tags[hd_dart_data(doc, i).tag]++;
         hashed += hd_dart_identity(doc, i) != 0;
         shallow += hd_dart_shallow(doc, i);
     }
@@ -71,7 +71,7 @@ static void classes(hd_in in) {
         sum[4] += reached[i] ? size : 0;
     }
     for (uint32_t i = 1; i < n; i++) {
-        hd_dart_class c = hd_dart_get_class(doc, i);
+        hd_dart_class_info c = hd_dart_class(doc, i);
         if (!sums[i][2]) continue;
         for (int k = 0; k < 5; k++) printf("%" PRIu64 "\t", sums[i][k]);
         printf("%.*s\t%.*s\n", (int)c.name.len, c.name.data, (int)c.library_uri.len, c.library_uri.data);
@@ -96,7 +96,7 @@ static void cut(hd_in in, FILE *file) {
     must(hd_graph_reach(g, NULL, 0, NULL, reached, &live, &err));
     for (uint32_t i = 0; i < n; i++) {
         hd_object o = hd_graph_object(g, i);
-        uint32_t tag = hd_dart_get_data(doc, i).tag;
+        uint32_t tag = hd_dart_data(doc, i).tag;
         if (i >= 64 && i % 97 && tag != HD_DART_UTF16) continue;
         if (i && (o.reference_count > 8 || tags[tag]++ >= MOST)) continue;
         id[i] = 1;
@@ -112,16 +112,16 @@ static void cut(hd_in in, FILE *file) {
     }
     for (uint32_t i = 1; i < hd_graph_class_count(g); i++)
         if (class_id[i]) class_id[i] = ++used;
-    hd_dart_header h = hd_dart_get_header(doc);
+    hd_dart_header_info h = hd_dart_header(doc);
     h.class_count = used;
     snap_header(&s, &h);
     for (uint32_t i = 1; i < hd_graph_class_count(g); i++)
-        if (class_id[i]) snap_class(&s, hd_dart_get_class(doc, i));
+        if (class_id[i]) snap_class(&s, hd_dart_class(doc, i));
     uint64_t references = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (!id[i]) continue;
         hd_object o = hd_graph_object(g, i);
-        hd_dart_data data = hd_dart_get_data(doc, i);
+        hd_dart_value data = hd_dart_data(doc, i);
         uint64_t kept = 0;
         snap_uleb(&body, class_id[o.class_index]);
         snap_uleb(&body, hd_dart_shallow(doc, i));
@@ -137,7 +137,7 @@ static void cut(hd_in in, FILE *file) {
     snap_bytes(&s, body.data, body.size);
     snap_uleb(&s, hd_dart_external_count(doc));
     for (size_t i = 0; i < hd_dart_external_count(doc); i++) {
-        hd_dart_external x = hd_dart_get_external(doc, i);
+        hd_dart_external_info x = hd_dart_external(doc, i);
         snap_uleb(&s, x.object == HD_NONE ? 0 : id[x.object]);
         snap_uleb(&s, x.size);
         snap_text(&s, x.name);

@@ -52,8 +52,8 @@ static void same(const char *path) {
 
 static void facts(const char *path) {
     hd_memprof *doc = load(path);
-    for (size_t i = 0; i < hd_memprof_count(doc); i++) {
-        const hd_memprof_raw *r = hd_memprof_get(doc, i);
+    for (size_t i = 0; i < hd_memprof_part_count(doc); i++) {
+        const hd_memprof_raw *r = hd_memprof_part(doc, i);
         printf("version %u segments %u blocks %u stacks %u counters %" PRIu64 "\n", r->version, r->segment_count,
                r->block_count, r->stack_count, r->counter_count);
     }
@@ -63,8 +63,8 @@ static void facts(const char *path) {
 static void addresses(const char *path) {
     hd_memprof *doc = load(path);
     hd_memprof_symbols *s;
-    for (size_t i = 0; i < hd_memprof_count(doc); i++) {
-        must(hd_memprof_symbolize(hd_memprof_get(doc, i), NULL, NULL, &s, &err));
+    for (size_t i = 0; i < hd_memprof_part_count(doc); i++) {
+        must(hd_memprof_symbolize(hd_memprof_part(doc, i), NULL, NULL, &s, &err));
         for (uint32_t k = 0; k < s->frame_count; k++) printf("0x%" PRIx64 "\n", s->frames[k].pc);
         hd_memprof_symbols_free(s);
     }
@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(mode, "records")) {
         hd_memprof *doc = load(argv[2]);
         table(argv[3]);
-        for (size_t i = 0; i < hd_memprof_count(doc); i++) records(hd_memprof_get(doc, i));
+        for (size_t i = 0; i < hd_memprof_part_count(doc); i++) records(hd_memprof_part(doc, i));
         hd_memprof_free(doc);
     } else {
         FILE *out = fopen(argv[2], "wb");
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
         } else {
             hd_memprof_raw raw;
             doc = load(argv[argc - 1]);
-            raw = *hd_memprof_get(doc, 0);
+            raw = *hd_memprof_part(doc, 0);
             if (*mode == 's') raw.big_endian = !raw.big_endian;
             must(hd_memprof_write_raw(&raw, *mode == 'c' ? (uint32_t)atoi(argv[3]) : 0, NULL, hd_out_file(out), &err));
         }
