@@ -2975,6 +2975,30 @@ static void hd__arr_release(hd__mem *m, void *array, size_t element) {
 #define hd__len(a) stbds_arrlenu(a)
 #define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
+/* Text, or any bytes, being made: an array of bytes. -------------------------------------------- */
+
+/* At most n bytes more of an array of bytes: where they go; NULL when out of memory. */
+static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
+    return hd__room(m, *bytes, n) ? *bytes + hd__len(*bytes) : NULL;
+}
+
+/* The array ends at p. */
+static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__arr_resize(bytes, (size_t)(p - bytes)); }
+
+static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
+    uint8_t *p = hd__bytes_room(m, bytes, size);
+    if (p && size) memcpy(p, data, size);
+    if (p) hd__bytes_end(*bytes, p + size);
+    return p != NULL;
+}
+
+static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
+    hd_str s;
+    s.data = (const char *)bytes;
+    s.len = size;
+    return s;
+}
+
 /* n zeroed elements, outside of any arena. */
 static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
     void *p;
@@ -3095,54 +3119,60 @@ static uint64_t hd__seed(void) {
     return hd__hash_u64(seed, call);
 }
 
-/* An open-addressed set of numbers whose keys live elsewhere: the caller hashes and compares.
-   A slot holds 32 bits of hash and the number plus one. */
+/* A hash set of numbers whose keys live elsewhere: the caller hashes and compares. A slot holds the upper 32 bits
+   of the hash, which also say where it stands, and the number plus one. So a set grows without asking anyone, in
+   one pass from its first slot to its last. */
 typedef struct hd__set {
     uint64_t *slots;
-    size_t capacity, count;
+    size_t capacity, count;      /* capacity: a power of two, or 0 */
 } hd__set;
 
+/* Where numbers with this hash begin: slots stand in the order of hashes. */
+static size_t hd__set_home(size_t capacity, uint64_t hash) {
+    return (size_t)((hash >> 32) * (capacity / 2) >> 31);
+}
+
 /* The next number whose hash may be this one; HD_NONE at the end. Start with *probe 0. */
-static uint32_t hd__set_next(const hd__set *index, uint64_t hash, size_t *probe) {
-    if (!index->capacity) return HD_NONE;
+static uint32_t hd__set_next(const hd__set *set, uint64_t hash, size_t *probe) {
+    size_t home;
+    if (!set->capacity) return HD_NONE;
+    home = hd__set_home(set->capacity, hash);
     for (;;) {
-        uint64_t slot = index->slots[((size_t)hash + (*probe)++) & (index->capacity - 1)];
+        uint64_t slot = set->slots[(home + (*probe)++) & (set->capacity - 1)];
         if (!slot) return HD_NONE;
         if (slot >> 32 == hash >> 32) return (uint32_t)slot - 1;
     }
 }
 
 static void hd__set_place(uint64_t *slots, size_t capacity, uint64_t hash, uint32_t number) {
-    size_t i = (size_t)hash & (capacity - 1);
+    size_t i = hd__set_home(capacity, hash);
     while (slots[i]) i = (i + 1) & (capacity - 1);
     slots[i] = (hash >> 32 << 32) | (uint32_t)(number + 1);
 }
 
-/* Adds a number that is not in there. `rehash` gives the hash of a number already in. */
-static bool hd__index_add(hd__mem *m, hd__set *index, uint64_t hash, uint32_t number,
-                          uint64_t (*rehash)(const void *owner, uint32_t number),
-                          const void *owner) {
-    if (4 * (index->count + 1) > 3 * index->capacity) {
-        size_t capacity = index->capacity ? 2 * index->capacity : 16;
+/* Adds a number that is not in there. False when out of memory. */
+static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number) {
+    if (4 * (set->count + 1) > 3 * set->capacity) {
+        size_t capacity = set->capacity ? 2 * set->capacity : 16;
         uint64_t *slots = (uint64_t *)hd__calloc(m, capacity, sizeof *slots);
         if (!slots) return false;
-        for (size_t i = 0; i < index->capacity; i++)
-            if (index->slots[i]) {
-                uint32_t old = (uint32_t)index->slots[i] - 1;
-                hd__set_place(slots, capacity, rehash(owner, old), old);
-            }
-        if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *slots);
-        index->slots = slots;
-        index->capacity = capacity;
+        for (size_t i = 0; i < set->capacity; i++)
+            if (set->slots[i]) hd__set_place(slots, capacity, set->slots[i], (uint32_t)set->slots[i] - 1);
+        if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *slots);
+        set->slots = slots;
+        set->capacity = capacity;
     }
-    hd__set_place(index->slots, index->capacity, hash, number);
-    index->count++;
+    hd__set_place(set->slots, set->capacity, hash, number);
+    set->count++;
     return true;
 }
+/* TAKEN OUT LAST: callers that still hand over a way to hash again */
+#define hd__index_add(m, set, hash, number, rehash, owner) \
+    ((void)(rehash), (void)(owner), hd__set_add((m), (set), (hash), (number)))
 
-static void hd__set_free(hd__mem *m, hd__set *index) {
-    if (index->slots) hd__cfree(m, index->slots, index->capacity, sizeof *index->slots);
-    memset(index, 0, sizeof *index);
+static void hd__set_free(hd__mem *m, hd__set *set) {
+    if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *set->slots);
+    memset(set, 0, sizeof *set);
 }
 
 /* Distinct strings, numbered from 0 in order of arrival. */
@@ -3151,11 +3181,6 @@ typedef struct hd__strings {
     hd__set index;
     uint64_t seed;
 } hd__strings;
-
-static uint64_t hd__strings_rehash(const void *owner, uint32_t number) {
-    const hd__strings *s = (const hd__strings *)owner;
-    return hd__hash_bytes(s->seed, s->strings[number].data, s->strings[number].len);
-}
 
 /* The number of a string, HD_NONE when it is not there. */
 static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t hash) {
@@ -3175,7 +3200,7 @@ static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd
     if (i >= HD_NONE - 1) return HD_NONE;
     if (!hd__room(m, s->strings, 1)) return HD_NONE;
     string.data = hd__arena_str(m, arena, string);
-    if (!string.data || !hd__index_add(m, &s->index, hash, i, hd__strings_rehash, s)) return HD_NONE;
+    if (!string.data || !hd__set_add(m, &s->index, hash, i)) return HD_NONE;
     stbds_arrput(s->strings, string);
     return i;
 }
@@ -3297,11 +3322,6 @@ static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
     return hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
 }
 
-static uint64_t hd__tree_rehash(const void *owner, uint32_t node) {
-    const hd__tree *t = (const hd__tree *)owner;
-    return hd__tree_hash(t, t->parent[node], t->names[node]);
-}
-
 /* The child by that name, made when missing; its name is copied only if asked. */
 static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
                                 uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
@@ -3320,7 +3340,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
         if (number == HD_NONE) return hd__no_memory(m, err);
         name = t->copies->strings[number];
     }
-    if (!hd__index_add(m, &t->index, hash, (uint32_t)n, hd__tree_rehash, t)) return hd__no_memory(m, err);
+    if (!hd__set_add(m, &t->index, hash, (uint32_t)n)) return hd__no_memory(m, err);
     stbds_arrput(t->parent, parent);
     stbds_arrput(t->names, name);
     *node = (uint32_t)n;
@@ -3358,11 +3378,6 @@ static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
     return hash;
 }
 
-static uint64_t hd__table_rehash(const void *owner, uint32_t row) {
-    const hd__table *t = (const hd__table *)owner;
-    return hd__table_hash(t, t->node + (size_t)row * t->axis_count);
-}
-
 static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
     uint64_t hash = hd__table_hash(t, nodes);
     size_t probe = 0;
@@ -3393,7 +3408,7 @@ static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, c
     if (row >= max_records)
         return hd__fail(err, HD_LIMIT, "more entries than max_records of %u", max_records);
     if (!hd__table_room(m, t, 1) ||
-        !hd__index_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row, hd__table_rehash, t))
+        !hd__set_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row))
         return hd__no_memory(m, err);
     hd__table_append(t, nodes, bytes, blocks);
     return HD_OK;
@@ -3409,7 +3424,7 @@ static void hd__table_truncate(hd__table *t, uint32_t n) {
     memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
     t->index.count = n;
     for (uint32_t i = 0; i < n; i++)
-        hd__set_place(t->index.slots, t->index.capacity, hd__table_rehash(t, i), i);
+        hd__set_place(t->index.slots, t->index.capacity, hd__table_hash(t, t->node + (size_t)i * t->axis_count), i);
 }
 
 static void hd__table_free(hd__mem *m, hd__table *t) {
@@ -4029,6 +4044,35 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
     if (status) hd_buffer_free(&b);
     else *buffer = b;
     return status;
+}
+
+/* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
+   highest bit set. False: it does not end before `end`, or is larger. */
+HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    const uint8_t *p = *at;
+    uint64_t v = 0;
+    if (HD__LIKELY(p < end && *p < 128)) {
+        *value = *p;
+        *at = p + 1;
+        return true;
+    }
+    for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1) return false;
+        v |= (uint64_t)(byte & 127) << shift;
+        if (byte >= 128) continue;
+        *value = v;
+        *at = p;
+        return true;
+    }
+    return false;
+}
+
+#define HD__VARINT_MAX 10u       /* bytes */
+static uint8_t *hd__varint_put(uint8_t *p, uint64_t value) {
+    for (; value >= 128; value >>= 7) *p++ = (uint8_t)(value | 128);
+    *p++ = (uint8_t)value;
+    return p;
 }
 
 typedef struct hd_window {
@@ -24477,57 +24521,6 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
 /* ===================================================================== >>memprof.rfc.tables
    Tables of strings and paths, and what both and the RFC's layout are made of. */
 
-/* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
-   highest bit set. False: it does not end before `end`, or is larger. */
-HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    const uint8_t *p = *at;
-    uint64_t v = 0;
-    if (HD__LIKELY(p < end && *p < 128)) {
-        *value = *p;
-        *at = p + 1;
-        return true;
-    }
-    for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
-        uint8_t byte = *p++;
-        if (shift == 63 && byte > 1) return false;
-        v |= (uint64_t)(byte & 127) << shift;
-        if (byte >= 128) continue;
-        *value = v;
-        *at = p;
-        return true;
-    }
-    return false;
-}
-
-#define HD__VARINT_MAX 10u       /* bytes */
-static uint8_t *hd__put_varint(uint8_t *p, uint64_t value) {
-    for (; value >= 128; value >>= 7) *p++ = (uint8_t)(value | 128);
-    *p++ = (uint8_t)value;
-    return p;
-}
-
-/* At most n bytes more of an array of bytes: where they go; NULL when out of memory. */
-static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
-    return hd__room(m, *bytes, n) ? *bytes + hd__len(*bytes) : NULL;
-}
-
-/* The array ends at p. */
-static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__arr_resize(bytes, (size_t)(p - bytes)); }
-
-static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
-    uint8_t *p = hd__bytes_room(m, bytes, size);
-    if (p && size) memcpy(p, data, size);
-    if (p) hd__bytes_end(*bytes, p + size);
-    return p != NULL;
-}
-
-static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
-    hd_str s;
-    s.data = (const char *)bytes;
-    s.len = size;
-    return s;
-}
-
 typedef struct hd__texts {
     uint8_t *bytes;              /* stb_ds array */
     hd__set index;             /* of ids */
@@ -24581,7 +24574,7 @@ static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t
     p = hd__bytes_room(m, &t->bytes, string.len + HD__VARINT_MAX);
     if (!p || !hd__index_add(m, &t->index, hash, (uint32_t)n, hd__texts_rehash, t))
         return hd__no_memory(m, err);
-    p = hd__put_varint(p, string.len);
+    p = hd__varint_put(p, string.len);
     if (string.len) memcpy(p, string.data, string.len);
     hd__bytes_end(t->bytes, p + string.len);
     *id = (uint32_t)n;
@@ -25751,15 +25744,15 @@ static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
 static bool hd__rfc_put_schemas(hd__rfc_out *o) {
     uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 8 + o->column_count * 64);
     if (!p) return false;
-    p = hd__put_varint(p, 1);
-    p = hd__put_varint(p, o->column_count);
+    p = hd__varint_put(p, 1);
+    p = hd__varint_put(p, o->column_count);
     for (uint32_t i = 0; i < o->column_count; i++) {
         const hd__rfc_cell *c = &o->column[i];
         hd_str name = hd_cstr(c->is.name);
         bool rest = c->is.part == HD__RFC_REST;
-        p = hd__put_varint(p, c->tag);
+        p = hd__varint_put(p, c->tag);
         *p++ = c->type;
-        p = hd__put_varint(p, name.len + (rest ? 4 : 0));
+        p = hd__varint_put(p, name.len + (rest ? 4 : 0));
         memcpy(p, name.data, name.len);
         p += name.len;
         if (rest) memcpy(p, "Rest", 4);
@@ -25778,15 +25771,15 @@ static hd_status hd__rfc_put_records(hd__rfc_out *o) {
         if (!(i & HD__TICK) && !hd__go_on(o->options, i, n)) return hd__cancelled(o->err);
         if (!p) return hd__rfc_out_full(o);
         stbds_arrput(o->record, hd__len(o->bytes) - start);
-        p = hd__put_varint(p, 0);
-        hd__bytes_end(o->bytes, hd__put_varint(p, count));
+        p = hd__varint_put(p, 0);
+        hd__bytes_end(o->bytes, hd__varint_put(p, count));
         for (uint32_t b = o->first[i]; b < o->first[i + 1]; b++) {
             p = hd__bytes_room(&o->mem, &o->bytes, o->column_count * (size_t)HD__VARINT_MAX);
             if (!p) return hd__rfc_out_full(o);
             for (uint32_t c = 0; c < o->column_count; c++) {
                 uint64_t v = hd__rfc_value(o, &o->column[c], o->blocks[b]);
                 if (o->column[c].type == HD__RFC_UINT8) *p++ = (uint8_t)v;
-                else p = hd__put_varint(p, v);
+                else p = hd__varint_put(p, v);
             }
             hd__bytes_end(o->bytes, p);
         }
