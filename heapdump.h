@@ -209,6 +209,24 @@ typedef struct hd_options {
     bool netcf_decimal;    /* >>netcf: sizes are decimal numbers */
 } hd_options;
 
+/* What a call that reads has to say to its caller, by the options of that call: malformed input, warnings,
+   progress. Readers of formats stand on one, those of hd_options.formats too. */
+typedef struct hd_reporter {
+    hd_options options;
+    uint64_t warning_count;      /* malformed pieces that were left out */
+    uint64_t told;               /* private: what progress was last told of */
+    hd_error error;              /* private: what was found last */
+} hd_reporter;
+
+/* `options` may be NULL, and need not stay. */
+HEAPDUMP_API hd_reporter hd_reporter_make(const hd_options *options);
+/* What is wrong with the input: its status, place and message. Lenient, a piece that is malformed or overflows is
+   told as a warning and counted, and HD_OK says: leave it out, go on. Otherwise `err` is filled, and the status
+   returned. */
+HEAPDUMP_API hd_status hd_report(hd_reporter *reporter, const hd_error *found, hd_error *err);
+/* To be called often: tells how far reading is, about once per megabyte. Errors: HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_report_progress(hd_reporter *reporter, uint64_t done, uint64_t total, hd_error *err);
+
 /* Bytes, usually UTF-8, not NUL-terminated. */
 typedef struct hd_str {
     const char *data;
@@ -257,6 +275,38 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
    their pages count as the program's. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 HEAPDUMP_API void hd_in_close(hd_in *in);
+
+/* An input as a parser sees it: the bytes [at, end) are there, and `at` is for the parser to move on. Over memory
+   that is all of the input, over a callback one buffer after the other, over a mapped file a stretch of it, whose
+   pages are given back behind the window. Readers of formats are handed one. */
+typedef struct hd_window {
+    const uint8_t *at, *end;
+    bool ended;                  /* nothing follows `end` */
+    bool text;                   /* to be set before the first fill: lines are counted, at some 0.1 ns a byte */
+    bool failed, refused;        /* private, as all that follows. Nothing more can be shown: no memory, when refused */
+    const uint8_t *start;
+    uint64_t base;               /* offset of start in the input */
+    const uint8_t *counted;      /* in the window */
+    uint64_t lines;              /* newlines before `counted` */
+    const uint8_t *released;     /* of a mapped file: what is before was given back */
+    hd_in in;
+    struct hd__mem *mem;
+    uint8_t *buffer;
+    size_t capacity;
+    const struct hd__packed *packed; /* what the callback unpacks; NULL: it reads plainly */
+} hd_window;
+
+/* Shows at least `want` bytes from `at` on, or all that the input still has; `at` may move. What is there already
+   stays, what is before `at` goes. Takes no more memory than `want` needs and than there are bytes to show, twice
+   that at most. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED where gzip is damaged. */
+HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
+/* Of `at`, in the input. */
+HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
+/* Bytes from `at` to the end of the input, if that can be told without reading; otherwise to `end`. */
+HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
+/* The line of an offset, from 1; that of the window's start when it is past. Costs the distance to the place last
+   asked for. 0 when `text` is not set. */
+HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
 /* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
 typedef struct hd_inflate {
@@ -2787,6 +2837,15 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
     buffer[n] = 0;
 }
 
+/* A text made as messages are: all of it that fits. */
+HD_UNUSED static hd_str hd__text(char *buffer, size_t capacity, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    hd__format(buffer, capacity, format, args);
+    va_end(args);
+    return hd_cstr(buffer);
+}
+
 /* Fills the error, if there is one to fill. */
 HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offset, uint64_t line,
                                   const char *format, ...) {
@@ -2805,6 +2864,69 @@ HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offs
 HD__INLINE hd_status hd__status(hd_status status) { return status; }
 #define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
+
+/* Goes on where a message ends so far. */
+static void hd__tell_more(hd_error *err, const char *format, va_list args) {
+    size_t n = strlen(err->message);
+    hd__format(err->message + n, sizeof err->message - n, format, args);
+}
+
+/* Reports: errors, warnings, progress. ------------------------------------------------------------ */
+
+/* A warning of what is not malformed, told when strict, too. */
+HD__NOINLINE HD_UNUSED static void hd__warn(const hd_options *options, hd_status status, const char *format, ...) {
+    hd_error warning;
+    va_list args;
+    if (!options || !options->warning) return;
+    hd__tell(&warning, status, HD_UNKNOWN, 0, "");
+    va_start(args, format);
+    hd__tell_more(&warning, format, args);
+    va_end(args);
+    options->warning(options->warning_user, &warning);
+}
+
+#define HD__TICK 0xfffffu         /* how much is done between one telling of progress and the next, about */
+
+static hd_status hd__cancelled(hd_error *err) { return hd__fail(err, HD_CANCELLED, "cancelled"); }
+
+static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
+    return !options || !options->progress || options->progress(options->progress_user, done, total);
+}
+
+/* For loops: tells progress whenever the low bits of `done` are zero. */
+HD__INLINE hd_status hd__tick(const hd_options *options, uint64_t done, uint64_t total, hd_error *err) {
+    if (HD__LIKELY(done & HD__TICK) || hd__go_on(options, done, total)) return HD_OK;
+    return hd__cancelled(err);
+}
+
+HEAPDUMP_API hd_reporter hd_reporter_make(const hd_options *options) {
+    hd_reporter r;
+    memset(&r, 0, sizeof r);
+    if (options) r.options = *options;
+    return r;
+}
+
+/* What to do about the error that the reporter holds. */
+static hd_status hd__complain(hd_reporter *r, hd_error *err) {
+    if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
+        r->warning_count++;
+        if (r->options.warning) r->options.warning(r->options.warning_user, &r->error);
+        return HD_OK;
+    }
+    if (err) *err = r->error;
+    return r->error.status;
+}
+
+HEAPDUMP_API hd_status hd_report(hd_reporter *r, const hd_error *found, hd_error *err) {
+    r->error = *found;
+    return hd__complain(r, err);
+}
+
+HEAPDUMP_API hd_status hd_report_progress(hd_reporter *r, uint64_t done, uint64_t total, hd_error *err) {
+    if (HD__LIKELY(done - r->told <= HD__TICK && done)) return HD_OK;
+    r->told = done;
+    return hd__go_on(&r->options, done, total) ? HD_OK : hd__cancelled(err);
+}
 
 /* Memory of one object: the caller's allocator, counted. What calls make of calls takes counts for all: what
    was there before as `taken`, what grows meanwhile through `within`. */
@@ -3447,9 +3569,8 @@ static hd_rows hd__table_rows(const hd__table *t) {
 }
 
 /* ===================================================================================== >>io
-   hd_window shows an input to a parser as a window [at, end) that hd__window_next moves on: over
-   memory the whole input at once, over a callback one buffer after the other, over a mapped file a
-   stretch of it, whose pages are given back behind the window. All reading is hd__in_read. */
+   All reading of callbacks is hd__in_read. A window's buffer holds what its parser has not passed; it grows where
+   a parser wants more at once, and never for what is only announced. */
 
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size) {
     hd_in in;
@@ -4075,45 +4196,34 @@ static uint8_t *hd__varint_put(uint8_t *p, uint64_t value) {
     return p;
 }
 
-typedef struct hd_window {
-    const uint8_t *at, *end, *start;
-    uint64_t base;               /* offset of start in the input */
-    const uint8_t *counted;      /* in the window */
-    uint64_t lines;              /* newlines before `counted` */
-    const uint8_t *released;     /* of a mapped file: what is before was given back */
-    hd_in in;
-    hd__mem *mem;
-    uint8_t *buffer;
-    const hd__packed *packed;    /* what the callback unpacks; NULL: it reads plainly */
-    bool failed;                 /* the callback did */
-    bool ended;
-} hd_window;
-
-
 /* The next bytes of a mapped file, or of any memory, become visible. */
-static void hd__window_show(hd_window *r, size_t most) {
-    size_t rest = (size_t)(r->in.data + r->in.size - r->end);
-    r->end += rest < most ? rest : most;
-    r->ended = rest <= most;
+static void hd__window_show(hd_window *w, uint64_t most) {
+    size_t rest = (size_t)(w->in.data + w->in.size - w->end);
+    w->end += rest < most ? rest : (size_t)most;
+    w->ended = rest <= most;
 }
 
-static bool hd__window_open(hd_window *r, hd__mem *m, hd_in in) {
-    memset(r, 0, sizeof *r);
-    r->in = in;
-    r->mem = m;
-    if (!in.read) {
-        r->at = r->start = r->end = r->counted = r->released = in.data;
-        hd__window_show(r, in.source & HD__IN_MAPPED ? HD__WINDOW_MAPPED : SIZE_MAX);
-        return true;
-    }
-    r->buffer = (uint8_t *)hd__realloc(m, NULL, 0, HD__WINDOW_BUFFER);
-    r->at = r->start = r->end = r->counted = r->buffer;
-    return r->buffer != NULL;
+/* An empty window: the first fill, or hd__window_more, shows the beginning. */
+static void hd__window_open(hd_window *w, hd__mem *m, hd_in in) {
+    memset(w, 0, sizeof *w);
+    w->in = in;
+    w->mem = m;
+    w->at = w->start = w->end = w->counted = w->released = in.read ? (const uint8_t *)"" : in.data;
+    if (!in.read) hd__window_show(w, in.source & HD__IN_MAPPED ? HD__WINDOW_MAPPED : UINT64_MAX);
 }
 
-static void hd__window_close(hd_window *r) { hd__free(r->mem, r->buffer, HD__WINDOW_BUFFER); }
+static void hd__window_close(hd_window *w) {
+    if (w->mem) hd__free(w->mem, w->buffer, w->capacity);
+    w->buffer = NULL;
+}
 
-static uint64_t hd_window_offset(const hd_window *r) { return r->base + (uint64_t)(r->at - r->start); }
+HEAPDUMP_API uint64_t hd_window_offset(const hd_window *w) { return w->base + (uint64_t)(w->at - w->start); }
+
+HEAPDUMP_API uint64_t hd_window_left(const hd_window *w) {
+    uint64_t at = hd_window_offset(w);
+    if (w->in.read && w->in.size <= at) return (uint64_t)(w->end - w->at);
+    return w->in.size - at;
+}
 
 static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     uint64_t n = 0;
@@ -4135,16 +4245,15 @@ static uint64_t hd__newlines(const uint8_t *p, const uint8_t *end) {
     return n;
 }
 
-/* The line of an offset, or of the window's start when that is past it. Costs the distance to the
-   place last asked for. */
-static uint64_t hd_window_line(hd_window *r, uint64_t offset) {
-    const uint8_t *to = offset <= r->base                                  ? r->start
-                        : offset - r->base > (uint64_t)(r->end - r->start) ? r->end
-                                                                           : r->start + (offset - r->base);
-    if (to >= r->counted) r->lines += hd__newlines(r->counted, to);
-    else r->lines -= hd__newlines(to, r->counted);
-    r->counted = to;
-    return 1 + r->lines;
+HEAPDUMP_API uint64_t hd_window_line(hd_window *w, uint64_t offset) {
+    const uint8_t *to = offset <= w->base                                  ? w->start
+                        : offset - w->base > (uint64_t)(w->end - w->start) ? w->end
+                                                                           : w->start + (offset - w->base);
+    if (!w->text) return 0;
+    if (to >= w->counted) w->lines += hd__newlines(w->counted, to);
+    else w->lines -= hd__newlines(to, w->counted);
+    w->counted = to;
+    return 1 + w->lines;
 }
 
 /* Pages of a mapped file that were read would be counted as the program's. Gives those from *released
@@ -4158,33 +4267,74 @@ static void hd__window_release(const uint8_t **released, const uint8_t *at) {
     *released = at;
 }
 
-/* Moves the window on so that it begins at the reader's place and shows more: false at the end of the
-   input, and when the window is full. */
-HD__NOINLINE static bool hd__window_more(hd_window *r) {
-    size_t left = (size_t)(r->end - r->at);
+/* Bytes that the buffer needs to show `want` of them from `at` on: as many as there can be, as far as that is
+   known, and otherwise no more than twice what is there. */
+static uint64_t hd__window_needs(const hd_window *w, uint64_t want) {
+    uint64_t left = (uint64_t)(w->end - w->at), grown = w->capacity ? w->capacity : HD__WINDOW_BUFFER;
+    if (left >= grown) grown *= 2;
+    if (w->in.size && want > grown) grown = want < hd_window_left(w) ? want : hd_window_left(w);
+    return grown;
+}
+
+/* Moves the window on so that it begins at `at`, and makes its buffer that large. */
+static bool hd__window_room(hd_window *w, uint64_t needs) {
+    size_t left = (size_t)(w->end - w->at);
+    uint8_t *grown = w->buffer;
+    if (left && w->at != w->buffer) memmove(w->buffer, w->at, left);
+    if (needs > w->capacity) {
+        grown = needs < SIZE_MAX / 2 ? (uint8_t *)hd__realloc(w->mem, w->buffer, w->capacity, (size_t)needs) : NULL;
+        if (grown) w->buffer = grown, w->capacity = (size_t)needs;
+    }
+    w->at = w->start = w->counted = w->buffer ? w->buffer : (const uint8_t *)"";
+    w->end = w->at + left;
+    return grown != NULL;
+}
+
+/* Shows more behind what is there, with a buffer of that many bytes; one read of a callback. What went wrong is
+   said by hd__window_failed. */
+static bool hd__window_move(hd_window *w, uint64_t needs) {
+    size_t left = (size_t)(w->end - w->at);
     int64_t n;
-    if (r->ended || left >= (r->in.read ? HD__WINDOW_BUFFER : HD__WINDOW_MAPPED)) return false;
-    hd_window_line(r, hd_window_offset(r));
-    r->base += (uint64_t)(r->at - r->start);
-    if (!r->in.read) {
-        hd__window_release(&r->released, r->at);
-        r->start = r->at;
-        hd__window_show(r, HD__WINDOW_MAPPED);
+    hd_window_line(w, hd_window_offset(w));
+    w->base += (uint64_t)(w->at - w->start);
+    if (!w->in.read) {
+        hd__window_release(&w->released, w->at);
+        w->start = w->at;
+        hd__window_show(w, needs > HD__WINDOW_MAPPED ? needs : HD__WINDOW_MAPPED);
         return true;
     }
-    if (left) memmove(r->buffer, r->at, left);
-    n = hd__in_read(&r->in, r->base + left, r->buffer + left, HD__WINDOW_BUFFER - left);
-    r->failed = n < 0;
-    r->ended = n <= 0;
-    r->at = r->start = r->counted = r->buffer;
-    r->end = r->buffer + left + (n > 0 ? n : 0);
-    return n > 0;
+    w->failed = w->refused = !hd__window_room(w, needs);
+    if (w->refused) return false;
+    n = hd__in_read(&w->in, w->base + left, w->buffer + left, w->capacity - left);
+    w->failed = n < 0;
+    w->ended = n <= 0;
+    w->end += n > 0 ? n : 0;
+    return n >= 0;
+}
+
+static hd_status hd__window_failed(hd_window *w, uint64_t offset, hd_error *err) {
+    if (w->refused) return hd__no_memory(w->mem, err);
+    return hd__fail_input(&w->in, w->packed, err, offset, hd_window_line(w, offset));
+}
+
+HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err) {
+    while ((uint64_t)(w->end - w->at) < want && !w->ended)
+        if (!hd__window_move(w, hd__window_needs(w, want))) return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
+    return HD_OK;
+}
+
+/* Shows more in a window that does not grow: false at the end of the input, when that fails, and when the window
+   is full. */
+HD__NOINLINE static bool hd__window_more(hd_window *w) {
+    size_t most = w->in.read ? HD__WINDOW_BUFFER : HD__WINDOW_MAPPED;
+    if (w->ended || (size_t)(w->end - w->at) >= most) return false;
+    return hd__window_move(w, most) && (!w->in.read || !w->ended);
 }
 
 /* Called when the window is used up: false at the end of the input. */
-static bool hd__window_next(hd_window *r) {
-    HEAPDUMP_ASSERT(r->at == r->end);
-    return hd__window_more(r);
+static bool hd__window_next(hd_window *w) {
+    HEAPDUMP_ASSERT(w->at == w->end);
+    return hd__window_more(w);
 }
 
 /* =================================================================================== >>json
@@ -4570,7 +4720,8 @@ static hd_status hd__pull_open(hd__pull *p, hd__mem *m, hd_in in, uint32_t max_d
     p->keep = SIZE_MAX;
     p->max_depth = max_depth ? max_depth : 512;
     if (p->max_depth > HD__JSON_MAX_DEPTH) p->max_depth = HD__JSON_MAX_DEPTH;
-    if (!hd__window_open(&p->r, m, in)) return hd__no_memory(m, err);
+    hd__window_open(&p->r, m, in);
+    p->r.text = true;
     return HD_OK;
 }
 
@@ -4587,7 +4738,7 @@ HD__NOINLINE static hd__token hd__pull_fail(hd__pull *p, hd_status status, const
     line = hd_window_line(r, offset);
     p->status = status;
     if (r->failed)
-        p->status = hd__fail_input(&r->in, r->packed, p->err, offset, line);
+        p->status = hd__window_failed(r, offset, p->err);
     else if (status == HD_LIMIT)
         hd__fail_at(p->err, status, offset, line, "brackets nested deeper than max_depth of %u",
                     (uint64_t)p->max_depth);
@@ -9387,13 +9538,6 @@ struct hd_graph {
     hd__ids root_id;
     hd__weak *weak;              /* NULL: all references are strong */
 };
-
-static bool hd__go_on(const hd_options *options, uint64_t done, uint64_t total) {
-    return !options || !options->progress || options->progress(options->progress_user, done, total);
-}
-#define HD__TICK 0xfffffu         /* progress is told of whenever the low bits of `done` are zero */
-
-static hd_status hd__cancelled(hd_error *err) { return hd__fail(err, HD_CANCELLED, "cancelled"); }
 
 HEAPDUMP_API const char *hd_root_kind_name(uint32_t kind) {
     static const char *const names[] = { "internal", "local", "finalizer", "handle", "static", "collector" };

@@ -80,7 +80,7 @@ static size_t read_all(hd_in in, char *to, size_t capacity, bool *failed) {
     hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
     hd_window r;
     size_t n = 0;
-    assert_true(hd__window_open(&r, &m, in));
+    hd__window_open(&r, &m, in);
     do {
         size_t window = (size_t)(r.end - r.at);
         assert_true(window <= capacity - n);
@@ -132,7 +132,8 @@ static void the_window_knows_offset_and_line(void **state) {
         hd_window r;
         size_t offset = 0, line = 1;
         input.chunk = (size_t[]){ 0, 1, 1000, 65536 }[chunk];
-        assert_true(hd__window_open(&r, &m, chunk ? hd__faults_in(&input) : hd_in_memory(text, sizeof text)));
+        hd__window_open(&r, &m, chunk ? hd__faults_in(&input) : hd_in_memory(text, sizeof text));
+        r.text = true;
         do {
             while (r.at < r.end) {
                 size_t step = 1 + hd__test_below(&seed, 5000);
@@ -187,19 +188,80 @@ static void a_read_past_the_buffer_is_a_failure(void **state) {
     }
 }
 
-static void a_window_without_memory_does_not_open(void **state) {
+static void a_window_without_memory_shows_nothing(void **state) {
     hd__faults f = { 0 };
     hd__reads input = { .data = "abc", .size = 3 };
+    hd_error err = { 0 };
     hd_window r;
     (void)state;
     f.fail_at = 1;
     hd__mem m = hd__mem_make(hd__faults_allocator(&f), 0);
-    assert_false(hd__window_open(&r, &m, hd__faults_in(&input)));
+    hd__window_open(&r, &m, hd__faults_in(&input));
+    assert_false(hd__window_next(&r));
+    assert_true(r.failed);
     hd__window_close(&r);
-    assert_true(hd__window_open(&r, &m, hd_in_memory("abc", 3))); /* which needs none */
+    f.fail_at = f.count + 1;
+    hd__window_open(&r, &m, hd__faults_in(&input));
+    assert_int_equal(hd_window_fill(&r, 1, &err), HD_OUT_OF_MEMORY);
+    assert_int_equal(err.status, HD_OUT_OF_MEMORY);
+    hd__window_close(&r);
+    hd__window_open(&r, &m, hd_in_memory("abc", 3)); /* which needs none */
+    assert_int_equal(hd_window_fill(&r, 3, &err), HD_OK);
+    assert_int_equal(r.end - r.at, 3);
     hd__window_close(&r);
     assert_int_equal(f.live, 0);
     assert_null(f.misuse);
+}
+
+/* What is asked for at once is there at once, in its place, whatever pieces it comes in, and nothing is allocated for
+   what is only asked for. */
+static void a_window_grows_to_what_is_there(void **state) {
+    static char text[300000];
+    static const size_t chunks[] = { 0, 1, 999, 70000 };
+    uint64_t seed = 3;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)hd__test_below(&seed, 256);
+    for (size_t k = 0; k < 2 * (sizeof chunks / sizeof *chunks); k++) {
+        hd__reads input = { .data = text, .size = sizeof text, .chunk = chunks[k / 2] };
+        hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
+        hd_in in = hd__faults_in(&input);
+        size_t offset = 0;
+        hd_window w;
+        if (k & 1) in.size = sizeof text;
+        hd__window_open(&w, &m, in);
+        while (offset < sizeof text) {
+            size_t want = (size_t)1 << hd__test_below(&seed, 18), left = sizeof text - offset, step;
+            assert_int_equal(hd_window_fill(&w, want, NULL), HD_OK);
+            assert_int_equal(hd_window_offset(&w), offset);
+            assert_true((size_t)(w.end - w.at) >= (want < left ? want : left));
+            assert_memory_equal(w.at, text + offset, w.end - w.at);
+            if (k & 1) assert_int_equal(hd_window_left(&w), left);
+            step = 1 + hd__test_below(&seed, (uint64_t)(w.end - w.at));
+            w.at += step;
+            offset += step;
+        }
+        assert_true(m.used <= 4 * 65536 + 2 * 131072);
+        assert_int_equal(hd_window_fill(&w, UINT64_MAX, NULL), HD_OK);
+        assert_true(w.ended && w.at == w.end);
+        assert_true(m.used <= 4 * 65536 + 2 * 131072);
+        hd__window_close(&w);
+        assert_int_equal(m.used, 0);
+    }
+}
+
+static void the_reporter_counts_what_lenient_reading_leaves_out(void **state) {
+    hd_error bad = { .status = HD_MALFORMED, .offset = 7, .message = "no" }, full = { .status = HD_LIMIT }, err = { 0 };
+    hd_options options = { .lenient = true };
+    hd_reporter strict = hd_reporter_make(NULL), lenient = hd_reporter_make(&options);
+    (void)state;
+    assert_int_equal(hd_report(&strict, &bad, &err), HD_MALFORMED);
+    assert_int_equal(err.offset, 7);
+    assert_string_equal(err.message, "no");
+    assert_int_equal(strict.warning_count, 0);
+    assert_int_equal(hd_report(&lenient, &bad, &err), HD_OK);
+    assert_int_equal(hd_report(&lenient, &full, &err), HD_LIMIT);
+    assert_int_equal(err.status, HD_LIMIT);
+    assert_int_equal(lenient.warning_count, 1);
 }
 
 static void files_open(void **state) {
