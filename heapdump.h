@@ -4318,8 +4318,8 @@ static hd_status hd__window_failed(hd_window *w, uint64_t offset, hd_error *err)
 }
 
 HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err) {
-    while ((uint64_t)(w->end - w->at) < want && !w->ended)
-        if (!hd__window_move(w, hd__window_needs(w, want))) return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
+    while ((uint64_t)(w->end - w->at) < want && (w->failed || !w->ended))
+        if (w->failed || !hd__window_move(w, hd__window_needs(w, want))) return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
     return HD_OK;
 }
 
@@ -4327,7 +4327,7 @@ HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err
    is full. */
 HD__NOINLINE static bool hd__window_more(hd_window *w) {
     size_t most = w->in.read ? HD__WINDOW_BUFFER : HD__WINDOW_MAPPED;
-    if (w->ended || (size_t)(w->end - w->at) >= most) return false;
+    if (w->ended || w->failed || (size_t)(w->end - w->at) >= most) return false;
     return hd__window_move(w, most) && (!w->in.read || !w->ended);
 }
 
