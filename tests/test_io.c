@@ -964,7 +964,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(memory_and_callbacks_read_alike), T(the_window_knows_offset_and_line),
         T(a_failing_read_ends_the_input), T(a_read_past_the_buffer_is_a_failure),
-        T(a_window_without_memory_does_not_open), T(files_open),
+        T(a_window_without_memory_shows_nothing), T(a_window_grows_to_what_is_there),
+        T(the_reporter_counts_what_lenient_reading_leaves_out), T(files_open),
         T(pipes_and_devices_are_read_as_they_come), T(what_does_not_open_is_named),
         T(a_buffer_grows_and_stays_whole), T(a_buffer_is_used_again), T(stdio_files_are_written),
         T(a_sink_gathers_writes), T(a_failed_write_sticks), T(a_file_appears_when_committed),
