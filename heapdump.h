@@ -14,22 +14,19 @@
        hd_dump *dump; hd_error err;
        if (hd_read_file("app.json", NULL, &dump, &err)) { puts(err.message); return 1; }
        for (size_t i = 0; i < hd_dump_heap_count(dump); i++)   // per process, dump, allocator
-           hd_print_tree(hd_dump_heap(dump, i), &(hd_tree_options){ .cutoff.min_bytes = 65536 },
-                         hd_out_file(stdout), NULL);
+           hd_print_tree(hd_dump_heap(dump, i), NULL, hd_out_file(stdout), &err);
        hd_dump_free(dump);
 
        // record your own allocator
        hd_recorder *rec = hd_recorder_create(NULL, NULL);
        HD_SCOPE("engine", "LoadLevel");            // a pseudo-stack frame until the block ends
-       hd_record_alloc(rec, p, n, "Texture");      // after allocating
+       void *p = malloc(100);
+       hd_record_alloc(rec, p, 100, "Texture");    // after allocating
        hd_record_free(rec, p);                     // before freeing
+       free(p);
 
-       // condense the recording and write it for the trace viewer (catapult)
-       hd_profile *profile = NULL; hd_breakdown *breakdown = NULL;
-       hd_recorder_snapshot(rec, NULL, &profile, &err);
-       hd_export(profile, &(hd_cutoff){ .min_bytes = 4096 }, NULL, &breakdown, &err);
-       hd_heap heap = { .pid = 1, .dump = "0x1", .allocator = "engine", .breakdown = breakdown };
-       hd_chrome_write(&heap, 1, NULL, hd_out_file(file), &err);
+       // what is live, as a file that the trace viewer (catapult), and this library, read
+       if (hd_recorder_write(rec, "live.json", NULL, &err)) puts(err.message);
 
    ROOMS (search for the tag; most stand twice, as API and as implementation)
 
@@ -120,6 +117,8 @@
 #include <stdio.h>
 #endif
 
+#define HEAPDUMP_VERSION "1.0.0-dev"
+
 #if defined(__GNUC__)
 #define HD_UNUSED __attribute__((unused))
 #else
@@ -157,6 +156,9 @@ typedef enum hd_status {
     HD_INVALID,          /* the caller's argument is out of range */
     HD_CANCELLED         /* the progress callback said stop */
 } hd_status;
+
+/* HEAPDUMP_VERSION of the implementation: another one than the caller's own where two copies were mixed up. */
+HEAPDUMP_API const char *hd_version(void);
 
 /* The constant's name in words, "out of memory" say; static, never NULL. */
 HEAPDUMP_API const char *hd_status_text(hd_status status);
@@ -234,6 +236,9 @@ typedef struct hd_str {
 } hd_str;
 
 HEAPDUMP_API hd_str hd_cstr(const char *s);          /* NULL gives the empty string */
+/* For printf: printf("type " HD_FMT "\n", HD_ARG(name)), which shows it as it is: see hd_visible. */
+#define HD_FMT "%.*s"
+#define HD_ARG(s) (int)((s).len < 0x7fffffff ? (s).len : 0x7fffffff), ((s).data ? (s).data : "")
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
 /* By bytes, a prefix before the longer: <0, 0, >0. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
@@ -1228,8 +1233,9 @@ HD_UNUSED static uint32_t hd__scopes_off = 1;
 HEAPDUMP_API uint32_t hd__scopes_off;
 #endif
 
-/* HD_SCOPE(category, name): both string literals; a pseudo-stack frame to the end of the block,
-   however that is left. */
+/* HD_SCOPE(category, name): a pseudo-stack frame to the end of the block, however that is left. Both are string
+   literals: anything else does not compile. HD_SCOPE_NAMED takes any name (const char *) that stays where it is
+   until the contexts are freed, evaluated when a scope is entered while scopes are on. */
 #define HD__JOIN2(a, b) a##b
 #define HD__JOIN(a, b) HD__JOIN2(a, b)
 #if defined(__COUNTER__)
@@ -1257,17 +1263,19 @@ struct hd__auto_scope {
 };
 }
 extern "C" {
-#define HD_SCOPE(category, name) HD__SCOPE(category, name, HD__UNIQUE)
+#define HD_SCOPE(category, name) HD__SCOPE("" category "", "" name "", HD__UNIQUE)
+#define HD_SCOPE_NAMED(category, name) HD__SCOPE("" category "", name, HD__UNIQUE)
 #define HD__SCOPE(category, name, n)                                      \
-    static hd_category HD__JOIN(hd__category_, n) = { (category), 0, 0 }; \
+    static hd_category HD__JOIN(hd__category_, n) = { category, 0, 0 };   \
     hd__auto_scope HD__JOIN(hd__scope_, n)(&HD__JOIN(hd__category_, n), (name))
 #elif defined(__GNUC__)
 HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
     if (scope->session) hd_scope_end(scope);
 }
-#define HD_SCOPE(category, name) HD__SCOPE(category, name, HD__UNIQUE)
+#define HD_SCOPE(category, name) HD__SCOPE("" category "", "" name "", HD__UNIQUE)
+#define HD_SCOPE_NAMED(category, name) HD__SCOPE("" category "", name, HD__UNIQUE)
 #define HD__SCOPE(category, name, n)                                                          \
-    static hd_category HD__JOIN(hd__category_, n) = { (category), 0, 0 };                     \
+    static hd_category HD__JOIN(hd__category_, n) = { category, 0, 0 };                       \
     hd_scope HD__JOIN(hd__scope_, n) __attribute__((cleanup(hd__scope_cleanup), unused)) =    \
         HD__SCOPES_ON() ? hd_scope_begin(&HD__JOIN(hd__category_, n), (name)) : (hd_scope){ 0, 0, 0 }
 #endif
@@ -1623,6 +1631,12 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const c
                                                    const hd_snapshot_options *options);
 /* Memory that profiling itself takes: a register's, say. These add up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
+
+/* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
+   and the trace viewer read. It appears under its name when it is whole, as hd_file_create has it. Errors: as
+   hd_recorder_snapshot; HD_IO. */
+HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
+                                         const hd_snapshot_options *options, hd_error *err);
 
 /* ================================================================================== >>netcf
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
@@ -2727,6 +2741,8 @@ static void hd__pages_give(void *p, size_t size) {
     if (p) munmap(p, hd__page_round(size));
 }
 #endif
+
+HEAPDUMP_API const char *hd_version(void) { return HEAPDUMP_VERSION; }
 
 HEAPDUMP_API const char *hd_status_text(hd_status status) {
     static const char *const text[] = {
@@ -17512,6 +17528,30 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
     HD__TRY(hd__provider_enter(m, err));
     if (!m->ticking || time_us >= m->due_us) status = hd__provider_tick(m, time_us, err);
     hd__provider_leave(m);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
+                                         const hd_snapshot_options *options, hd_error *err) {
+    hd_profile *profile;
+    hd_heap heap;
+    hd_file file;
+    hd_status status;
+    if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
+    HD__TRY(hd_recorder_snapshot(rec, options, &profile, err));
+    memset(&heap, 0, sizeof heap);
+    heap.pid = hd__os_pid();
+    heap.dump = "0x1";
+    heap.allocator = "malloc";
+    heap.sample_bytes = rec->sample_bytes;
+    heap.profile = profile;
+    status = hd_file_create(path, &file, err);
+    if (!status) {
+        status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
+        if (status && !file.os_error) hd_file_discard(&file);
+        else status = hd_file_commit(&file, err); /* which says why writing failed */
+    }
+    hd_profile_free(profile);
     return status;
 }
 

@@ -828,6 +828,40 @@ static void handler(int signal_number) {
 }
 
 /* A handler that allocates arrives in each lock of each call in turn. */
+static void a_recording_becomes_a_file_that_is_read_back(void **state) {
+    char path[] = "recording-XXXXXX.json";
+    hd_error err = { 0 };
+    hd_dump *dump;
+    hd_recorder *rec = hd_recorder_create(NULL, NULL);
+    int fd = mkstemps(path, 5);
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    {
+        HD_SCOPE("test", "Load");
+        hd_record_alloc(rec, (void *)4096, 100, "Texture");
+        hd_record_alloc(rec, (void *)8192, 20, "Mesh");
+    }
+    hd_record_free(rec, (void *)8192);
+    assert_int_equal(hd_recorder_write(rec, path, NULL, &err), HD_OK);
+    assert_int_equal(hd_read_file(path, NULL, &dump, &err), HD_OK);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    assert_int_equal(hd_dump_heap(dump, 0)->pid, getpid());
+    const hd_profile *p = hd_dump_heap(dump, 0)->profile;
+    assert_int_equal(hd_profile_bytes(p), 100);
+    assert_int_equal(hd_profile_blocks(p), 1);
+    assert_int_equal(hd_axis_child(hd_profile_axis(p, HD_AXIS_TYPE), 0, hd_cstr("Mesh")), HD_NONE);
+    assert_int_not_equal(hd_axis_child(hd_profile_axis(p, HD_AXIS_TYPE), 0, hd_cstr("Texture")), HD_NONE);
+    hd_dump_free(dump);
+    assert_int_equal(hd_recorder_write(rec, "no/such/directory", NULL, &err), HD_IO);
+    assert_non_null(strstr(err.message, "no/such/directory"));
+    assert_int_equal(hd_recorder_write(rec, "/dev/full", NULL, &err), HD_IO);
+    assert_non_null(strstr(err.message, strerror(ENOSPC)));
+    assert_int_equal(hd_recorder_write(NULL, path, NULL, &err), HD_INVALID);
+    unlink(path);
+    hd_recorder_free(rec);
+}
+
 static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
     (void)state;
     signal(SIGUSR1, handler);
@@ -1144,6 +1178,7 @@ int main(void) {
         TEST(a_snapshot_stops_when_progress_says_so),
         TEST(contexts_made_during_a_snapshot_do_not_disturb_it),
         TEST(sums_that_pass_64_bits_are_an_overflow),
+        TEST(a_recording_becomes_a_file_that_is_read_back),
         TEST(a_signal_inside_a_lock_waits_for_nothing),
         TEST(two_recorders_can_fork_together),
         TEST(child_and_parent_go_on_while_another_thread_records),

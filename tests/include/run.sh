@@ -186,6 +186,23 @@ scopes() {                       # scopes "COMPILER" OBJECT
   return 1
 }
 
+# The quick start as the header's own manual has it, run beside a file of the name that it reads.
+quick_start() {                  # quick_start "COMPILER"
+  { printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n\nint main(void) {\n'
+    sed -n '/^   QUICK START$/,/^   ROOMS/p' ../heapdump.h | sed '1d; $d'
+    printf '       return 0;\n}\n'; } >quick.c
+  cp "$root/fuzz/seeds/fuzz_chrome/two-dumps.json" app.json
+  compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
+    grep -q '"heaps_v2"' live.json
+}
+# A name that is no literal compiles in HD_SCOPE_NAMED alone.
+literals_only() {                # literals_only "COMPILER"
+  local compiler
+  read -ra compiler <<<"$1"
+  printf '#include "heapdump.h"\nvoid f(const char *name);\nvoid f(const char *name) { SCOPE("test", name); }\n' >literal.c
+  compile "$1" literal.c -fsyntax-only -DSCOPE=HD_SCOPE_NAMED && ! compile "$1" literal.c -fsyntax-only -DSCOPE=HD_SCOPE
+}
+
 # The cases ------------------------------------------------------------------------------------------
 
 has() { command -v "$1" >/dev/null; }
@@ -195,6 +212,10 @@ check "$c99" kept "$c99" c.o
 check "$cxx11" kept "$cxx11" cxx.o
 has "$clang" && check "$clang -std=c99" kept "$clang -std=c99" clang.o
 wait # for the objects that others link
+for compiler in "$c99" "$cxx11"; do
+  check "$compiler: quick start" quick_start "$compiler"
+  check "$compiler: HD_SCOPE takes literals" literals_only "$compiler"
+done
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done

@@ -24,7 +24,7 @@ static int leave_by_jumps(void) {
         if (i == 2) break;
         {
             HD_SCOPE("test", "nested");
-            HD_SCOPE("test", "two on"); HD_SCOPE("test", "a line");
+            HD_SCOPE("test", "two on"); HD_SCOPE_NAMED("test", inside ? "a line" : "another");
             EXPECT(hd_tracker_depth() == 4);
         }
     }
