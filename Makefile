@@ -27,7 +27,10 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 .PHONY: all help demo test peers fuzz bench clean tools-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
-all: $(B)/heapdump $(B)/libheapdump_record.so $(patsubst examples/%.c,$(B)/examples/%,$(filter-out examples/heapdump.c examples/heapdump_record.c,$(wildcard examples/*.c))) ## build everything in examples/
+TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c))
+EXAMPLES := $(patsubst examples/%,$(B)/examples/%,$(basename $(wildcard examples/*.c examples/*.cc)))
+
+all: $(B)/heapdump $(B)/libheapdump_record.so $(EXAMPLES) ## build everything in examples/
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -37,24 +40,31 @@ help: ## list the targets
 tools-deps:
 	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
-TOOL := cli.h dart.h graphs.h index.h inflate.h memprof.h objects.h profiles.h program.h record.h symbols.h text.h
+# What depends on which headers is told by the compiler, in a file beside what it makes.
+DEPENDS = -MMD -MP -MF $@.d -MT $@
 
-$(B)/heapdump: examples/heapdump.c $(TOOL:%=examples/%) heapdump.h | tools-deps
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $< -o $@ -ldw -lelf -lz -lstdc++ -ldl -lpthread
+$(B)/heapdump: $(TOOL)
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lstdc++ -ldl -lpthread
 
-$(B)/libheapdump_record.so: examples/heapdump_record.c examples/aside.h examples/unwind.h heapdump.h | tools-deps
+$(B)/tool/%.o: examples/heapdump/%.c | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@
+
+$(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) -fPIC -shared -ftls-model=initial-exec -fvisibility=hidden \
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
-# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share one.
-$(B)/examples/%: examples/%.c $(B)/examples/heapdump.o heapdump.h | tools-deps
-	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(filter %.c %.o,$^) -o $@ -lpthread
-
-$(B)/examples/heapdump.o: heapdump.h | tools-deps
+# Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share the tool's.
+$(B)/examples/%: examples/%.c $(B)/tool/library.o | tools-deps
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -DHEAPDUMP_IMPLEMENTATION $(CFLAGS) $(CWARN) $(STB) -x c -c $< -o $@
+	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
+
+$(B)/examples/%: examples/%.cc $(B)/tool/library.o | tools-deps
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
+
+-include $(TOOL:=.d) $(B)/libheapdump_record.so.d $(EXAMPLES:=.d)
 
 # A program nobody here wrote: Python filling an SQLite database, seen through both their stacks.
 define demo_program

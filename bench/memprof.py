@@ -15,7 +15,7 @@ of all beside each other, and writes an indexed one. Naming 10,000 addresses onc
 heapdump prints the records as text; llvm-symbolizer the frames; llvm-profdata writes an indexed profile.
 """
 
-import argparse, json, os, re, shutil, subprocess, sys, time
+import argparse, glob, json, os, re, shutil, subprocess, sys, time
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build")
@@ -39,7 +39,7 @@ def compiled():
     stb = subprocess.run(["pkg-config", "--cflags", "stb"], capture_output=True, text=True).stdout.split()
     subprocess.run(["clang-19", "-std=gnu11", "-O1", "-w", "-gmlt", "-fdebug-info-for-profiling", "-fno-omit-frame-pointer",
                     "-mno-omit-leaf-frame-pointer", "-fno-optimize-sibling-calls", "-no-pie", "-Wl,-build-id",
-                    *(stb or ["-I/usr/include/stb"]), root + "/examples/heapdump.c", "-o", path,
+                    *(stb or ["-I/usr/include/stb"]), *glob.glob(root + "/examples/heapdump/**/*.c", recursive=True), "-o", path,
                     "-ldw", "-lelf", "-lz", "-lstdc++", "-lpthread"], check=True)
     return path
 

@@ -1,21 +1,16 @@
-/* text.h - all that the tool says to people goes through here; a part of the heapdump tool. What came from
-   files, or names them, is shown as hd_visible has it, so that it cannot give orders to a terminal or begin a
-   line. What would go around this does not compile. */
+#define _GNU_SOURCE
+#define HEAPDUMP_TEXT_C
+#include "text.h"
 
-#ifndef HEAPDUMP_TEXT_H
-#define HEAPDUMP_TEXT_H
-
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void put_name(FILE *out, hd_str name) {
+void put_name(FILE *out, hd_str name) {
     for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, out);
 }
 
 /* A text of several lines. */
-static void put_lines(FILE *out, hd_str text) {
+void put_lines(FILE *out, hd_str text) {
     while (text.len) {
         const char *end = memchr(text.data, '\n', text.len);
         hd_str line = { text.data, end ? (size_t)(end - text.data) : text.len };
@@ -26,7 +21,7 @@ static void put_lines(FILE *out, hd_str text) {
 }
 
 /* In quotes, what is not shown as in JSON; bytes that are not UTF-8 as \xNN. */
-static void put_quoted(FILE *out, hd_str text) {
+void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);
     for (hd_str rest = text; text.len; text = rest) {
         hd_str piece = hd_visible(&rest);
@@ -72,7 +67,7 @@ static int display_number(const char **format, int star, int otherwise) {
 
 /* fprintf, of the conversions s c d u x X f g, and lengths l ll z; what %s and %c bring is shown as names
    are. */
-static void display_list(FILE *out, const char *format, va_list args) {
+void display_list(FILE *out, const char *format, va_list args) {
     for (;; format++) {
         char spec[16] = "%";
         size_t n = strcspn(format, "%");
@@ -120,14 +115,9 @@ static void display_list(FILE *out, const char *format, va_list args) {
     }
 }
 
-static void display(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void display(FILE *out, const char *format, ...) {
+void display(FILE *out, const char *format, ...) {
     va_list args;
     va_start(args, format);
     display_list(out, format, args);
     va_end(args);
 }
-
-#pragma GCC poison fprintf vfprintf printf vprintf dprintf fputs puts putchar fwrite perror
-
-#endif

@@ -1,153 +1,14 @@
-/* symbols.h - names for OBJECT+0xOFFSET and for addresses of MemProf profiles, by elfutils' libdw; a part of
-   the heapdump tool.
+/* Functions of objects, by their debug information and their symbol tables. */
 
-   Objects are opened where they lie, their debug information is looked for beside them, under
-   /usr/lib/debug, by build id, and by debuginfod where DEBUGINFOD_URLS is set. Which functions are at an
-   address is told by tables of their ranges, made of what a unit says when one of its addresses is asked for
-   first: compilers leave .debug_aranges out, and libdw would search a unit's tree for every address. */
+#include "symbols.h"
 
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
-
-#include <dlfcn.h>
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
 #include <search.h>
 
 enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
-/* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
-   information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
-   damaged files ask for. These functions come before those of libc, and of what is preloaded, and hand on to the
-   next. Sanitizers bring their own. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SYMBOLS_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYMBOLS_SANITIZED
-#endif
-
-static __thread unsigned symbols_at_work;
-static void symbols_rest(const unsigned *before) { symbols_at_work = *before; }
-/* To the end of the block. */
-#define SYMBOLS_WORK \
-    __attribute__((cleanup(symbols_rest), unused)) const unsigned symbols_before = symbols_at_work++
-
-#ifndef SYMBOLS_SANITIZED
-#define SYMBOLS_ALLOCATION_MAX (1u << 30)
-
-static void *symbols_allocated(void *memory, size_t count, size_t size) {
-    if (memory || !symbols_at_work || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
-    symbols_at_work = 0;         /* for what ending allocates */
-    return needed(NULL);
-}
-
-/* NULL as well to what dlsym itself allocates, which it can do without. */
-static void *symbols_next(const char *name) {
-    static __thread bool looking;
-    void *next;
-    if (looking) return NULL;
-    looking = true;
-    next = dlsym(RTLD_NEXT, name);
-    looking = false;
-    return next;
-}
-
-void *malloc(size_t size) {
-    static void *(*next)(size_t);
-    if (!next) *(void **)&next = symbols_next("malloc");
-    return symbols_allocated(next ? next(size) : NULL, 1, size);
-}
-
-void *calloc(size_t count, size_t size) {
-    static void *(*next)(size_t, size_t);
-    if (!next) *(void **)&next = symbols_next("calloc");
-    return symbols_allocated(next ? next(count, size) : NULL, count, size);
-}
-
-void *realloc(void *memory, size_t size) {
-    static void *(*next)(void *, size_t);
-    if (!next) *(void **)&next = symbols_next("realloc");
-    return symbols_allocated(next ? next(memory, size) : NULL, 1, size);
-}
-#endif
-
-typedef struct symbols_function {
-    Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
-    const char *name;
-    unsigned char rank;          /* of names for one address the highest counts, then the last */
-    int index;
-} symbols_function;
-
-/* From here on to the next: the innermost function, or the unit, of this number. */
-typedef struct symbols_range {
-    Dwarf_Addr start, end;       /* end is for making the table */
-    uint32_t number;             /* HD_NONE: nothing */
-} symbols_range;
-
-typedef struct symbols_ranges {
-    symbols_range *range;
-    size_t count, capacity;
-} symbols_ranges;
-
-/* A DIE that has code: a function, or an inlined one. */
-typedef struct symbols_scope {
-    Dwarf_Die die;
-    uint32_t around;             /* the scope that it is in; HD_NONE: none */
-} symbols_scope;
-
-typedef struct symbols_unit {
-    Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
-    bool read;
-    symbols_scope *scopes;
-    size_t count, capacity;
-    symbols_ranges ranges;
-} symbols_unit;
-
-/* A function at an address; strings are libdw's. */
-typedef struct symbols_frame {
-    const char *name, *file;     /* as linked; may be NULL */
-    int line, column;            /* where it is, or calls the next inner one */
-    unsigned discriminator, start_line;
-} symbols_frame;
-
-/* An address that was asked for. */
-typedef struct symbols_place {
-    Dwarf_Addr offset;
-    uint32_t count;
-    symbols_frame *frames;       /* innermost first */
-    char **shown;                /* as people read them */
-} symbols_place;
-
-typedef struct symbols_object {
-    char *path;
-    Dwfl *dwfl;
-    Dwfl_Module *module;         /* NULL: not to be opened */
-    Dwarf_Addr bias;             /* address here = offset + bias */
-    symbols_function *functions; /* by start; libdw itself would search its table from end to end */
-    size_t function_count;
-    Dwarf_Addr dwarf_bias;
-    symbols_unit *units;
-    size_t unit_count, unit_capacity;
-    symbols_ranges ranges;       /* of units */
-    void *places;                /* a tree of <search.h> */
-    unsigned char build_id[32];
-    uint32_t build_id_size;
-    bool used, has_functions;
-} symbols_object;
-
-typedef struct symbols {
-    symbols_object *objects;
-    size_t count;
-    char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
-    uint32_t name_count;
-    uint64_t resolved, unresolved;
-    bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
-} symbols;
 
 static int symbols_order(const void *a, const void *b) {
     const symbols_function *x = a, *y = b;
@@ -179,7 +40,7 @@ static void symbols_read_functions(symbols_object *o) {
 }
 
 /* The function an address lies in; 0 when no symbol says. */
-static uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame) {
+uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame) {
     size_t low = 0, high;
     if (!o->has_functions) symbols_read_functions(o);
     high = o->function_count;
@@ -317,7 +178,7 @@ static void symbols_read_build_id(symbols_object *o) {
     o->build_id_size = (uint32_t)n;
 }
 
-static symbols_object *symbols_object_of(symbols *s, hd_str path) {
+symbols_object *symbols_object_of(symbols *s, hd_str path) {
     static char *debuginfo_path;
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
@@ -349,7 +210,7 @@ static symbols_object *symbols_object_of(symbols *s, hd_str path) {
     return o;
 }
 
-static const char *symbols_basename(const char *path) {
+const char *symbols_basename(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash ? slash + 1 : path;
 }
@@ -363,7 +224,7 @@ static const char *symbols_die_name(Dwarf_Die *die) {
 }
 
 /* "function (file.c:12)", demangled */
-static char *symbols_text(const char *name, const char *file, int line) {
+char *symbols_text(const char *name, const char *file, int line) {
     SYMBOLS_WORK;
     int status = -1;
     char *demangled = name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
@@ -396,8 +257,8 @@ static symbols_frame symbols_line(symbols_unit *unit, Dwarf_Addr address) {
 
 /* The functions at an address, the one that it is in first, then those that this is inlined into; 0 without
    DWARF. */
-static uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
-                               uint32_t capacity) {
+uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
+                        uint32_t capacity) {
     uint32_t number, count = 0;
     symbols_frame at;
     symbols_unit *unit;
@@ -449,7 +310,7 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
 }
 
 /* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
-static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
+uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     SYMBOLS_WORK;
     symbols *s = user;
     symbols_object *o;
@@ -481,181 +342,7 @@ static uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
 
 /* For MemProf profiles. ------------------------------------------------------------------------ */
 
-static int symbols_place_order(const void *a, const void *b) {
-    const symbols_place *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* What is at an offset. As LLVM has it, what debug information leaves out is not resolved. */
-static symbols_place *symbols_place_at(symbols_object *o, Dwarf_Addr offset, bool by_table) {
-    symbols_place key = { .offset = offset }, *place;
-    symbols_frame frames[HD_MEMPROF_INLINE_MAX];
-    void *found = tfind(&key, &o->places, symbols_place_order);
-    if (found) return *(symbols_place **)found;
-    place = needed(calloc(1, sizeof *place));
-    place->offset = offset;
-    place->count = symbols_frames(o, offset + o->bias, frames, HD_MEMPROF_INLINE_MAX);
-    if (!place->count && (by_table || !o->unit_count))
-        place->count = symbols_function_at(o, offset + o->bias, frames);
-    place->frames = needed(calloc((size_t)place->count + 1, sizeof *frames));
-    memcpy(place->frames, frames, place->count * sizeof *frames);
-    needed(tsearch(place, &o->places, symbols_place_order));
-    return place;
-}
-
-static void symbols_place_free(void *p) {
-    symbols_place *place = p;
-    for (uint32_t i = 0; place->shown && i < place->count; i++) free(place->shown[i]);
-    free(place->shown);
-    free(place->frames);
-    free(place);
-}
-
-/* The k-th piece of an object that is mapped as code. */
-static bool symbols_code(const symbols_object *o, size_t *k, GElf_Phdr *header) {
-    GElf_Addr bias;
-    Elf *elf = dwfl_module_getelf(o->module, &bias);
-    size_t n = 0;
-    if (!elf || elf_getphdrnum(elf, &n)) return false;
-    for (; *k < n; ++*k)
-        if (gelf_getphdr(elf, (int)*k, header) && header->p_type == PT_LOAD && header->p_flags & PF_X) {
-            ++*k;
-            return true;
-        }
-    return false;
-}
-
-/* By build id; a segment without one by its place and size. */
-static bool symbols_is_of(const symbols_object *o, const hd_memprof_address *a) {
-    const hd_memprof_segment *s = a->segment;
-    GElf_Phdr h;
-    if (s->build_id_size)
-        return s->build_id_size == o->build_id_size && !memcmp(s->build_id, o->build_id, o->build_id_size);
-    for (size_t k = 0; symbols_code(o, &k, &h);) {
-        GElf_Addr from = h.p_vaddr, size = h.p_memsz, page = 4095;
-        if (a->file_offset) {
-            from = h.p_offset & ~page;
-            size = ((h.p_vaddr + size + page) & ~page) - (h.p_vaddr & ~page);
-        }
-        if (s->end - s->start == size && (a->file_offset ? s->offset : s->start - s->offset) == from)
-            return true;
-    }
-    return false;
-}
-
-/* An address in a file as the file counts addresses. */
-static Dwarf_Addr symbols_address(const symbols_object *o, const hd_memprof_address *a) {
-    GElf_Phdr h;
-    if (!a->file_offset) return a->offset;
-    for (size_t k = 0; symbols_code(o, &k, &h);)
-        if (a->offset - h.p_offset < h.p_filesz) return a->offset - h.p_offset + h.p_vaddr;
-    return a->offset;
-}
-
-static symbols_place *symbols_of(symbols *s, const hd_memprof_address *a) {
-    for (size_t i = 0; a->segment && i < s->count; i++) {
-        symbols_object *o = &s->objects[i];
-        if (!symbols_is_of(o, a)) continue;
-        o->used = true;
-        return symbols_place_at(o, symbols_address(o, a), s->by_table);
-    }
-    return NULL;
-}
-
-/* An hd_memprof_symbolize_fn: functions as they are linked. */
-static uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
-                               uint32_t capacity) {
-    SYMBOLS_WORK;
-    const symbols_place *place = symbols_of(user, a);
-    uint32_t n = place ? place->count : 0;
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        const symbols_frame *f = &place->frames[i];
-        frames[i].function = hd_cstr(f->name);
-        if (f->file) frames[i].file = hd_cstr(f->file);
-        frames[i].line = (uint32_t)f->line;
-        frames[i].column = (uint32_t)f->column;
-        frames[i].discriminator = f->discriminator;
-        frames[i].start_line = f->start_line;
-    }
-    return n;
-}
-
-/* The same as people read them: "function (file.c:12)". */
-static uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
-                              uint32_t capacity) {
-    SYMBOLS_WORK;
-    uint32_t n = symbols_linked(user, a, frames, capacity);
-    symbols_place *place = n ? symbols_of(user, a) : NULL;
-    if (n && !place->shown) place->shown = needed(calloc(n, sizeof *place->shown));
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        const symbols_frame *f = &place->frames[i];
-        if (!place->shown[i]) place->shown[i] = symbols_text(f->name, f->file, f->line);
-        frames[i].function = hd_cstr(place->shown[i]);
-    }
-    return n;
-}
-
-/* The binary that an address is in; NULL: it is not given. */
-static const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a) {
-    SYMBOLS_WORK;
-    for (size_t i = 0; a->segment && i < s->count; i++)
-        if (symbols_is_of(&s->objects[i], a)) return &s->objects[i];
-    return NULL;
-}
-
-/* What hd_memprof_view.segment asks for: the name of a binary that is given, or its path when another has that
-   name. */
-static hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment) {
-    const symbols *s = user;
-    hd_memprof_address a = { .segment = &raw->segments[segment], .file_offset = raw->version < 3 };
-    const symbols_object *o = symbols_binary(s, &a);
-    const char *name = o ? symbols_basename(o->path) : "";
-    for (size_t i = 0; o && i < s->count; i++)
-        if (&s->objects[i] != o && !strcmp(symbols_basename(s->objects[i].path), name)) name = o->path;
-    return hd_cstr(name);
-}
-
-typedef void (*symbols_name_fn)(void *user, const char *name);
-
-typedef struct symbols_taking {
-    symbols_name_fn take;
-    void *user;
-} symbols_taking;
-
-/* Functions that are nowhere but inlined have such a DIE as well. */
-static int symbols_take_function(Dwarf_Die *die, void *user) {
-    symbols_taking *to = user;
-    Dwarf_Attribute attribute;
-    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-    if (!name) name = dwarf_diename(die);
-    if (name) to->take(to->user, name);
-    return DWARF_CB_OK;
-}
-
-/* All functions, as linked, those of debug information first; a name may come again. */
-static void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
-    SYMBOLS_WORK;
-    symbols_taking to = { take, user };
-    for (size_t i = 0; i < s->count; i++) {
-        Dwfl_Module *module = s->objects[i].module;
-        Dwarf_Addr bias;
-        Dwarf *dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
-        Dwarf_CU *cu = NULL;
-        Dwarf_Die die, split;
-        int n = module ? dwfl_module_getsymtab(module) : 0;
-        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
-            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function,
-                           &to, 0);
-        for (int k = 1; k < n; k++) {
-            GElf_Sym symbol;
-            const char *name = dwfl_module_getsym(module, k, &symbol, NULL);
-            if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) take(user, name);
-        }
-        s->objects[i].used = true;
-    }
-}
-
-static void symbols_free(symbols *s) {
+void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);
     for (size_t i = 0; i < s->count; i++) {
         symbols_object *o = &s->objects[i];
@@ -673,5 +360,3 @@ static void symbols_free(symbols *s) {
     free(s->objects);
     memset(s, 0, sizeof *s);
 }
-
-#endif

@@ -46,7 +46,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #define HEAPDUMP_STATIC
 #define HD__OWN_ROOM() ((hd__room *)unwind_bytes_of_thread())
-#include "../heapdump.h"
+#include "../../heapdump.h"
 _Static_assert(sizeof(hd__room) <= UNWIND_BYTES, "a room is among a thread's bytes");
 
 #define EXPORT __attribute__((visibility("default")))

@@ -1,17 +1,10 @@
-/* What the commands for objects share: a file with its graph, names, sizes and ids; one file after
-   another. */
-#ifndef HEAPDUMP_OBJECTS_H
-#define HEAPDUMP_OBJECTS_H
+/* What the commands for objects share. */
 
-/* A file that has a graph, with what holds what. */
-typedef struct objects {
-    const char *file;
-    hd_dump *dump;
-    const hd_graph *graph;
-    hd_dominators *dominators;   /* NULL where nobody asked */
-} objects;
+#include "objects.h"
 
-static hd_options long_call(reading *r, const char *doing) {
+#include <ctype.h>
+
+hd_options long_call(reading *r, const char *doing) {
     hd_options options = { .progress = on_progress, .progress_user = r };
     memset(r, 0, sizeof *r);
     r->doing = doing;
@@ -19,16 +12,16 @@ static hd_options long_call(reading *r, const char *doing) {
     return options;
 }
 
-static void long_call_ends(const reading *r) {
+void long_call_ends(const reading *r) {
     if (r->shown) display(stderr, "\r\033[K");
 }
 
-static int failed(const char *file, const hd_error *err) {
+int failed(const char *file, const hd_error *err) {
     complain(file, err, "");
     return BAD_INPUT;
 }
 
-static int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators) {
+int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators) {
     reading r;
     hd_options options = long_call(&r, "finding what holds what");
     hd_error err;
@@ -37,12 +30,12 @@ static int dominate(const char *file, const hd_graph *graph, hd_dominators **dom
     return status ? failed(file, &err) : DONE;
 }
 
-static void objects_close(objects *o) {
+void objects_close(objects *o) {
     hd_dominators_free(o->dominators);
     hd_dump_free(o->dump);
 }
 
-static int objects_open(const arguments *a, const char *file, bool dominators, objects *o) {
+int objects_open(const arguments *a, const char *file, bool dominators, objects *o) {
     int status = read_dump(file, a, &o->dump);
     if (status) return status;
     o->file = file;
@@ -60,14 +53,14 @@ static int objects_open(const arguments *a, const char *file, bool dominators, o
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
-static void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
+void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
     put_name(out, c.name);
     if (!c.scope.len) return;
     display(out, "  ("), put_name(out, c.scope), fputc(')', out);
 }
 
-static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
+void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
     double size = (double)bytes;
     int u = 0;
@@ -80,18 +73,18 @@ static void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) 
     display(out, u ? "%*.1f %s" : "%*.0f %s", width > 0 ? width : 0, size, units[u]);
 }
 
-static void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
+void put_change(FILE *out, uint64_t before, uint64_t after, int width) {
     char text[32];
     snprintf(text, sizeof text, "%c%llu", after == before ? ' ' : after > before ? '+' : '-',
              (unsigned long long)(after > before ? after - before : before - after));
     display(out, "%*s", width, text);
 }
 
-static void put_share(FILE *out, uint64_t part, uint64_t whole) {
+void put_share(FILE *out, uint64_t part, uint64_t whole) {
     display(out, " %6.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
-static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
+void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
     hd_json_key(j, "class"), hd_json_str(j, c.name);
     if (c.scope.len) hd_json_key(j, "scope"), hd_json_str(j, c.scope);
@@ -100,11 +93,11 @@ static void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) 
 /* Ids as the file spells them, in text, in JSON, and to ask by. */
 static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
 
-static void put_id(FILE *out, const objects *o, uint64_t id, int width) {
+void put_id(FILE *out, const objects *o, uint64_t id, int width) {
     display(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);
 }
 
-static void json_id(hd_json *j, const objects *o, uint32_t object) {
+void json_id(hd_json *j, const objects *o, uint32_t object) {
     char text[24];
     snprintf(text, sizeof text, ids_are_hex(o) ? "%llx" : "%llu",
              (unsigned long long)hd_graph_object(o->graph, object).id);
@@ -112,7 +105,7 @@ static void json_id(hd_json *j, const objects *o, uint32_t object) {
 }
 
 /* The object an id means; HD_NONE, told, when there is none. */
-static uint32_t object_with(const objects *o, const char *text) {
+uint32_t object_with(const objects *o, const char *text) {
     char *end;
     uint64_t id;
     uint32_t object;
@@ -124,16 +117,16 @@ static uint32_t object_with(const objects *o, const char *text) {
 }
 
 /* How many of a list are shown: --top, --all, or else so many. */
-static uint32_t shown_of(const arguments *a, uint32_t otherwise) {
+uint32_t shown_of(const arguments *a, uint32_t otherwise) {
     return a->all ? HD_NONE : a->cutoff.top ? a->cutoff.top : otherwise;
 }
 
-static void put_more(FILE *out, uint64_t all, uint64_t shown) {
+void put_more(FILE *out, uint64_t all, uint64_t shown) {
     if (all > shown) display(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
 }
 
 /* The largest retained, largest first; freed by the caller. */
-static uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
+uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
     uint32_t most = shown_of(a, 20), n = hd_graph_object_count(o->graph);
     if (most > n) most = n;
     *top = needed(malloc(((size_t)most + 1) * sizeof **top));
@@ -141,9 +134,9 @@ static uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
 }
 
 /* Each file in turn, as text or as one JSON value. */
-static int each_graph(const arguments *a, const char *name, bool dominators,
-                      int (*text)(const arguments *a, const objects *o, FILE *out),
-                      int (*json)(const arguments *a, const objects *o, hd_json *j)) {
+int each_graph(const arguments *a, const char *name, bool dominators,
+               int (*text)(const arguments *a, const objects *o, FILE *out),
+               int (*json)(const arguments *a, const objects *o, hd_json *j)) {
     output out;
     FILE *f;
     hd_json *j;
@@ -173,4 +166,23 @@ static int each_graph(const arguments *a, const char *name, bool dominators,
     return output_close(&out, a->output, DONE) ? BAD_INPUT : status;
 }
 
-#endif
+/* Whether an object is of a class called so; several domains may have one each. */
+bool is_named(const objects *o, uint32_t object, const char *name) {
+    uint32_t c = hd_graph_object(o->graph, object).class_index;
+    return hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(name));
+}
+
+int no_class(const objects *o, const char *name) {
+    display(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
+    return BAD_INPUT;
+}
+
+/* A byte per object: whether a root holds it; freed by the caller. NULL, told, on failure. */
+uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total) {
+    uint8_t *reached = needed(malloc((size_t)hd_graph_object_count(graph) + 1));
+    hd_error err;
+    if (!hd_graph_reach(graph, NULL, 0, NULL, reached, total, &err)) return reached;
+    failed(file, &err);
+    free(reached);
+    return NULL;
+}

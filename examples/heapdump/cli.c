@@ -1,61 +1,18 @@
-/* What the commands share: options, reading and writing files, JSON. */
-#ifndef HEAPDUMP_CLI_H
-#define HEAPDUMP_CLI_H
+/* What the commands share: reading and writing files, JSON, messages. */
 
-enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
+#include "cli.h"
 
-static void *needed(void *memory) {
+#include <signal.h>
+
+#include "../inflate.h"
+
+void *needed(void *memory) {
     if (memory) return memory;
     display(stderr, "heapdump: out of memory\n");
     exit(BAD_INPUT);
 }
 
-/* A regular expression over the names of an axis. */
-typedef struct pattern {
-    const char *text;            /* NULL: none was given */
-    uint32_t axis;
-    regex_t regex;
-} pattern;
-
-/* The options of all commands. */
-typedef struct arguments {
-    hd_cutoff cutoff;
-    bool has_cutoff, json, strict, exact, decimal;
-    hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
-    const char *output;
-    bool default_output;         /* of a name that nobody typed */
-    const char *dump, *allocator; /* which heaps */
-    double default_share;        /* of objects, where no cut-off is given */
-    uint64_t pid;
-    bool has_pid;
-    const char *by;              /* the axis to look along */
-    pattern keep, drop, root;
-    bool invert, every_route, by_self, all, garbage, live;
-    const char *to, *add_to;     /* convert */
-    const char *before, *after;  /* diff: ids of dumps */
-    const char *id, *class_name; /* an object, a class */
-    uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
-    bool average;
-    const char *memprof_version; /* to write; NULL: as it is, or usual */
-    const char *base;            /* an indexed profile to put it into */
-    bool full_schema, hot_cold_schema, hints;
-    double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
-    char **binaries;             /* to name its functions with */
-    int binary_count;
-    struct symbols *names;       /* these, opened; NULL: none given */
-    bool keep_unresolved, keep_runtime;
-    uint32_t paths;
-    const char *at;              /* record */
-    const char *format;          /* memprof-raw, memprof-rfc; NULL: a trace */
-    bool stats;
-    uint32_t depth;
-    uint64_t sample_bytes;       /* 0 for all */
-    char **files;                /* what stands after the options */
-    int file_count;
-} arguments;
-
-static int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
-static int usage(const char *format, ...) {
+int usage(const char *format, ...) {
     va_list args;
     display(stderr, "heapdump: ");
     va_start(args, format);
@@ -65,7 +22,7 @@ static int usage(const char *format, ...) {
     return WRONG_USAGE;
 }
 
-static void complain(const char *file, const hd_error *err, const char *kind) {
+void complain(const char *file, const hd_error *err, const char *kind) {
     display(stderr, "heapdump: %s: ", file);
     if (err->offset != HD_UNKNOWN) display(stderr, "offset %llu: ", (unsigned long long)err->offset);
     display(stderr, "%s%s", kind, err->message);
@@ -74,13 +31,13 @@ static void complain(const char *file, const hd_error *err, const char *kind) {
 }
 
 /* REGEX, over frames, or type=REGEX. */
-static bool pattern_set(pattern *p, const char *text) {
+bool pattern_set(pattern *p, const char *text) {
     p->axis = strncmp(text, "type=", 5) ? HD_AXIS_BACKTRACE : HD_AXIS_TYPE;
     p->text = text + (p->axis == HD_AXIS_TYPE ? 5 : 0);
     return !regcomp(&p->regex, p->text, REG_EXTENDED | REG_NOSUB);
 }
 
-static bool pattern_matches(void *user, hd_str name) {
+bool pattern_matches(void *user, hd_str name) {
     const pattern *p = user;
     regmatch_t range = { 0, (regoff_t)name.len };
     return !regexec(&p->regex, name.len ? name.data : "", 1, &range, REG_STARTEND);
@@ -88,20 +45,12 @@ static bool pattern_matches(void *user, hd_str name) {
 
 /* Reading: warnings and, on a terminal, progress go to stderr. --------------------------------- */
 
-typedef struct reading {
-    const char *file;
-    const char *doing;           /* what takes long, instead of reading it */
-    unsigned long long warnings;
-    struct timespec began;
-    bool shown;
-} reading;
-
-static void on_warning(void *user, const hd_error *warning) {
+void on_warning(void *user, const hd_error *warning) {
     reading *r = user;
     if (++r->warnings <= 20) complain(r->file, warning, "warning: ");
 }
 
-static bool on_progress(void *user, uint64_t done, uint64_t total) {
+bool on_progress(void *user, uint64_t done, uint64_t total) {
     reading *r = user;
     struct timespec now;
     if (!isatty(STDERR_FILENO)) return true;
@@ -124,7 +73,7 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
-static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
+int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
         .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
@@ -152,12 +101,6 @@ static int read_dump(const char *file, const arguments *a, hd_dump **dump) {
 
 /* Output: standard output, or a file that appears when it is whole. ----------------------------- */
 
-typedef struct output {
-    hd_file file;
-    bool is_file;
-    hd_out out;
-} output;
-
 /* What is written when the tool ends in the middle, for want of memory: it goes. */
 static hd_file *output_unfinished;
 
@@ -165,7 +108,7 @@ static void output_abandon(void) {
     if (output_unfinished) hd_file_discard(output_unfinished);
 }
 
-static int output_open_as(output *o, const char *path, bool is_default) {
+int output_open_as(output *o, const char *path, bool is_default) {
     hd_error err;
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
     o->is_file = path && strcmp(path, "-");
@@ -183,9 +126,9 @@ static int output_open_as(output *o, const char *path, bool is_default) {
     return DONE;
 }
 
-static int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
+int output_open(output *o, const char *path) { return output_open_as(o, path, false); }
 
-static int output_close(output *o, const char *path, int status) {
+int output_close(output *o, const char *path, int status) {
     hd_error err;
     output_unfinished = NULL;
     errno = 0;                   /* of a write that failed earlier it is lost */
@@ -205,19 +148,19 @@ static int output_close(output *o, const char *path, int status) {
 
 /* JSON and text. ------------------------------------------------------------------------------- */
 
-static void json_text(hd_json *j, const char *key, const char *value) {
+void json_text(hd_json *j, const char *key, const char *value) {
     hd_json_key(j, key);
     if (value) hd_json_cstr(j, value);
     else hd_json_null(j);
 }
 
-static void json_known(hd_json *j, const char *key, uint64_t value) {
+void json_known(hd_json *j, const char *key, uint64_t value) {
     hd_json_key(j, key);
     if (value == HD_UNKNOWN) hd_json_null(j);
     else hd_json_u64(j, value);
 }
 
-static void json_label(hd_json *j, const hd_heap *heap) {
+void json_label(hd_json *j, const hd_heap *heap) {
     hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
     json_text(j, "process", heap->process);
     json_text(j, "dump", heap->dump);
@@ -227,7 +170,7 @@ static void json_label(hd_json *j, const hd_heap *heap) {
 }
 
 /* Several values in one: {"NAME":[ ... ]}, or nothing when text is asked for. */
-static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
+hd_json *json_open(const arguments *a, const char *name, hd_out out) {
     hd_json *j = malloc(sizeof *j);
     if (!j) {
         display(stderr, "heapdump: out of memory\n");
@@ -239,7 +182,7 @@ static hd_json *json_open(const arguments *a, const char *name, hd_out out) {
 }
 
 /* When the values have ended, and what may stand beside them. */
-static int json_finish(const arguments *a, hd_json *j) {
+int json_finish(const arguments *a, hd_json *j) {
     int status = DONE;
     if (a->json) {
         hd_json_end(j), hd_json_newline(j);
@@ -249,7 +192,7 @@ static int json_finish(const arguments *a, hd_json *j) {
     return status;
 }
 
-static int json_close(const arguments *a, hd_json *j) {
+int json_close(const arguments *a, hd_json *j) {
     if (a->json) hd_json_end(j);
     return json_finish(a, j);
 }
@@ -260,7 +203,7 @@ static ssize_t output_put(void *o, const char *data, size_t size) {
     return out->write(out->user, data, size) ? -1 : (ssize_t)size;
 }
 
-static FILE *output_text(output *o) {
+FILE *output_text(output *o) {
     FILE *text = fopencookie(&o->out, "w", (cookie_io_functions_t){ .write = output_put });
     if (!text) {
         display(stderr, "heapdump: %s\n", strerror(errno));
@@ -268,5 +211,3 @@ static FILE *output_text(output *o) {
     }
     return text;
 }
-
-#endif

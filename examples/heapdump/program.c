@@ -1,18 +1,12 @@
-/* program.h - what a command would run, and whether it can be recorded; a part of the heapdump tool. */
+/* What a command would run, and whether it can be recorded. */
 
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#include "record.h"
 
 #include <fcntl.h>
 #include <gelf.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 /* The file that execvp would run. */
 static bool program_find(const char *name, char path[PATH_MAX]) {
@@ -96,7 +90,7 @@ static bool elf_defines(Elf *elf, const char *name) {
 
 /* Whether the program can be recorded, or is none, which execvp says better; else, or when its malloc
    cannot be seen, stderr says why. */
-static bool program_check(const char *name) {
+bool program_check(const char *name) {
     char path[PATH_MAX];
     const char *why = NULL;
     Elf *elf;
@@ -124,5 +118,3 @@ static bool program_check(const char *name) {
     if (fd >= 0) close(fd);
     return !why;
 }
-
-#endif

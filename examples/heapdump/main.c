@@ -1,34 +1,10 @@
 /* heapdump: looks into heap dumps, and records programs to have one. See `heapdump --help`. */
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+#include "commands.h"
+
 #include <getopt.h>
-#include <limits.h>
-#include <regex.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#define HEAPDUMP_IMPLEMENTATION
-#define HEAPDUMP_STATIC
-#include "../heapdump.h"
-#include "inflate.h"
-
-#include "text.h"
-#include "cli.h"
-#include "profiles.h"
-#include "record.h"
+#include "memprof.h"
 
 static const char help[] =
     "heapdump - looks into heap dumps, and records programs to have one\n"

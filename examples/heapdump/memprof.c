@@ -1,23 +1,21 @@
-/* What the tool does with LLVM MemProf profiles beside what it does with every heap: views, binaries, info,
-   merging and writing raw files, and the records as LLVM lists them. */
-#ifndef HEAPDUMP_MEMPROF_H
-#define HEAPDUMP_MEMPROF_H
+/* MemProf profiles as heaps; their binaries; raw ones in info, merge and convert. */
 
-#include "symbols.h"
+#include "memprof.h"
 
-/* Options. -------------------------------------------------------------------------------------- */
+#include <fcntl.h>
+#include <sys/stat.h>
 
 static const char *const memprof_splits[] = { "none", "lifetime", "size", "heat", "binary" };
 enum { MEMPROF_SPLITS = sizeof memprof_splits / sizeof *memprof_splits };
 
-static hd_memprof_split memprof_split(const arguments *a) {
+hd_memprof_split memprof_split(const arguments *a) {
     for (int i = 1; i < MEMPROF_SPLITS; i++)
         if (a->by && !strcmp(a->by, memprof_splits[i])) return (hd_memprof_split)i;
     return HD_MEMPROF_SPLIT_NONE;
 }
 
 /* FIELD, average (of TotalSize), or average:FIELD. */
-static bool memprof_take_metric(arguments *a, const char *text) {
+bool memprof_take_metric(arguments *a, const char *text) {
     a->average = !strncmp(text, "average", 7) && (!text[7] || text[7] == ':');
     if (a->average) text = text[7] ? text + 8 : "TotalSize";
     for (a->field = 1; a->field < HD_MEMPROF_FIELDS; a->field++)
@@ -26,13 +24,13 @@ static bool memprof_take_metric(arguments *a, const char *text) {
 }
 
 /* Whether what is shown for bytes is something else. */
-static bool memprof_counted(const arguments *a) {
+bool memprof_counted(const arguments *a) {
     return a->field && a->field != HD_MEMPROF_TOTAL_SIZE && a->field != HD_MEMPROF_MIN_SIZE &&
            a->field != HD_MEMPROF_MAX_SIZE;
 }
 
 /* Opens what --binary named. */
-static int memprof_open_binaries(arguments *a) {
+int memprof_open_binaries(arguments *a) {
     if (!a->binary_count) return DONE;
     a->names = needed(calloc(1, sizeof *a->names));
     a->names->by_table = a->keep_unresolved;
@@ -50,7 +48,7 @@ static int memprof_open_binaries(arguments *a) {
 }
 
 /* Says which were of no use: most likely these did not run. */
-static void memprof_close_binaries(arguments *a, bool tell) {
+void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->names && i < a->names->count; i++)
         if (!a->names->objects[i].used)
             display(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
@@ -59,7 +57,7 @@ static void memprof_close_binaries(arguments *a, bool tell) {
     free(a->binaries);
 }
 
-static hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_symbolize_fn names) {
+hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_symbolize_fn names) {
     hd_memprof_symbolizer by = { .user = a->names, .keep_unresolved = a->keep_unresolved,
                                  .keep_runtime = a->keep_runtime };
     if (a->names) by.symbolize = names;
@@ -69,9 +67,9 @@ static hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_s
 /* As a heap. ------------------------------------------------------------------------------------ */
 
 /* What the options ask for. */
-static hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
-                                   hd_memprof_symbolizer symbolizer, hd_heap *heap, bool *made,
-                                   hd_error *err) {
+hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
+                            hd_memprof_symbolizer symbolizer, hd_heap *heap, bool *made,
+                            hd_error *err) {
     static char name[64];
     hd_memprof_view view = { .field = a->field, .average = a->average, .split = memprof_split(a),
                              .symbolizer = symbolizer };
@@ -93,21 +91,21 @@ static hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw
 }
 
 /* The same, where it is not a profile of bytes by call stack alone. */
-static hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
-                              hd_error *err) {
+hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
+                       hd_error *err) {
     if (!a->field && !memprof_split(a) && !a->names) return HD_OK;
     return memprof_view_heap(a, raw, memprof_symbolizer(a, symbols_shown), heap, made, err);
 }
 
 /* info ----------------------------------------------------------------------------------------- */
 
-static void memprof_build_id(char text[65], const hd_memprof_segment *s) {
+void memprof_build_id(char text[65], const hd_memprof_segment *s) {
     *text = 0;
     for (uint32_t i = 0; i < s->build_id_size && i < 32; i++) sprintf(text + 2 * i, "%02x", s->build_id[i]);
 }
 
 /* What merging all blocks gives for a field that is a count, total, minimum or maximum; others: false. */
-static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
+bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
     const char *name = hd_memprof_field_name(field);
     bool least = !strncmp(name, "Min", 3), most = !strncmp(name, "Max", 3);
     if (!(raw->fields >> field & 1)) return false;
@@ -121,7 +119,7 @@ static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *t
     return true;
 }
 
-static void memprof_info_text(FILE *out, const hd_memprof *memprof) {
+void memprof_info_text(FILE *out, const hd_memprof *memprof) {
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
         uint64_t total;
@@ -145,7 +143,7 @@ static void memprof_info_text(FILE *out, const hd_memprof *memprof) {
     }
 }
 
-static void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
+void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
     hd_json_key(j, "segments"), hd_json_array(j);
     for (uint32_t s = 0; s < raw->segment_count; s++) {
         char id[65];
@@ -160,7 +158,7 @@ static void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
     hd_json_end(j);
 }
 
-static void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
+void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
     hd_json_key(j, "profiles"), hd_json_array(j);
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
@@ -189,7 +187,7 @@ static void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
 
 /* merge, convert -------------------------------------------------------------------------------- */
 
-static hd_options memprof_options(const arguments *a, reading *r, const char *file) {
+hd_options memprof_options(const arguments *a, reading *r, const char *file) {
     hd_options options = { .lenient = !a->strict, .warning = on_warning, .warning_user = r };
     memset(r, 0, sizeof *r);
     r->file = file;
@@ -197,7 +195,7 @@ static hd_options memprof_options(const arguments *a, reading *r, const char *fi
 }
 
 /* Whether a file begins as a raw profile does; standard input is left alone. */
-static bool memprof_begins(const char *file) {
+bool memprof_begins(const char *file) {
     static const unsigned char magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff };
     unsigned char found[8];
     struct stat st;
@@ -281,8 +279,8 @@ static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
 
 /* All files added up; `first`: the first of them, when it was read before; in_order: blocks as they come;
    *version (may be NULL): the latest among them. */
-static int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
-                          uint32_t *version) {
+int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
+                   uint32_t *version) {
     hd_error err;
     memprof_sum sum = { .merger = hd_memprof_merger_create(NULL, &err) };
     int status = DONE;
@@ -307,7 +305,7 @@ static uint32_t memprof_raw_version(const arguments *a) {
     return v && *v >= '1' && *v <= '5' && !v[1] ? (uint32_t)(*v - '0') : 0;
 }
 
-static int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof) {
+int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof) {
     reading r;
     hd_options options = memprof_options(a, &r, file);
     hd_error err;
@@ -338,9 +336,9 @@ static int memprof_check_whole(const arguments *a) {
     return DONE;
 }
 
-static bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-raw"); }
+bool memprof_is_raw(const char *to) { return to && !strcmp(to, "memprof-raw"); }
 
-static int memprof_merge(const arguments *a) {
+int memprof_merge(const arguments *a) {
     hd_memprof *sum = NULL;
     int status = memprof_check_whole(a);
     if (!status) status = memprof_add_up(a, NULL, false, &sum, NULL);
@@ -353,7 +351,7 @@ static int memprof_merge(const arguments *a) {
     return status;
 }
 
-static int memprof_convert(const arguments *a) {
+int memprof_convert(const arguments *a) {
     hd_dump *dump;
     int status = memprof_check_whole(a);
     if (!status) status = read_dump(a->files[0], a, &dump);
@@ -369,253 +367,3 @@ static int memprof_convert(const arguments *a) {
     return status;
 }
 
-/* memprof: the records as LLVM lists them. ------------------------------------------------------ */
-
-/* That a function allocated by a block, or calls by the frames of an address. */
-typedef struct memprof_site {
-    hd_str function;
-    uint32_t number;             /* the block; the first of the address's frames */
-    bool is_call;
-} memprof_site;
-
-typedef struct memprof_records {
-    const hd_memprof_raw *raw;
-    uint32_t version;            /* of the files: their sum may be of another */
-    hd_memprof_symbols *symbols;
-    memprof_site *sites;         /* by function, allocations first */
-    size_t count, capacity;
-    uint32_t blocks, functions, stacks; /* that allocate; stacks that have frames */
-} memprof_records;
-
-static int memprof_text_order(hd_str x, hd_str y) {
-    size_t n = x.len < y.len ? x.len : y.len;
-    int order = n ? memcmp(x.data, y.data, n) : 0;
-    return order ? order : x.len < y.len ? -1 : x.len > y.len;
-}
-
-static int memprof_site_order(const void *a, const void *b) {
-    const memprof_site *x = a, *y = b;
-    int order = memprof_text_order(x->function, y->function);
-    if (order) return order;
-    if (x->is_call != y->is_call) return x->is_call - y->is_call;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static void memprof_add_site(memprof_records *r, hd_str function, uint32_t number, bool is_call) {
-    if (r->count == r->capacity) {
-        r->capacity = r->capacity ? 2 * r->capacity : 256;
-        r->sites = needed(realloc(r->sites, r->capacity * sizeof *r->sites));
-    }
-    r->sites[r->count++] = (memprof_site){ function, number, is_call };
-}
-
-/* Frames of one address stand side by side, the last of them not inlined. */
-static uint32_t memprof_address_end(const hd_memprof_symbols *s, uint32_t frame) {
-    while (s->frames[frame].inlined) frame++;
-    return frame + 1;
-}
-
-/* A record has the allocations of a function, when it or what is inlined into it asked, and the addresses
-   that it calls by. */
-static void memprof_collect(memprof_records *r) {
-    const hd_memprof_symbols *s = r->symbols;
-    bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
-    bool *seen = needed(calloc((size_t)s->stack_count + 1, 1));
-    size_t n = 0;
-    for (uint32_t b = 0; b < r->raw->block_count; b++) {
-        uint32_t stack = r->raw->blocks[b].stack, i = s->first[stack], end = s->first[stack + 1];
-        if (i == end) continue;
-        r->stacks += !seen[stack];
-        if (!seen[stack])
-            for (uint32_t k = i + 1; k < end; k++) calls[s->frame[k]] = true;
-        seen[stack] = true;
-        do memprof_add_site(r, s->frames[s->frame[i]].function, b, false);
-        while (s->frames[s->frame[i++]].inlined);
-    }
-    for (uint32_t f = 0, end; f < s->frame_count; f = end) {
-        end = memprof_address_end(s, f);
-        for (uint32_t k = f; k < end; k++)
-            if (calls[k]) memprof_add_site(r, s->frames[k].function, f, true);
-    }
-    if (r->count) qsort(r->sites, r->count, sizeof *r->sites, memprof_site_order);
-    for (size_t i = 0; i < r->count; i++) { /* a function that is inlined into itself calls once */
-        const memprof_site *last = n ? &r->sites[n - 1] : NULL, *site = &r->sites[i];
-        if (last && last->is_call && !memprof_site_order(last, site)) continue;
-        if (!site->is_call) {
-            r->blocks++;
-            r->functions += !last || memprof_text_order(last->function, site->function);
-        }
-        r->sites[n++] = *site;
-    }
-    r->count = n;
-    free(calls);
-    free(seen);
-}
-
-static void memprof_frames_text(FILE *out, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
-                                uint32_t first) {
-    for (uint32_t i = 0; i < n; i++) {
-        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
-        display(out, "      -\n        SymbolName: ");
-        put_name(out, f->function);
-        display(out, "\n        LineOffset: %u\n        Column: %u\n        Inline: %d\n",
-                f->line - f->start_line, f->column, f->inlined);
-    }
-}
-
-static void memprof_block_text(FILE *out, const hd_memprof_raw *raw, const hd_memprof_block *b) {
-    display(out, "      MemInfoBlock:\n");
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (raw->fields >> f & 1)
-            display(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
-    if (!raw->counter_count || !b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
-    display(out, "        AccessHistogramValues:");
-    for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
-        display(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
-    fputc('\n', out);
-}
-
-static void memprof_records_text(FILE *out, const memprof_records *r) {
-    const hd_memprof_raw *raw = r->raw;
-    const hd_memprof_symbols *s = r->symbols;
-    display(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
-            "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", r->version,
-            raw->segment_count, r->blocks, r->functions, r->stacks);
-    for (uint32_t i = 0; i < raw->segment_count; i++) {
-        char id[65];
-        memprof_build_id(id, &raw->segments[i]);
-        display(out, "  -\n    BuildId: %s\n    Start: 0x%llX\n    End: 0x%llX\n    Offset: 0x%llX\n",
-                *id ? id : "<None>", (unsigned long long)raw->segments[i].start,
-                (unsigned long long)raw->segments[i].end, (unsigned long long)raw->segments[i].offset);
-    }
-    display(out, "  Records:\n");
-    for (size_t i = 0; i < r->count; i++) {
-        const memprof_site *site = &r->sites[i], *last = i ? site - 1 : NULL;
-        bool is_new = !last || memprof_text_order(last->function, site->function);
-        if (is_new) display(out, "  -\n    Function: "), put_name(out, site->function), fputc('\n', out);
-        if (is_new || last->is_call != site->is_call)
-            display(out, "    %s:\n", site->is_call ? "CallSites" : "AllocSites");
-        display(out, site->is_call ? "    -\n" : "    -\n      Callstack:\n");
-        if (site->is_call) {
-            memprof_frames_text(out, s, NULL, memprof_address_end(s, site->number) - site->number,
-                                site->number);
-        } else {
-            const hd_memprof_block *b = &raw->blocks[site->number];
-            uint32_t from = s->first[b->stack];
-            memprof_frames_text(out, s, s->frame + from, s->first[b->stack + 1] - from, 0);
-            memprof_block_text(out, raw, b);
-        }
-    }
-}
-
-static void memprof_frames_json(hd_json *j, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
-                                uint32_t first) {
-    hd_json_array(j);
-    for (uint32_t i = 0; i < n; i++) {
-        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
-        hd_json_object(j);
-        hd_json_key(j, "SymbolName"), hd_json_str(j, f->function);
-        hd_json_key(j, "LineOffset"), hd_json_u64(j, f->line - f->start_line);
-        hd_json_key(j, "Column"), hd_json_u64(j, f->column);
-        hd_json_key(j, "Inline"), hd_json_bool(j, f->inlined);
-        hd_json_key(j, "File"), hd_json_str(j, f->file);
-        hd_json_key(j, "Line"), hd_json_u64(j, f->line);
-        hd_json_key(j, "Discriminator"), hd_json_u64(j, f->discriminator);
-        hd_json_end(j);
-    }
-    hd_json_end(j);
-}
-
-static void memprof_block_json(hd_json *j, const hd_memprof_raw *raw, const hd_memprof_block *b) {
-    hd_json_object(j);
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (raw->fields >> f & 1) hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, b->value[f]);
-    if (raw->counter_count && b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
-        hd_json_key(j, "AccessHistogramValues"), hd_json_array(j);
-        for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
-            hd_json_u64(j, hd_memprof_counter(raw, b->histogram + i));
-        hd_json_end(j);
-    }
-    hd_json_end(j);
-}
-
-static void memprof_site_json(hd_json *j, const memprof_records *r, const memprof_site *site) {
-    const hd_memprof_symbols *s = r->symbols;
-    const hd_memprof_block *b = &r->raw->blocks[site->number];
-    if (site->is_call) {
-        memprof_frames_json(j, s, NULL, memprof_address_end(s, site->number) - site->number, site->number);
-        return;
-    }
-    hd_json_object(j);
-    hd_json_key(j, "Callstack");
-    memprof_frames_json(j, s, s->frame + s->first[b->stack], s->first[b->stack + 1] - s->first[b->stack], 0);
-    hd_json_key(j, "MemInfoBlock"), memprof_block_json(j, r->raw, b);
-    hd_json_end(j);
-}
-
-static void memprof_records_json(hd_json *j, const memprof_records *r) {
-    hd_json_object(j);
-    hd_json_key(j, "Version"), hd_json_u64(j, r->version);
-    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, r->blocks);
-    hd_json_key(j, "NumAllocFunctions"), hd_json_u64(j, r->functions);
-    hd_json_key(j, "NumStackOffsets"), hd_json_u64(j, r->stacks);
-    memprof_segments_json(j, r->raw);
-    hd_json_key(j, "Records"), hd_json_array(j);
-    for (size_t i = 0, from; i < r->count; hd_json_end(j)) {
-        hd_str function = r->sites[i].function;
-        hd_json_newline(j), hd_json_object(j);
-        hd_json_key(j, "Function"), hd_json_str(j, function);
-        for (int is_call = 0; is_call < 2; is_call++) {
-            hd_json_key(j, is_call ? "CallSites" : "AllocSites"), hd_json_array(j);
-            for (from = i; i < r->count && r->sites[i].is_call == is_call &&
-                           !memprof_text_order(function, r->sites[i].function); i++) {
-                if (i > from) hd_json_newline(j);
-                memprof_site_json(j, r, &r->sites[i]);
-            }
-            hd_json_end(j);
-        }
-    }
-    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
-}
-
-static int memprof_show(const arguments *a, const memprof_records *r) {
-    output o;
-    FILE *text;
-    hd_json j;
-    int status = output_open(&o, a->output);
-    if (status) return status;
-    text = output_text(&o);
-    hd_json_begin(&j, o.out);
-    if (a->json) memprof_records_json(&j, r);
-    else memprof_records_text(text, r);
-    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
-    if (fclose(text)) status = BAD_INPUT;
-    return output_close(&o, a->output, status);
-}
-
-/* Blocks of one call stack are one record, in whatever profile or file they are. */
-static int memprof_raw_records(const arguments *a, const hd_dump *first) {
-    hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_linked);
-    memprof_records r = { 0 };
-    hd_memprof *sum = NULL;
-    hd_error err;
-    int status = memprof_add_up(a, first, false, &sum, &r.version);
-    if (status) return status;
-    r.raw = hd_memprof_part(sum, 0);
-    if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
-        complain(a->files[0], &err, "");
-        status = BAD_INPUT;
-    } else {
-        memprof_collect(&r);
-        status = memprof_show(a, &r);
-        if (a->names)
-            display(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
-                    "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
-    }
-    free(r.sites);
-    hd_memprof_symbols_free(r.symbols);
-    hd_memprof_free(sum);
-    return status;
-}
-
-#endif

@@ -1,0 +1,180 @@
+/* classes, retained */
+
+#include "commands.h"
+#include "objects.h"
+
+enum { EXACT_CLASSES = 16 * 63 };
+
+/* Classes with what would go with all of their objects, the most first; of those behind the first
+   EXACT_CLASSES that are alive, by what their objects dominate, this is what is told: at least that. */
+typedef struct class_line {
+    hd_class_row row;
+    uint32_t place;              /* in the histogram */
+} class_line;
+
+typedef struct class_list {
+    uint32_t count, exact;       /* lines, of which so many at the beginning are exact */
+    class_line *lines;
+} class_list;
+
+static int goes_more(const void *a, const void *b) {
+    const class_line *x = a, *y = b;
+    if (x->row.retained != y->row.retained) return x->row.retained < y->row.retained ? 1 : -1;
+    if (x->row.bytes != y->row.bytes) return x->row.bytes < y->row.bytes ? 1 : -1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int class_list_open(const objects *o, class_list *list) {
+    hd_histogram *h;
+    hd_total *totals;
+    uint32_t *classes, n = 0;
+    reading r;
+    hd_options options = long_call(&r, "finding what goes with each class");
+    hd_error err;
+    hd_status status;
+    if (hd_graph_histogram(o->graph, o->dominators, NULL, &h, &err)) return failed(o->file, &err);
+    list->count = h->count;
+    list->lines = needed(calloc((size_t)h->count + 1, sizeof *list->lines));
+    for (uint32_t i = 0; i < h->count; i++) list->lines[i] = (class_line){ h->rows[i], i };
+    hd_histogram_free(h);
+    classes = needed(calloc(EXACT_CLASSES, sizeof *classes));
+    totals = needed(calloc(EXACT_CLASSES, sizeof *totals));
+    for (uint32_t i = 0; i < list->count && n < EXACT_CLASSES; i++)
+        if (list->lines[i].row.live_objects) classes[n++] = list->lines[i].row.class_index;
+    status = hd_graph_classes_retained(o->graph, classes, n, &options, totals, &err);
+    long_call_ends(&r);
+    n = 0;
+    for (list->exact = 0; list->exact < list->count; list->exact++) {
+        if (!list->lines[list->exact].row.live_objects) continue;
+        if (n == EXACT_CLASSES) break;
+        list->lines[list->exact].row.retained = totals[n++].bytes;
+    }
+    qsort(list->lines, list->exact, sizeof *list->lines, goes_more);
+    free(classes), free(totals);
+    if (!status) return DONE;
+    free(list->lines);
+    return failed(o->file, &err);
+}
+
+static int classes_text(const arguments *a, const objects *o, FILE *out) {
+    class_list list;
+    uint32_t most = shown_of(a, HD_NONE), i = 0;
+    if (class_list_open(o, &list)) return BAD_INPUT;
+    display(out, "%12s %7s %12s %10s %12s %10s  %s\n", "retained", "", "live bytes", "live", "bytes",
+            "objects", "class");
+    for (; i < list.count && i < most; i++) {
+        const hd_class_row *row = &list.lines[i].row;
+        fputc(i < list.exact ? ' ' : '>', out), put_bytes(out, a, row->retained, 11);
+        put_share(out, row->retained, o->dominators->bytes);
+        fputc(' ', out), put_bytes(out, a, row->live_bytes, 12);
+        display(out, " %10llu ", (unsigned long long)row->live_objects);
+        put_bytes(out, a, row->bytes, 12);
+        display(out, " %10llu  ", (unsigned long long)row->objects);
+        put_class(out, o->graph, row->class_index);
+        fputc('\n', out);
+    }
+    if (i < list.count) display(out, "%u more classes\n", list.count - i);
+    free(list.lines);
+    return DONE;
+}
+
+static int classes_json(const arguments *a, const objects *o, hd_json *j) {
+    class_list list;
+    uint32_t most = shown_of(a, HD_NONE);
+    if (class_list_open(o, &list)) return BAD_INPUT;
+    hd_json_key(j, "classes"), hd_json_array(j);
+    for (uint32_t i = 0; i < list.count && i < most; i++) {
+        const hd_class_row *row = &list.lines[i].row;
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_class(j, o->graph, row->class_index);
+        hd_json_key(j, "retained"), hd_json_u64(j, row->retained);
+        hd_json_key(j, "exact"), hd_json_bool(j, i < list.exact);
+        hd_json_key(j, "live_bytes"), hd_json_u64(j, row->live_bytes);
+        hd_json_key(j, "live_objects"), hd_json_u64(j, row->live_objects);
+        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    free(list.lines);
+    return DONE;
+}
+
+int classes(const arguments *a) { return each_graph(a, "files", true, classes_text, classes_json); }
+
+/* retained -------------------------------------------------------------------------------------- */
+
+/* Nothing, of a class without objects; one that the file does not know is an error besides. */
+static int class_total(const arguments *a, const objects *o, hd_total *total) {
+    uint32_t count = hd_graph_object_count(o->graph), classes = hd_graph_class_count(o->graph), n = 0, c = 0;
+    uint32_t *all = needed(malloc(((size_t)count + 1) * sizeof *all));
+    hd_error err;
+    int status = DONE;
+    memset(total, 0, sizeof *total);
+    while (c < classes && !hd_str_equal(hd_graph_class(o->graph, c).name, hd_cstr(a->class_name))) c++;
+    for (uint32_t i = 0; i < count; i++)
+        if (is_named(o, i, a->class_name)) all[n++] = i;
+    if (c == classes) status = no_class(o, a->class_name);
+    else if (hd_graph_retained(o->graph, all, n, NULL, total, &err)) status = failed(o->file, &err);
+    free(all);
+    return status;
+}
+
+static int retained_text(const arguments *a, const objects *o, FILE *out) {
+    uint32_t *top, n;
+    hd_total total;
+    if (a->class_name) {
+        if (class_total(a, o, &total)) return BAD_INPUT;
+        put_bytes(out, a, total.bytes, 12);
+        display(out, " in %llu objects would go with all of class %s\n", (unsigned long long)total.objects,
+                a->class_name);
+        return DONE;
+    }
+    n = largest(a, o, &top);
+    display(out, "%12s %7s %12s %10s  %s\n", "retained", "", "shallow", "id", "class");
+    for (uint32_t i = 0; i < n; i++) {
+        hd_object object = hd_graph_object(o->graph, top[i]);
+        put_bytes(out, a, o->dominators->retained[top[i]], 12);
+        put_share(out, o->dominators->retained[top[i]], o->dominators->bytes);
+        fputc(' ', out), put_bytes(out, a, object.size, 12);
+        fputc(' ', out), put_id(out, o, object.id, 10), display(out, "  ");
+        put_class(out, o->graph, object.class_index);
+        fputc('\n', out);
+    }
+    free(top);
+    return DONE;
+}
+
+static int retained_json(const arguments *a, const objects *o, hd_json *j) {
+    uint32_t *top, n;
+    hd_total total;
+    if (a->class_name) {
+        int status = class_total(a, o, &total);
+        json_text(j, "class", a->class_name);
+        hd_json_key(j, "retained"), hd_json_u64(j, total.bytes);
+        hd_json_key(j, "objects"), hd_json_u64(j, total.objects);
+        return status;
+    }
+    n = largest(a, o, &top);
+    hd_json_key(j, "live_bytes"), hd_json_u64(j, o->dominators->bytes);
+    hd_json_key(j, "objects"), hd_json_array(j);
+    for (uint32_t i = 0; i < n; i++) {
+        hd_object object = hd_graph_object(o->graph, top[i]);
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_id(j, o, top[i]);
+        json_class(j, o->graph, object.class_index);
+        hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[top[i]]);
+        hd_json_key(j, "bytes"), hd_json_u64(j, object.size);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    free(top);
+    return DONE;
+}
+
+int retained(const arguments *a) {
+    return each_graph(a, "files", !a->class_name, retained_text, retained_json);
+}
+

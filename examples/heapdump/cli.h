@@ -1,0 +1,97 @@
+/* What the commands share: options, reading and writing files, JSON. First of the includes. */
+#ifndef HEAPDUMP_CLI_H
+#define HEAPDUMP_CLI_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+enum { DONE = 0, BAD_INPUT = 1, WRONG_USAGE = 2 };
+
+/* A regular expression over the names of an axis. */
+typedef struct pattern {
+    const char *text;            /* NULL: none was given */
+    uint32_t axis;
+    regex_t regex;
+} pattern;
+
+/* The options of all commands. */
+typedef struct arguments {
+    hd_cutoff cutoff;
+    bool has_cutoff, json, strict, exact, decimal;
+    hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
+    const char *output;
+    bool default_output;         /* of a name that nobody typed */
+    const char *dump, *allocator; /* which heaps */
+    double default_share;        /* of objects, where no cut-off is given */
+    uint64_t pid;
+    bool has_pid;
+    const char *by;              /* the axis to look along */
+    pattern keep, drop, root;
+    bool invert, every_route, by_self, all, garbage, live;
+    const char *to, *add_to;     /* convert */
+    const char *before, *after;  /* diff: ids of dumps */
+    const char *id, *class_name; /* an object, a class */
+    uint32_t field;              /* MemProf: what is shown for bytes; 0: bytes */
+    bool average;
+    const char *memprof_version; /* to write; NULL: as it is, or usual */
+    const char *base;            /* an indexed profile to put it into */
+    bool full_schema, hot_cold_schema, hints;
+    double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
+    char **binaries;             /* to name its functions with */
+    int binary_count;
+    struct symbols *names;       /* these, opened; NULL: none given */
+    bool keep_unresolved, keep_runtime;
+    uint32_t paths;
+    const char *at;              /* record */
+    const char *format;          /* memprof-raw, memprof-rfc; NULL: a trace */
+    bool stats;
+    uint32_t depth;
+    uint64_t sample_bytes;       /* 0 for all */
+    char **files;                /* what stands after the options */
+    int file_count;
+} arguments;
+
+typedef struct reading {
+    const char *file;
+    const char *doing;           /* what takes long, instead of reading it */
+    unsigned long long warnings;
+    struct timespec began;
+    bool shown;
+} reading;
+
+typedef struct output {
+    hd_file file;
+    bool is_file;
+    hd_out out;
+} output;
+
+/* cli.c */
+void *needed(void *memory);
+int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
+void complain(const char *file, const hd_error *err, const char *kind);
+bool pattern_set(pattern *p, const char *text);
+bool pattern_matches(void *user, hd_str name);
+void on_warning(void *user, const hd_error *warning);
+bool on_progress(void *user, uint64_t done, uint64_t total);
+int read_dump(const char *file, const arguments *a, hd_dump **dump);
+int output_open_as(output *o, const char *path, bool is_default);
+int output_open(output *o, const char *path);
+int output_close(output *o, const char *path, int status);
+void json_text(hd_json *j, const char *key, const char *value);
+void json_known(hd_json *j, const char *key, uint64_t value);
+void json_label(hd_json *j, const hd_heap *heap);
+hd_json *json_open(const arguments *a, const char *name, hd_out out);
+int json_finish(const arguments *a, hd_json *j);
+int json_close(const arguments *a, hd_json *j);
+FILE *output_text(output *o);
+
+#endif

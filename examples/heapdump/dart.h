@@ -1,0 +1,29 @@
+/* What Dart's snapshots tell beside who holds whom: values, strings, lengths of lists, libraries, and which
+   object of one snapshot is which of another. */
+#ifndef HEAPDUMP_DART_H
+#define HEAPDUMP_DART_H
+
+#include "objects.h"
+
+/* Two snapshots, object by object. */
+typedef struct dart_pair {
+    const hd_dart *side[2];
+    const uint8_t *const *reached; /* --live: what a root holds of both; NULL: all is compared */
+    hd_identity_change *change;
+} dart_pair;
+
+/* dart.c */
+bool is_string(uint32_t tag);
+uint64_t units_of(const hd_dart_value *data);
+void put_value(FILE *out, const hd_dart_value *data, size_t most);
+void json_value(hd_json *j, const hd_dart_value *data, size_t most);
+int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dart *dart);
+int dart_info_json(const char *file, hd_json *j, const hd_dart *dart);
+
+/* dart_diff.c */
+void identity_text(const arguments *a, FILE *out, const dart_pair *p);
+void identity_json(const arguments *a, hd_json *j, const dart_pair *p);
+int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
+                   const uint8_t *const *reached, dart_pair *p);
+
+#endif

@@ -1,0 +1,175 @@
+/* Dart's snapshots in diff: which object of one is which of another. */
+
+#include "dart.h"
+
+/* An object that went, came, or has another size. */
+typedef struct moved {
+    uint32_t object[2];          /* HD_NONE where it is not */
+    uint64_t bytes[2];
+} moved;
+
+enum { NEW, GONE, CHANGED, KINDS };
+
+static const char *const kind_title[KINDS] = { "new objects", "objects that are gone",
+                                               "objects of another size" };
+static const char *const kind_name[KINDS] = { "new", "gone", "changed" };
+
+static uint64_t by_how_much(const moved *m) {
+    return m->bytes[0] > m->bytes[1] ? m->bytes[0] - m->bytes[1] : m->bytes[1] - m->bytes[0];
+}
+
+static int moved_more(const void *a, const void *b) {
+    const moved *x = a, *y = b;
+    int side = x->object[0] == HD_NONE;
+    if (by_how_much(x) != by_how_much(y)) return by_how_much(x) < by_how_much(y) ? 1 : -1;
+    return x->object[side] < y->object[side] ? -1 : x->object[side] > y->object[side];
+}
+
+/* All of a kind, those that matter most first; freed by the caller. */
+static size_t moved_of(const dart_pair *p, int kind, moved **list) {
+    int side = kind == NEW;
+    const hd_graph *graph[2] = { hd_dart_graph(p->side[0]), hd_dart_graph(p->side[1]) };
+    uint32_t count = hd_graph_object_count(graph[side]);
+    size_t n = 0, room = 0;
+    *list = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t other = side ? p->change->then[i] : p->change->now[i];
+        moved m = { { side ? other : i, side ? i : other }, { 0, 0 } };
+        if (!hd_dart_identity(p->side[side], i) || (other != HD_NONE) != (kind == CHANGED)) continue;
+        if (p->reached && !p->reached[side][i]) continue;
+        for (int k = 0; k < 2; k++)
+            if (m.object[k] != HD_NONE) m.bytes[k] = hd_graph_object(graph[k], m.object[k]).size;
+        if (kind == CHANGED && m.bytes[0] == m.bytes[1]) continue;
+        if (n == room) *list = needed(realloc(*list, (room = 2 * room + 64) * sizeof **list));
+        (*list)[n++] = m;
+    }
+    if (n) qsort(*list, n, sizeof **list, moved_more);
+    return n;
+}
+
+static bool identity_changed(const hd_identity_row *r) {
+    return r->objects[0] != r->kept || r->objects[1] != r->kept || r->kept_bytes[0] != r->kept_bytes[1];
+}
+
+static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
+    int side = m->object[0] == HD_NONE;
+    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    put_change(out, m->bytes[0], m->bytes[1], 14);
+    for (int k = 0; k < 2; k++) {
+        if (m->object[k] == HD_NONE) display(out, " %10s", "-");
+        else
+            display(out, " %10llu",
+                    (unsigned long long)hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+    }
+    display(out, "  "), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
+    fputc('\n', out);
+}
+
+void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
+    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+    display(out, "\nobject by object, of those that have an identity hash code\n");
+    display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
+            "change of kept", "kept", "class");
+    for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
+        const hd_identity_row *r = &p->change->rows[i];
+        if (!identity_changed(r)) continue;
+        shown++;
+        display(out, "%14llu %10llu %14llu %10llu ", (unsigned long long)(r->bytes[1] - r->kept_bytes[1]),
+                (unsigned long long)(r->objects[1] - r->kept),
+                (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
+                (unsigned long long)(r->objects[0] - r->kept));
+        put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
+        display(out, " %10llu  ", (unsigned long long)r->kept), put_name(out, r->name);
+        if (r->library.len) display(out, "  ("), put_name(out, r->library), fputc(')', out);
+        fputc('\n', out);
+    }
+    for (int kind = NEW; kind < KINDS; kind++) {
+        moved *list;
+        size_t n = moved_of(p, kind, &list), i;
+        if (n)
+            display(out, "\n%zu %s\n%14s %10s %10s  %s\n", n, kind_title[kind], "bytes", "id before",
+                    "id after", "class");
+        for (i = 0; i < n && i < shown_of(a, 10); i++) put_moved(out, p, &list[i]);
+        put_more(out, n, i);
+        free(list);
+    }
+}
+
+static void json_identity_class(hd_json *j, const hd_identity_row *r) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "class"), hd_json_str(j, r->name);
+    hd_json_key(j, "library"), hd_json_str(j, r->library);
+    hd_json_key(j, "library_uri"), hd_json_str(j, r->library_uri);
+    hd_json_key(j, "new_objects"), hd_json_u64(j, r->objects[1] - r->kept);
+    hd_json_key(j, "new_bytes"), hd_json_u64(j, r->bytes[1] - r->kept_bytes[1]);
+    hd_json_key(j, "gone_objects"), hd_json_u64(j, r->objects[0] - r->kept);
+    hd_json_key(j, "gone_bytes"), hd_json_u64(j, r->bytes[0] - r->kept_bytes[0]);
+    hd_json_key(j, "kept_objects"), hd_json_u64(j, r->kept);
+    hd_json_key(j, "kept_bytes_before"), hd_json_u64(j, r->kept_bytes[0]);
+    hd_json_key(j, "kept_bytes_after"), hd_json_u64(j, r->kept_bytes[1]);
+    hd_json_end(j);
+}
+
+static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
+    static const char *const id[] = { "id_before", "id_after" }, *const bytes[] = { "before", "after" };
+    int side = m->object[0] == HD_NONE;
+    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    hd_json_newline(j);
+    hd_json_object(j);
+    for (int k = 0; k < 2; k++) {
+        if (m->object[k] == HD_NONE) continue;
+        hd_json_key(j, id[k]);
+        hd_json_decimal(j, hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+        hd_json_key(j, bytes[k]), hd_json_u64(j, m->bytes[k]);
+    }
+    json_class(j, graph, hd_graph_object(graph, m->object[side]).class_index);
+    hd_json_end(j);
+}
+
+/* Kinds as {"count": all of them, "objects": [those shown]}. */
+void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
+    uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
+    hd_json_object(j);
+    hd_json_key(j, "classes"), hd_json_array(j);
+    for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
+        if (!identity_changed(&p->change->rows[i])) continue;
+        shown++;
+        json_identity_class(j, &p->change->rows[i]);
+    }
+    hd_json_end(j);
+    for (int kind = NEW; kind < KINDS; kind++) {
+        moved *list;
+        size_t n = moved_of(p, kind, &list);
+        hd_json_key(j, kind_name[kind]), hd_json_object(j);
+        hd_json_key(j, "count"), hd_json_u64(j, n);
+        hd_json_key(j, "objects"), hd_json_array(j);
+        for (size_t i = 0; i < n && i < shown_of(a, 10); i++) json_moved(j, p, &list[i]);
+        hd_json_end(j), hd_json_end(j);
+        free(list);
+    }
+    hd_json_end(j);
+}
+
+/* Pairs of Dart's snapshots; what they cannot be compared by is told. */
+int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
+                   const uint8_t *const *reached, dart_pair *p) {
+    hd_error err;
+    memset(p, 0, sizeof *p);
+    p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
+    p->reached = reached;
+    if (!p->side[0] || !p->side[1]) return DONE;
+    for (int k = 0; k < 2; k++) {
+        if (hd_dart_header(p->side[k]).has_identity) continue;
+        display(stderr, "heapdump: %s has no identity hash codes: compared class by class alone\n",
+                a->files[k]);
+        return DONE;
+    }
+    if (hd_dart_diff(p->side[0], p->side[1], reached, NULL, &p->change, &err)) return failed(a->files[0], &err);
+    if (!p->change->by_chance) return DONE;
+    display(stderr, "heapdump: %s and %s are of different processes, going by their identity hash codes: compared "
+            "class by class alone\n", a->files[0], a->files[1]);
+    hd_identity_change_free(p->change);
+    p->change = NULL;
+    return DONE;
+}

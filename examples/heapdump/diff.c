@@ -1,0 +1,200 @@
+/* diff, of heaps; and of objects, which graphs.c compares. */
+
+#include "commands.h"
+#include "heaps.h"
+#include "objects.h"
+
+static int by_process(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_texts(x->process, y->process);
+    if (!order) order = compare_texts(x->allocator, y->allocator);
+    return order ? order : (x > y) - (x < y);
+}
+
+enum { NO_MATE = -1 };
+
+/* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are
+   marked in `left`. In one file heaps of one process belong together, of two files those of one name, in turn. */
+static void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate,
+                       bool *left) {
+    int (*order)(const void *, const void *) = x == y ? by_pid : by_process;
+    size_t nx, ny, i = 0, k = 0;
+    const hd_heap **before = sorted_heaps(x->heaps, x->count, in_x, order, &nx);
+    const hd_heap **after = sorted_heaps(y->heaps, y->count, in_y, order, &ny);
+    for (; i < nx; i++) mate[before[i] - x->heaps] = NO_MATE;
+    memcpy(left, in_y, y->count);
+    for (i = 0; i < nx && k < ny;) {
+        int side = compare_texts(before[i]->allocator, after[k]->allocator);
+        int first = x == y ? compare_numbers(before[i]->pid, after[k]->pid)
+                           : compare_texts(before[i]->process, after[k]->process);
+        if (first) side = first;
+        if (!side) {
+            mate[before[i] - x->heaps] = after[k] - y->heaps;
+            left[after[k] - y->heaps] = false;
+        }
+        i += side <= 0;
+        k += side >= 0;
+    }
+    free(before), free(after);
+}
+
+static hd_status diff_row(void *user, const hd_diff_row *row) {
+    static const struct { unsigned flag; const char *name; } changes[] = {
+        { HD_DIFF_NEW, "new" }, { HD_DIFF_GONE, "gone" }, { HD_DIFF_GROWN, "grown" },
+        { HD_DIFF_SHRUNK, "shrunk" }
+    };
+    static const char *const bytes[] = { "before", "after" }, *const blocks[] = { "blocks_before",
+                                                                                  "blocks_after" },
+                      *const errors[] = { "error_before", "error_after" };
+    hd_json *j = user;
+    const char *change = "same";
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (row->flags & changes[i].flag) change = changes[i].name;
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
+    json_text(j, "axis", row->depth ? row->diff->axis[row->axis].name : NULL);
+    hd_json_key(j, "name"), hd_json_str(j, row->name);
+    hd_json_key(j, "change"), hd_json_cstr(j, change);
+    for (int i = 0; i < 2; i++) {
+        hd_json_key(j, bytes[i]), hd_json_u64(j, row->bytes[i]);
+        json_known(j, blocks[i], row->blocks[i]);
+        json_error(j, errors[i], row->variance[i]);
+    }
+    if (row->flags & HD_DIFF_BOUND) hd_json_key(j, "bound"), hd_json_bool(j, true);
+    if (row->flags & HD_DIFF_NOISE) hd_json_key(j, "noise"), hd_json_bool(j, true);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+static void json_side(hd_json *j, const char *key, const hd_heap *heap, const hd_heap *absent) {
+    hd_json_key(j, key);
+    if (heap == absent) {
+        hd_json_null(j);
+    } else {
+        hd_json_object(j), json_label(j, heap), hd_json_end(j);
+    }
+}
+
+/* Where a heap that has no counterpart was looked for. */
+static char *place_of(const chosen *c, const char *id) {
+    char *text;
+    if (asprintf(&text, "none in %s%s%s", c->file, id ? ", dump " : "", id ? id : "") < 0) text = needed(NULL);
+    return text;
+}
+
+/* NULL on one side: nothing was there. `places` are what to call the sides then. */
+static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, char *const *places,
+                     hd_json *j, hd_out out) {
+    hd_tree_options options = tree_options(a);
+    hd_profile *none = needed(hd_profile_create(NULL, NULL));
+    hd_heap absent = { .allocator = places[before != NULL], .profile = none };
+    hd_error err;
+    hd_status status;
+    if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;
+    if (!before) before = &absent;
+    if (!after) after = &absent;
+    err.message[0] = 0;
+    if (a->json) {
+        hd_json_object(j);
+        json_side(j, "before", before, &absent);
+        json_side(j, "after", after, &absent);
+        hd_json_key(j, "rows"), hd_json_array(j);
+        status = hd_diff_tree(before, after, &options, diff_row, j, &err);
+        hd_json_end(j), hd_json_end(j);
+    } else {
+        status = hd_print_diff(before, after, &options, out, NULL);
+    }
+    hd_profile_free(none);
+    if (status) display(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));
+    return status ? BAD_INPUT : DONE;
+}
+
+/* Marks the heaps of the dump to compare; an id that none has is an error. */
+static int pick(const chosen *c, const char *id, bool last, bool *picked) {
+    mark_picked(c, id, last, picked);
+    for (size_t i = 0; i < c->count; i++)
+        if (picked[i]) return DONE;
+    display(stderr, "heapdump: %s: no heap is of dump %s\n", c->file, id);
+    return BAD_INPUT;
+}
+
+static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
+    bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
+    bool *left = needed(calloc(y->count, 1)), any = false;
+    ptrdiff_t *mate = needed(calloc(x->count, sizeof *mate));
+    char *places[2] = { place_of(x, a->before), place_of(y, a->after) };
+    bool bad = pick(x, a->before, x != y, in_x) || pick(y, a->after, true, in_y);
+    int status;
+    if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
+        display(stderr, "heapdump: %s: one dump, and none to compare it with\n", x->file);
+        bad = true;
+    }
+    status = bad ? BAD_INPUT : DONE;
+    if (!bad) find_mates(x, in_x, y, in_y, mate, left);
+    for (size_t i = 0; i < x->count + y->count && !bad; i++) { /* then what is new */
+        const hd_heap *before = i < x->count ? &x->heaps[i] : NULL, *after = NULL;
+        if (before ? !in_x[i] : !left[i - x->count]) continue;
+        if (!before) after = &y->heaps[i - x->count];
+        else if (mate[i] != NO_MATE) after = &y->heaps[mate[i]];
+        if (any && !a->json) out.write(out.user, "\n", 1);
+        any = true;
+        if (diff_pair(a, before, after, places, j, out)) status = BAD_INPUT;
+    }
+    free(in_x), free(in_y), free(left), free(mate), free(places[0]), free(places[1]);
+    return status;
+}
+
+/* `after` may be NULL, or the same as `before`. Both dumps are freed. */
+static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
+    chosen x, y, *other = after ? &y : &x;
+    output o;
+    hd_json *j;
+    int status = choose_from(a, a->files[0], before, &x);
+    if (status) {
+        hd_dump_free(after);
+        return status;
+    }
+    if (after) status = choose_from(a, a->files[1], after, &y);
+    if (!status) {
+        status = output_open(&o, a->output);
+        if (!status) {
+            j = json_open(a, "diffs", o.out);
+            status = diff_chosen(a, &x, other, j, o.out);
+            if (json_close(a, j)) status = BAD_INPUT;
+            status = output_close(&o, a->output, status);
+        }
+        if (after) chosen_free(&y);
+    }
+    chosen_free(&x);
+    return status;
+}
+
+int diff(const arguments *a) {
+    hd_dump *before, *after = NULL;
+    int status;
+    if (a->file_count > 2) return usage("diff takes one file or two");
+    status = read_dump(a->files[0], a, &before);
+    if (status) return status;
+    if (a->file_count == 2 && read_dump(a->files[1], a, &after)) {
+        hd_dump_free(before);
+        return BAD_INPUT;
+    }
+    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) return diff_heaps(a, before, after);
+    if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
+        status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
+                                : diff_objects(a, before, after);
+    } else if (after || !hd_dump_graph(before)) {
+        display(stderr, "heapdump: %s says who allocated, not who holds: %s\n",
+                a->files[hd_dump_graph(before) ? 1 : 0],
+                a->live ? "--live is for objects" : "objects are compared with objects");
+        status = BAD_INPUT;
+    } else {
+        display(stderr, "heapdump: objects are compared with those of another file\n");
+        status = BAD_INPUT;
+    }
+    hd_dump_free(before);
+    hd_dump_free(after);
+    return status;
+}
+

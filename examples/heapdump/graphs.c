@@ -1,0 +1,183 @@
+/* Objects that hold each other in info, diff, tree and convert. */
+
+#include "dart.h"
+
+void graph_info_text(FILE *out, const hd_graph *graph) {
+    hd_graph_summary s = hd_graph_summarize(graph);
+    display(out, "%12llu objects of %llu classes, %llu bytes\n", (unsigned long long)s.objects,
+            (unsigned long long)s.classes, (unsigned long long)s.bytes);
+    display(out, "%12llu references, %llu of them weak\n%12llu roots, %llu of them weak\n",
+            (unsigned long long)s.references, (unsigned long long)s.weak_references,
+            (unsigned long long)s.roots, (unsigned long long)s.weak_roots);
+    if (s.missing_objects || s.missing_classes)
+        display(out, "%12llu objects that no record describes, from %llu references and %llu roots\n"
+                "%12llu classes that no record describes\n", (unsigned long long)s.missing_objects,
+                (unsigned long long)s.missing_references, (unsigned long long)s.missing_roots,
+                (unsigned long long)s.missing_classes);
+}
+
+void graph_info_json(hd_json *j, const hd_graph *graph) {
+    hd_graph_summary s = hd_graph_summarize(graph);
+    const struct { const char *name; uint64_t value; } values[] = {
+        { "objects", s.objects }, { "classes", s.classes }, { "bytes", s.bytes },
+        { "references", s.references }, { "weak_references", s.weak_references },
+        { "roots", s.roots }, { "weak_roots", s.weak_roots },
+        { "missing_objects", s.missing_objects },
+        { "missing_references", s.missing_references }, { "missing_roots", s.missing_roots },
+        { "missing_classes", s.missing_classes }
+    };
+    hd_json_key(j, "graph"), hd_json_object(j);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        hd_json_key(j, values[i].name), hd_json_u64(j, values[i].value);
+    hd_json_end(j);
+}
+
+void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
+    hd_json_key(j, "domains"), hd_json_array(j);
+    for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
+        hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "name"), hd_json_str(j, d.name);
+        hd_json_key(j, "version"), hd_json_u64(j, d.version);
+        hd_json_key(j, "begin_ms"), hd_json_u64(j, d.begin_ms);
+        hd_json_key(j, "end_ms"), hd_json_u64(j, d.end_ms);
+        graph_info_json(j, d.graph);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+/* The domains of a .NET dump, each on its own. */
+void netcf_info(FILE *out, const hd_netcf *netcf) {
+    for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
+        hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
+        display(out, "application domain "), put_name(out, d.name);
+        display(out, ", version %u, from %llu to %llu ms after boot\n", d.version,
+                (unsigned long long)d.begin_ms, (unsigned long long)d.end_ms);
+        graph_info_text(out, d.graph);
+    }
+}
+
+/* The dominator tree as a heap that all that prints or writes can take. */
+int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap) {
+    hd_dominator_options options = { .cutoff = a->cutoff };
+    hd_dominators *dominators;
+    hd_breakdown *breakdown;
+    hd_error err;
+    hd_status status;
+    if (dominate(file, graph, &dominators)) return BAD_INPUT;
+    if (!a->has_cutoff) options.cutoff.min_share = a->default_share;
+    status = hd_dominator_tree(graph, dominators, &options, &breakdown, &err);
+    hd_dominators_free(dominators);
+    if (status) return failed(file, &err);
+    memset(heap, 0, sizeof *heap);
+    heap->allocator = "live objects";
+    heap->breakdown = breakdown;
+    return DONE;
+}
+
+static void diff_class_text(FILE *out, const hd_class_change *c) {
+    put_change(out, c->bytes[0], c->bytes[1], 14);
+    display(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
+    put_change(out, c->objects[0], c->objects[1], 10);
+    display(out, "  "), put_name(out, c->name);
+    if (c->scope.len) display(out, "  ("), put_name(out, c->scope), fputc(')', out);
+    fputc('\n', out);
+}
+
+static void diff_class_json(hd_json *j, const hd_class_change *c) {
+    hd_json_newline(j);
+    hd_json_object(j);
+    hd_json_key(j, "class"), hd_json_str(j, c->name);
+    if (c->scope.len) hd_json_key(j, "scope"), hd_json_str(j, c->scope);
+    hd_json_key(j, "before"), hd_json_u64(j, c->bytes[0]);
+    hd_json_key(j, "after"), hd_json_u64(j, c->bytes[1]);
+    hd_json_key(j, "objects_before"), hd_json_u64(j, c->objects[0]);
+    hd_json_key(j, "objects_after"), hd_json_u64(j, c->objects[1]);
+    hd_json_end(j);
+}
+
+/* Whether what a diff of classes does not know was asked for. */
+bool classes_cut(const arguments *a) {
+    const hd_cutoff *c = &a->cutoff;
+    return c->min_bytes || c->min_share > 0 || c->min_parent_share > 0 || c->max_entries ||
+           c->max_output_bytes;
+}
+
+/* What changed, class by class and, of snapshots that tell who is who, object by object. */
+int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after) {
+    uint32_t most = shown_of(a, HD_NONE), shown = 0;
+    hd_graph_change *change;
+    uint8_t *reached[2] = { NULL, NULL };
+    const uint8_t *const *live = a->live ? (const uint8_t *const *)reached : NULL;
+    dart_pair pair = { .change = NULL };
+    hd_total total;
+    hd_error err;
+    output o;
+    FILE *out;
+    hd_json *j;
+    int status = DONE;
+    if (a->live && (!(reached[0] = reach(a->files[0], hd_dump_graph(before), &total)) ||
+                    !(reached[1] = reach(a->files[1], hd_dump_graph(after), &total))))
+        status = BAD_INPUT;
+    if (!status) status = dart_pair_open(a, before, after, live, &pair);
+    if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), live, NULL, &change, &err))
+        status = failed(a->files[0], &err);
+    else if (!status && (status = output_open(&o, a->output)) != DONE) hd_graph_change_free(change);
+    if (status) {
+        hd_identity_change_free(pair.change);
+        free(reached[0]), free(reached[1]);
+        return status;
+    }
+    out = output_text(&o);
+    j = json_open(a, "classes", o.out);
+    if (!a->json) display(out, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
+    for (uint32_t i = 0; i < change->count && shown < most; i++) {
+        const hd_class_change *c = &change->rows[i];
+        if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
+        shown++;
+        if (a->json) diff_class_json(j, c);
+        else diff_class_text(out, c);
+    }
+    if (a->json) {
+        hd_json_end(j), hd_json_key(j, "identity");
+        if (pair.change) identity_json(a, j, &pair);
+        else hd_json_null(j);
+    } else if (pair.change) {
+        identity_text(a, out, &pair);
+    }
+    if (json_finish(a, j)) status = BAD_INPUT;
+    if (fclose(out)) status = BAD_INPUT;
+    hd_graph_change_free(change);
+    hd_identity_change_free(pair.change);
+    free(reached[0]), free(reached[1]);
+    return output_close(&o, a->output, status);
+}
+
+/* In a format of objects: the file as it was where it is of that format, else its graph. */
+static hd_status write_as(const arguments *a, const hd_dump *dump, hd_out out, hd_error *err) {
+    reading r = { .file = a->files[0] };
+    hd_options options = { .warning = on_warning, .warning_user = &r };
+    const hd_netcf *netcf = hd_dump_netcf(dump);
+    hd_str name = hd_cstr("heap");
+    if (!strcmp(a->to, "netcf"))
+        return netcf ? hd_netcf_write(netcf, NULL, out, err)
+                     : hd_netcf_write_graph(hd_dump_graph(dump), NULL, &options, out, err);
+    if (hd_dump_dart(dump)) return hd_dart_write(hd_dump_dart(dump), NULL, out, err);
+    if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_domain(netcf, 0).name;
+    return hd_dart_write_graph(hd_dump_graph(dump), name, &options, out, err);
+}
+
+int write_objects(const arguments *a, const hd_dump *dump) {
+    output o;
+    hd_error err;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    if (write_as(a, dump, o.out, &err)) {
+        display(stderr, "heapdump: %s\n",
+                o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
+        status = BAD_INPUT;
+    }
+    return output_close(&o, a->output, status);
+}

@@ -1,0 +1,202 @@
+/* Choosing heaps that say who allocated, and working on them. */
+
+#include "heaps.h"
+
+#include "memprof.h"
+#include "objects.h"
+
+bool selected(const arguments *a, const hd_heap *heap) {
+    if (a->has_pid && heap->pid != a->pid) return false;
+    if (a->dump && (!heap->dump || strcmp(heap->dump, a->dump))) return false;
+    return !a->allocator || (heap->allocator && !strcmp(heap->allocator, a->allocator));
+}
+
+static uint32_t axis_of(const arguments *a) {
+    return a->by && strcmp(a->by, "backtrace") ? HD_AXIS_TYPE : 0;
+}
+
+/* In place of `heap`, what an operation made of it. */
+static void worked(hd_heap *heap, bool *made, hd_heap result) {
+    if (*made) hd_heap_release(heap);
+    *heap = result;
+    *made = true;
+}
+
+/* Frames can be turned round in a breakdown only when its types are left out. */
+static hd_status inverted(const arguments *a, const char *file, const hd_heap *heap, hd_heap *out,
+                          hd_error *err) {
+    reading r = { .file = file };
+    hd_options options = { .warning = on_warning, .warning_user = &r };
+    hd_heap one = *heap;
+    hd_profile *profile;
+    hd_status status;
+    if (!heap->breakdown || heap->breakdown->entries.axis_count == 1)
+        return hd_invert_for(heap, axis_of(a), &a->listed, &options, out, err);
+    status = hd_breakdown_axis_profile(heap->breakdown, axis_of(a), NULL, &profile, err);
+    if (status) return status;
+    one.breakdown = NULL;
+    one.profile = profile;
+    status = hd_invert_for(&one, 0, &a->listed, &options, out, err);
+    hd_profile_free(profile);
+    return status;
+}
+
+/* --keep, --drop, --root, --invert. */
+static hd_status work(const arguments *a, const char *file, hd_heap *heap, bool *made, hd_error *err) {
+    hd_heap result;
+    hd_status status = HD_OK;
+    for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
+        void *user = (void *)(uintptr_t)p;
+        if (!p->text) continue;
+        if (p == &a->root) status = hd_reroot(heap, p->axis, pattern_matches, user, NULL, &result, err);
+        else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
+        if (!status) worked(heap, made, result);
+    }
+    if (status || !a->invert) return status;
+    status = inverted(a, file, heap, &result, err);
+    if (!status) worked(heap, made, result);
+    return status;
+}
+
+void chosen_free(chosen *c) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->made[i]) hd_heap_release(&c->heaps[i]);
+    free(c->heaps);
+    free(c->made);
+    hd_dump_free(c->dump);
+}
+
+/* Of MemProf profiles, what --metric, --by and --binary ask for. */
+static hd_status viewed(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
+                        hd_error *err) {
+    const hd_memprof *raw = hd_dump_memprof(dump);
+    const hd_memprof_index *index = hd_dump_memprof_index(dump);
+    if (raw) return memprof_heap(a, hd_memprof_part(raw, number), heap, made, err);
+    return index ? index_heap(a, index, heap, made, err) : HD_OK;
+}
+
+/* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
+   chosen is an error, told here. */
+int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
+    const hd_graph *graph = hd_dump_graph(dump);
+    size_t all = hd_dump_heap_count(dump);
+    hd_error err;
+    int status = DONE;
+    if (!hd_dump_memprof(dump) && !hd_dump_memprof_index(dump) && (memprof_split(a) || a->field)) {
+        display(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
+                memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
+        hd_dump_free(dump);
+        return BAD_INPUT;
+    }
+    c->file = file;
+    c->dump = dump;
+    c->count = 0;
+    c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
+    c->made = needed(calloc(all + 1, sizeof *c->made));
+    if (graph) {
+        status = graph_heap(a, file, graph, &c->heaps[0]);
+        c->made[0] = !status;
+        c->count = !status;
+        if (!status && work(a, file, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+    }
+    for (size_t i = 0; i < all && !status; i++) {
+        if (!selected(a, hd_dump_heap(c->dump, i))) continue;
+        c->heaps[c->count] = *hd_dump_heap(c->dump, i);
+        if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
+            work(a, file, &c->heaps[c->count], &c->made[c->count], &err)) {
+            display(stderr, "heapdump: %s: %s\n", file, err.message);
+            status = BAD_INPUT;
+        }
+        c->count++;
+    }
+    if (!status && !c->count) {
+        display(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
+        status = BAD_INPUT;
+    }
+    if (status) chosen_free(c);
+    return status;
+}
+
+/* Freed with chosen_free on success alone. */
+int choose(const arguments *a, const char *file, chosen *c) {
+    hd_dump *dump;
+    int status = read_dump(file, a, &dump);
+    return status ? status : choose_from(a, file, dump, c);
+}
+
+void json_error(hd_json *j, const char *key, double variance) {
+    if (variance > 0) hd_json_key(j, key), hd_json_u64(j, hd_standard_error(variance));
+}
+
+/* The axis to look along in a heap: of an inverted breakdown no other is left. */
+uint32_t axis_in(const arguments *a, const hd_heap *heap) {
+    bool alone = heap->breakdown ? heap->breakdown->entries.axis_count == 1
+                                 : hd_profile_axis_count(heap->profile) == 1;
+    return alone ? 0 : axis_of(a);
+}
+
+hd_tree_options tree_options(const arguments *a) {
+    hd_tree_options options = {
+        .cutoff = a->cutoff, .first_axis = axis_of(a), .every_route = a->every_route,
+        .units = !a->exact && !memprof_counted(a)
+    };
+    if (!a->has_cutoff) options.cutoff.min_share = 0.01;
+    return options;
+}
+
+int compare_texts(const char *x, const char *y) { return strcmp(x ? x : "", y ? y : ""); }
+bool same_text(const char *x, const char *y) { return !compare_texts(x, y); }
+
+int compare_numbers(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
+
+/* Of heaps in one array, told by pointers into it: by allocator and process, those of one in their order. */
+int by_pid(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_numbers(x->pid, y->pid);
+    if (!order) order = compare_texts(x->allocator, y->allocator);
+    return order ? order : (x > y) - (x < y);
+}
+
+static bool same_pid(const hd_heap *x, const hd_heap *y) {
+    return x->pid == y->pid && same_text(x->allocator, y->allocator);
+}
+
+/* Those that are marked (NULL: all), sorted. *n is how many. To be freed. */
+const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,
+                             int (*order)(const void *, const void *), size_t *n) {
+    const hd_heap **sorted = needed(malloc((count + 1) * sizeof *sorted));
+    *n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!marked || marked[i]) sorted[(*n)++] = &heaps[i];
+    qsort(sorted, *n, sizeof *sorted, order);
+    return sorted;
+}
+
+/* Marks the heaps of the dump to work on: that of the id, else the first or last of each process. */
+void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
+    size_t n;
+    const hd_heap **sorted;
+    for (size_t i = 0; i < c->count; i++) picked[i] = id && same_text(c->heaps[i].dump, id);
+    if (id) return;
+    sorted = sorted_heaps(c->heaps, c->count, NULL, by_pid, &n);
+    for (size_t i = 0; i < n; i++) {
+        const hd_heap *heap = sorted[i], *next = i + 1 < n ? sorted[i + 1] : NULL;
+        const hd_heap *beside = last ? next : i ? sorted[i - 1] : NULL;
+        if (!beside || !same_pid(heap, beside)) picked[heap - c->heaps] = true;
+    }
+    free(sorted);
+}
+
+totals totals_of(const hd_heap *heap) {
+    totals t;
+    if (heap->breakdown) {
+        t.bytes = heap->breakdown->entries.bytes[0];
+        t.blocks = heap->breakdown->entries.blocks[0];
+        t.rows = heap->breakdown->entries.count;
+    } else {
+        t.bytes = hd_profile_bytes(heap->profile);
+        t.blocks = hd_profile_blocks(heap->profile);
+        t.rows = hd_profile_cells(heap->profile).count;
+    }
+    return t;
+}

@@ -1,0 +1,49 @@
+/* Heaps that say who allocated: those of a file that are chosen and worked on, and those that are written. */
+#ifndef HEAPDUMP_HEAPS_H
+#define HEAPDUMP_HEAPS_H
+
+#include "cli.h"
+#include "symbols.h"
+
+/* The chosen heaps of one file. */
+typedef struct chosen {
+    const char *file;
+    hd_dump *dump;
+    hd_heap *heaps;
+    bool *made;                  /* by an operation: released with the rest */
+    size_t count;
+} chosen;
+
+/* What a heap holds in all. */
+typedef struct totals {
+    uint64_t bytes, blocks;
+    uint32_t rows;
+} totals;
+
+/* heaps.c */
+bool selected(const arguments *a, const hd_heap *heap);
+void chosen_free(chosen *c);
+int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c);
+int choose(const arguments *a, const char *file, chosen *c);
+void json_error(hd_json *j, const char *key, double variance);
+uint32_t axis_in(const arguments *a, const hd_heap *heap);
+hd_tree_options tree_options(const arguments *a);
+int compare_texts(const char *x, const char *y);
+bool same_text(const char *x, const char *y);
+int compare_numbers(uint64_t x, uint64_t y);
+int by_pid(const void *a, const void *b);
+const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,
+                             int (*order)(const void *, const void *), size_t *n);
+void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
+totals totals_of(const hd_heap *heap);
+
+/* convert.c */
+int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
+             size_t *count);
+void condensed_free(hd_heap *heaps, size_t count);
+int write_heaps(const hd_heap *heaps, size_t count, const char *path, bool is_default,
+                const char *add_to);
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n);
+int check_to(const arguments *a);
+
+#endif

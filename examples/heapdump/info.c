@@ -1,0 +1,181 @@
+/* info */
+
+#include "commands.h"
+#include "dart.h"
+#include "heaps.h"
+#include "memprof.h"
+
+static void info_heap(FILE *out, const hd_heap *heap) {
+    totals t = totals_of(heap);
+    char count[24] = "-", sampled[48] = "";
+    if (t.blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)t.blocks);
+    if (heap->sample_bytes)
+        snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
+                 (unsigned long long)heap->sample_bytes);
+    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
+            heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
+            heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
+            heap->breakdown ? "entries" : "contexts", sampled);
+}
+
+/* Whether a heap or a scalar is from a process and dump that was asked for. */
+static bool scalar_selected(const arguments *a, const hd_scalar *s) {
+    hd_heap heap = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
+    return selected(a, &heap);
+}
+
+/* Totals of processes, and the sizes of outermost allocators; --all: everything. */
+static bool scalar_shown(const arguments *a, const hd_scalar *s) {
+    if (a->all || !s->allocator) return true;
+    return !strchr(s->allocator, '/') && !strcmp(s->name, "size");
+}
+
+static int by_dump(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_numbers(x->pid, y->pid);
+    if (!order) order = compare_texts(x->dump, y->dump);
+    return order ? order : compare_texts(x->allocator, y->allocator);
+}
+
+/* Whether the line of a heap says the same; heaps are sorted, of like ones the first counts. */
+static bool scalar_told(const hd_heap *const *heaps, size_t n, const hd_scalar *s) {
+    hd_heap key = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
+    const hd_heap *at = &key;
+    size_t low = 0, high = n;
+    if (!s->allocator || strcmp(s->name, "size")) return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_dump(&heaps[middle], &at) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low < n && !by_dump(&heaps[low], &at) && totals_of(heaps[low]).bytes == s->value;
+}
+
+static int by_dump_and_turn(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = by_dump(a, b);
+    return order ? order : (x > y) - (x < y);
+}
+
+static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
+    bool any = false;
+    size_t left = 0, n;
+    const hd_heap **heaps =
+        sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        if (!scalar_selected(a, s) || (!a->all && scalar_told(heaps, n, s))) continue;
+        if (!scalar_shown(a, s)) {
+            left++;
+            continue;
+        }
+        if (!any)
+            display(out, "%10s  %-16s %-12s %14s %-8s %s\n", "pid", "process", "dump", "value", "unit", "of");
+        any = true;
+        display(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
+                s->dump ? s->dump : "-");
+        if (s->text) display(out, "%14s", s->text);
+        else display(out, "%14llu", (unsigned long long)s->value);
+        display(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
+                s->name);
+    }
+    free(heaps);
+    if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
+}
+
+static int info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
+    size_t n = hd_dump_heap_count(dump);
+    bool any = false;
+    display(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
+    if (hd_dump_graph(dump)) {
+        fputc('\n', out);
+        if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
+        else graph_info_text(out, hd_dump_graph(dump));
+        return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump)) : DONE;
+    }
+    display(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
+    if (hd_dump_memprof(dump)) memprof_info_text(out, hd_dump_memprof(dump));
+    if (hd_dump_memprof_index(dump) && index_info_text(out, file, hd_dump_memprof_index(dump)))
+        return BAD_INPUT;
+    for (size_t i = 0; i < n; i++) {
+        if (!selected(a, hd_dump_heap(dump, i))) continue;
+        if (!any)
+            display(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
+                    "allocator", "bytes", "blocks", "holds");
+        any = true;
+        info_heap(out, hd_dump_heap(dump, i));
+    }
+    info_scalars(out, dump, a);
+    return DONE;
+}
+
+static int info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
+    int status = DONE;
+    hd_json_newline(j);
+    hd_json_object(j);
+    json_text(j, "file", file);
+    json_text(j, "format", hd_format_name(hd_dump_format(dump)));
+    hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
+    if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
+    if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
+    if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
+    if (hd_dump_memprof(dump)) memprof_info_json(j, hd_dump_memprof(dump));
+    if (hd_dump_memprof_index(dump)) status = index_info_json(j, file, hd_dump_memprof_index(dump));
+    hd_json_key(j, "heaps"), hd_json_array(j);
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
+        const hd_heap *heap = hd_dump_heap(dump, i);
+        totals t = totals_of(heap);
+        if (!selected(a, heap)) continue;
+        hd_json_newline(j);
+        hd_json_object(j);
+        json_label(j, heap);
+        hd_json_key(j, "bytes"), hd_json_u64(j, t.bytes);
+        json_known(j, "blocks", t.blocks);
+        hd_json_key(j, heap->breakdown ? "entries" : "contexts"), hd_json_u64(j, t.rows);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+    hd_json_key(j, "scalars"), hd_json_array(j);
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
+        const hd_scalar *s = hd_dump_scalar(dump, i);
+        if (!scalar_selected(a, s)) continue;
+        hd_json_newline(j);
+        hd_json_object(j);
+        hd_json_key(j, "pid"), hd_json_u64(j, s->pid);
+        json_text(j, "process", s->process);
+        json_text(j, "dump", s->dump);
+        hd_json_key(j, "time_us"), hd_json_u64(j, s->time_us);
+        json_text(j, "allocator", s->allocator);
+        json_text(j, "name", s->name);
+        json_text(j, "units", s->units);
+        hd_json_key(j, "value");
+        if (s->text) hd_json_cstr(j, s->text);
+        else hd_json_u64(j, s->value);
+        hd_json_end(j);
+    }
+    hd_json_end(j), hd_json_end(j);
+    return status;
+}
+
+int info(const arguments *a) {
+    output o;
+    FILE *text;
+    hd_json *j;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    text = output_text(&o);
+    j = json_open(a, "files", o.out);
+    for (int i = 0; i < a->file_count; i++) {
+        hd_dump *dump;
+        if (read_dump(a->files[i], a, &dump)) {
+            status = BAD_INPUT;
+            continue;
+        }
+        if (a->json ? info_json(j, a->files[i], dump, a) : info_text(text, a->files[i], dump, a))
+            status = BAD_INPUT;
+        hd_dump_free(dump);
+    }
+    if (json_close(a, j)) status = BAD_INPUT;
+    if (fclose(text)) status = BAD_INPUT;
+    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
+}

@@ -1,0 +1,57 @@
+#include "symbols.h"
+
+#include <dlfcn.h>
+
+/* libdw uses some of what it allocates without looking, and where it looks, takes what cannot be had for debug
+   information that is not there. So while it works, allocations that fail end the tool, but for sizes that only
+   damaged files ask for. These functions come before those of libc, and of what is preloaded, and hand on to the
+   next. Sanitizers bring their own. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SYMBOLS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYMBOLS_SANITIZED
+#endif
+
+__thread unsigned symbols_at_work;
+void symbols_rest(const unsigned *before) { symbols_at_work = *before; }
+
+#ifndef SYMBOLS_SANITIZED
+#define SYMBOLS_ALLOCATION_MAX (1u << 30)
+
+static void *symbols_allocated(void *memory, size_t count, size_t size) {
+    if (memory || !symbols_at_work || !count || !size || count > SYMBOLS_ALLOCATION_MAX / size) return memory;
+    symbols_at_work = 0;         /* for what ending allocates */
+    return needed(NULL);
+}
+
+/* NULL as well to what dlsym itself allocates, which it can do without. */
+static void *symbols_next(const char *name) {
+    static __thread bool looking;
+    void *next;
+    if (looking) return NULL;
+    looking = true;
+    next = dlsym(RTLD_NEXT, name);
+    looking = false;
+    return next;
+}
+
+void *malloc(size_t size) {
+    static void *(*next)(size_t);
+    if (!next) *(void **)&next = symbols_next("malloc");
+    return symbols_allocated(next ? next(size) : NULL, 1, size);
+}
+
+void *calloc(size_t count, size_t size) {
+    static void *(*next)(size_t, size_t);
+    if (!next) *(void **)&next = symbols_next("calloc");
+    return symbols_allocated(next ? next(count, size) : NULL, count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    static void *(*next)(void *, size_t);
+    if (!next) *(void **)&next = symbols_next("realloc");
+    return symbols_allocated(next ? next(memory, size) : NULL, 1, size);
+}
+#endif

@@ -1,0 +1,395 @@
+/* memprof: the records, of raw profiles and of indexed ones. */
+
+#include "commands.h"
+#include "memprof.h"
+
+/* That a function allocated by a block, or calls by the frames of an address. */
+typedef struct memprof_site {
+    hd_str function;
+    uint32_t number;             /* the block; the first of the address's frames */
+    bool is_call;
+} memprof_site;
+
+typedef struct memprof_records {
+    const hd_memprof_raw *raw;
+    uint32_t version;            /* of the files: their sum may be of another */
+    hd_memprof_symbols *symbols;
+    memprof_site *sites;         /* by function, allocations first */
+    size_t count, capacity;
+    uint32_t blocks, functions, stacks; /* that allocate; stacks that have frames */
+} memprof_records;
+
+static int memprof_text_order(hd_str x, hd_str y) {
+    size_t n = x.len < y.len ? x.len : y.len;
+    int order = n ? memcmp(x.data, y.data, n) : 0;
+    return order ? order : x.len < y.len ? -1 : x.len > y.len;
+}
+
+static int memprof_site_order(const void *a, const void *b) {
+    const memprof_site *x = a, *y = b;
+    int order = memprof_text_order(x->function, y->function);
+    if (order) return order;
+    if (x->is_call != y->is_call) return x->is_call - y->is_call;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void memprof_add_site(memprof_records *r, hd_str function, uint32_t number, bool is_call) {
+    if (r->count == r->capacity) {
+        r->capacity = r->capacity ? 2 * r->capacity : 256;
+        r->sites = needed(realloc(r->sites, r->capacity * sizeof *r->sites));
+    }
+    r->sites[r->count++] = (memprof_site){ function, number, is_call };
+}
+
+/* Frames of one address stand side by side, the last of them not inlined. */
+static uint32_t memprof_address_end(const hd_memprof_symbols *s, uint32_t frame) {
+    while (s->frames[frame].inlined) frame++;
+    return frame + 1;
+}
+
+/* A record has the allocations of a function, when it or what is inlined into it asked, and the addresses
+   that it calls by. */
+static void memprof_collect(memprof_records *r) {
+    const hd_memprof_symbols *s = r->symbols;
+    bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
+    bool *seen = needed(calloc((size_t)s->stack_count + 1, 1));
+    size_t n = 0;
+    for (uint32_t b = 0; b < r->raw->block_count; b++) {
+        uint32_t stack = r->raw->blocks[b].stack, i = s->first[stack], end = s->first[stack + 1];
+        if (i == end) continue;
+        r->stacks += !seen[stack];
+        if (!seen[stack])
+            for (uint32_t k = i + 1; k < end; k++) calls[s->frame[k]] = true;
+        seen[stack] = true;
+        do memprof_add_site(r, s->frames[s->frame[i]].function, b, false);
+        while (s->frames[s->frame[i++]].inlined);
+    }
+    for (uint32_t f = 0, end; f < s->frame_count; f = end) {
+        end = memprof_address_end(s, f);
+        for (uint32_t k = f; k < end; k++)
+            if (calls[k]) memprof_add_site(r, s->frames[k].function, f, true);
+    }
+    if (r->count) qsort(r->sites, r->count, sizeof *r->sites, memprof_site_order);
+    for (size_t i = 0; i < r->count; i++) { /* a function that is inlined into itself calls once */
+        const memprof_site *last = n ? &r->sites[n - 1] : NULL, *site = &r->sites[i];
+        if (last && last->is_call && !memprof_site_order(last, site)) continue;
+        if (!site->is_call) {
+            r->blocks++;
+            r->functions += !last || memprof_text_order(last->function, site->function);
+        }
+        r->sites[n++] = *site;
+    }
+    r->count = n;
+    free(calls);
+    free(seen);
+}
+
+static void memprof_frames_text(FILE *out, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
+                                uint32_t first) {
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
+        display(out, "      -\n        SymbolName: ");
+        put_name(out, f->function);
+        display(out, "\n        LineOffset: %u\n        Column: %u\n        Inline: %d\n",
+                f->line - f->start_line, f->column, f->inlined);
+    }
+}
+
+static void memprof_block_text(FILE *out, const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    display(out, "      MemInfoBlock:\n");
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (raw->fields >> f & 1)
+            display(out, "        %s: %llu\n", hd_memprof_field_name(f), (unsigned long long)b->value[f]);
+    if (!raw->counter_count || !b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) return;
+    display(out, "        AccessHistogramValues:");
+    for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
+        display(out, " %llu", (unsigned long long)hd_memprof_counter(raw, b->histogram + i));
+    fputc('\n', out);
+}
+
+static void memprof_records_text(FILE *out, const memprof_records *r) {
+    const hd_memprof_raw *raw = r->raw;
+    const hd_memprof_symbols *s = r->symbols;
+    display(out, "MemprofProfile:\n  Summary:\n    Version: %u\n    NumSegments: %u\n    NumMibInfo: %u\n"
+            "    NumAllocFunctions: %u\n    NumStackOffsets: %u\n  Segments:\n", r->version,
+            raw->segment_count, r->blocks, r->functions, r->stacks);
+    for (uint32_t i = 0; i < raw->segment_count; i++) {
+        char id[65];
+        memprof_build_id(id, &raw->segments[i]);
+        display(out, "  -\n    BuildId: %s\n    Start: 0x%llX\n    End: 0x%llX\n    Offset: 0x%llX\n",
+                *id ? id : "<None>", (unsigned long long)raw->segments[i].start,
+                (unsigned long long)raw->segments[i].end, (unsigned long long)raw->segments[i].offset);
+    }
+    display(out, "  Records:\n");
+    for (size_t i = 0; i < r->count; i++) {
+        const memprof_site *site = &r->sites[i], *last = i ? site - 1 : NULL;
+        bool is_new = !last || memprof_text_order(last->function, site->function);
+        if (is_new) display(out, "  -\n    Function: "), put_name(out, site->function), fputc('\n', out);
+        if (is_new || last->is_call != site->is_call)
+            display(out, "    %s:\n", site->is_call ? "CallSites" : "AllocSites");
+        display(out, site->is_call ? "    -\n" : "    -\n      Callstack:\n");
+        if (site->is_call) {
+            memprof_frames_text(out, s, NULL, memprof_address_end(s, site->number) - site->number,
+                                site->number);
+        } else {
+            const hd_memprof_block *b = &raw->blocks[site->number];
+            uint32_t from = s->first[b->stack];
+            memprof_frames_text(out, s, s->frame + from, s->first[b->stack + 1] - from, 0);
+            memprof_block_text(out, raw, b);
+        }
+    }
+}
+
+static void memprof_frames_json(hd_json *j, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
+                                uint32_t first) {
+    hd_json_array(j);
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
+        hd_json_object(j);
+        hd_json_key(j, "SymbolName"), hd_json_str(j, f->function);
+        hd_json_key(j, "LineOffset"), hd_json_u64(j, f->line - f->start_line);
+        hd_json_key(j, "Column"), hd_json_u64(j, f->column);
+        hd_json_key(j, "Inline"), hd_json_bool(j, f->inlined);
+        hd_json_key(j, "File"), hd_json_str(j, f->file);
+        hd_json_key(j, "Line"), hd_json_u64(j, f->line);
+        hd_json_key(j, "Discriminator"), hd_json_u64(j, f->discriminator);
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void memprof_block_json(hd_json *j, const hd_memprof_raw *raw, const hd_memprof_block *b) {
+    hd_json_object(j);
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (raw->fields >> f & 1) hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, b->value[f]);
+    if (raw->counter_count && b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
+        hd_json_key(j, "AccessHistogramValues"), hd_json_array(j);
+        for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
+            hd_json_u64(j, hd_memprof_counter(raw, b->histogram + i));
+        hd_json_end(j);
+    }
+    hd_json_end(j);
+}
+
+static void memprof_site_json(hd_json *j, const memprof_records *r, const memprof_site *site) {
+    const hd_memprof_symbols *s = r->symbols;
+    const hd_memprof_block *b = &r->raw->blocks[site->number];
+    if (site->is_call) {
+        memprof_frames_json(j, s, NULL, memprof_address_end(s, site->number) - site->number, site->number);
+        return;
+    }
+    hd_json_object(j);
+    hd_json_key(j, "Callstack");
+    memprof_frames_json(j, s, s->frame + s->first[b->stack], s->first[b->stack + 1] - s->first[b->stack], 0);
+    hd_json_key(j, "MemInfoBlock"), memprof_block_json(j, r->raw, b);
+    hd_json_end(j);
+}
+
+static void memprof_records_json(hd_json *j, const memprof_records *r) {
+    hd_json_object(j);
+    hd_json_key(j, "Version"), hd_json_u64(j, r->version);
+    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, r->blocks);
+    hd_json_key(j, "NumAllocFunctions"), hd_json_u64(j, r->functions);
+    hd_json_key(j, "NumStackOffsets"), hd_json_u64(j, r->stacks);
+    memprof_segments_json(j, r->raw);
+    hd_json_key(j, "Records"), hd_json_array(j);
+    for (size_t i = 0, from; i < r->count; hd_json_end(j)) {
+        hd_str function = r->sites[i].function;
+        hd_json_newline(j), hd_json_object(j);
+        hd_json_key(j, "Function"), hd_json_str(j, function);
+        for (int is_call = 0; is_call < 2; is_call++) {
+            hd_json_key(j, is_call ? "CallSites" : "AllocSites"), hd_json_array(j);
+            for (from = i; i < r->count && r->sites[i].is_call == is_call &&
+                           !memprof_text_order(function, r->sites[i].function); i++) {
+                if (i > from) hd_json_newline(j);
+                memprof_site_json(j, r, &r->sites[i]);
+            }
+            hd_json_end(j);
+        }
+    }
+    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+}
+
+static int memprof_show(const arguments *a, const memprof_records *r) {
+    output o;
+    FILE *text;
+    hd_json j;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    text = output_text(&o);
+    hd_json_begin(&j, o.out);
+    if (a->json) memprof_records_json(&j, r);
+    else memprof_records_text(text, r);
+    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
+    if (fclose(text)) status = BAD_INPUT;
+    return output_close(&o, a->output, status);
+}
+
+/* Blocks of one call stack are one record, in whatever profile or file they are. */
+static int memprof_raw_records(const arguments *a, const hd_dump *first) {
+    hd_memprof_symbolizer by = memprof_symbolizer(a, symbols_linked);
+    memprof_records r = { 0 };
+    hd_memprof *sum = NULL;
+    hd_error err;
+    int status = memprof_add_up(a, first, false, &sum, &r.version);
+    if (status) return status;
+    r.raw = hd_memprof_part(sum, 0);
+    if (hd_memprof_symbolize(r.raw, &by, NULL, &r.symbols, &err)) {
+        complain(a->files[0], &err, "");
+        status = BAD_INPUT;
+    } else {
+        memprof_collect(&r);
+        status = memprof_show(a, &r);
+        if (a->names)
+            display(stderr, "heapdump: of %u addresses %u have no name in what was given, %u are the "
+                    "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
+    }
+    free(r.sites);
+    hd_memprof_symbols_free(r.symbols);
+    hd_memprof_free(sum);
+    return status;
+}
+
+/* Of indexed profiles. -------------------------------------------------------------------------- */
+
+/* Locations as frames. */
+static hd_memprof_frame *index_frames(const hd_memprof_index *index, index_names *names) {
+    hd_memprof_frame *frames = needed(calloc((size_t)index->location_count + 1, sizeof *frames));
+    for (uint32_t i = 0; i < index->location_count; i++) {
+        const hd_memprof_location *l = &index->locations[i];
+        frames[i].function = index_name_of(names, l->function);
+        frames[i].file = l->file;
+        frames[i].line = l->line;
+        frames[i].start_line = l->line - l->line_offset;
+        frames[i].column = l->column;
+        frames[i].discriminator = l->discriminator;
+        frames[i].inlined = l->inlined;
+    }
+    return frames;
+}
+
+/* A block of an index as a raw profile has it. */
+static hd_memprof_block index_block(const hd_memprof_index *index, uint32_t block) {
+    hd_memprof_block b = { .stack = index->block_stack[block] };
+    for (uint32_t f = 0; f < index->field_count; f++)
+        b.value[index->field[f]] = hd_memprof_index_value(index, block, index->field[f]);
+    return b;
+}
+
+/* Frames of stack `stack`, in *n. */
+static const uint32_t *index_stack(const hd_memprof_index *index, uint32_t stack, uint32_t *n) {
+    *n = index->first[stack + 1] - index->first[stack];
+    return index->location + index->first[stack];
+}
+
+void index_guid_json(hd_json *j, uint64_t guid) {
+    char hex[19];
+    snprintf(hex, sizeof hex, "0x%llx", (unsigned long long)guid);
+    json_text(j, "GUID", hex);
+}
+
+static void index_records_text(FILE *out, const hd_memprof_index *index, index_names *names,
+                               const hd_memprof_symbols *frames) {
+    hd_memprof_raw fields = { .fields = index->fields };
+    const uint32_t *frame;
+    uint32_t n;
+    display(out, "MemprofProfile:\n  Summary:\n    Layout: %s\n    NumFunctions: %u\n    NumMibInfo: %u\n"
+            "    NumCallSites: %u\n    NumCallStacks: %u\n  Records:\n",
+            hd_memprof_layout_name(index->layout), index->function_count, index->block_count,
+            index->site_count, index->stack_count);
+    for (uint32_t f = 0; f < index->function_count; f++) {
+        uint32_t b = index->block_first[f], s = index->site_first[f];
+        display(out, "  -\n    Function: "), put_name(out, index_name_of(names, index->function[f]));
+        display(out, "\n    GUID: 0x%llx\n", (unsigned long long)index->function[f]);
+        if (b < index->block_first[f + 1]) display(out, "    AllocSites:\n");
+        for (; b < index->block_first[f + 1]; b++) {
+            hd_memprof_block block = index_block(index, b);
+            display(out, "    -\n      Callstack:\n");
+            frame = index_stack(index, block.stack, &n);
+            memprof_frames_text(out, frames, frame, n, 0);
+            memprof_block_text(out, &fields, &block);
+        }
+        if (s < index->site_first[f + 1]) display(out, "    CallSites:\n");
+        for (; s < index->site_first[f + 1]; s++) {
+            display(out, "    -\n");
+            frame = index_stack(index, index->site[s], &n);
+            memprof_frames_text(out, frames, frame, n, 0);
+        }
+    }
+}
+
+static void index_records_json(hd_json *j, const hd_memprof_index *index, index_names *names,
+                               const hd_memprof_symbols *frames) {
+    hd_memprof_raw fields = { .fields = index->fields };
+    const uint32_t *frame;
+    uint32_t n;
+    hd_json_object(j);
+    json_text(j, "Layout", hd_memprof_layout_name(index->layout));
+    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, index->block_count);
+    hd_json_key(j, "NumCallStacks"), hd_json_u64(j, index->stack_count);
+    hd_json_key(j, "Records"), hd_json_array(j);
+    for (uint32_t f = 0; f < index->function_count; f++) {
+        hd_json_newline(j), hd_json_object(j);
+        hd_json_key(j, "Function"), hd_json_str(j, index_name_of(names, index->function[f]));
+        index_guid_json(j, index->function[f]);
+        hd_json_key(j, "AllocSites"), hd_json_array(j);
+        for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1]; b++) {
+            hd_memprof_block block = index_block(index, b);
+            hd_json_object(j);
+            hd_json_key(j, "Callstack");
+            frame = index_stack(index, block.stack, &n);
+            memprof_frames_json(j, frames, frame, n, 0);
+            hd_json_key(j, "MemInfoBlock"), memprof_block_json(j, &fields, &block);
+            hd_json_end(j);
+        }
+        hd_json_end(j);
+        hd_json_key(j, "CallSites"), hd_json_array(j);
+        for (uint32_t s = index->site_first[f]; s < index->site_first[f + 1]; s++) {
+            frame = index_stack(index, index->site[s], &n);
+            memprof_frames_json(j, frames, frame, n, 0);
+        }
+        hd_json_end(j), hd_json_end(j);
+    }
+    hd_json_end(j), hd_json_end(j), hd_json_newline(j);
+}
+
+static int index_show_records(const arguments *a, const hd_memprof_index *index) {
+    hd_memprof_symbols all = { .frame_count = index->location_count };
+    index_names names;
+    hd_memprof_frame *frames;
+    output o;
+    FILE *text;
+    hd_json j;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    index_names_make(a, index, &names);
+    all.frames = frames = index_frames(index, &names);
+    text = output_text(&o);
+    hd_json_begin(&j, o.out);
+    if (a->json) index_records_json(&j, index, &names, &all);
+    else index_records_text(text, index, &names, &all);
+    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
+    if (fclose(text)) status = BAD_INPUT;
+    free(frames);
+    index_names_free(&names);
+    return output_close(&o, a->output, status);
+}
+
+/* memprof --hints: what the compiler calls each context. ---------------------------------------- */
+
+/* The records of raw profiles, of an indexed one, or what the compiler makes of either. */
+int memprof(const arguments *a) {
+    hd_dump *first;
+    int status;
+    if (!a->hints && !index_is_usual(a))
+        return usage("thresholds are for --hints");
+    if (a->hints) return index_hints_of(a);
+    if (memprof_begins(a->files[0])) return memprof_raw_records(a, NULL);
+    status = read_dump(a->files[0], a, &first);
+    if (status) return status;
+    if (!hd_dump_memprof_index(first)) status = memprof_raw_records(a, first);
+    else if (a->file_count > 1) status = usage("of indexed profiles memprof takes one");
+    else status = index_show_records(a, hd_dump_memprof_index(first));
+    hd_dump_free(first);
+    return status;
+}

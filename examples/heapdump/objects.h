@@ -1,0 +1,51 @@
+/* What the commands for objects share: a file with its graph, names, sizes and ids; one file after
+   another. */
+#ifndef HEAPDUMP_OBJECTS_H
+#define HEAPDUMP_OBJECTS_H
+
+#include "cli.h"
+
+/* A file that has a graph, with what holds what. */
+typedef struct objects {
+    const char *file;
+    hd_dump *dump;
+    const hd_graph *graph;
+    hd_dominators *dominators;   /* NULL where nobody asked */
+} objects;
+
+/* objects.c */
+hd_options long_call(reading *r, const char *doing);
+void long_call_ends(const reading *r);
+int failed(const char *file, const hd_error *err);
+int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators);
+void objects_close(objects *o);
+int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
+void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
+void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width);
+void put_change(FILE *out, uint64_t before, uint64_t after, int width);
+void put_share(FILE *out, uint64_t part, uint64_t whole);
+void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
+void put_id(FILE *out, const objects *o, uint64_t id, int width);
+void json_id(hd_json *j, const objects *o, uint32_t object);
+uint32_t object_with(const objects *o, const char *text);
+uint32_t shown_of(const arguments *a, uint32_t otherwise);
+void put_more(FILE *out, uint64_t all, uint64_t shown);
+uint32_t largest(const arguments *a, const objects *o, uint32_t **top);
+int each_graph(const arguments *a, const char *name, bool dominators,
+               int (*text)(const arguments *a, const objects *o, FILE *out),
+               int (*json)(const arguments *a, const objects *o, hd_json *j));
+bool is_named(const objects *o, uint32_t object, const char *name);
+int no_class(const objects *o, const char *name);
+uint8_t *reach(const char *file, const hd_graph *graph, hd_total *total);
+
+/* graphs.c */
+void graph_info_text(FILE *out, const hd_graph *graph);
+void graph_info_json(hd_json *j, const hd_graph *graph);
+void netcf_info_json(hd_json *j, const hd_netcf *netcf);
+void netcf_info(FILE *out, const hd_netcf *netcf);
+int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);
+bool classes_cut(const arguments *a);
+int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after);
+int write_objects(const arguments *a, const hd_dump *dump);
+
+#endif

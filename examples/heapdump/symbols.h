@@ -1,0 +1,116 @@
+/* Names for OBJECT+0xOFFSET and for addresses of MemProf profiles, by elfutils' libdw.
+
+   Objects are opened where they lie, their debug information is looked for beside them, under
+   /usr/lib/debug, by build id, and by debuginfod where DEBUGINFOD_URLS is set. Which functions are at an
+   address is told by tables of their ranges, made of what a unit says when one of its addresses is asked for
+   first: compilers leave .debug_aranges out, and libdw would search a unit's tree for every address. */
+#ifndef HEAPDUMP_SYMBOLS_H
+#define HEAPDUMP_SYMBOLS_H
+
+#include "cli.h"
+
+#include <elfutils/libdwfl.h>
+
+typedef struct symbols_function {
+    Dwarf_Addr start, end;       /* end 0: not told, reaches to the next */
+    const char *name;
+    unsigned char rank;          /* of names for one address the highest counts, then the last */
+    int index;
+} symbols_function;
+
+/* From here on to the next: the innermost function, or the unit, of this number. */
+typedef struct symbols_range {
+    Dwarf_Addr start, end;       /* end is for making the table */
+    uint32_t number;             /* HD_NONE: nothing */
+} symbols_range;
+
+typedef struct symbols_ranges {
+    symbols_range *range;
+    size_t count, capacity;
+} symbols_ranges;
+
+/* A DIE that has code: a function, or an inlined one. */
+typedef struct symbols_scope {
+    Dwarf_Die die;
+    uint32_t around;             /* the scope that it is in; HD_NONE: none */
+} symbols_scope;
+
+typedef struct symbols_unit {
+    Dwarf_Die die, tree;         /* the tree of a split unit is in another file */
+    bool read;
+    symbols_scope *scopes;
+    size_t count, capacity;
+    symbols_ranges ranges;
+} symbols_unit;
+
+/* A function at an address; strings are libdw's. */
+typedef struct symbols_frame {
+    const char *name, *file;     /* as linked; may be NULL */
+    int line, column;            /* where it is, or calls the next inner one */
+    unsigned discriminator, start_line;
+} symbols_frame;
+
+/* An address that was asked for. */
+typedef struct symbols_place {
+    Dwarf_Addr offset;
+    uint32_t count;
+    symbols_frame *frames;       /* innermost first */
+    char **shown;                /* as people read them */
+} symbols_place;
+
+typedef struct symbols_object {
+    char *path;
+    Dwfl *dwfl;
+    Dwfl_Module *module;         /* NULL: not to be opened */
+    Dwarf_Addr bias;             /* address here = offset + bias */
+    symbols_function *functions; /* by start; libdw itself would search its table from end to end */
+    size_t function_count;
+    Dwarf_Addr dwarf_bias;
+    symbols_unit *units;
+    size_t unit_count, unit_capacity;
+    symbols_ranges ranges;       /* of units */
+    void *places;                /* a tree of <search.h> */
+    unsigned char build_id[32];
+    uint32_t build_id_size;
+    bool used, has_functions;
+} symbols_object;
+
+typedef struct symbols {
+    symbols_object *objects;
+    size_t count;
+    char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
+    uint32_t name_count;
+    uint64_t resolved, unresolved;
+    bool by_table;               /* MemProf: where debug information says nothing, take the symbol table */
+} symbols;
+
+typedef void (*symbols_name_fn)(void *user, const char *name);
+
+/* memory.c */
+extern __thread unsigned symbols_at_work;
+void symbols_rest(const unsigned *before);
+/* Ends the tool when libdw gets no memory, to the end of the block. */
+#define SYMBOLS_WORK \
+    __attribute__((cleanup(symbols_rest), unused)) const unsigned symbols_before = symbols_at_work++
+
+/* symbols.c */
+uint32_t symbols_function_at(symbols_object *o, Dwarf_Addr address, symbols_frame *frame);
+symbols_object *symbols_object_of(symbols *s, hd_str path);
+const char *symbols_basename(const char *path);
+char *symbols_text(const char *name, const char *file, int line);
+uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *frames,
+                        uint32_t capacity);
+uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
+void symbols_free(symbols *s);
+
+/* symbols_memprof.c */
+void symbols_place_free(void *p);
+uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                        uint32_t capacity);
+uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                       uint32_t capacity);
+const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a);
+hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment);
+void symbols_each_name(symbols *s, symbols_name_fn take, void *user);
+
+#endif

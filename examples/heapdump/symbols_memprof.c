@@ -1,0 +1,178 @@
+/* Functions for addresses of MemProf profiles. */
+
+#include "symbols.h"
+
+#include <dwarf.h>
+#include <search.h>
+
+static int symbols_place_order(const void *a, const void *b) {
+    const symbols_place *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* What is at an offset. As LLVM has it, what debug information leaves out is not resolved. */
+static symbols_place *symbols_place_at(symbols_object *o, Dwarf_Addr offset, bool by_table) {
+    symbols_place key = { .offset = offset }, *place;
+    symbols_frame frames[HD_MEMPROF_INLINE_MAX];
+    void *found = tfind(&key, &o->places, symbols_place_order);
+    if (found) return *(symbols_place **)found;
+    place = needed(calloc(1, sizeof *place));
+    place->offset = offset;
+    place->count = symbols_frames(o, offset + o->bias, frames, HD_MEMPROF_INLINE_MAX);
+    if (!place->count && (by_table || !o->unit_count))
+        place->count = symbols_function_at(o, offset + o->bias, frames);
+    place->frames = needed(calloc((size_t)place->count + 1, sizeof *frames));
+    memcpy(place->frames, frames, place->count * sizeof *frames);
+    needed(tsearch(place, &o->places, symbols_place_order));
+    return place;
+}
+
+void symbols_place_free(void *p) {
+    symbols_place *place = p;
+    for (uint32_t i = 0; place->shown && i < place->count; i++) free(place->shown[i]);
+    free(place->shown);
+    free(place->frames);
+    free(place);
+}
+
+/* The k-th piece of an object that is mapped as code. */
+static bool symbols_code(const symbols_object *o, size_t *k, GElf_Phdr *header) {
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(o->module, &bias);
+    size_t n = 0;
+    if (!elf || elf_getphdrnum(elf, &n)) return false;
+    for (; *k < n; ++*k)
+        if (gelf_getphdr(elf, (int)*k, header) && header->p_type == PT_LOAD && header->p_flags & PF_X) {
+            ++*k;
+            return true;
+        }
+    return false;
+}
+
+/* By build id; a segment without one by its place and size. */
+static bool symbols_is_of(const symbols_object *o, const hd_memprof_address *a) {
+    const hd_memprof_segment *s = a->segment;
+    GElf_Phdr h;
+    if (s->build_id_size)
+        return s->build_id_size == o->build_id_size && !memcmp(s->build_id, o->build_id, o->build_id_size);
+    for (size_t k = 0; symbols_code(o, &k, &h);) {
+        GElf_Addr from = h.p_vaddr, size = h.p_memsz, page = 4095;
+        if (a->file_offset) {
+            from = h.p_offset & ~page;
+            size = ((h.p_vaddr + size + page) & ~page) - (h.p_vaddr & ~page);
+        }
+        if (s->end - s->start == size && (a->file_offset ? s->offset : s->start - s->offset) == from)
+            return true;
+    }
+    return false;
+}
+
+/* An address in a file as the file counts addresses. */
+static Dwarf_Addr symbols_address(const symbols_object *o, const hd_memprof_address *a) {
+    GElf_Phdr h;
+    if (!a->file_offset) return a->offset;
+    for (size_t k = 0; symbols_code(o, &k, &h);)
+        if (a->offset - h.p_offset < h.p_filesz) return a->offset - h.p_offset + h.p_vaddr;
+    return a->offset;
+}
+
+static symbols_place *symbols_of(symbols *s, const hd_memprof_address *a) {
+    for (size_t i = 0; a->segment && i < s->count; i++) {
+        symbols_object *o = &s->objects[i];
+        if (!symbols_is_of(o, a)) continue;
+        o->used = true;
+        return symbols_place_at(o, symbols_address(o, a), s->by_table);
+    }
+    return NULL;
+}
+
+/* An hd_memprof_symbolize_fn: functions as they are linked. */
+uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                        uint32_t capacity) {
+    SYMBOLS_WORK;
+    const symbols_place *place = symbols_of(user, a);
+    uint32_t n = place ? place->count : 0;
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        const symbols_frame *f = &place->frames[i];
+        frames[i].function = hd_cstr(f->name);
+        if (f->file) frames[i].file = hd_cstr(f->file);
+        frames[i].line = (uint32_t)f->line;
+        frames[i].column = (uint32_t)f->column;
+        frames[i].discriminator = f->discriminator;
+        frames[i].start_line = f->start_line;
+    }
+    return n;
+}
+
+/* The same as people read them: "function (file.c:12)". */
+uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
+                       uint32_t capacity) {
+    SYMBOLS_WORK;
+    uint32_t n = symbols_linked(user, a, frames, capacity);
+    symbols_place *place = n ? symbols_of(user, a) : NULL;
+    if (n && !place->shown) place->shown = needed(calloc(n, sizeof *place->shown));
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
+        const symbols_frame *f = &place->frames[i];
+        if (!place->shown[i]) place->shown[i] = symbols_text(f->name, f->file, f->line);
+        frames[i].function = hd_cstr(place->shown[i]);
+    }
+    return n;
+}
+
+/* The binary that an address is in; NULL: it is not given. */
+const symbols_object *symbols_binary(const symbols *s, const hd_memprof_address *a) {
+    SYMBOLS_WORK;
+    for (size_t i = 0; a->segment && i < s->count; i++)
+        if (symbols_is_of(&s->objects[i], a)) return &s->objects[i];
+    return NULL;
+}
+
+/* What hd_memprof_view.segment asks for: the name of a binary that is given, or its path when another has that
+   name. */
+hd_str symbols_file(void *user, const hd_memprof_raw *raw, uint32_t segment) {
+    const symbols *s = user;
+    hd_memprof_address a = { .segment = &raw->segments[segment], .file_offset = raw->version < 3 };
+    const symbols_object *o = symbols_binary(s, &a);
+    const char *name = o ? symbols_basename(o->path) : "";
+    for (size_t i = 0; o && i < s->count; i++)
+        if (&s->objects[i] != o && !strcmp(symbols_basename(s->objects[i].path), name)) name = o->path;
+    return hd_cstr(name);
+}
+
+typedef struct symbols_taking {
+    symbols_name_fn take;
+    void *user;
+} symbols_taking;
+
+/* Functions that are nowhere but inlined have such a DIE as well. */
+static int symbols_take_function(Dwarf_Die *die, void *user) {
+    symbols_taking *to = user;
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!name) name = dwarf_diename(die);
+    if (name) to->take(to->user, name);
+    return DWARF_CB_OK;
+}
+
+/* All functions, as linked, those of debug information first; a name may come again. */
+void symbols_each_name(symbols *s, symbols_name_fn take, void *user) {
+    SYMBOLS_WORK;
+    symbols_taking to = { take, user };
+    for (size_t i = 0; i < s->count; i++) {
+        Dwfl_Module *module = s->objects[i].module;
+        Dwarf_Addr bias;
+        Dwarf *dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
+        Dwarf_CU *cu = NULL;
+        Dwarf_Die die, split;
+        int n = module ? dwfl_module_getsymtab(module) : 0;
+        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0)
+            dwarf_getfuncs(dwarf_tag(&die) == DW_TAG_skeleton_unit ? &split : &die, symbols_take_function,
+                           &to, 0);
+        for (int k = 1; k < n; k++) {
+            GElf_Sym symbol;
+            const char *name = dwfl_module_getsym(module, k, &symbol, NULL);
+            if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) take(user, name);
+        }
+        s->objects[i].used = true;
+    }
+}

@@ -1,0 +1,23 @@
+/* All that the tool says to people goes through here. What came from files, or names them, is shown as
+   hd_visible has it, so that it cannot give orders to a terminal or begin a line. What would go around this
+   does not compile. */
+#ifndef HEAPDUMP_TEXT_H
+#define HEAPDUMP_TEXT_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "../../heapdump.h"
+
+/* text.c */
+void put_name(FILE *out, hd_str name);
+void put_lines(FILE *out, hd_str text);
+void put_quoted(FILE *out, hd_str text);
+void display_list(FILE *out, const char *format, va_list args);
+void display(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#ifndef HEAPDUMP_TEXT_C
+#pragma GCC poison fprintf vfprintf printf vprintf dprintf fputs puts putchar fwrite perror
+#endif
+
+#endif
