@@ -101,7 +101,7 @@ static int classes_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-int classes(const arguments *a) { return each_graph(a, "files", true, classes_text, classes_json); }
+int run_classes(const arguments *a) { return each_graph(a, "files", true, classes_text, classes_json); }
 
 /* retained -------------------------------------------------------------------------------------- */
 
@@ -174,7 +174,7 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-int retained(const arguments *a) {
+int run_retained(const arguments *a) {
     return each_graph(a, "files", !a->class_name, retained_text, retained_json);
 }
 

@@ -23,10 +23,10 @@ typedef struct pattern {
     regex_t regex;
 } pattern;
 
-/* The options of all commands. */
+/* The options of all commands, as options.c takes them. */
 typedef struct arguments {
     hd_cutoff cutoff;
-    bool has_cutoff, json, strict, exact, decimal;
+    bool help, has_cutoff, json, strict, exact, decimal;
     hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
     const char *output;
     bool default_output;         /* of a name that nobody typed */
@@ -46,7 +46,7 @@ typedef struct arguments {
     const char *base;            /* an indexed profile to put it into */
     bool full_schema, hot_cold_schema, hints;
     double limit[3];             /* cold density, cold lifetime in seconds, hot density; less than 0: usual */
-    char **binaries;             /* to name its functions with */
+    const char **binaries;       /* to name its functions with */
     int binary_count;
     struct symbols *names;       /* these, opened; NULL: none given */
     bool keep_unresolved, keep_runtime;

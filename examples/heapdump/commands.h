@@ -1,43 +1,61 @@
-/* The commands, each of which returns its exit status. */
+/* The commands, and the options that they take. */
 #ifndef HEAPDUMP_COMMANDS_H
 #define HEAPDUMP_COMMANDS_H
 
 #include "cli.h"
 
-/* show.c */
-int tree(const arguments *a);
-int top(const arguments *a);
+/* A command is a row of the table in main.c. */
+typedef struct command {
+    const char *name;
+    int (*run)(const arguments *a); /* returns the exit status */
+    const char *heading;         /* above it in the list of commands, and above those that follow; may be NULL */
+    const char *summary;         /* in that list */
+    const char *usage, *help;
+    /* The options it takes, by name, in the order of its help, which shows what is in brackets as it is: what
+       holds when none of those before is given. */
+    const char *options;
+    const char *examples;        /* may be NULL */
+    bool runs_program;           /* what stands behind the options is a program with its own */
+} command;
 
-/* diff.c */
-int diff(const arguments *a);
-
-/* convert.c */
-int convert(const arguments *a);
-
-/* merge.c */
-int merge(const arguments *a);
-
-/* info.c */
-int info(const arguments *a);
-
-/* classes.c */
-int classes(const arguments *a);
-int retained(const arguments *a);
-
-/* object.c */
-int path(const arguments *a);
-int object(const arguments *a);
-
-/* dart.c */
-int strings(const arguments *a);
-
-/* memprof_records.c */
-int memprof(const arguments *a);
-
-/* index.c */
-int memprof_index(const arguments *a);
+/* options.c: argv[0] is the command. What stands behind the options becomes a->files. */
+int options_read(const command *c, int argc, char **argv, arguments *a);
+void options_help(const command *c, FILE *out);
 
 /* record.c */
-int record(const arguments *a);
+int run_record(const arguments *a);
+
+/* show.c */
+int run_tree(const arguments *a);
+int run_top(const arguments *a);
+
+/* diff.c */
+int run_diff(const arguments *a);
+
+/* merge.c */
+int run_merge(const arguments *a);
+
+/* info.c */
+int run_info(const arguments *a);
+
+/* convert.c */
+int run_convert(const arguments *a);
+
+/* classes.c */
+int run_classes(const arguments *a);
+int run_retained(const arguments *a);
+
+/* object.c */
+int run_path(const arguments *a);
+int run_object(const arguments *a);
+
+/* dart.c */
+int run_strings(const arguments *a);
+
+/* memprof_records.c */
+int run_memprof(const arguments *a);
+
+/* index.c */
+int run_index(const arguments *a);
 
 #endif

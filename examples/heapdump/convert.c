@@ -106,7 +106,7 @@ int check_to(const arguments *a) {
     return a->has_cutoff ? usage("heaps_v2 holds self sizes, which cannot be cut off") : DONE;
 }
 
-int convert(const arguments *a) {
+int run_convert(const arguments *a) {
     chosen c;
     int status;
     if (!a->to && !a->add_to)

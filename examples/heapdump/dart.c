@@ -166,7 +166,7 @@ static int strings_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-int strings(const arguments *a) { return each_graph(a, "files", false, strings_text, strings_json); }
+int run_strings(const arguments *a) { return each_graph(a, "files", false, strings_text, strings_json); }
 
 /* info ------------------------------------------------------------------------------------------ */
 

@@ -170,7 +170,7 @@ static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
     return status;
 }
 
-int diff(const arguments *a) {
+int run_diff(const arguments *a) {
     hd_dump *before, *after = NULL;
     int status;
     if (a->file_count > 2) return usage("diff takes one file or two");

@@ -399,7 +399,7 @@ static void index_tell_fields(const arguments *a, const index_source *s) {
     display(stderr, " (--full-schema keeps all)\n");
 }
 
-int memprof_index(const arguments *a) {
+int run_index(const arguments *a) {
     index_source s;
     int status = index_check(a);
     if (!status) status = index_open(a, &s);
@@ -420,5 +420,5 @@ int index_convert(const arguments *a) {
     if (a->has_cutoff || a->add_to || a->keep.text || a->drop.text || a->root.text || a->invert || a->dump ||
         a->allocator || a->has_pid)
         return usage("indexed profiles are written whole, and by themselves");
-    return memprof_index(a);
+    return run_index(a);
 }

@@ -157,7 +157,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
     return status;
 }
 
-int info(const arguments *a) {
+int run_info(const arguments *a) {
     output o;
     FILE *text;
     hd_json *j;

@@ -378,7 +378,7 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
 /* memprof --hints: what the compiler calls each context. ---------------------------------------- */
 
 /* The records of raw profiles, of an indexed one, or what the compiler makes of either. */
-int memprof(const arguments *a) {
+int run_memprof(const arguments *a) {
     hd_dump *first;
     int status;
     if (!a->hints && !index_is_usual(a))

@@ -141,7 +141,7 @@ static int merge_chosen(const arguments *a, const chosen *c, merger *m) {
     return status;
 }
 
-int merge(const arguments *a) {
+int run_merge(const arguments *a) {
     merger m = { 0 };
     hd_heap *heaps;
     hd_error err;

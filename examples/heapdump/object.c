@@ -112,7 +112,7 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-int path(const arguments *a) {
+int run_path(const arguments *a) {
     if (!a->id && !a->class_name) return usage("path needs --id ID or --class NAME");
     return each_graph(a, "files", true, path_text, path_json);
 }
@@ -417,7 +417,7 @@ static int object_json(const arguments *a, const objects *o, hd_json *j) {
 }
 
 /* FILE ID, or --id ID FILE as path has it. */
-int object(const arguments *a) {
+int run_object(const arguments *a) {
     arguments of = *a;
     if (a->file_count != (a->id ? 1 : 2)) return usage("object needs a file and the id of an object in it");
     if (!a->id) of.id = a->files[1];

@@ -190,7 +190,7 @@ static int check_output(const char *path) {
     return DONE;
 }
 
-int record(const arguments *a) {
+int run_record(const arguments *a) {
     char library[PATH_MAX], link[PATH_MAX], at[64];
     spool_dir spool;
     arguments condensed = *a;

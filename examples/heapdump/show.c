@@ -90,11 +90,12 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
     return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
 }
 
-int tree(const arguments *a) {
+int run_tree(const arguments *a) {
     arguments listing = *a;
     listing.listed = tree_options(a).cutoff;
+    listing.default_share = 0.01;
     return show(&listing, tree_heap);
 }
 
-int top(const arguments *a) { return show(a, top_heap); }
+int run_top(const arguments *a) { return show(a, top_heap); }
 

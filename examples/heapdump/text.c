@@ -20,6 +20,15 @@ void put_lines(FILE *out, hd_str text) {
     }
 }
 
+/* Lines in a column, and at the left of the first something that fits there. */
+void put_beside(FILE *out, const char *left, int column, const char *lines) {
+    for (; *lines; left = "") {
+        size_t n = strcspn(lines, "\n");
+        display(out, "%-*s%.*s\n", column, left, (int)n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 /* In quotes, what is not shown as in JSON; bytes that are not UTF-8 as \xNN. */
 void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);

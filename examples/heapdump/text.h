@@ -12,6 +12,7 @@
 /* text.c */
 void put_name(FILE *out, hd_str name);
 void put_lines(FILE *out, hd_str text);
+void put_beside(FILE *out, const char *left, int column, const char *lines);
 void put_quoted(FILE *out, hd_str text);
 void display_list(FILE *out, const char *format, va_list args);
 void display(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,334 @@
+/* The options of all commands: a row of the table each. */
+
+#include "commands.h"
+
+#include <getopt.h>
+#include <stddef.h>
+
+#include "memprof.h"
+
+typedef struct option_row option_row;
+struct option_row {
+    const char *of;              /* commands that have these words for it; "": the others */
+    const char *name, *value;    /* value: as the help calls it; NULL: it takes none */
+    bool (*take)(const option_row *o, arguments *a, const char *text); /* false: this value will not do */
+    size_t at;                   /* where in the arguments */
+    const char *help;
+};
+
+/* How values are taken. ------------------------------------------------------------------------ */
+
+static void *place(const option_row *o, arguments *a) { return (char *)a + o->at; }
+
+static bool take_flag(const option_row *o, arguments *a, const char *text) {
+    (void)text;
+    *(bool *)place(o, a) = true;
+    return true;
+}
+
+static bool take_text(const option_row *o, arguments *a, const char *text) {
+    *(const char **)place(o, a) = text;
+    return true;
+}
+
+static bool parse_bytes(const char *s, uint64_t *n) {
+    char *end;
+    int shift = 0;
+    errno = 0;
+    *n = strtoull(s, &end, 10);
+    if (*s < '0' || *s > '9' || errno) return false;
+    switch (*end) {
+    case 'k': case 'K': shift = 10; break;
+    case 'M': shift = 20; break;
+    case 'G': shift = 30; break;
+    }
+    if (shift) end++;
+    if (*n > UINT64_MAX >> shift) return false;
+    *n <<= shift;
+    return !*end;
+}
+
+static bool take_bytes(const option_row *o, arguments *a, const char *text) {
+    return parse_bytes(text, place(o, a));
+}
+
+static bool take_some_bytes(const option_row *o, arguments *a, const char *text) {
+    uint64_t *n = place(o, a);
+    return parse_bytes(text, n) && *n;
+}
+
+static bool take_count(const option_row *o, arguments *a, const char *text) {
+    uint64_t n;
+    if (!parse_bytes(text, &n) || !n || n > UINT32_MAX) return false;
+    *(uint32_t *)place(o, a) = (uint32_t)n;
+    return true;
+}
+
+static bool take_depth(const option_row *o, arguments *a, const char *text) {
+    return take_count(o, a, text) && a->depth <= HD_MAX_FRAMES;
+}
+
+static bool take_share(const option_row *o, arguments *a, const char *text) {
+    double *share = place(o, a);
+    char *end;
+    *share = strtod(text, &end);
+    if (end != text && *end == '%') {
+        *share /= 100;
+        end++;
+    }
+    return end != text && !*end && *share >= 0 && *share <= 1;
+}
+
+static bool take_limit(const option_row *o, arguments *a, const char *text) {
+    double *limit = place(o, a);
+    char *end;
+    *limit = strtod(text, &end);
+    return end != text && !*end && *limit >= 0 && *limit < 1e30;
+}
+
+static bool take_pattern(const option_row *o, arguments *a, const char *text) {
+    return pattern_set(place(o, a), text);
+}
+
+static bool take_pid(const option_row *o, arguments *a, const char *text) {
+    return a->has_pid = take_bytes(o, a, text);
+}
+
+static bool take_by(const option_row *o, arguments *a, const char *text) {
+    take_text(o, a, text);
+    return !strcmp(text, "backtrace") || !strcmp(text, "type") || memprof_split(a);
+}
+
+static bool take_metric(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    return memprof_take_metric(a, text);
+}
+
+static bool take_binary(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    a->binaries = needed(realloc(a->binaries, ((size_t)a->binary_count + 1) * sizeof *a->binaries));
+    a->binaries[a->binary_count++] = text;
+    return true;
+}
+
+static bool take_format(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    a->format = memprof_is_raw(text) || !strcmp(text, "memprof-rfc") ? text : NULL;
+    return a->format || !strcmp(text, "chrome");
+}
+
+/* The table. ----------------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(arguments, member)
+
+/* Rows of one name stand together: forms of the option, or the words that commands have for it. Values are taken as
+   the first of them says. */
+static const option_row rows[] = {
+    { "", "output", "FILE", take_text, AT(output), "write here instead of standard output" }, /* -o, too */
+    { "record", "output", "FILE", take_text, AT(output), "[heapdump.PROGRAM.PID.json]" },
+    { "", "json", NULL, take_flag, AT(json), "one JSON value" },
+    { "info", "json", NULL, take_flag, AT(json), "one JSON value, with everything" },
+    { "object", "json", NULL, take_flag, AT(json),
+      "one JSON value; lists cut as above, beside how long they would be" },
+    { "memprof", "json", NULL, take_flag, AT(json),
+      "one JSON value, with files, lines and discriminators as well" },
+    { "", "exact", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
+    { "", "strict", NULL, take_flag, AT(strict), "stop at the first malformed piece instead of leaving it out" },
+    { "", "decimal", NULL, take_flag, AT(decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },
+
+    /* What is listed. */
+    { "", "min-bytes", "N", take_bytes, AT(cutoff.min_bytes),
+      "list what holds at least N bytes (k, M, G: times 1024)" },
+    { "", "min-share", "F", take_share, AT(cutoff.min_share),
+      "list what holds at least this share of the total, 0 to 1" },
+    { "", "min-parent-share", "F", take_share, AT(cutoff.min_parent_share),
+      "list what holds at least this share of its parent" },
+    { "", "top", "K", take_count, AT(cutoff.top), "list the K largest of each breakdown" },
+    { "top", "top", "K", take_count, AT(cutoff.top), "so many names [20]" },
+    { "classes", "top", "K", take_count, AT(cutoff.top), "so many classes [all]" },
+    { "retained", "top", "K", take_count, AT(cutoff.top), "so many objects [20]" },
+    { "object", "top", "K", take_count, AT(cutoff.top), "so many of each [10]" },
+    { "strings", "top", "K", take_count, AT(cutoff.top), "so many [20]" },
+    { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
+    { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
+      "list what explains most in so many bytes of a trace" },
+    { "merge", "all", NULL, take_flag, AT(all), "every dump counts" },
+    { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
+    { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
+    { "object", "all", NULL, take_flag, AT(all), "all of them, and strings as far as the file has them" },
+    { "strings", "all", NULL, take_flag, AT(all), "all of them" },
+    { "memprof", "all", NULL, take_flag, AT(all), "with --hints: call stacks as a whole" },
+
+    /* Which heaps, and how they are looked at. */
+    { "", "pid", "N", take_pid, AT(pid), "only heaps of this process" },
+    { "", "dump", "ID", take_text, AT(dump), "only heaps of this dump" },
+    { "", "allocator", "NAME", take_text, AT(allocator), "only heaps of this allocator" },
+    { "", "by", "backtrace|type", take_by, AT(by),
+      "what to break down by first [backtrace]; of MemProf profiles also\n"
+      "size, lifetime, heat, binary" },
+    { "top", "by", "backtrace|type", take_by, AT(by),
+      "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
+      "heat, binary" },
+    { "", "every-route", NULL, take_flag, AT(every_route), "break every entry down both ways" },
+    { "", "self", NULL, take_flag, AT(by_self), "by what they hold themselves" },
+    { "", "metric", "FIELD", take_metric, AT(field),
+      "of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
+      "TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation" },
+    { "", "keep", "REGEX", take_pattern, AT(keep), "only what has a frame (type=REGEX: a type) that matches" },
+    { "", "drop", "REGEX", take_pattern, AT(drop), "without that" },
+    { "", "root", "REGEX", take_pattern, AT(root), "start backtraces at the outermost frame that matches" },
+    { "", "invert", NULL, take_flag, AT(invert), "innermost frames first: who is called, and by whom" },
+    { "", "before", "ID", take_text, AT(before), "the dump to compare with [the last of BEFORE; of one file alone the first]" },
+    { "", "after", "ID", take_text, AT(after), "the dump to compare [the last]" },
+    { "", "live", NULL, take_flag, AT(live), "of objects only those that a root holds: no garbage" },
+
+    /* Which objects. */
+    { "path", "id", "ID", take_text, AT(id), "the object, as retained lists it" },
+    { "object", "id", "ID", take_text, AT(id), "the object, where ID does not stand behind FILE" },
+    { "retained", "class", "NAME", take_text, AT(class_name),
+      "instead, what all objects of a class retain together" },
+    { "path", "class", "NAME", take_text, AT(class_name), "the object of that class that retains the most" },
+    { "", "paths", "N", take_count, AT(paths),
+      "more ways, each without what those before went through, of at most 64\n"
+      "different lengths [1]" },
+    { "", "garbage", NULL, take_flag, AT(garbage), "count what no root holds too, instead of live strings alone" },
+
+    /* What is written. */
+    { "merge", "to", "FORMAT", take_text, AT(to), "chrome, heaps_v2 with all of it, or memprof-raw [chrome]" },
+    { "convert", "to", "FORMAT", take_text, AT(to), "chrome, heaps_v2, netcf, dart, memprof-raw, memprof-index" },
+    { "merge", "add-to", "TRACE", take_text, AT(add_to), "write TRACE with the result added" },
+    { "convert", "add-to", "TRACE", take_text, AT(add_to),
+      "write TRACE with the heaps added; all else in it stays as it is" },
+    { "merge", "memprof-version", "N", take_text, AT(memprof_version),
+      "of memprof-raw: write version 1 to 5 [the first that has the fields of all]" },
+    { "convert", "memprof-version", "N", take_text, AT(memprof_version),
+      "of memprof-raw: write version 1 to 5 [as it is]; of memprof-index see\n"
+      "heapdump index, as for the three that follow" },
+    { "index", "memprof-version", "N", take_text, AT(memprof_version),
+      "0 to 3, LLVM's; or rfc, with names, files and lines, which compilers do not\n"
+      "read [3, or that of the indexed profile]" },
+    { "", "full-schema", NULL, take_flag, AT(full_schema),
+      "all fields [versions 0, 1 and rfc; of an indexed profile what it has]" },
+    { "", "hot-cold-schema", NULL, take_flag, AT(hot_cold_schema),
+      "those that tell hot from cold: AllocCount, TotalSize, TotalLifetime,\n"
+      "TotalLifetimeAccessDensity [versions 2 and 3 of raw profiles]" },
+    { "", "base", "FILE", take_text, AT(base),
+      "put it into this indexed profile, beside its counters of functions; beside\n"
+      "those of LLVM 22, in version 2 or 3" },
+
+    /* MemProf. */
+    { "", "binary", "FILE", take_binary, AT(binaries),
+      "of MemProf profiles: the program, or a library of it, to name functions with\n"
+      "(matched by build id; may be given again) [frames are BUILDID+0xOFFSET]" },
+    { "index", "binary", "FILE", take_binary, AT(binaries),
+      "the program, and each library of it that was profiled (by build id)" },
+    { "", "keep-unresolved", NULL, take_flag, AT(keep_unresolved),
+      "with --binary: keep frames that no binary names" },
+    { "", "keep-runtime", NULL, take_flag, AT(keep_runtime),
+      "with --binary: keep frames of the runtime that recorded" },
+    { "", "hints", NULL, take_flag, AT(hints),
+      "instead of the records, what the compiler makes of them (clang 19)" },
+    { "", "cold-density", "D", take_limit, AT(limit[0]), "cold: less than D accesses a byte and second [0.05], and" },
+    { "", "cold-lifetime", "S", take_limit, AT(limit[1]), "living for S seconds or longer [200]" },
+    { "", "hot-density", "D", take_limit, AT(limit[2]),
+      "hot: more than D accesses a byte and second [1000]; of clang, these are\n"
+      "-mllvm -memprof-lifetime-access-density-cold-threshold,\n"
+      "-memprof-ave-lifetime-cold-threshold and\n"
+      "-memprof-min-ave-lifetime-access-density-hot-threshold" },
+
+    /* Recording. */
+    { "", "at", "exit", take_text, AT(at), "when the program ends, on its own accord [default]" },
+    { "", "at", "peak", take_text, AT(at), "when the most bytes were live, to within 2 percent and 4 KiB" },
+    { "", "at", "every=SECONDS", take_text, AT(at), "again and again, and at exit" },
+    { "", "at", "signal[=NAME]", take_text, AT(at), "when it gets USR2, or USR1, INT, TERM, HUP" },
+    { "", "format", "memprof-raw", take_format, AT(format),
+      "instead of what is live, all that was allocated, freed or not, by call\n"
+      "stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"
+      "dumps the last. Accesses and processors are not known, and zero [chrome]" },
+    { "", "format", "memprof-rfc", take_format, AT(format),
+      "the same with names, files and lines, as heapdump index\n"
+      "--memprof-version rfc writes it" },
+    { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
+    { "", "sample", "BYTES", take_some_bytes, AT(sample_bytes),
+      "record one block per BYTES allocated, on average, and estimate from\n"
+      "these: costs next to nothing (512k is usual) [every block, exactly]" },
+    { "", "stats", NULL, take_flag, AT(stats), "tell what the recording itself cost" }
+};
+enum { ROWS = sizeof rows / sizeof *rows, OUTPUT = 0 };
+
+/* Lists of names. ------------------------------------------------------------------------------ */
+
+/* The next name of a list, or what is in brackets; of length 0 at the end. */
+static hd_str next_name(const char **list) {
+    hd_str name = { *list += strspn(*list, " "), 0 };
+    name.len = *name.data == '[' ? strcspn(name.data, "]") + 1 : strcspn(name.data, " ");
+    *list += name.len;
+    return name;
+}
+
+static bool has_name(const char *list, hd_str name) {
+    for (hd_str n; (n = next_name(&list)).len;)
+        if (hd_str_equal(n, name)) return true;
+    return false;
+}
+
+/* Reading them. -------------------------------------------------------------------------------- */
+
+/* As getopt_long has it: option 256 + N is row N, the first of its name. */
+static void long_options(struct option options[ROWS + 2]) {
+    size_t n = 0;
+    for (int i = 0; i < ROWS; i++)
+        if (!i || strcmp(rows[i - 1].name, rows[i].name))
+            options[n++] = (struct option){ rows[i].name, rows[i].value ? required_argument : no_argument, NULL,
+                                            256 + i };
+    options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
+    options[n] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static bool is_cutoff(const option_row *o) { return o->at - AT(cutoff) < sizeof(hd_cutoff); }
+
+int options_read(const command *c, int argc, char **argv, arguments *a) {
+    struct option options[ROWS + 2];
+    int option;
+    long_options(options);
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, c->runs_program ? "+:ho:" : ":ho:", options, NULL)) != -1) {
+        const option_row *o = &rows[option < 256 ? OUTPUT : option - 256];
+        if (option == 'h') return a->help = true, DONE;
+        if (option == ':') return usage("%s needs a value", argv[optind - 1]);
+        if (option == '?' && optopt >= 256) return usage("--%s takes no value", rows[optopt - 256].name);
+        if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
+        if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind - 1]);
+        if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
+        if (!o->take(o, a, optarg)) return usage("--%s does not take '%s'", o->name, optarg);
+        if (is_cutoff(o)) a->has_cutoff = true;
+    }
+    a->files = argv + optind;
+    a->file_count = argc - optind;
+    return DONE;
+}
+
+/* Help. ---------------------------------------------------------------------------------------- */
+
+enum { HELP_COLUMN = 25 };
+
+static void row_help(const option_row *o, FILE *out) {
+    char text[64];
+    snprintf(text, sizeof text, "  %s--%s%s%s", !strcmp(o->name, rows[OUTPUT].name) ? "-o, " : "", o->name, o->value ? " " : "",
+             o->value ? o->value : "");
+    put_beside(out, text, HELP_COLUMN, o->help);
+}
+
+void options_help(const command *c, FILE *out) {
+    const char *list = c->options;
+    for (hd_str name; (name = next_name(&list)).len;) {
+        bool own = false;
+        if (*name.data == '[') display(out, "%*s%.*s\n", HELP_COLUMN, "", (int)name.len, name.data);
+        for (int i = 0; i < ROWS; i++)
+            own |= hd_str_equal(hd_cstr(rows[i].name), name) && has_name(rows[i].of, hd_cstr(c->name));
+        for (int i = 0; i < ROWS; i++)
+            if (hd_str_equal(hd_cstr(rows[i].name), name) &&
+                (own ? has_name(rows[i].of, hd_cstr(c->name)) : !*rows[i].of))
+                row_help(&rows[i], out);
+    }
+}
