@@ -209,6 +209,8 @@ typedef struct hd_options {
     bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
     void *progress_user;
     bool netcf_decimal;    /* >>netcf: sizes are decimal numbers */
+    const struct hd_format *formats; /* more that hd_read knows, tried before its own (>>dump.model) */
+    size_t format_count;
 } hd_options;
 
 /* What a call that reads has to say to its caller, by the options of that call: malformed input, warnings,
@@ -796,45 +798,6 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
                                     hd_error *err);
 
-/* ============================================================================== >>heap.dump
-   What a file gave: heaps, scalars, the document of its format. */
-
-/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
-   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
-typedef struct hd_scalar {
-    uint64_t pid;
-    const char *process;         /* "Browser" */
-    const char *dump;            /* id of the dump */
-    uint64_t time_us;            /* microseconds, on the trace's own clock */
-    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
-    const char *name;            /* "size", "resident_set_bytes" */
-    const char *units;           /* "bytes", "objects" or NULL */
-    uint64_t value;
-    const char *text;            /* a string attribute's value, else NULL */
-} hd_scalar;
-
-typedef enum hd_detail {
-    HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT,                    /* scalars: cheap, for often */
-    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
-} hd_detail;
-
-typedef struct hd_dump hd_dump;
-
-/* Ordered by pid, then time of the dump, then allocator. Owned by the dump. */
-HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
-HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
-/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Ordered by
-   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the
-   last. */
-HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
-HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
-/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
-   trace tells none of the three, or has no such dump. O(log dumps). */
-HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
-/* Malformed pieces that lenient reading left out. */
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
-
 /* ================================================================================== >>graph
    What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
    ids their file gives them; references stand in compressed sparse rows. What is referred to but has
@@ -1126,6 +1089,84 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
                                      const uint8_t *const reached[2], const hd_options *options,
                                      hd_graph_change **out, hd_error *err);
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
+
+/* ============================================================================= >>dump.model
+   What a file gave: heaps, scalars, and the document of its format, with the row of the registry that knows
+   it. >>dump makes one of any file; a format's room, or a program's own hd_format, fills it. Who has it frees
+   it, and all that it gave. */
+
+/* What a dump says of a process in one number or text: an attribute of an allocator, or, without an
+   allocator, a total of the process. Strings are borrowed, and NULL where nothing is told. */
+typedef struct hd_scalar {
+    uint64_t pid;
+    const char *process;         /* "Browser" */
+    const char *dump;            /* id of the dump */
+    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    const char *allocator;       /* "malloc/allocated_objects"; NULL: process_totals */
+    const char *name;            /* "size", "resident_set_bytes" */
+    const char *units;           /* "bytes", "objects" or NULL */
+    uint64_t value;
+    const char *text;            /* a string attribute's value, else NULL */
+} hd_scalar;
+
+typedef enum hd_detail {
+    HD_DETAILED,                 /* heaps and scalars */
+    HD_LIGHT,                    /* scalars: cheap, for often */
+    HD_BACKGROUND                /* scalars that are next to free, for reports from the field */
+} hd_detail;
+
+typedef struct hd_dump hd_dump;
+
+/* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
+   NULL, but for name, detect and read. */
+typedef struct hd_format {
+    const char *name;            /* "netcf" */
+    const char *title;           /* "a .NET CF dump": what to expect, as messages say it */
+    /* How sure the first bytes of an input make it that this is its format, from 0, it is not, to 100, no other
+       begins like this. HD_DETECT_BYTES are shown, or all that there are. */
+    int (*detect)(const uint8_t *bytes, size_t size);
+    /* Reads an input into the dump, by the calls below. Memory from options->allocator counts for max_memory,
+       and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. */
+    hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+    void (*free)(void *document);
+    const hd_graph *(*graph)(const void *document); /* what is alive and who holds it; the document's */
+    hd_status (*write)(const void *document, const hd_options *options, hd_out out, hd_error *err);
+    hd_status (*write_heaps)(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                             hd_error *err);
+} hd_format;
+
+#define HD_DETECT_BYTES 64
+
+/* What a format's `read` calls. The document is what only this format knows, and writes again; of it so many
+   malformed pieces were left out. */
+HEAPDUMP_API void hd_dump_set_document(hd_dump *dump, void *document, uint64_t warning_count);
+/* A heap whose profile or breakdown is the dump's from now on, also when this fails. Its texts are copied.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *dump, const hd_heap *heap, hd_error *err);
+/* A scalar, whose texts are copied. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *dump, const hd_scalar *scalar, hd_error *err);
+
+/* The row of the registry that read it. */
+HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *dump);
+/* The document, if it is one of this format: else NULL. Owned by the dump. */
+HEAPDUMP_API const void *hd_dump_document(const hd_dump *dump, const hd_format *format);
+/* In the order of what was read: of a trace by pid, then time of the dump, then allocator. Owned by the dump;
+   NULL past the last. */
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
+/* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Of a trace by
+   pid, time of the dump, dump, allocator (process totals first), name. Owned by the dump; NULL past the last. */
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
+/* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
+   as one (hd_netcf_graph). Owned by the dump. */
+HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
+/* Malformed pieces that lenient reading left out. */
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
+/* The document in its format: of a well-formed file, its bytes. Errors: those of the format's writer;
+   HD_UNSUPPORTED: the format has none, as that of traces, which are not kept. */
+HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *options, hd_out out, hd_error *err);
+HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
@@ -1524,6 +1565,13 @@ HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 
+/* ============================================================================= >>trace.read
+   Reading is hd_read's (>>dump). A trace gives heaps and scalars; of its document only the levels of detail are
+   kept. */
+
+/* The level of detail of a process's dump with heaps or scalars. False, and *detail as it was, when the
+   trace tells none of the three, or has no such dump. O(log dumps). */
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* ============================================================================== >>trace.add
    Adding heaps to a trace that is there. */
 
@@ -1704,6 +1752,9 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
    HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
+
+/* The document of a dump of this format, else NULL. Owned by the dump. */
+HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 
 /* ============================================================================== >>dart.read
    Heap snapshots of the Dart VM. Objects and classes have ids from 1 in their order, 0 stands for what
@@ -1927,6 +1978,9 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
+
+/* The snapshot of a dump of this format, else NULL. Owned by the dump. */
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 
 /* ============================================================================ >>memprof.raw
    Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations that one
@@ -2392,18 +2446,16 @@ HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t
 HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
                                           size_t capacity, size_t *length, hd_error *err);
 
+/* The raw profiles of a dump of the format "memprof", else NULL. Its heaps are what hd_memprof_profile makes of
+   each without being told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... Owned by the
+   dump. */
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
+/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, else NULL. Its one heap is what
+   hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
+
 /* =================================================================================== >>dump
-   Reads anything. */
-
-typedef enum hd_format {
-    HD_FORMAT_CHROME = 1,        /* "chrome" */
-    HD_FORMAT_NETCF = 2,         /* "netcf" */
-    HD_FORMAT_DART = 3,          /* "dart" */
-    HD_FORMAT_MEMPROF = 4,       /* "memprof": raw */
-    HD_FORMAT_MEMPROF_INDEX = 5  /* "memprof-index": indexed, LLVM's or the RFC's */
-} hd_format;
-
-HEAPDUMP_API const char *hd_format_name(hd_format format);
+   The registry, a row per format, and what reads anything by it. */
 
 /* The format is found from the content. What is packed with gzip needs hd_options.inflate; offsets and
    lines then are those of the unpacked text. Memory stays within a small multiple of the heap dumps in
@@ -2416,21 +2468,9 @@ HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options,
                                     hd_error *err);
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
                                       hd_dump **dump, hd_error *err);
-HEAPDUMP_API void hd_dump_free(hd_dump *dump);
-HEAPDUMP_API hd_format hd_dump_format(const hd_dump *dump);
-/* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
-   as one (hd_netcf_graph). Owned by the dump. */
-HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
-/* The document of a HD_FORMAT_NETCF; NULL for the others. Owned by the dump. */
-HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
-/* The same of a HD_FORMAT_DART. */
-HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
-/* The same of a HD_FORMAT_MEMPROF. Its heaps are what hd_memprof_profile makes of each profile without being
-   told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... */
-HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The same of a HD_FORMAT_MEMPROF_INDEX. Its one heap is what hd_memprof_profile makes of
-   hd_memprof_index_raw. */
-HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
+/* The rows of the library's own formats; NULL past the last. */
+HEAPDUMP_API const hd_format *hd_format_at(size_t index);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
@@ -9224,66 +9264,6 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return hd__print_end(&t.sink, status, err);
 }
 
-/* ============================================================================== >>heap.dump
-   What a file gave. */
-
-/* NULL before all. */
-static int hd__compare_texts(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
-}
-
-/* What a trace says of a dump as a whole. */
-typedef struct hd__dump_detail {
-    uint64_t pid;
-    const char *id;
-    hd_detail detail;
-} hd__dump_detail;
-
-struct hd_dump {
-    hd__mem mem;
-    hd__arena arena;
-    hd_format format;
-    uint64_t warnings;
-    hd_heap *heaps;              /* stb_ds arrays */
-    hd_scalar *scalars;
-    hd__dump_detail *details;    /* by pid and id */
-    hd__strings strings;
-    hd_netcf *netcf;
-    hd_dart *dart;
-    hd_memprof *memprof;
-    hd_memprof_index *index;
-};
-
-HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
-
-HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
-    return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
-}
-
-HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
-
-HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
-    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
-}
-
-HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
-    size_t low = 0, high = hd__len(d->details);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const hd__dump_detail *at = &d->details[middle];
-        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
-        if (!order) {
-            *detail = at->detail;
-            return true;
-        }
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return false;
-}
-
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
-
 /* ============================================================================== >>graph.ids
    Object numbers by the ids of a file. An index keeps the ids in ascending order (which they often are in a
    file, and then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
@@ -12059,6 +12039,172 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
 
+/* ============================================================================= >>dump.model
+   All that a dump owns counts as its memory: its own arrays, and what a format makes with the allocator that
+   its `read` is told. Texts of labels are kept once. */
+
+/* NULL before all. */
+static int hd__compare_texts(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* An input whose first bytes were looked at already. */
+typedef struct hd__peeked {
+    hd_in in;
+    uint8_t bytes[HD_DETECT_BYTES];
+    size_t size, at;
+} hd__peeked;
+
+static int64_t hd__peeked_read(void *user, void *buffer, size_t capacity) {
+    hd__peeked *p = (hd__peeked *)user;
+    size_t n = p->size - p->at;
+    if (!n) return p->in.read(p->in.user, buffer, capacity);
+    if (n > capacity) n = capacity;
+    memcpy(buffer, p->bytes + p->at, n);
+    p->at += n;
+    return (int64_t)n;
+}
+
+/* Fills what is peeked at, as far as the input goes. */
+static bool hd__peek(hd__peeked *p, hd_in in) {
+    p->in = in;
+    p->size = p->at = 0;
+    if (!in.read) {
+        p->size = in.size < sizeof p->bytes ? (size_t)in.size : sizeof p->bytes;
+        memcpy(p->bytes, in.data, p->size);
+        return true;
+    }
+    while (p->size < sizeof p->bytes) {
+        int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, sizeof p->bytes - p->size);
+        if (n < 0) return false;
+        if (!n) break;
+        p->size += (size_t)n;
+    }
+    return true;
+}
+
+struct hd_dump {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings texts;
+    const hd_format *format;
+    void *document;
+    uint64_t warnings, max_records;
+    hd_heap *heaps;              /* stb_ds arrays */
+    hd_scalar *scalars;
+    const hd__packed *packed;    /* while it is read: what its input comes out of */
+    bool tells_damage;           /* the format's reader tells of damaged packing itself */
+};
+
+static void *hd__dump_allocate(void *user, void *block, size_t old_size, size_t size) {
+    return hd__realloc((hd__mem *)user, block, old_size, size);
+}
+
+/* What a call that is part of reading a dump is told: to take its memory from the dump. */
+static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
+    hd_options within = *options;
+    hd__limits_rest(&within.limits, &d->mem);
+    within.allocator.allocate = hd__dump_allocate;
+    within.allocator.user = &d->mem;
+    return within;
+}
+
+/* NULL when there is no memory. */
+static hd_dump *hd__dump_make(hd__mem *mem, const hd_format *format, const hd_options *options) {
+    hd_dump *d = (hd_dump *)hd__calloc(mem, 1, sizeof *d);
+    if (!d) return NULL;
+    d->mem = *mem;
+    d->texts.seed = hd__seed();
+    d->format = format;
+    d->max_records = hd__records(&options->limits);
+    return d;
+}
+
+static void hd__heap_free(const hd_heap *heap) {
+    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
+    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
+}
+
+HEAPDUMP_API void hd_dump_free(hd_dump *d) {
+    hd__mem mem;
+    if (!d) return;
+    for (size_t i = 0; i < hd__len(d->heaps); i++) hd__heap_free(&d->heaps[i]);
+    if (d->document && d->format->free) d->format->free(d->document);
+    hd__arr_free(&d->mem, d->heaps);
+    hd__arr_free(&d->mem, d->scalars);
+    hd__strings_free(&d->mem, &d->texts);
+    hd__arena_free(&d->mem, &d->arena);
+    mem = d->mem;
+    hd__cfree(&mem, d, 1, sizeof *d);
+}
+
+HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
+    d->document = document;
+    d->warnings += warning_count;
+}
+
+/* Makes a text the dump's own; NULL stays NULL. */
+static bool hd__dump_text(hd_dump *d, const char **text) {
+    uint32_t number;
+    if (!*text) return true;
+    number = hd__strings_add(&d->mem, &d->arena, &d->texts, hd_cstr(*text));
+    if (number == HD_NONE) return false;
+    *text = d->texts.strings[number].data;
+    return true;
+}
+
+HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
+    hd_heap own = *heap;
+    hd_status status = HD_OK;
+    if (hd__len(d->heaps) >= d->max_records)
+        status = hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", d->max_records);
+    else if (!hd__dump_text(d, &own.process) || !hd__dump_text(d, &own.dump) ||
+             !hd__dump_text(d, &own.allocator) || !hd__push(&d->mem, d->heaps, own))
+        status = hd__no_memory(&d->mem, err);
+    if (status) hd__heap_free(heap);
+    return status;
+}
+
+HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
+    hd_scalar own = *scalar;
+    if (hd__len(d->scalars) >= d->max_records)
+        return hd__fail(err, HD_LIMIT, "more scalars than max_records of %u", d->max_records);
+    if (!hd__dump_text(d, &own.process) || !hd__dump_text(d, &own.dump) || !hd__dump_text(d, &own.allocator) ||
+        !hd__dump_text(d, &own.name) || !hd__dump_text(d, &own.units) || !hd__dump_text(d, &own.text) ||
+        !hd__push(&d->mem, d->scalars, own))
+        return hd__no_memory(&d->mem, err);
+    return HD_OK;
+}
+
+HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *d) { return d->format; }
+
+HEAPDUMP_API const void *hd_dump_document(const hd_dump *d, const hd_format *format) {
+    return d->format == format ? d->document : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *d) { return hd__len(d->heaps); }
+
+HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *d, size_t index) {
+    return index < hd__len(d->heaps) ? &d->heaps[index] : NULL;
+}
+
+HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *d) { return hd__len(d->scalars); }
+
+HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
+    return index < hd__len(d->scalars) ? &d->scalars[index] : NULL;
+}
+
+HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
+    return d->document && d->format->graph ? d->format->graph(d->document) : NULL;
+}
+
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
+
+HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options, hd_out out, hd_error *err) {
+    if (d->document && d->format->write) return d->format->write(d->document, options, out, err);
+    return hd__fail(err, HD_UNSUPPORTED, "a file of the format %s is not written as it was", d->format->name);
+}
+
 /* ================================================================================ >>tracker
    Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
    lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
@@ -14614,6 +14760,21 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 /* ============================================================================ >>trace.value
    What reading a trace gathers: ids as numbered strings, because dictionaries may follow their use. */
 
+/* The level of detail of a dump of a process. */
+typedef struct hd__trace_detail {
+    uint64_t pid;
+    const char *id;
+    hd_detail detail;
+} hd__trace_detail;
+
+/* What heaps and scalars of a trace borrow, and what it says of dumps as a whole. */
+typedef struct hd__trace_document {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings strings;
+    hd__trace_detail *details;   /* stb_ds array, by pid and id */
+} hd__trace_document;
+
 typedef enum hd__trace_dictionary {
     HD__TRACE_D_FRAMES, HD__TRACE_D_TYPES,                    /* stackFrames, typeNames */
     HD__TRACE_D_V2_NODES, HD__TRACE_D_V2_TYPES, HD__TRACE_D_V2_STRINGS,
@@ -14701,6 +14862,7 @@ typedef struct hd__trace_event {
 typedef struct hd__trace_in {
     hd__pull pull;
     hd_dump *dump;
+    hd__trace_document *doc;
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events, seed;
@@ -14733,7 +14895,7 @@ typedef struct hd__trace_where {
 } hd__trace_where;
 
 static hd_str hd__trace_text(const hd__trace_in *x, uint32_t string) {
-    return string == HD_NONE ? hd_cstr("") : x->dump->strings.strings[string];
+    return string == HD_NONE ? hd_cstr("") : x->doc->strings.strings[string];
 }
 
 /* NULL where there is none. */
@@ -14818,7 +14980,7 @@ static void hd__trace_remark_of(const hd__trace_in *x, const hd__trace_heap *hea
     hd__trace_complain_at((x), (status), hd__trace_where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
                           __VA_ARGS__)
 
-static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__no_memory(&x->dump->mem, x->err); }
+static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__no_memory(&x->doc->mem, x->err); }
 
 /* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
    and *ok is false for them. */
@@ -14838,7 +15000,7 @@ static hd_status hd__trace_string(hd__trace_in *x, hd__token token, const char *
         if (!hd__pull_skip(&x->pull, token)) return x->pull.status;
         return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
     }
-    *string = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+    *string = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
     return *string == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
@@ -14866,7 +15028,7 @@ static hd_status hd__trace_id_of(hd__trace_in *x, hd_str s, uint32_t *id) {
         *id = HD__TRACE_ID_NUMBER + n;
         return HD_OK;
     }
-    *id = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+    *id = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
     if (*id == HD_NONE) return hd__trace_no_memory(x);
     return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
 }
@@ -15047,7 +15209,7 @@ static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictio
     item.node = HD__TRACE_NODE_UNKNOWN;
     if (hd__len(x->items) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more dictionary items than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->items, item) ? HD_OK : hd__trace_no_memory(x);
+    return hd__push(&x->doc->mem, x->items, item) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* ============================================================================= >>trace.read
@@ -15139,7 +15301,7 @@ static hd_status hd__trace_new_heap(hd__trace_in *x, uint32_t allocator, uint64_
     heap.v2 = heap.is_profile = v2;
     if (hd__len(x->heaps) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more heaps than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->heaps, heap) ? HD_OK : hd__trace_no_memory(x);
+    return hd__push(&x->doc->mem, x->heaps, heap) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Takes the last heap back. Its line was told while it was in sight. */
@@ -15153,7 +15315,7 @@ static hd_status hd__trace_no_heap(hd__trace_in *x, const char *why) {
 static hd_status hd__trace_new_entry(hd__trace_in *x, hd__trace_entry entry) {
     if (hd__len(x->entries) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more entries than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->entries, entry) ? HD_OK : hd__trace_no_memory(x);
+    return hd__push(&x->doc->mem, x->entries, entry) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
@@ -15421,7 +15583,7 @@ static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2)
         uint32_t allocator;
         hd_str s;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        allocator = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
         if (allocator == HD_NONE) return hd__trace_no_memory(x);
         token = hd__pull_next(&x->pull);
         if (v2) HD__TRY(hd__trace_read_v2_heap(x, token, allocator));
@@ -15479,7 +15641,7 @@ static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__tr
     }
     if (type == HD__TRACE_S_NUMBER) is_text = false;
     if (is_text) {
-        scalar->text = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        scalar->text = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
         if (scalar->text == HD_NONE) return hd__trace_no_memory(x);
     }
     *found = is_number ? (is_text ? HD__TRACE_S_ANY : HD__TRACE_S_NUMBER) : is_text ? HD__TRACE_S_TEXT : HD__TRACE_S_BAD;
@@ -15496,13 +15658,13 @@ static hd_status hd__trace_new_scalar(hd__trace_in *x, hd__trace_scalar scalar, 
     if (scalar.text != HD_NONE) scalar.value = 0;
     if (hd__len(x->scalars) >= x->max_records)
         return hd__fail(x->err, HD_LIMIT, "more scalars than max_records of %u", x->max_records);
-    return hd__push(&x->dump->mem, x->scalars, scalar) ? HD_OK : hd__trace_no_memory(x);
+    return hd__push(&x->doc->mem, x->scalars, scalar) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* The key just pulled, as the name of a scalar, the name of its group before it. */
 static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uint32_t group,
                                         hd__trace_scalar *scalar) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     hd_str s, first = hd__trace_text(x, group);
     memset(scalar, 0, sizeof *scalar);
     scalar->place = hd__trace_place_of(x, x->pull.token_offset);
@@ -15518,7 +15680,7 @@ static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uin
         s.data = x->joined;
         s.len += first.len + 1;
     }
-    scalar->name = hd__strings_add(m, &x->dump->arena, &x->dump->strings, s);
+    scalar->name = hd__strings_add(m, &x->doc->arena, &x->doc->strings, s);
     return scalar->name == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
@@ -15568,7 +15730,7 @@ static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
         uint32_t allocator;
         hd_str s;
         if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        allocator = hd__strings_add(&x->dump->mem, &x->dump->arena, &x->dump->strings, s);
+        allocator = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
         if (allocator == HD_NONE) return hd__trace_no_memory(x);
         HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
         if (!ok) continue;
@@ -15663,8 +15825,8 @@ static hd_status hd__trace_process_number(hd__trace_in *x, uint64_t pid, uint32_
     process.pid = pid;
     process.name = HD_NONE;
     *number = (uint32_t)hd__len(x->processes);
-    if (!hd__push(&x->dump->mem, x->processes, process) ||
-        !hd__index_add(&x->dump->mem, &x->process_index, hash, *number, hd__trace_process_rehash, x))
+    if (!hd__push(&x->doc->mem, x->processes, process) ||
+        !hd__index_add(&x->doc->mem, &x->process_index, hash, *number, hd__trace_process_rehash, x))
         return hd__trace_no_memory(x);
     return HD_OK;
 }
@@ -15694,8 +15856,8 @@ static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const 
     dump.detail = event->detail;
     dump.time_us = event->time_us;
     *number = (uint32_t)hd__len(x->dumps);
-    if (!hd__push(&x->dump->mem, x->dumps, dump) ||
-        !hd__index_add(&x->dump->mem, &x->dump_index, hash, *number, hd__trace_dump_rehash, x))
+    if (!hd__push(&x->doc->mem, x->dumps, dump) ||
+        !hd__index_add(&x->doc->mem, &x->dump_index, hash, *number, hd__trace_dump_rehash, x))
         return hd__trace_no_memory(x);
     return HD_OK;
 }
@@ -15803,6 +15965,14 @@ static hd_status hd__trace_progress(hd__trace_in *x) {
     return hd__fail(x->err, HD_CANCELLED, "cancelled");
 }
 
+/* Passes over a byte order mark. */
+static void hd__trace_pass_mark(hd__pull *p) {
+    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
+    hd_window *r = &p->r;
+    for (size_t i = 0; i < sizeof mark; i++, r->at++)
+        if ((r->at == r->end && !hd__window_next(r)) || *r->at != mark[i]) return;
+}
+
 /* The elements of the array of events; a bare array may end anywhere between two. */
 static hd_status hd__trace_read_events(hd__trace_in *x) {
     hd__token token;
@@ -15894,7 +16064,7 @@ static hd_status hd__trace_index(hd__trace_in *x) {
         uint32_t first = hd__trace_look(x, item->process, item->dictionary, item->id);
         hd__trace_digits_text a, b, c;
         if (first == HD_NONE) {
-            if (!hd__index_add(&x->dump->mem, &x->item_index,
+            if (!hd__index_add(&x->doc->mem, &x->item_index,
                                hd__trace_item_hash(x, item->process, item->dictionary, item->id), i,
                                hd__trace_item_rehash, x))
                 return hd__trace_no_memory(x);
@@ -15943,7 +16113,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
         else if (x->items[i].node == HD__TRACE_NODE_OPEN) at = HD__TRACE_NODE_BAD;
         else if (x->items[i].node != HD__TRACE_NODE_UNKNOWN) at = x->items[i].node;
         else {
-            if (!hd__push(&x->dump->mem, x->chain, i)) return hd__trace_no_memory(x);
+            if (!hd__push(&x->doc->mem, x->chain, i)) return hd__trace_no_memory(x);
             x->items[i].node = HD__TRACE_NODE_OPEN;
             id = x->items[i].parent;
             process = x->items[i].process;
@@ -15960,7 +16130,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
             else name = x->items[string].name;
         }
         if (at != HD__TRACE_NODE_BAD)
-            HD__TRY(hd__tree_child(&x->dump->mem, NULL, tree, HD_NONE - 3, at, hd__trace_text(x, name),
+            HD__TRY(hd__tree_child(&x->doc->mem, NULL, tree, HD_NONE - 3, at, hd__trace_text(x, name),
                                    false, &at, x->err));
         item->node = at;
     }
@@ -16110,7 +16280,7 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__keye
 
 /* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
 static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
     if (!keys) return hd__trace_no_memory(x);
     hd__trace_old_settle(x, heap, keys);
@@ -16126,7 +16296,7 @@ static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
 
 /* Ids to nodes, in place; the bt of an entry to be left out becomes HD__TRACE_NODE_BAD. */
 static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     bool may_repeat = !heap->v2 && !hd__trace_rising(x, heap);
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
@@ -16182,7 +16352,7 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
    different ids add up. */
 static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                 uint64_t *bytes, uint64_t *blocks) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     size_t n = 0, row = 0;
     hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
     hd_status status = keys ? HD_OK : hd__trace_no_memory(x);
@@ -16274,7 +16444,7 @@ static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type
     nodes[0] = node;
     nodes[1] = type;
     if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
-    return hd__table_add(&x->dump->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
+    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
 }
 
 /* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
@@ -16300,7 +16470,7 @@ static hd_status hd__trace_old_enter(hd__trace_in *x, uint32_t node) {
     hd__trace_level level;
     memset(&level, 0, sizeof level);
     level.own.node = node;
-    return hd__push(&x->dump->mem, x->levels, level) ? HD_OK : hd__trace_no_memory(x);
+    return hd__push(&x->doc->mem, x->levels, level) ? HD_OK : hd__trace_no_memory(x);
 }
 
 /* Rows for the n cells of one type, in the order of their nodes. */
@@ -16318,7 +16488,7 @@ static hd_status hd__trace_old_type(hd__trace_in *x, const hd_axis *axis, const 
                 hd__trace_level child = *top;
                 memset(top, 0, sizeof *top);
                 top->own.node = meeting;
-                if (!hd__push(&x->dump->mem, x->levels, child)) return hd__trace_no_memory(x);
+                if (!hd__push(&x->doc->mem, x->levels, child)) return hd__trace_no_memory(x);
             }
             HD__TRY(hd__trace_old_leave(x, type, whole));
             top = &stbds_arrlast(x->levels);
@@ -16368,7 +16538,7 @@ static hd_status hd__trace_old_total(hd__trace_in *x, const hd__trace_cell *cell
 /* The rows of a heap of the old format. */
 static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                     const hd_axis *axis, const uint32_t *jump) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     bool whole = true;
     hd__table_free(m, &x->rows);
     hd__arr_resize(x->cells, 0);
@@ -16400,7 +16570,7 @@ static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap,
 
 static hd_status hd__trace_profile(hd__trace_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
                                    hd_heap *heap) {
-    hd__mem mem = hd__mem_rest(&x->dump->mem);
+    hd__mem mem = hd__mem_options(x->options);
     hd_profile *p = hd__profile_make(&mem, 2, HD_NONE - 1);
     if (!p) return hd__no_memory(&mem, x->err);
     heap->profile = p;
@@ -16415,25 +16585,24 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd_axis axes[2], uint6
         hd__table_append(&p->cells, x->rows.node + 2 * i, x->rows.bytes[i], x->rows.blocks[i]);
         p->cells.variance[i] = x->rows.variance[i];
     }
-    hd__mem_join(&p->mem, &x->dump->mem);
     return HD_OK;
 }
 
 static hd_status hd__trace_breakdown(hd__trace_in *x, const hd_axis axes[2], const hd__trace_heap *from,
                                      hd_heap *heap) {
-    hd_dump *d = x->dump;
+    hd__mem mem = hd__mem_options(x->options);
+    hd__breakdown *b = (hd__breakdown *)hd__calloc(&mem, 1, sizeof *b);
     hd_status status;
-    hd_breakdown *b = (hd_breakdown *)hd__arena_take(&d->mem, &d->arena, 1, sizeof *b);
-    if (!b) return hd__trace_no_memory(x);
-    memset(b, 0, sizeof *b);
-    b->axis[0] = axes[0];
-    b->axis[1] = axes[1];
-    heap->breakdown = b;
-    status = hd__breakdown_fill(&d->mem, &d->arena, b, hd__table_rows(&x->rows), NULL);
+    if (!b) return hd__no_memory(&mem, x->err);
+    b->mem = mem;
+    b->shown.axis[0] = axes[0];
+    b->shown.axis[1] = axes[1];
+    heap->breakdown = &b->shown;
+    status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, hd__table_rows(&x->rows), NULL);
     if (status == HD_OVERFLOW)
         return hd__trace_complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
                                      hd__trace_text(x, from->allocator));
-    return status ? hd__trace_no_memory(x) : HD_OK;
+    return status ? hd__no_memory(&b->mem, x->err) : HD_OK;
 }
 
 /* What a heap is called. */
@@ -16454,7 +16623,7 @@ static hd_heap hd__trace_heap_label(const hd__trace_in *x, const hd__trace_heap 
 /* The trees in preorder, every heap a set of columns over them. `maps` has room for four numbers per
    node. */
 static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_t n, uint32_t *maps) {
-    hd_dump *d = x->dump;
+    hd__trace_document *d = x->doc;
     hd_axis axes[2];
     uint32_t *map[2], *jump = NULL;
     for (int a = 0; a < 2; a++) {
@@ -16467,22 +16636,25 @@ static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes = 0, blocks = 0;
         const hd__trace_heap *from = &x->heaps[order[i]];
-        hd_heap *heap = &d->heaps[i];
+        hd_heap heap = hd__trace_heap_label(x, from);
+        hd_status status;
         if (from->old && !jump) {
             jump = maps + axes[0].node_count;
             hd__trace_old_jumps(&axes[0], jump, jump + axes[0].node_count);
         }
         if (from->old) HD__TRY(hd__trace_old_rows(x, from, map, &axes[0], jump));
         else HD__TRY(hd__trace_rows(x, from, map, &bytes, &blocks));
-        if (from->is_profile) HD__TRY(hd__trace_profile(x, axes, bytes, blocks, heap));
-        else HD__TRY(hd__trace_breakdown(x, axes, from, heap));
+        status = from->is_profile ? hd__trace_profile(x, axes, bytes, blocks, &heap)
+                                  : hd__trace_breakdown(x, axes, from, &heap);
+        if (status) hd__heap_free(&heap);
+        HD__TRY(status ? status : hd_dump_add_heap(x->dump, &heap, x->err));
     }
     return HD_OK;
 }
 
 static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t n) {
     static const char *const axis_names[] = { "backtrace", "type" };
-    hd_dump *d = x->dump;
+    hd__trace_document *d = x->doc;
     size_t size;
     uint32_t *maps, root;
     hd_status status;
@@ -16490,12 +16662,7 @@ static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t 
         x->tree[a].name = axis_names[a];
         HD__TRY(hd__tree_child(&d->mem, NULL, &x->tree[a], 1, HD_NONE, hd_cstr(""), false, &root, x->err));
     }
-    if (n && !hd__room(&d->mem, d->heaps, n)) return hd__trace_no_memory(x);
-    for (size_t i = 0; i < n; i++) {
-        hd_heap heap = hd__trace_heap_label(x, &x->heaps[order[i]]);
-        stbds_arrput(d->heaps, heap);
-        HD__TRY(hd__trace_resolve(x, &x->heaps[order[i]]));
-    }
+    for (size_t i = 0; i < n; i++) HD__TRY(hd__trace_resolve(x, &x->heaps[order[i]]));
     size = hd__len(x->tree[0].parent) + hd__len(x->tree[1].parent);
     maps = (uint32_t *)hd__calloc(&d->mem, size, 4 * sizeof *maps);
     if (!maps) return hd__trace_no_memory(x);
@@ -16539,9 +16706,7 @@ static bool hd__trace_scalar_before(const void *owner, uint32_t i, uint32_t k) {
 
 /* Labels the scalars in their order; of those alike that do not agree the first counts. */
 static hd_status hd__trace_scalars(hd__trace_in *x, const uint32_t *order, size_t n) {
-    hd_dump *d = x->dump;
     const hd__trace_scalar *last = NULL;
-    if (n && !hd__room(&d->mem, d->scalars, n)) return hd__trace_no_memory(x);
     for (size_t i = 0; i < n; i++) {
         const hd__trace_scalar *from = &x->scalars[order[i]];
         hd_scalar scalar;
@@ -16562,13 +16727,13 @@ static hd_status hd__trace_scalars(hd__trace_in *x, const uint32_t *order, size_
         scalar.units = hd__trace_label_text(x, from->units);
         scalar.value = from->value;
         scalar.text = hd__trace_label_text(x, from->text);
-        stbds_arrput(d->scalars, scalar);
+        HD__TRY(hd_dump_add_scalar(x->dump, &scalar, x->err));
     }
     return HD_OK;
 }
 
 static hd_status hd__trace_build_scalars(hd__trace_in *x) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     size_t n = hd__len(x->scalars);
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     hd_status status;
@@ -16588,7 +16753,7 @@ static bool hd__trace_dump_before(const void *owner, uint32_t i, uint32_t k) {
 }
 
 static hd_status hd__trace_build_details(hd__trace_in *x) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     size_t n = hd__len(x->dumps);
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
@@ -16597,19 +16762,19 @@ static hd_status hd__trace_build_details(hd__trace_in *x) {
     hd__sort(order, order + n, n, hd__trace_dump_before, x);
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_dump *from = &x->dumps[order[i]];
-        hd__dump_detail detail;
+        hd__trace_detail detail;
         if (!from->detail) continue;
         detail.pid = x->processes[from->process].pid;
         detail.id = hd__trace_label_text(x, from->id);
         detail.detail = (hd_detail)(from->detail - 1);
-        if (!hd__push(m, x->dump->details, detail)) status = hd__trace_no_memory(x);
+        if (!hd__push(m, x->doc->details, detail)) status = hd__trace_no_memory(x);
     }
     hd__cfree(m, order, n, 2 * sizeof *order);
     return status;
 }
 
 static hd_status hd__trace_build_all(hd__trace_in *x) {
-    hd__mem *m = &x->dump->mem;
+    hd__mem *m = &x->doc->mem;
     size_t n = hd__len(x->heaps), kept = 0;
     uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     hd_status status;
@@ -16653,22 +16818,37 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
     return status;
 }
 
-/* `skipped` bytes of the input were passed over already; `packed` as in a reader. */
-static hd_status hd__trace_read(hd_dump *d, hd_in in, uint64_t skipped, const hd__packed *packed,
-                                const hd_options *options, hd_error *err) {
-    hd__mem *m = &d->mem;
+static void hd__trace_free(void *document) {
+    hd__trace_document *doc = (hd__trace_document *)document;
+    hd__mem mem = doc->mem;
+    hd__arr_free(&mem, doc->details);
+    hd__strings_free(&mem, &doc->strings);
+    hd__arena_free(&mem, &doc->arena);
+    hd__cfree(&mem, doc, 1, sizeof *doc);
+}
+
+static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options), *m;
+    hd__trace_document *doc = (hd__trace_document *)hd__calloc(&mem, 1, sizeof *doc);
     hd__trace_in x;
     hd_status status;
+    if (!doc) return hd__no_memory(&mem, err);
+    hd_dump_set_document(dump, doc, 0);
+    dump->tells_damage = true;
+    doc->mem = mem;
+    doc->strings.seed = hd__seed();
+    m = &doc->mem;
     memset(&x, 0, sizeof x);
-    x.dump = d;
+    x.dump = dump;
+    x.doc = doc;
     x.options = options;
     x.err = err;
-    x.max_records = hd__records(options ? &options->limits : NULL);
+    x.max_records = hd__records(&options->limits);
     x.seen.axis_count = x.rows.axis_count = 2;
-    x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = d->strings.seed;
-    status = hd__pull_open(&x.pull, m, in, options ? options->limits.max_depth : 0, err);
-    x.pull.r.base = skipped;
-    x.pull.r.packed = packed;
+    x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = doc->strings.seed;
+    status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
+    x.pull.r.packed = dump->packed;
+    if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
     if (!status) status = hd__trace_build_all(&x);
     if (!status) status = hd__trace_build_scalars(&x);
@@ -16691,6 +16871,34 @@ static hd_status hd__trace_read(hd_dump *d, hd_in in, uint64_t skipped, const hd
     hd__arr_free(m, x.levels);
     hd__arr_free(m, x.joined);
     return status;
+}
+
+/* A bracket, past a byte order mark and white space. White space as far as one sees may be JSON. */
+static int hd__trace_detect(const uint8_t *p, size_t size) {
+    size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
+    if (i == size) return size == HD_DETECT_BYTES ? 1 : 0;
+    return p[i] == '{' || p[i] == '[' ? 40 : 0;
+}
+
+static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
+                                            hd__trace_free, NULL, NULL, hd_chrome_write };
+
+HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
+    const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
+    size_t low = 0, high = doc ? hd__len(doc->details) : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hd__trace_detail *at = &doc->details[middle];
+        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
+        if (!order) {
+            *detail = at->detail;
+            return true;
+        }
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return false;
 }
 
 /* ============================================================================== >>trace.add
@@ -16981,17 +17189,12 @@ static hd_status hd__trace_add_events(hd__trace_add *a) {
 
 /* Byte order mark, then an object or an array. */
 static hd_status hd__trace_add_root(hd__trace_add *a) {
-    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf };
     hd__pull *p = &a->pull;
     hd_window *r = &p->r;
     hd__token token;
-    for (size_t i = 0; i < sizeof mark; i++) {
-        if (r->at == r->end && !hd__window_next(r)) break;
-        if (!i && *r->at == 0x1f)
-            return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
-        if (*r->at != mark[i]) break;
-        r->at++;
-    }
+    hd__trace_pass_mark(p);
+    if (r->at < r->end && *r->at == 0x1f && !hd_window_offset(r))
+        return hd__fail_at(p->err, HD_UNSUPPORTED, 0, 0, "an unpacked trace expected, gzip found");
     token = hd__pull_next(p);
     if (token == HD__T_ARRAY) {
         HD__TRY(hd__trace_add_events(a));
@@ -18724,6 +18927,41 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++) hd__netcf_put_root(&o, g, i);
     hd__netcf_put_domain(&o, &d, false);
     return hd__netcf_out_end(&o, status, err);
+}
+
+/* The row of the registry. --------------------------------------------------------------------- */
+
+/* An application domain record: "a ", a number, a space; past a byte order mark and white space. */
+static int hd__netcf_detect(const uint8_t *p, size_t size) {
+    size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0, digits;
+    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
+    if (size - i < 4 || p[i] != 'a' || p[i + 1] != ' ') return 0;
+    for (digits = i += 2; i < size && hd__hex_digit[p[i]] < 128; i++) {}
+    return i > digits && i < size && p[i] == ' ' ? 60 : 0;
+}
+
+static hd_status hd__netcf_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_netcf *doc;
+    HD__TRY(hd_netcf_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_netcf_warning_count(doc));
+    return HD_OK;
+}
+
+static void hd__netcf_unload(void *document) { hd_netcf_free((hd_netcf *)document); }
+
+static const hd_graph *hd__netcf_objects(const void *document) {
+    return hd_netcf_graph((const hd_netcf *)document);
+}
+
+static hd_status hd__netcf_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_netcf_write((const hd_netcf *)document, options, out, err);
+}
+
+static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf_detect, hd__netcf_load,
+                                            hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL };
+
+HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
+    return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
 }
 
 /* ============================================================================== >>dart.read
@@ -20769,6 +21007,36 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 }
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
+
+/* The row of the registry. --------------------------------------------------------------------- */
+
+static int hd__dart_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, "dartheap", 8) ? 100 : 0;
+}
+
+static hd_status hd__dart_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_dart *doc;
+    HD__TRY(hd_dart_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_dart_warning_count(doc));
+    return HD_OK;
+}
+
+static void hd__dart_unload(void *document) { hd_dart_free((hd_dart *)document); }
+
+static const hd_graph *hd__dart_objects(const void *document) {
+    return hd_dart_graph((const hd_dart *)document);
+}
+
+static hd_status hd__dart_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_dart_write((const hd_dart *)document, options, out, err);
+}
+
+static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
+                                           hd__dart_unload, hd__dart_objects, hd__dart_save, NULL };
+
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
+    return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
+}
 
 /* ================================================================================= >>digest
    What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of frames one of its
@@ -26413,87 +26681,93 @@ HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_mem
     return HD_OK;
 }
 
-/* =================================================================================== >>dump
-   Looks at the first bytes, hands the input to the reader of that format. */
+/* Rows of the registry. ------------------------------------------------------------------------ */
 
-HEAPDUMP_API const char *hd_format_name(hd_format format) {
-    return format == HD_FORMAT_CHROME  ? "chrome"
-           : format == HD_FORMAT_NETCF ? "netcf"
-           : format == HD_FORMAT_DART  ? "dart"
-           : format == HD_FORMAT_MEMPROF ? "memprof"
-           : format == HD_FORMAT_MEMPROF_INDEX ? "memprof-index"
-                                       : "unknown";
+/* The heap of a profile, by its number in the file. */
+static hd_status hd__memprof_add_heap(hd_dump *dump, const hd_memprof_raw *raw, const hd_memprof_view *view,
+                                      size_t number, const hd_options *options, hd_error *err) {
+    char id[24], digits[20], *at = hd__digits(digits, number, 16);
+    size_t length = (size_t)(digits + 20 - at);
+    hd_heap heap;
+    hd_profile *profile;
+    memcpy(id, "0x", 2);
+    memcpy(id + 2, at, length);
+    id[2 + length] = 0;
+    memset(&heap, 0, sizeof heap);
+    heap.allocator = "malloc";
+    heap.dump = id;
+    HD__TRY(hd_memprof_profile(raw, view, options, &profile, err));
+    heap.profile = profile;
+    return hd_dump_add_heap(dump, &heap, err);
 }
 
-/* An input whose first bytes were looked at already. */
-#define HD__PEEK 64u
-typedef struct hd__peeked {
-    hd_in in;
-    uint8_t bytes[HD__PEEK];
-    size_t size, at;
-} hd__peeked;
-
-static int64_t hd__peeked_read(void *user, void *buffer, size_t capacity) {
-    hd__peeked *p = (hd__peeked *)user;
-    size_t n = p->size - p->at;
-    if (!n) return p->in.read(p->in.user, buffer, capacity);
-    if (n > capacity) n = capacity;
-    memcpy(buffer, p->bytes + p->at, n);
-    p->at += n;
-    return (int64_t)n;
+static int hd__memprof_certainty(const uint8_t *p, size_t size) {
+    return hd__memprof_detect(p, size) ? 100 : 0;
 }
 
-/* Fills what is peeked at, as far as the input goes. */
-static bool hd__peek(hd__peeked *p, hd_in in) {
-    p->in = in;
-    p->size = p->at = 0;
-    if (!in.read) {
-        p->size = in.size < sizeof p->bytes ? (size_t)in.size : sizeof p->bytes;
-        memcpy(p->bytes, in.data, p->size);
-        return true;
-    }
-    while (p->size < sizeof p->bytes) {
-        int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, sizeof p->bytes - p->size);
-        if (n < 0) return false;
-        if (!n) break;
-        p->size += (size_t)n;
-    }
-    return true;
+static hd_status hd__memprof_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_memprof *doc;
+    HD__TRY(hd_memprof_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_memprof_warning_count(doc));
+    for (size_t i = 0; i < hd_memprof_part_count(doc); i++)
+        HD__TRY(hd__memprof_add_heap(dump, hd_memprof_part(doc, i), NULL, i + 1, options, err));
+    return HD_OK;
 }
 
-/* An application domain record: "a ", a number, a space. */
-static bool hd__detect_netcf(const uint8_t *p, size_t size) {
-    size_t i = 2;
-    if (size < 4 || p[0] != 'a' || p[1] != ' ') return false;
-    while (i < size && hd__hex_digit[p[i]] < 128) i++;
-    return i > 2 && i < size && p[i] == ' ';
+static void hd__memprof_unload(void *document) { hd_memprof_free((hd_memprof *)document); }
+
+static hd_status hd__memprof_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_memprof_write((const hd_memprof *)document, options, out, err);
 }
 
-/* The input from its beginning. */
-static hd_in hd__peeked_in(hd__peeked *p) {
-    hd_in in = hd_in_callback(hd__peeked_read, p);
-    if (!p->in.read) return p->in;
-    in.size = p->in.size;
-    return in;
+static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd__memprof_certainty,
+                                              hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL };
+
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
+    return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
 }
 
-/* The format these bytes begin; 0 when it is none. *skip is what stands before it. */
-static hd_format hd__detect(const uint8_t *p, size_t size, size_t *skip) {
-    size_t i = 0;
-    if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) i = 3;
-    *skip = 0;
-    if (size >= 8 && !memcmp(p, "dartheap", 8)) return HD_FORMAT_DART;
-    if (hd__memprof_detect(p, size)) return HD_FORMAT_MEMPROF;
-    if (hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size)) return HD_FORMAT_MEMPROF_INDEX;
-    *skip = i;
-    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
-    if (hd__detect_netcf(p + i, size - i)) {
-        *skip = 0;               /* what stands before it is written again */
-        return HD_FORMAT_NETCF;
-    }
-    /* white space as far as one sees: what may begin so is JSON */
-    if (i == size ? size == HD__PEEK : p[i] == '{' || p[i] == '[') return HD_FORMAT_CHROME;
-    return (hd_format)0;
+static int hd__memprof_index_certainty(const uint8_t *p, size_t size) {
+    return hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size) ? 100 : 0;
+}
+
+/* Its one heap, if its blocks have sizes. */
+static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_memprof_namer namer;
+    hd_memprof_view view;
+    hd_memprof_index *doc;
+    hd_memprof *raw;
+    hd_status status;
+    HD__TRY(hd_memprof_index_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_memprof_index_warning_count(doc));
+    if (!(doc->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
+    memset(&namer, 0, sizeof namer);
+    memset(&view, 0, sizeof view);
+    namer.index = doc;
+    view.symbolizer.symbolize = hd_memprof_index_frame;
+    view.symbolizer.user = &namer;
+    HD__TRY(hd_memprof_index_raw(doc, options, &raw, err));
+    status = hd__memprof_add_heap(dump, hd_memprof_part(raw, 0), &view, 1, options, err);
+    hd_memprof_free(raw);
+    return status;
+}
+
+static void hd__memprof_index_unload(void *document) { hd_memprof_index_free((hd_memprof_index *)document); }
+
+static hd_status hd__memprof_index_save(const void *document, const hd_options *options, hd_out out,
+                                        hd_error *err) {
+    hd_memprof_index_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.layout = ((const hd_memprof_index *)document)->layout;
+    return hd_memprof_index_write((const hd_memprof_index *)document, &desc, options, out, err);
+}
+
+static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__memprof_index_certainty,
+                                                    hd__memprof_index_load, hd__memprof_index_unload, NULL,
+                                                    hd__memprof_index_save, NULL };
+
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
+    return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
 }
 
 /* What to do with texts that tell of memprof profiles, and are not read: the MemProf runtime's, and the YAML that
@@ -26520,113 +26794,120 @@ static const char *hd__memprof_advice(const uint8_t *p, size_t size) {
     return NULL;
 }
 
+static int hd__memprof_text_detect(const uint8_t *p, size_t size) { return hd__memprof_advice(p, size) ? 20 : 0; }
+
+static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd__peeked peeked;
+    (void)dump, (void)options;
+    if (!hd__peek(&peeked, in)) return hd__fail_input(&in, NULL, err, peeked.size, 0);
+    return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s", hd__memprof_advice(peeked.bytes, peeked.size));
+}
+
+static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
+                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL };
+
+/* =================================================================================== >>dump
+   Looks at the first bytes, and hands the input to the row that is surest of them. */
+
+static const hd_format *const hd__formats[] = { &hd__trace_format,   &hd__netcf_format,         &hd__dart_format,
+                                                &hd__memprof_format, &hd__memprof_index_format,
+                                                &hd__memprof_text_format };
+
+HEAPDUMP_API const hd_format *hd_format_at(size_t index) {
+    return index < sizeof hd__formats / sizeof *hd__formats ? hd__formats[index] : NULL;
+}
+
+/* The caller's rows, then the library's; NULL past the last. */
+static const hd_format *hd__format_of(const hd_options *options, size_t index) {
+    return index < options->format_count ? &options->formats[index] : hd_format_at(index - options->format_count);
+}
+
+/* The first of those that are surest; NULL: no row knows these bytes. */
+static const hd_format *hd__detect(const hd_options *options, const uint8_t *bytes, size_t size) {
+    const hd_format *best = NULL, *format;
+    int most = 0;
+    for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
+        int certainty = format->detect(bytes, size);
+        if (certainty <= most) continue;
+        best = format;
+        most = certainty;
+    }
+    return best;
+}
+
+static hd_status hd__unknown_format(const hd_options *options, hd_error *err) {
+    char titles[192];
+    const hd_format *format;
+    hd_str before, last;
+    size_t n = 0;
+    before.data = last.data = titles;
+    before.len = 0;
+    for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
+        size_t length = format->title ? strlen(format->title) : 0;
+        if (!length || n + 2 + length > sizeof titles) continue;
+        if (n) {
+            before.len = n;
+            memcpy(titles + n, ", ", 2);
+            n += 2;
+        }
+        last.data = titles + n;
+        memcpy(titles + n, format->title, length);
+        n += length;
+    }
+    last.len = (size_t)(titles + n - last.data);
+    return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump format known to begin like this: %S%s%S expected",
+                       before, before.len ? " or " : "", last);
+}
+
+/* The input from its beginning. */
+static hd_in hd__peeked_in(hd__peeked *p) {
+    hd_in in = hd_in_callback(hd__peeked_read, p);
+    if (!p->in.read) return p->in;
+    in.size = p->in.size;
+    return in;
+}
+
 static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
 
-/* The heap of a profile of a memprof file, by its number. */
-static hd_status hd__dump_profile(hd_dump *d, const hd_memprof_raw *raw, const hd_memprof_view *view,
-                                  size_t number, const hd_options *options, hd_error *err) {
-    char text[24], *digits = hd__digits(text + 4, number, 16);
-    hd_options within = *options;
-    hd_str id;
-    hd_heap heap;
-    hd_profile *profile;
-    *--digits = 'x';
-    *--digits = '0';
-    id.data = digits;
-    id.len = (size_t)(text + 24 - digits);
-    memset(&heap, 0, sizeof heap);
-    heap.allocator = "malloc";
-    heap.dump = hd__arena_str(&d->mem, &d->arena, id);
-    if (!heap.dump || !hd__room(&d->mem, d->heaps, 1)) return hd__no_memory(&d->mem, err);
-    hd__limits_rest(&within.limits, &d->mem);
-    HD__TRY(hd_memprof_profile(raw, view, &within, &profile, err));
-    hd__mem_join(&profile->mem, &d->mem);
-    heap.profile = profile;
-    stbds_arrput(d->heaps, heap);
-    return HD_OK;
-}
-
-/* The heap of an indexed one, if its blocks have sizes. */
-static hd_status hd__dump_index(hd_dump *d, const hd_options *options, hd_error *err) {
-    hd_memprof_namer namer;
-    hd_memprof_view view;
-    hd_options within = *options;
-    hd_memprof *raw = NULL;
-    hd_status status;
-    if (!(d->index->fields & HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))) return HD_OK;
-    memset(&namer, 0, sizeof namer);
-    memset(&view, 0, sizeof view);
-    namer.index = d->index;
-    view.symbolizer.symbolize = hd_memprof_index_frame;
-    view.symbolizer.user = &namer;
-    hd__limits_rest(&within.limits, &d->mem);
-    HD__TRY(hd_memprof_index_raw(d->index, &within, &raw, err));
-    hd__mem_join(&raw->mem, &d->mem);
-    status = hd__dump_profile(d, hd_memprof_part(raw, 0), &view, 1, options, err);
-    hd_memprof_free(raw);
-    return status;
-}
-
-/* What is packed, to all readers but that of traces: where the packing is damaged the input ends for them, so
-   that leniently they keep what came before. */
+/* What is packed, to readers that do not tell of damage themselves: the input ends there for them, so that
+   leniently they keep what came before. */
 typedef struct hd__cut {
     hd__peeked *peeked;
-    const hd__packed *packed;
+    hd_dump *dump;
     const hd_options *options;
-    uint64_t warnings;
+    bool told;
 } hd__cut;
 
 static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
     hd__cut *c = (hd__cut *)user;
+    const hd__packed *packed = c->dump->packed;
     int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
     hd_error warning;
-    if (n >= 0 || !c->packed->damaged) return n;
-    if (c->options->lenient && !c->warnings++ && c->options->warning) {
-        hd__fail_input(NULL, c->packed, &warning, c->packed->unpacked, 0);
-        c->options->warning(c->options->warning_user, &warning);
+    if (n >= 0 || !packed->damaged || c->dump->tells_damage) return n;
+    if (c->options->lenient && !c->told) {
+        c->told = true;
+        c->dump->warnings++;
+        hd__fail_input(NULL, packed, &warning, packed->unpacked, 0);
+        if (c->options->warning) c->options->warning(c->options->warning_user, &warning);
     }
     return 0;
 }
 
-static hd_status hd__read_document(hd_dump *d, hd_in in, const hd_options *options, hd_error *err) {
-    hd_options within = *options;
-    hd__limits_rest(&within.limits, &d->mem);
-    if (d->format == HD_FORMAT_NETCF) {
-        HD__TRY(hd_netcf_read(in, &within, &d->netcf, err));
-        hd__mem_join(&d->netcf->mem, &d->mem);
-        d->warnings = hd_netcf_warning_count(d->netcf);
-    } else if (d->format == HD_FORMAT_DART) {
-        HD__TRY(hd_dart_read(in, &within, &d->dart, err));
-        hd__mem_join(&d->dart->mem, &d->mem);
-        d->warnings = hd_dart_warning_count(d->dart);
-    } else if (d->format == HD_FORMAT_MEMPROF_INDEX) {
-        HD__TRY(hd_memprof_index_read(in, &within, &d->index, err));
-        hd__mem_join(&((hd__indexed *)(void *)d->index)->mem, &d->mem);
-        d->warnings = hd_memprof_index_warning_count(d->index);
-        HD__TRY(hd__dump_index(d, options, err));
-    } else {
-        HD__TRY(hd_memprof_read(in, &within, &d->memprof, err));
-        hd__mem_join(&d->memprof->mem, &d->mem);
-        d->warnings = hd_memprof_warning_count(d->memprof);
-        for (size_t i = 0; i < hd_memprof_part_count(d->memprof); i++)
-            HD__TRY(hd__dump_profile(d, hd_memprof_part(d->memprof, i), NULL, i + 1, options, err));
-    }
-    return HD_OK;
-}
-
-/* The same of what is packed. */
-static hd_status hd__read_packed_document(hd_dump *d, hd__peeked *peeked, const hd__packed *packed,
-                                         const hd_options *options, hd_error *err) {
+/* From what is packed, if anything is. */
+static hd_status hd__read_format(hd_dump *d, hd__peeked *peeked, const hd_options *options, hd_error *err) {
+    hd_options within = hd__dump_options(d, options);
+    const hd__packed *packed = d->packed;
     hd__cut cut;
     hd_status status;
+    if (!packed) return d->format->read(d, hd__peeked_in(peeked), &within, err);
     cut.peeked = peeked;
-    cut.packed = packed;
+    cut.dump = d;
     cut.options = options;
-    cut.warnings = 0;
-    status = hd__read_document(d, hd_in_callback(hd__cut_read, &cut), options, err);
-    d->warnings += cut.warnings;
+    cut.told = false;
+    status = d->format->read(d, hd_in_callback(hd__cut_read, &cut), &within, err);
+    if (d->tells_damage) return status;
     if (packed->refused || (packed->failed && status == HD_IO) ||
         (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED)))
         return hd__fail_input(NULL, packed, err, packed->unpacked, 0);
@@ -26637,36 +26918,20 @@ static hd_status hd__read_packed_document(hd_dump *d, hd__peeked *peeked, const 
 static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd_in in = hd__peeked_in(peeked);
-    const char *advice;
-    hd_format format;
-    size_t skip;
+    const hd_format *format;
     hd_dump *d;
     hd_status status;
     if (!peeked->size)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
-    format = hd__detect(peeked->bytes, peeked->size, &skip);
-    advice = format ? NULL : hd__memprof_advice(peeked->bytes, peeked->size);
-    if (advice) return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s", advice);
-    if (!format)
-        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "no heap dump format known to begin like this: a trace (JSON), a .NET CF dump, a "
-                           "Dart snapshot or a memprof profile expected");
-    peeked->at = skip;
-    if (!in.read) {
-        in.data += skip;
-        in.size -= skip;
-    }
+    format = hd__detect(options, peeked->bytes, peeked->size);
+    if (!format) return hd__unknown_format(options, err);
     if (packed) hd__mem_join(&mem, &packed->mem);
-    d = (hd_dump *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    d = hd__dump_make(&mem, format, options);
     if (!d) return hd__no_memory(&mem, err);
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->format = format;
-    d->strings.seed = hd__seed();
-    if (format == HD_FORMAT_CHROME) status = hd__trace_read(d, in, skip, packed, options, err);
-    else if (packed) status = hd__read_packed_document(d, peeked, packed, options, err);
-    else status = hd__read_document(d, in, options, err);
+    d->packed = packed;
+    status = hd__read_format(d, peeked, options, err);
+    if (status == HD_OUT_OF_MEMORY && d->mem.over) status = hd__no_memory(&d->mem, err);
+    d->packed = NULL;
     d->mem.within = NULL;        /* the packing goes */
     if (status) hd_dump_free(d);
     else *dump = d;
@@ -26713,34 +26978,6 @@ HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options,
     hd_in_close(&in);
     return status;
 }
-
-HEAPDUMP_API void hd_dump_free(hd_dump *d) {
-    hd__mem mem;
-    if (!d) return;
-    for (size_t i = 0; i < hd__len(d->heaps); i++)
-        hd_profile_free((hd_profile *)(uintptr_t)d->heaps[i].profile);
-    hd_netcf_free(d->netcf);
-    hd_dart_free(d->dart);
-    hd_memprof_free(d->memprof);
-    hd_memprof_index_free(d->index);
-    hd__arr_free(&d->mem, d->heaps);
-    hd__arr_free(&d->mem, d->scalars);
-    hd__arr_free(&d->mem, d->details);
-    hd__strings_free(&d->mem, &d->strings);
-    hd__arena_free(&d->mem, &d->arena);
-    mem = d->mem;
-    hd__free(&mem, d, sizeof *d);
-}
-
-HEAPDUMP_API hd_format hd_dump_format(const hd_dump *d) { return d->format; }
-HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
-    return d->netcf ? hd_netcf_graph(d->netcf) : d->dart ? hd_dart_graph(d->dart) : NULL;
-}
-
-HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *d) { return d->netcf; }
-HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *d) { return d->dart; }
-HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *d) { return d->memprof; }
-HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *d) { return d->index; }
 
 #ifdef __cplusplus
 } /* extern "C" */

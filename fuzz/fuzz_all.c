@@ -102,7 +102,7 @@ static void ask_heaps(run *r, const hd_dump *dump) {
         condense(r, h);
         compare(r, h, &heaps[(i + 1) % n]);
     }
-    if (n) write_trace(r, heaps, n, hd_dump_format(dump) == HD_FORMAT_CHROME);
+    if (n) write_trace(r, heaps, n, !strcmp(hd_dump_format(dump)->name, "chrome"));
 }
 
 /* Objects. -------------------------------------------------------------------------------------------- */
@@ -171,9 +171,7 @@ static void same_bytes(run *r, hd_status status, hd_buffer *bytes) {
         hd_buffer again = nothing(r);
         hd_dump *d = reread(r, bytes);
         status = HD_OUT_OF_MEMORY;
-        if (d && hd_dump_netcf(d)) status = hd_netcf_write(hd_dump_netcf(d), NULL, hd_out_memory(&again), NULL);
-        if (d && hd_dump_dart(d)) status = hd_dart_write(hd_dump_dart(d), NULL, hd_out_memory(&again), NULL);
-        if (d && hd_dump_memprof(d)) status = hd_memprof_write(hd_dump_memprof(d), NULL, hd_out_memory(&again), NULL);
+        if (d) status = hd_dump_write(d, NULL, hd_out_memory(&again), NULL);
         CHECK(!status || !r->clean || !d);
         if (!status) CHECK(again.size == bytes->size && !memcmp(again.data, bytes->data, again.size));
         hd_dump_free(d);
@@ -217,10 +215,10 @@ static void index_raw(run *r, const hd_memprof *m) {
 static void ask_document(run *r, const hd_dump *d) {
     hd_buffer bytes = nothing(r);
     if (hd_dump_netcf(d) && hd_netcf_domain_count(hd_dump_netcf(d))) /* else what is left are blank lines */
-        same_bytes(r, hd_netcf_write(hd_dump_netcf(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
-    if (hd_dump_dart(d)) same_bytes(r, hd_dart_write(hd_dump_dart(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
+        same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
+    if (hd_dump_dart(d)) same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_memprof(d)) {
-        same_bytes(r, hd_memprof_write(hd_dump_memprof(d), &r->options, hd_out_memory(&bytes), NULL), &bytes);
+        same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
         index_raw(r, hd_dump_memprof(d));
     }
     if (hd_dump_memprof_index(d)) write_index(r, hd_dump_memprof_index(d));

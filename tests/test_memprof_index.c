@@ -609,8 +609,7 @@ static void an_indexed_file_is_a_heap(void **state) {
         hd_dump *dump = NULL;
         assert_int_equal(hd_read_memory(f.data, f.size, NULL, &dump, NULL), HD_OK);
         free(f.data);
-        assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF_INDEX);
-        assert_string_equal(hd_format_name(hd_dump_format(dump)), "memprof-index");
+        assert_string_equal(hd_dump_format(dump)->name, "memprof-index");
         assert_non_null(hd_dump_memprof_index(dump));
         assert_null(hd_dump_memprof(dump));
         assert_int_equal(hd_dump_heap_count(dump), 1);

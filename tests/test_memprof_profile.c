@@ -358,8 +358,7 @@ static void real_profiles(void **state) {
         bool chain = false, thread = false;
         load(real[i].name, &data, &size);
         if (hd_read_memory(data, size, NULL, &dump, &err)) fail_msg("%s: %s", real[i].name, err.message);
-        assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF);
-        assert_string_equal(hd_format_name(HD_FORMAT_MEMPROF), "memprof");
+        assert_string_equal(hd_dump_format(dump)->name, "memprof");
         assert_null(hd_dump_graph(dump));
         assert_null(hd_dump_dart(dump));
         assert_int_equal(hd_memprof_write(hd_dump_memprof(dump), NULL, hd_out_memory(&out), NULL), HD_OK);

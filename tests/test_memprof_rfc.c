@@ -1130,7 +1130,7 @@ static void dumps_have_them(void **state) {
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), 0, &out);
     assert_int_equal(hd_read_memory(out.data, out.size, NULL, &dump, NULL), HD_OK);
-    assert_int_equal(hd_dump_format(dump), HD_FORMAT_MEMPROF_INDEX);
+    assert_string_equal(hd_dump_format(dump)->name, "memprof-index");
     assert_int_equal(hd_dump_memprof_index(dump)->layout, HD_MEMPROF_RFC);
     assert_int_equal(hd_dump_heap_count(dump), 1);
     assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), 228);

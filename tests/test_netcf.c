@@ -91,8 +91,7 @@ static void the_sample_has_these_values(void **state) {
     hd_dominators *d = NULL;
     hd_dump *dump = NULL;
     assert_int_equal(hd_read_memory(sample, sizeof sample - 1, NULL, &dump, NULL), HD_OK);
-    assert_int_equal(hd_dump_format(dump), HD_FORMAT_NETCF);
-    assert_string_equal(hd_format_name(hd_dump_format(dump)), "netcf");
+    assert_string_equal(hd_dump_format(dump)->name, "netcf");
     assert_int_equal(hd_dump_heap_count(dump), 0);
     assert_non_null(hd_dump_netcf(dump));
     assert_int_equal(hd_graph_dominators(hd_dump_graph(dump), NULL, &d, NULL), HD_OK);

@@ -84,7 +84,7 @@ void json_value(hd_json *j, const hd_dart_value *data, size_t most) {
 /* Whether what the command says can be told of a file. */
 static bool is_dart(const objects *o, const char *what) {
     if (hd_dump_dart(o->dump)) return true;
-    display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_format_name(hd_dump_format(o->dump)),
+    display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_dump_format(o->dump)->name,
             what);
     return false;
 }

@@ -86,7 +86,7 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
 static int info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
-    display(out, "%s: %s", file, hd_format_name(hd_dump_format(dump)));
+    display(out, "%s: %s", file, hd_dump_format(dump)->name);
     if (hd_dump_graph(dump)) {
         fputc('\n', out);
         if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
@@ -114,7 +114,7 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
     hd_json_newline(j);
     hd_json_object(j);
     json_text(j, "file", file);
-    json_text(j, "format", hd_format_name(hd_dump_format(dump)));
+    json_text(j, "format", hd_dump_format(dump)->name);
     hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
     if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));

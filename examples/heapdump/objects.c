@@ -91,7 +91,7 @@ void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
 }
 
 /* Ids as the file spells them, in text, in JSON, and to ask by. */
-static bool ids_are_hex(const objects *o) { return hd_dump_format(o->dump) == HD_FORMAT_NETCF; }
+static bool ids_are_hex(const objects *o) { return hd_dump_netcf(o->dump) != NULL; }
 
 void put_id(FILE *out, const objects *o, uint64_t id, int width) {
     display(out, ids_are_hex(o) ? "%*llx" : "%*llu", width, (unsigned long long)id);

@@ -94,7 +94,7 @@ static int memprof(void) {
     view.symbolizer.symbolize = symbolize;
     if (!failed) failed = hd_memprof_write_raw(&raw, 0, NULL, hd_out_memory(&buffer), NULL) != HD_OK;
     if (!failed) failed = hd_read_memory(buffer.data, buffer.size, NULL, &dump, NULL) != HD_OK;
-    if (!failed) failed = hd_dump_format(dump) != HD_FORMAT_MEMPROF || hd_profile_bytes(hd_dump_heap(dump, 0)->profile) != 100;
+    if (!failed) failed = !hd_dump_memprof(dump) || hd_profile_bytes(hd_dump_heap(dump, 0)->profile) != 100;
     for (int i = 0; i < 2 && !failed; i++)
         failed = hd_memprof_merger_add(merger, hd_memprof_part(hd_dump_memprof(dump), 0), NULL) != HD_OK;
     if (!failed) failed = hd_memprof_merger_finish(merger, &merged, NULL) != HD_OK;
