@@ -21332,6 +21332,33 @@ static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_ra
     raw->counters = c->counters;
 }
 
+/* Segments by where they start. */
+typedef struct hd__memprof_map {
+    hd__keyed *order, *spare;    /* stb_ds arrays */
+    size_t last;                 /* where the latest address was found */
+} hd__memprof_map;
+
+/* Makes a map anew. False: out of memory. */
+static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memprof_segment *segments,
+                                 size_t n) {
+    hd__arr_resize(map->order, 0);
+    map->last = 0;
+    if (!hd__room(m, map->order, n) || !hd__room(m, map->spare, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        hd__keyed key;
+        key.key = segments[i].start;
+        key.number = (uint32_t)i;
+        stbds_arrput(map->order, key);
+    }
+    hd__sort_keys(map->order, map->spare, n);
+    return true;
+}
+
+static void hd__memprof_map_free(hd__mem *m, hd__memprof_map *map) {
+    hd__arr_free(m, map->order);
+    hd__arr_free(m, map->spare);
+}
+
 struct hd_memprof_reader {
     hd__mem mem;
     hd_options options;
@@ -21345,7 +21372,7 @@ struct hd_memprof_reader {
     uint64_t max_records, warnings, seed;
     bool cut;                    /* lenient: nothing follows */
     hd__set ids;               /* stacks by id */
-    hd__keyed *order, *spare;    /* stb_ds arrays: segments by start */
+    hd__memprof_map map;
     hd__memprof_columns columns;
     hd_memprof_raw raw;
     hd_error error;
@@ -21371,8 +21398,7 @@ static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     hd__mem mem;
     hd__free(&r->mem, r->buffer, r->capacity);
     hd__set_free(&r->mem, &r->ids);
-    hd__arr_free(&r->mem, r->order);
-    hd__arr_free(&r->mem, r->spare);
+    hd__memprof_map_free(&r->mem, &r->map);
     hd__memprof_columns_free(&r->mem, &r->columns);
     mem = r->mem;
     hd__free(&mem, r, sizeof *r);
@@ -21520,34 +21546,20 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
     return HD_OK;
 }
 
-/* Numbers of segments by where they start, in `order`. False: out of memory. */
-static bool hd__memprof_order(hd__mem *m, const hd_memprof_segment *segments, size_t n, hd__keyed **order,
-                              hd__keyed **spare) {
-    hd__arr_resize(*order, 0);
-    if (!hd__room(m, *order, n) || !hd__room(m, *spare, n)) return false;
-    for (size_t i = 0; i < n; i++) {
-        hd__keyed key;
-        key.key = segments[i].start;
-        key.number = (uint32_t)i;
-        stbds_arrput(*order, key);
-    }
-    hd__sort_keys(*order, *spare, n);
-    return true;
-}
-
 /* Lenient: of two that overlap, the one that starts later goes. */
 static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     hd_memprof_segment *segments = r->columns.segments;
     size_t n = hd__len(segments), kept = 0;
     uint64_t end = 0, width = r->raw.version < 3 ? 56 : 64;
     bool gone = false;
-    if (!hd__memprof_order(&r->mem, segments, n, &r->order, &r->spare)) return hd__memprof_full(r);
+    if (!hd__memprof_map_open(&r->mem, &r->map, segments, n)) return hd__memprof_full(r);
     for (size_t i = 0; i < n; i++) {
-        hd_memprof_segment *s = &segments[r->order[i].number];
+        uint64_t number = r->map.order[i].number;
+        hd_memprof_segment *s = &segments[number];
         if (s->start < end) {
-            HD__TRY(hd__memprof_bad(r, at + r->order[i].number * width,
-                                    "segment %u: it starts at 0x%x, in another one that ends at 0x%x",
-                                    (uint64_t)r->order[i].number, s->start, end));
+            HD__TRY(hd__memprof_bad(r, at + number * width,
+                                    "segment %u: it starts at 0x%x, in another one that ends at 0x%x", number,
+                                    s->start, end));
             s->start = 1;        /* its mark: it ends before it starts */
             s->end = 0;
             gone = true;
@@ -22059,9 +22071,9 @@ struct hd_memprof_merger {
     hd__set stack_index;
     hd_memprof_block *blocks;    /* by stack; `stack` and `histogram` are not used */
     uint64_t **counters;         /* by stack, as many as the block says */
-    uint32_t *map;               /* of the profile at hand: its stacks here, or HD_NONE */
+    uint32_t *here;              /* of the profile at hand: its stacks, or HD_NONE */
     uint32_t *segment_module;
-    hd__keyed *order, *spare;
+    hd__memprof_map map;
 };
 
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err) {
@@ -22094,10 +22106,9 @@ HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__set_free(&x->mem, &x->stack_index);
     hd__arr_free(&x->mem, x->blocks);
     hd__arr_free(&x->mem, x->counters);
-    hd__arr_free(&x->mem, x->map);
+    hd__arr_free(&x->mem, x->here);
     hd__arr_free(&x->mem, x->segment_module);
-    hd__arr_free(&x->mem, x->order);
-    hd__arr_free(&x->mem, x->spare);
+    hd__memprof_map_free(&x->mem, &x->map);
     mem = x->mem;
     hd__free(&mem, x, sizeof *x);
 }
@@ -22174,7 +22185,7 @@ static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t
 static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
     uint32_t n = raw->segment_count;
     hd__arr_resize(x->segment_module, 0);
-    if (!hd__memprof_order(&x->mem, raw->segments, n, &x->order, &x->spare) ||
+    if (!hd__memprof_map_open(&x->mem, &x->map, raw->segments, n) ||
         !hd__room(&x->mem, x->segment_module, n))
         return hd__no_memory(&x->mem, err);
     for (uint32_t i = 0; i < n; i++) {
@@ -22190,20 +22201,19 @@ static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof
     return HD_OK;
 }
 
-/* The segment that an address is in, or HD_NONE. *last: where it was found the last time, in `order`. */
-static uint32_t hd__memprof_locate(const hd_memprof_raw *raw, const hd__keyed *order, uint64_t pc,
-                                   size_t *last) {
+/* The segment that an address is in, or HD_NONE. */
+static uint32_t hd__memprof_locate(hd__memprof_map *map, const hd_memprof_raw *raw, uint64_t pc) {
     size_t low = 0, high = raw->segment_count;
-    const hd_memprof_segment *s = high ? &raw->segments[order[*last].number] : NULL;
-    if (s && pc >= s->start && pc < s->end) return order[*last].number;
+    const hd_memprof_segment *s = high ? &raw->segments[map->order[map->last].number] : NULL;
+    if (s && pc >= s->start && pc < s->end) return map->order[map->last].number;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (order[middle].key <= pc) low = middle + 1;
+        if (map->order[middle].key <= pc) low = middle + 1;
         else high = middle;
     }
-    if (!low || pc >= raw->segments[order[low - 1].number].end) return HD_NONE;
-    *last = low - 1;
-    return order[low - 1].number;
+    if (!low || pc >= raw->segments[map->order[low - 1].number].end) return HD_NONE;
+    map->last = low - 1;
+    return map->order[low - 1].number;
 }
 
 static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, size_t to) {
@@ -22250,13 +22260,13 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
 }
 
 static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_raw *raw, uint32_t s,
-                                       size_t *last, uint32_t *stack, hd_error *err) {
+                                       uint32_t *stack, hd_error *err) {
     size_t from = hd__len(x->module), n = raw->first[s + 1] - raw->first[s];
     if (!hd__room(&x->mem, x->module, n) || !hd__room(&x->mem, x->address, n))
         return hd__no_memory(&x->mem, err);
     for (size_t k = 0; k < n; k++) {
         uint64_t pc = raw->pc[raw->first[s] + k];
-        uint32_t segment = hd__memprof_locate(raw, x->order, pc, last), module = HD_NONE;
+        uint32_t segment = hd__memprof_locate(&x->map, raw, pc), module = HD_NONE;
         if (segment != HD_NONE) {
             module = x->segment_module[segment];
             pc -= hd__memprof_bias(raw, &raw->segments[segment]);
@@ -22321,16 +22331,15 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
 }
 
 static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_raw *raw, hd_error *err) {
-    size_t last = 0;
-    hd__arr_resize(x->map, 0);
+    hd__arr_resize(x->here, 0);
     if (!hd__len(x->first) && !hd__push(&x->mem, x->first, 0)) return hd__no_memory(&x->mem, err);
-    if (!hd__room(&x->mem, x->map, raw->stack_count)) return hd__no_memory(&x->mem, err);
-    for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->map, HD_NONE);
+    if (!hd__room(&x->mem, x->here, raw->stack_count)) return hd__no_memory(&x->mem, err);
+    for (uint32_t s = 0; s < raw->stack_count; s++) stbds_arrput(x->here, HD_NONE);
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
-        uint32_t *stack = &x->map[b->stack];
+        uint32_t *stack = &x->here[b->stack];
         if (!(i & HD__TICK) && !hd__go_on(&x->options, i, raw->block_count)) return hd__cancelled(err);
-        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, &last, stack, err));
+        if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, stack, err));
         HD__TRY(hd__memprof_add_block(x, raw, b, *stack, err));
     }
     return HD_OK;
@@ -22666,135 +22675,125 @@ static hd_str hd__memprof_address_name(char *buffer, const hd_memprof_raw *raw, 
     return name;
 }
 
-/* While frames are looked up; memory is the result's. */
-typedef struct hd__memprof_lookup {
+/* Symbols: behind what is shown, what it owns. */
+typedef struct hd__memprof_named {
+    hd_memprof_symbols shown;
+    hd__mem mem;
+    hd__arena arena;             /* names */
+    hd_memprof_frame *frames;    /* stb_ds arrays */
+    uint32_t *first, *frame;
+} hd__memprof_named;
+
+/* While frames are looked up. */
+typedef struct hd__memprof_naming {
     const hd_memprof_raw *raw;
     const hd_memprof_symbolizer *by;
-    hd__mem *mem;
-    hd__arena *arena;
-    uint64_t seed, most;         /* most: frames of all stacks */
-    hd__keyed *order, *spare;    /* stb_ds arrays, as are all here: segments */
-    size_t last;
-    uint64_t *pc;                /* distinct addresses */
+    hd__memprof_named *to;
+    uint64_t seed;
+    hd__memprof_map map;
+    uint64_t *pc;                /* stb_ds arrays: distinct addresses; */
+    uint32_t *first;             /* and where the frames of each begin */
     hd__set index;
-    uint32_t *first;             /* their frames */
-    hd_memprof_frame *frames;
     hd__strings strings;
-    uint32_t *numbers;           /* of the addresses of all stacks */
-    uint32_t unresolved, runtime;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* of these, not zero */
-} hd__memprof_lookup;
+} hd__memprof_naming;
 
 static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
-    const hd__memprof_lookup *l = (const hd__memprof_lookup *)owner;
-    return hd__hash_u64(l->seed, l->pc[number]);
+    const hd__memprof_naming *x = (const hd__memprof_naming *)owner;
+    return hd__hash_u64(x->seed, x->pc[number]);
 }
 
-static bool hd__memprof_keep(hd__memprof_lookup *l, hd_str *text) {
-    uint32_t number = hd__strings_add(l->mem, l->arena, &l->strings, *text);
+static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
+    uint32_t number = hd__strings_add(&x->to->mem, &x->to->arena, &x->strings, *text);
     if (number == HD_NONE) return false;
-    *text = l->strings.strings[number];
+    *text = x->strings.strings[number];
     return true;
 }
 
-/* The frames of an address that is new. False: out of memory. */
-static bool hd__memprof_look_up(hd__memprof_lookup *l, uint64_t pc) {
-    uint32_t segment = hd__memprof_locate(l->raw, l->order, pc, &l->last), n = 0;
+/* Looks up the frames of an address that is new. False: out of memory. */
+static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
+    uint32_t segment = hd__memprof_locate(&x->map, x->raw, pc), n = 0;
+    hd__memprof_named *to = x->to;
     hd_memprof_address a;
-    hd_memprof_frame *f = l->found;
+    hd_memprof_frame *f = x->found;
     char name[HD__MEMPROF_NAME];
     a.pc = pc;
-    a.segment = segment == HD_NONE ? NULL : &l->raw->segments[segment];
-    a.offset = a.segment ? pc - hd__memprof_bias(l->raw, a.segment) : pc;
-    a.file_offset = l->raw->version < 3;
-    memset(f, 0, (l->used ? l->used : 1) * sizeof *f);
-    if (l->by->symbolize) n = l->by->symbolize(l->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
+    a.segment = segment == HD_NONE ? NULL : &x->raw->segments[segment];
+    a.offset = a.segment ? pc - hd__memprof_bias(x->raw, a.segment) : pc;
+    a.file_offset = x->raw->version < 3;
+    memset(f, 0, (x->used ? x->used : 1) * sizeof *f);
+    if (x->by->symbolize) n = x->by->symbolize(x->by->user, &a, f, HD_MEMPROF_INLINE_MAX);
     if (n > HD_MEMPROF_INLINE_MAX) n = HD_MEMPROF_INLINE_MAX;
-    l->used = n;
+    x->used = n;
     if (n && hd__memprof_is_runtime(f->file)) {
-        l->runtime++;
-        if (!l->by->keep_runtime) return true;
+        to->shown.runtime++;
+        if (!x->by->keep_runtime) return true;
     }
     for (uint32_t i = 0; i < n; i++) {
         f[i].inlined = i + 1 < n;
         f[i].resolved = true;
     }
     if (!n) {
-        l->unresolved++;
-        if (l->by->symbolize && !l->by->keep_unresolved) return true;
+        to->shown.unresolved++;
+        if (x->by->symbolize && !x->by->keep_unresolved) return true;
         memset(f, 0, sizeof *f);
-        f->function = hd__memprof_address_name(name, l->raw, &a);
-        l->used = n = 1;
+        f->function = hd__memprof_address_name(name, x->raw, &a);
+        x->used = n = 1;
     }
-    if (!hd__room(l->mem, l->frames, n)) return false;
+    if (!hd__room(&to->mem, to->frames, n)) return false;
     for (uint32_t i = 0; i < n; i++) {
         f[i].segment = segment;
         f[i].pc = pc;
-        if (!hd__memprof_keep(l, &f[i].function) || !hd__memprof_keep(l, &f[i].file)) return false;
-        stbds_arrput(l->frames, f[i]);
+        if (!hd__memprof_keep(x, &f[i].function) || !hd__memprof_keep(x, &f[i].file)) return false;
+        stbds_arrput(to->frames, f[i]);
     }
     return true;
 }
 
 /* The number of an address; HD_NONE: out of memory. */
-static uint32_t hd__memprof_number(hd__memprof_lookup *l, uint64_t pc) {
-    uint64_t hash = hd__hash_u64(l->seed, pc);
+static uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
+    uint64_t hash = hd__hash_u64(x->seed, pc);
+    hd__mem *m = &x->to->mem;
     size_t probe = 0;
     uint32_t i;
-    while ((i = hd__set_next(&l->index, hash, &probe)) != HD_NONE)
-        if (l->pc[i] == pc) return i;
-    i = (uint32_t)hd__len(l->pc);
-    if (!hd__push(l->mem, l->pc, pc) || !hd__room(l->mem, l->first, 2) || !hd__memprof_look_up(l, pc) ||
-        !hd__index_add(l->mem, &l->index, hash, i, hd__memprof_pc_rehash, l))
+    while ((i = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
+        if (x->pc[i] == pc) return i;
+    i = (uint32_t)hd__len(x->pc);
+    if (!hd__push(m, x->pc, pc) || !hd__memprof_look_up(x, pc) ||
+        !hd__push(m, x->first, (uint32_t)hd__len(x->to->frames)) ||
+        !hd__index_add(m, &x->index, hash, i, hd__memprof_pc_rehash, x))
         return HD_NONE;
-    if (!i) stbds_arrput(l->first, 0u);
-    stbds_arrput(l->first, (uint32_t)hd__len(l->frames));
     return i;
 }
 
-static hd_status hd__memprof_symbolize_all(hd__memprof_lookup *l, hd_memprof_symbols *out,
-                                           const hd_options *options, hd_error *err) {
-    const hd_memprof_raw *raw = l->raw;
-    uint64_t total = 0, at = 0;
-    uint32_t *first, *frame;
-    hd_memprof_frame *frames;
-    if (!hd__memprof_order(l->mem, raw->segments, raw->segment_count, &l->order, &l->spare))
-        return hd__no_memory(l->mem, err);
+static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options *options, hd_error *err) {
+    const hd_memprof_raw *raw = x->raw;
+    hd__memprof_named *to = x->to;
+    uint64_t most = hd__records(options ? &options->limits : NULL);
+    if (!hd__memprof_map_open(&to->mem, &x->map, raw->segments, raw->segment_count) ||
+        !hd__push(&to->mem, x->first, 0u) || !hd__push(&to->mem, to->first, 0u))
+        return hd__no_memory(&to->mem, err);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
-        size_t n = raw->first[s + 1] - raw->first[s];
         if (!(s & HD__TICK) && !hd__go_on(options, s, raw->stack_count)) return hd__cancelled(err);
-        if (!hd__room(l->mem, l->numbers, n)) return hd__no_memory(l->mem, err);
-        for (size_t k = 0; k < n; k++) {
-            uint32_t number = hd__memprof_number(l, raw->pc[raw->first[s] + k]);
-            if (number == HD_NONE) return hd__no_memory(l->mem, err);
-            stbds_arrput(l->numbers, number);
-            total += l->first[number + 1] - l->first[number];
-        }
-        if (total > l->most) return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", l->most);
-    }
-    first = (uint32_t *)hd__owned_take(out, (size_t)raw->stack_count + 1, sizeof *first);
-    frame = (uint32_t *)hd__owned_take(out, (size_t)total, sizeof *frame);
-    frames = (hd_memprof_frame *)hd__owned_take(out, hd__len(l->frames), sizeof *frames);
-    if (!first || !frame || !frames) return hd__no_memory(l->mem, err);
-    total = 0;
-    for (uint32_t s = 0; s < raw->stack_count; s++) {
-        first[s] = (uint32_t)total;
         for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
-            uint32_t number = l->numbers[at++];
-            for (uint32_t i = l->first[number]; i < l->first[number + 1]; i++) frame[total++] = i;
+            uint32_t number = hd__memprof_number(x, raw->pc[k]), i, end;
+            if (number == HD_NONE) return hd__no_memory(&to->mem, err);
+            i = x->first[number];
+            end = x->first[number + 1];
+            if (end - i > most - hd__len(to->frame))
+                return hd__fail(err, HD_LIMIT, "more frames than max_records of %u", most);
+            if (!hd__room(&to->mem, to->frame, end - i)) return hd__no_memory(&to->mem, err);
+            for (; i < end; i++) stbds_arrput(to->frame, i);
         }
+        if (!hd__push(&to->mem, to->first, (uint32_t)hd__len(to->frame))) return hd__no_memory(&to->mem, err);
     }
-    first[raw->stack_count] = (uint32_t)total;
-    if (l->frames) memcpy(frames, l->frames, hd__len(l->frames) * sizeof *frames);
-    out->frame_count = (uint32_t)hd__len(l->frames);
-    out->frames = frames;
-    out->stack_count = raw->stack_count;
-    out->first = first;
-    out->frame = frame;
-    out->addresses = (uint32_t)hd__len(l->pc);
-    out->unresolved = l->unresolved;
-    out->runtime = l->runtime;
+    to->shown.frame_count = (uint32_t)hd__len(to->frames);
+    to->shown.frames = to->frames;
+    to->shown.stack_count = raw->stack_count;
+    to->shown.first = to->first;
+    to->shown.frame = to->frame;
+    to->shown.addresses = (uint32_t)hd__len(x->pc);
     return HD_OK;
 }
 
@@ -22802,37 +22801,42 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
                                             const hd_memprof_symbolizer *symbolizer,
                                             const hd_options *options, hd_memprof_symbols **out,
                                             hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
+    hd__mem mem = hd__mem_options(options), *m;
     hd_memprof_symbolizer none;
-    hd__memprof_lookup l;
-    hd_memprof_symbols *result;
+    hd__memprof_naming x;
     hd_status status;
     HD__TRY(hd__memprof_fits(raw, err));
-    result = (hd_memprof_symbols *)hd__owned_create(&mem, sizeof *result);
-    if (!result) return hd__no_memory(&mem, err);
     memset(&none, 0, sizeof none);
-    memset(&l, 0, sizeof l);
-    l.raw = raw;
-    l.by = symbolizer ? symbolizer : &none;
-    l.mem = &((hd__owned *)(void *)result - 1)->mem;
-    l.arena = &((hd__owned *)(void *)result - 1)->arena;
-    l.seed = l.strings.seed = hd__seed();
-    l.most = hd__records(options ? &options->limits : NULL);
-    status = hd__memprof_symbolize_all(&l, result, options, err);
-    hd__arr_free(l.mem, l.order);
-    hd__arr_free(l.mem, l.spare);
-    hd__arr_free(l.mem, l.pc);
-    hd__set_free(l.mem, &l.index);
-    hd__arr_free(l.mem, l.first);
-    hd__arr_free(l.mem, l.frames);
-    hd__strings_free(l.mem, &l.strings);
-    hd__arr_free(l.mem, l.numbers);
-    if (status) hd__owned_free(result);
-    else *out = result;
+    memset(&x, 0, sizeof x);
+    x.raw = raw;
+    x.by = symbolizer ? symbolizer : &none;
+    x.seed = x.strings.seed = hd__seed();
+    x.to = (hd__memprof_named *)hd__calloc(&mem, 1, sizeof *x.to);
+    if (!x.to) return hd__no_memory(&mem, err);
+    x.to->mem = mem;
+    m = &x.to->mem;
+    status = hd__memprof_name_stacks(&x, options, err);
+    hd__memprof_map_free(m, &x.map);
+    hd__arr_free(m, x.pc);
+    hd__arr_free(m, x.first);
+    hd__set_free(m, &x.index);
+    hd__strings_free(m, &x.strings);
+    if (status) hd_memprof_symbols_free(&x.to->shown);
+    else *out = &x.to->shown;
     return status;
 }
 
-HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols) { hd__owned_free(symbols); }
+HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols) {
+    hd__memprof_named *x = (hd__memprof_named *)(void *)symbols;
+    hd__mem mem;
+    if (!x) return;
+    hd__arena_free(&x->mem, &x->arena);
+    hd__arr_free(&x->mem, x->frames);
+    hd__arr_free(&x->mem, x->first);
+    hd__arr_free(&x->mem, x->frame);
+    mem = x->mem;
+    hd__free(&mem, x, sizeof *x);
+}
 
 HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
     static const char *const names[] = { "not cold", "cold", "hot" };
@@ -23033,7 +23037,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
         desc.limits = options->limits;
     }
     HD__TRY(hd_memprof_symbolize(raw, &x.view->symbolizer, options, &symbols, err));
-    hd__limits_rest(&desc.limits, &((hd__owned *)(void *)symbols - 1)->mem);
+    hd__limits_rest(&desc.limits, &((hd__memprof_named *)(void *)symbols)->mem);
     x.symbols = symbols;
     x.profile = hd_profile_create(&desc, err);
     status = x.profile ? hd__memprof_fill(&x, options, err) : err->status;
