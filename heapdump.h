@@ -21813,6 +21813,20 @@ HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
     hd__free(&mem, doc, sizeof *doc);
 }
 
+/* Of one profile, which is empty as yet. */
+static hd_memprof *hd__memprof_create(hd__mem *m) {
+    hd_memprof *doc = (hd_memprof *)hd__calloc(m, 1, sizeof *doc);
+    hd__memprof_part part;
+    if (!doc) return NULL;
+    memset(&part, 0, sizeof part);
+    if (hd__push(m, doc->parts, part)) {
+        doc->mem = *m;
+        return doc;
+    }
+    hd__free(m, doc, sizeof *doc);
+    return NULL;
+}
+
 HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err) {
     hd_memprof_reader *r;
     hd_memprof *doc;
@@ -22045,6 +22059,9 @@ typedef struct hd__memprof_module {
     uint32_t build_id_size;
     uint64_t size, place;        /* without a build id */
     uint64_t least, most;        /* bias */
+    uint64_t low, high;          /* of its ranges */
+    uint64_t bias;               /* in the profile that comes out, and */
+    uint32_t rank;               /* its number there, in an order of what modules are */
 } hd__memprof_module;
 
 /* Mapped addresses of a module, less the bias; 2^63 more, so that those below the bias come first. */
@@ -22146,6 +22163,7 @@ static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw
     if (!s->build_id_size) m->size = s->end - s->start;
     if (!s->build_id_size && raw->version < 3) m->place = s->offset;
     m->least = m->most = bias;
+    m->low = UINT64_MAX;
     hash = hd__memprof_module_rehash(x, n);
     while ((i = hd__set_next(&x->module_index, hash, &probe)) != HD_NONE)
         if (!memcmp(x->modules[i].build_id, m->build_id, 32) && x->modules[i].size == m->size &&
@@ -22164,6 +22182,7 @@ static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw
 
 static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t size, uint32_t module) {
     uint32_t n = (uint32_t)hd__len(x->ranges), i;
+    hd__memprof_module *m = &x->modules[module];
     hd__memprof_range *r;
     uint64_t hash;
     size_t probe = 0;
@@ -22178,6 +22197,8 @@ static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t
             return true;
     if (!hd__index_add(&x->mem, &x->range_index, hash, n, hd__memprof_range_rehash, x)) return false;
     hd__arr_resize(x->ranges, n + 1);
+    if (r->start < m->low) m->low = r->start;
+    if (r->end > m->high) m->high = r->end;
     return true;
 }
 
@@ -22360,53 +22381,53 @@ HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memp
     return x->status;
 }
 
-/* What has been merged as a profile: modules get places, all gets an order that is its own. */
+/* Addresses that are taken, or would be. */
 typedef struct hd__memprof_extent {
-    uint64_t start, end;         /* addresses */
-    uint32_t module, turn;       /* HD_NONE: an address in no module, which stays. turn: who may stay first */
+    uint64_t start, end;
+    hd__memprof_module *module;  /* NULL: an address in none, which stays */
+    uint32_t turn;               /* who may stay first */
     bool placed;
 } hd__memprof_extent;
 
+/* While what was merged becomes a profile: modules get places, all gets an order that is its own. */
 typedef struct hd__memprof_layout {
-    const hd_memprof_merger *from;
+    hd_memprof_merger *from;
+    hd__memprof_columns *to;
     hd__mem *mem;
-    uint32_t *rank;              /* of modules, in canonical order; stb_ds arrays, as are all here */
-    uint64_t *bias, *low, *high; /* low, high: of all ranges of a module */
-    uint32_t *numbers, *scratch, *stacks;
-    hd__memprof_extent *extents;
-    hd__memprof_range *ranges;   /* with ranks for modules */
+    uint32_t *order;             /* numbers of modules, ranges, stacks in turn; twice as many as there are */
+    hd__memprof_extent *extents; /* stb_ds array */
 } hd__memprof_layout;
 
 static bool hd__memprof_module_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__memprof_module *m = (const hd__memprof_module *)owner;
+    const hd__memprof_module *m = ((const hd_memprof_merger *)owner)->modules;
     int order = memcmp(m[a].build_id, m[b].build_id, 32);
     if (order) return order < 0;
     return m[a].size != m[b].size ? m[a].size < m[b].size : m[a].place < m[b].place;
 }
 
+static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
+    const hd__memprof_range *r = x->ranges;
+    if (r[a].module != r[b].module) return x->modules[r[a].module].rank < x->modules[r[b].module].rank;
+    return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
+}
+
 static bool hd__memprof_stack_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__memprof_layout *l = (const hd__memprof_layout *)owner;
-    const hd_memprof_merger *x = l->from;
+    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
     uint32_t i = x->first[a], j = x->first[b], i_end = x->first[a + 1], j_end = x->first[b + 1];
     for (; i < i_end && j < j_end; i++, j++) {
-        if (x->module[i] != x->module[j])
-            return x->module[j] == HD_NONE ||
-                   (x->module[i] != HD_NONE && l->rank[x->module[i]] < l->rank[x->module[j]]);
+        uint32_t m = x->module[i], n = x->module[j];
+        if (m != n) return n == HD_NONE || (m != HD_NONE && x->modules[m].rank < x->modules[n].rank);
         if (x->address[i] != x->address[j]) return x->address[i] < x->address[j];
     }
     return i == i_end && j < j_end;
 }
 
-static bool hd__memprof_range_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__memprof_range *r = (const hd__memprof_range *)owner;
-    if (r[a].module != r[b].module) return r[a].module < r[b].module;
-    return r[a].start != r[b].start ? r[a].start < r[b].start : r[a].end < r[b].end;
-}
-
 static bool hd__memprof_extent_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__memprof_extent *e = (const hd__memprof_extent *)owner;
     if (e[a].start != e[b].start) return e[a].start < e[b].start;
-    return e[a].turn != e[b].turn ? e[a].turn < e[b].turn : e[a].module < e[b].module;
+    if (e[a].turn != e[b].turn) return e[a].turn < e[b].turn;
+    return e[a].turn && e[a].module->rank < e[b].module->rank;
 }
 
 static bool hd__memprof_segment_before(const void *owner, uint32_t a, uint32_t b) {
@@ -22414,7 +22435,26 @@ static bool hd__memprof_segment_before(const void *owner, uint32_t a, uint32_t b
     return s[a].start != s[b].start ? s[a].start < s[b].start : s[a].end < s[b].end;
 }
 
-/* Those that may stay where they are: addresses, then what was never moved, then the rest. */
+/* Numbers 0 to n - 1 in order. */
+static const uint32_t *hd__memprof_sort(hd__memprof_layout *l, size_t n,
+                                        bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
+    for (size_t i = 0; i < n; i++) l->order[i] = (uint32_t)i;
+    if (before) hd__sort(l->order, l->order + n, n, before, l->from);
+    return l->order;
+}
+
+static bool hd__memprof_add_extent(hd__memprof_layout *l, uint64_t start, uint64_t size,
+                                   hd__memprof_module *module) {
+    hd__memprof_extent e;
+    e.start = start;
+    e.end = start + size;
+    e.module = module;
+    e.turn = !module ? 0 : module->least == module->most ? 1 : 2;
+    e.placed = false;
+    return hd__push(l->mem, l->extents, e);
+}
+
+/* Lets those stay that may: addresses, then what was never moved, then the rest. */
 static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     for (uint32_t turn = 0; turn < 3; turn++) {
         uint64_t end = 0, next = UINT64_MAX;
@@ -22431,107 +22471,69 @@ static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     }
 }
 
-/* The others get what is free between these, from below. */
-static hd_status hd__memprof_move(hd__memprof_layout *l, hd_error *err) {
-    size_t n = hd__len(l->extents), next = 0;
+/* Gives the others what is free between these, from below. */
+static hd_status hd__memprof_move(hd__memprof_extent *e, size_t n, hd_error *err) {
     uint64_t at = 4096;
-    for (size_t i = 0; i < n; i++) {
-        hd__memprof_extent *e = &l->extents[i];
-        uint64_t low, size, start;
-        if (e->placed) continue;
-        low = l->low[e->module];
-        size = l->high[e->module] - low;
+    for (size_t i = 0, next = 0; i < n; i++) {
+        hd__memprof_module *m = e[i].module;
+        uint64_t size, start;
+        if (e[i].placed) continue;
+        size = m->high - m->low;
         for (;; next++) {
-            start = ((at + 4095) & ~(uint64_t)4095) + (low & 4095);
-            while (next < n && (!l->extents[next].placed || l->extents[next].end <= at)) next++;
+            start = ((at + 4095) & ~(uint64_t)4095) + (m->low & 4095);
+            while (next < n && (!e[next].placed || e[next].end <= at)) next++;
             if (start < at || size > UINT64_MAX - start)
                 return hd__fail(err, HD_UNSUPPORTED,
                                 "the modules of all processes need more than the address space");
-            if (next == n || start + size <= l->extents[next].start) break;
-            at = l->extents[next].end;
+            if (next == n || start + size <= e[next].start) break;
+            at = e[next].end;
         }
-        l->bias[e->module] = start - (low - HD__MEMPROF_MIDDLE);
+        m->bias = start - (m->low - HD__MEMPROF_MIDDLE);
         at = start + size;
     }
     return HD_OK;
 }
 
-/* A bias for each module. */
+/* Modules get their ranks and places. */
 static hd_status hd__memprof_place(hd__memprof_layout *l, hd_error *err) {
-    const hd_memprof_merger *x = l->from;
-    size_t modules = hd__len(x->modules), n;
+    hd_memprof_merger *x = l->from;
+    size_t modules = hd__len(x->modules);
+    const uint32_t *order = hd__memprof_sort(l, modules, hd__memprof_module_before);
     for (size_t r = 0; r < modules; r++) {
-        const hd__memprof_module *m = &x->modules[l->numbers[r]];
-        hd__memprof_extent e;
-        e.start = m->least + l->low[r] - HD__MEMPROF_MIDDLE;
-        e.end = e.start + (l->high[r] - l->low[r]);
-        e.module = (uint32_t)r;
-        e.turn = m->least == m->most ? 1 : 2;
-        e.placed = false;
-        l->bias[r] = m->least;
-        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
+        hd__memprof_module *m = &x->modules[order[r]];
+        m->rank = (uint32_t)r;
+        m->bias = m->least;
+        if (!hd__memprof_add_extent(l, m->least + m->low - HD__MEMPROF_MIDDLE, m->high - m->low, m))
+            return hd__no_memory(l->mem, err);
     }
-    for (size_t i = 0; i < hd__len(x->module); i++) {
-        hd__memprof_extent e;
-        if (x->module[i] != HD_NONE) continue;
-        e.start = x->address[i];
-        e.end = e.start + (e.start != UINT64_MAX);
-        e.module = HD_NONE;
-        e.turn = 0;
-        e.placed = false;
-        if (!hd__push(l->mem, l->extents, e)) return hd__no_memory(l->mem, err);
-    }
-    n = hd__len(l->extents);
-    if (!hd__sort_array(l->mem, l->extents, n, sizeof *l->extents, hd__memprof_extent_before))
+    for (size_t i = 0; i < hd__len(x->module); i++)
+        if (x->module[i] == HD_NONE &&
+            !hd__memprof_add_extent(l, x->address[i], x->address[i] != UINT64_MAX, NULL))
+            return hd__no_memory(l->mem, err);
+    if (!hd__sort_array(l->mem, l->extents, hd__len(l->extents), sizeof *l->extents,
+                        hd__memprof_extent_before))
         return hd__no_memory(l->mem, err);
-    hd__memprof_settle(l->extents, n);
-    return hd__memprof_move(l, err);
-}
-
-/* Modules in order, and what of each was mapped. */
-static hd_status hd__memprof_rank(hd__memprof_layout *l, hd_error *err) {
-    const hd_memprof_merger *x = l->from;
-    size_t modules = hd__len(x->modules), ranges = hd__len(x->ranges), stacks = hd__len(x->blocks);
-    size_t most = modules > stacks ? modules : stacks;
-    if (!hd__room(l->mem, l->rank, modules) || !hd__room(l->mem, l->bias, modules) ||
-        !hd__room(l->mem, l->low, modules) || !hd__room(l->mem, l->high, modules) ||
-        !hd__room(l->mem, l->numbers, most) || !hd__room(l->mem, l->scratch, most) ||
-        !hd__room(l->mem, l->ranges, ranges))
-        return hd__no_memory(l->mem, err);
-    for (size_t i = 0; i < modules; i++) l->numbers[i] = (uint32_t)i;
-    hd__sort(l->numbers, l->scratch, modules, hd__memprof_module_before, x->modules);
-    for (size_t r = 0; r < modules; r++) {
-        l->rank[l->numbers[r]] = (uint32_t)r;
-        l->low[r] = UINT64_MAX;
-        l->high[r] = 0;
-    }
-    for (size_t i = 0; i < ranges; i++) {
-        hd__memprof_range range = x->ranges[i];
-        uint32_t r = range.module = l->rank[range.module];
-        if (range.start < l->low[r]) l->low[r] = range.start;
-        if (range.end > l->high[r]) l->high[r] = range.end;
-        stbds_arrput(l->ranges, range);
-    }
-    if (!hd__sort_array(l->mem, l->ranges, ranges, sizeof *l->ranges, hd__memprof_range_before))
-        return hd__no_memory(l->mem, err);
-    return hd__memprof_place(l, err);
+    hd__memprof_settle(l->extents, hd__len(l->extents));
+    return hd__memprof_move(l->extents, hd__len(l->extents), err);
 }
 
 /* Ranges that overlap are one segment. */
-static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd_error *err) {
     const hd_memprof_merger *x = l->from;
-    size_t n = hd__len(l->ranges);
+    hd__memprof_columns *c = l->to;
+    size_t n = hd__len(x->ranges);
+    const uint32_t *order = hd__memprof_sort(l, n, hd__memprof_range_before);
     if (!hd__room(l->mem, c->segments, n)) return hd__no_memory(l->mem, err);
     for (size_t i = 0; i < n;) {
-        hd__memprof_range r = l->ranges[i];
-        const hd__memprof_module *m = &x->modules[l->numbers[r.module]];
+        hd__memprof_range r = x->ranges[order[i]];
+        const hd__memprof_module *m = &x->modules[r.module];
         hd_memprof_segment s;
-        for (i++; i < n && l->ranges[i].module == r.module && l->ranges[i].start < r.end; i++)
-            if (l->ranges[i].end > r.end) r.end = l->ranges[i].end;
+        for (i++; i < n && x->ranges[order[i]].module == r.module && x->ranges[order[i]].start < r.end; i++)
+            if (x->ranges[order[i]].end > r.end) r.end = x->ranges[order[i]].end;
         memset(&s, 0, sizeof s);
-        s.start = l->bias[r.module] + (r.start - HD__MEMPROF_MIDDLE);
+        s.start = m->bias + (r.start - HD__MEMPROF_MIDDLE);
         s.end = s.start + (r.end - r.start);
-        s.offset = x->old ? r.start - HD__MEMPROF_MIDDLE : l->bias[r.module];
+        s.offset = x->old ? r.start - HD__MEMPROF_MIDDLE : m->bias;
         s.build_id_size = m->build_id_size;
         memcpy(s.build_id, m->build_id, 32);
         stbds_arrput(c->segments, s);
@@ -22542,20 +22544,19 @@ static hd_status hd__memprof_merged_segments(hd__memprof_layout *l, hd__memprof_
     return HD_OK;
 }
 
-static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_columns *c, hd_error *err) {
+static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd_error *err) {
     const hd_memprof_merger *x = l->from;
+    hd__memprof_columns *c = l->to;
     size_t n = hd__len(x->blocks), counters = 0;
+    const uint32_t *order = hd__memprof_sort(l, n, x->in_order ? NULL : hd__memprof_stack_before);
     for (size_t i = 0; i < n; i++) counters += (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
     if (!hd__room(l->mem, c->blocks, n) || !hd__room(l->mem, c->stack_id, n) ||
         !hd__room(l->mem, c->first, n + 1) || !hd__room(l->mem, c->pc, hd__len(x->module)) ||
         !hd__room(l->mem, c->counters, counters))
         return hd__no_memory(l->mem, err);
-    for (size_t i = 0; i < n; i++) l->scratch[i] = (uint32_t)i;
-    if (!hd__room(l->mem, l->stacks, n)) return hd__no_memory(l->mem, err);
-    if (!x->in_order) hd__sort(l->scratch, l->stacks, n, hd__memprof_stack_before, l);
     stbds_arrput(c->first, 0u);
     for (size_t i = 0; i < n; i++) {
-        uint32_t s = l->scratch[i];
+        uint32_t s = order[i];
         hd_memprof_block b = x->blocks[s];
         b.stack = (uint32_t)i;
         b.histogram = hd__len(c->counters);
@@ -22565,7 +22566,7 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_co
             if (!(x->fields >> f & 1)) b.value[f] = 0;
         for (uint32_t k = x->first[s]; k < x->first[s + 1]; k++) {
             uint32_t module = x->module[k];
-            stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : l->bias[l->rank[module]]));
+            stbds_arrput(c->pc, x->address[k] + (module == HD_NONE ? 0 : x->modules[module].bias));
         }
         stbds_arrput(c->blocks, b);
         stbds_arrput(c->stack_id, (uint64_t)i + 1);
@@ -22576,42 +22577,34 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_layout *l, hd__memprof_co
 
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_rest(&x->mem);
+    size_t most = hd__len(x->ranges) > hd__len(x->blocks) ? hd__len(x->ranges) : hd__len(x->blocks);
     hd_memprof *doc;
+    hd_memprof_raw *raw;
     hd__memprof_layout l;
-    hd__memprof_part part;
     hd_status status;
     if (x->status) return hd__fail(err, x->status, "an earlier profile could not be added");
+    doc = hd__memprof_create(&mem);
+    if (!doc) return hd__no_memory(&mem, err);
     memset(&l, 0, sizeof l);
-    memset(&part, 0, sizeof part);
     l.from = x;
-    l.mem = &mem;
-    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
-    status = doc && hd__room(&mem, doc->parts, 1) ? HD_OK : hd__no_memory(&mem, err);
-    if (!status) status = hd__memprof_rank(&l, err);
-    if (!status) status = hd__memprof_merged_segments(&l, &part.columns, err);
-    if (!status) status = hd__memprof_merged_stacks(&l, &part.columns, err);
-    hd__arr_free(&mem, l.rank);
-    hd__arr_free(&mem, l.bias);
-    hd__arr_free(&mem, l.low);
-    hd__arr_free(&mem, l.high);
-    hd__arr_free(&mem, l.numbers);
-    hd__arr_free(&mem, l.scratch);
-    hd__arr_free(&mem, l.stacks);
-    hd__arr_free(&mem, l.extents);
-    hd__arr_free(&mem, l.ranges);
-    if (doc) doc->mem = mem;
+    l.to = &doc->parts->columns;
+    l.mem = &doc->mem;
+    l.order = (uint32_t *)hd__calloc(l.mem, most, 2 * sizeof *l.order); /* each module has a range */
+    status = l.order ? hd__memprof_place(&l, err) : hd__no_memory(l.mem, err);
+    if (!status) status = hd__memprof_merged_segments(&l, err);
+    if (!status) status = hd__memprof_merged_stacks(&l, err);
+    hd__cfree(l.mem, l.order, most, 2 * sizeof *l.order);
+    hd__arr_free(l.mem, l.extents);
     if (status) {
-        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
         hd_memprof_free(doc);
         return status;
     }
-    part.raw.fields = x->fields;
-    part.raw.version = x->fields >> HD_MEMPROF_ACCESS_HISTOGRAM & 1           ? 4
-                       : !x->old                                              ? 3
-                       : x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2
-                                                                              : 1;
-    hd__memprof_columns_show(&part.columns, &part.raw);
-    stbds_arrput(doc->parts, part);
+    raw = &doc->parts->raw;
+    raw->fields = x->fields;
+    if (x->fields >> HD_MEMPROF_ACCESS_HISTOGRAM & 1) raw->version = 4;
+    else if (!x->old) raw->version = 3;
+    else raw->version = x->fields >> HD_MEMPROF_TOTAL_ACCESS_DENSITY & 1 ? 2 : 1;
+    hd__memprof_columns_show(l.to, raw);
     *out = doc;
     return HD_OK;
 }
@@ -23419,30 +23412,28 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
                                             hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_memprof *doc;
-    hd__memprof_part part;
+    hd_memprof_raw *raw;
     hd__index_flat x;
-    bool whole;
+    hd_status status = HD_OK;
     HD__TRY(hd__index_fits(index, err));
-    memset(&part, 0, sizeof part);
+    doc = hd__memprof_create(&mem);
+    if (!doc) return hd__no_memory(&mem, err);
     memset(&x, 0, sizeof x);
     x.from = index;
-    x.m = &mem;
-    x.to = &part.columns;
-    doc = (hd_memprof *)hd__calloc(&mem, 1, sizeof *doc);
-    whole = doc && hd__room(&mem, doc->parts, 1) && hd__index_flat_all(&x);
-    hd__arr_free(&mem, x.map);
-    hd__arr_free(&mem, x.seen);
-    hd__arr_free(&mem, x.copies);
-    if (doc) doc->mem = mem;
-    if (!whole) {
-        if (doc) hd__memprof_columns_free(&doc->mem, &part.columns);
+    x.m = &doc->mem;
+    x.to = &doc->parts->columns;
+    if (!hd__index_flat_all(&x)) status = hd__no_memory(x.m, err);
+    hd__arr_free(x.m, x.map);
+    hd__arr_free(x.m, x.seen);
+    hd__arr_free(x.m, x.copies);
+    if (status) {
         hd_memprof_free(doc);
-        return hd__no_memory(&mem, err);
+        return status;
     }
-    part.raw.version = 3;
-    part.raw.fields = index->fields & ~HD__MEMPROF_HISTOGRAM;
-    hd__memprof_columns_show(&part.columns, &part.raw);
-    stbds_arrput(doc->parts, part);
+    raw = &doc->parts->raw;
+    raw->version = 3;
+    raw->fields = index->fields & ~HD__MEMPROF_HISTOGRAM;
+    hd__memprof_columns_show(x.to, raw);
     *out = doc;
     return HD_OK;
 }
@@ -24324,7 +24315,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     hd_status status = HD_OK;
     if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
     HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
-    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
+    mem.taken += ((hd__memprof_named *)(void *)symbols)->mem.used;
     memset(&x, 0, sizeof x);
     x.raw = raw;
     x.symbols = symbols;
