@@ -3411,6 +3411,23 @@ static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
     if (from != numbers && n) memcpy(numbers, from, n * sizeof *numbers);
 }
 
+/* Sorts an stb_ds array of anything by moving it through a copy. */
+static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
+                           bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    char *copy = (char *)hd__calloc(m, n, element);
+    if (order && copy && n) {
+        for (uint32_t i = 0; i < n; i++) order[i] = i;
+        memcpy(copy, array, n * element);
+        hd__sort(order, order + n, n, before, copy);
+        for (size_t i = 0; i < n; i++)
+            memcpy((char *)array + i * element, copy + order[i] * element, element);
+    }
+    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+    if (copy) hd__cfree(m, copy, n, element);
+    return order && copy;
+}
+
 /* A number and what it is the key of, sorted by key: stable, in as many passes as keys have bytes that
    differ. `spare` holds n more. */
 typedef struct hd__keyed {
@@ -10082,23 +10099,6 @@ static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
 static bool hd__big_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__big *big = (const hd__big *)owner;
     return big[a].object < big[b].object;
-}
-
-/* Sorts an stb_ds array of anything by moving it through a copy. */
-static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
-                           bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
-    char *copy = (char *)hd__calloc(m, n, element);
-    if (order && copy && n) {
-        for (uint32_t i = 0; i < n; i++) order[i] = i;
-        memcpy(copy, array, n * element);
-        hd__sort(order, order + n, n, before, copy);
-        for (size_t i = 0; i < n; i++)
-            memcpy((char *)array + i * element, copy + order[i] * element, element);
-    }
-    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
-    if (copy) hd__cfree(m, copy, n, element);
-    return order && copy;
 }
 
 static bool hd__mark_before(const void *owner, uint32_t a, uint32_t b) {
