@@ -20504,54 +20504,110 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
 }
 
 /* =============================================================================== >>dart.ask
-   Each question goes through the objects once, finds its rows by hash and sorts them in the end. */
+   Answers to questions that need a document's data: tables of rows. A question goes through the objects once,
+   finds the row of each by hash or by the name of its class, and sorts the rows in the end: near-linear. All
+   that this takes is counted as the table's memory. What the graph alone can tell is left to >>graph. */
 
-/* What such calls share: rows in an stb_ds array, found by hash, sorted in the end. */
-typedef struct hd__dart_query {
+typedef struct hd__dart_ask {
     const hd_dart *doc;
-    const uint8_t *reached;
-    hd__mem mem;
-    hd__set index;
+    const uint8_t *reached;      /* NULL: all objects count */
+    void *table;                 /* what the caller gets */
+    hd__mem *mem;                /* the table's */
+    hd__set index;             /* rows by what their objects share */
     uint64_t seed;
-    const uint8_t *next;         /* data of the next object */
-    hd__dart_window w;
-} hd__dart_query;
+    hd_string_row *strings;      /* stb_ds arrays: that of the question asked */
+    hd_length_row *lengths;
+} hd__dart_ask;
 
-static void hd__dart_query_begin(hd__dart_query *q, const hd_dart *doc, const uint8_t *reached, hd__mem mem) {
-    memset(q, 0, sizeof *q);
-    q->doc = doc;
-    q->reached = reached;
-    q->mem = mem;
-    q->seed = hd__seed();
-    q->next = doc->data;
-    q->w = hd__dart_all(doc->data);
+static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const uint8_t *reached,
+                                    const hd_options *options, size_t table, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    memset(a, 0, sizeof *a);
+    a->doc = doc;
+    a->reached = reached;
+    a->seed = hd__seed();
+    a->table = hd__owned_create(&mem, table);
+    if (!a->table) return hd__no_memory(&mem, err);
+    a->mem = &((hd__owned *)a->table - 1)->mem;
+    return HD_OK;
 }
 
-/* The data of the next object; whether it is asked for. */
-static bool hd__dart_query_next(hd__dart_query *q, uint32_t object, hd_dart_value *data) {
-    q->next = hd__dart_data(&q->w, q->next, data);
-    return !q->reached || q->reached[object];
+/* Sorts the rows of the stb_ds array that *rows points to into the table, which begins with their number and
+   the rows. What was taken is freed; on failure (or when `ok` tells of one) the table is, too. */
+static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t element,
+                                  bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
+    struct { uint32_t count; const void *rows; } shown;
+    hd_status status;
+    void *from, *to = NULL;
+    memcpy(&from, rows, sizeof from);
+    shown.count = (uint32_t)stbds_arrlenu(from);
+    if (ok && hd__sort_array(a->mem, from, shown.count, element, before))
+        shown.rows = to = hd__owned_take(a->table, shown.count, element);
+    if (to && from) memcpy(to, from, shown.count * element);
+    if (to) memcpy(a->table, &shown, sizeof shown);
+    hd__arr_release(a->mem, rows, element);
+    hd__set_free(a->mem, &a->index);
+    if (to) return HD_OK;
+    status = hd__no_memory(a->mem, err);
+    hd__owned_free(a->table);
+    return status;
 }
 
-static uint64_t hd__string_hash(const hd__dart_query *q, const hd_dart_value *d) {
-    return hd__hash_bytes(hd__hash_u64(q->seed ^ d->tag, d->value), d->text.data, d->text.len);
+/* Hands each object that counts to `add`, with its data. */
+static bool hd__dart_ask_all(hd__dart_ask *a,
+                             bool (*add)(hd__dart_ask *a, uint32_t object, const hd_dart_value *d)) {
+    const uint8_t *p = a->doc->data;
+    hd__dart_window w = hd__dart_all(p);
+    bool ok = true;
+    for (uint32_t i = 0; i < a->doc->graph->described && ok; i++) {
+        hd_dart_value d;
+        p = hd__dart_data(&w, p, &d);
+        if (!a->reached || a->reached[i]) ok = add(a, i, &d);
+    }
+    return ok;
 }
 
-typedef struct hd__string_query {
-    hd__dart_query q;
-    hd_string_row *rows;
-    uint64_t *largest;
-} hd__string_query;
-
-static uint64_t hd__string_rehash(const void *owner, uint32_t number) {
-    const hd__string_query *x = (const hd__string_query *)owner;
-    return hd__string_hash(&x->q, &x->rows[number].data);
+static uint64_t hd__dart_string_hash(const hd__dart_ask *a, const hd_dart_value *d) {
+    return hd__hash_bytes(hd__hash_u64(a->seed ^ d->tag, d->value), d->text.data, d->text.len);
 }
 
-static bool hd__string_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_string_row *r = (const hd_string_row *)owner, *s = r + b;
+static uint64_t hd__dart_string_rehash(const void *owner, uint32_t number) {
+    const hd__dart_ask *a = (const hd__dart_ask *)owner;
+    return hd__dart_string_hash(a, &a->strings[number].data);
+}
+
+static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
+    uint64_t hash, size = hd__graph_size(a->doc->graph, object), largest;
+    hd_string_row row, *r;
+    size_t probe = 0;
+    uint32_t i;
+    if (d->tag != HD_DART_LATIN1 && d->tag != HD_DART_UTF16) return true;
+    hash = hd__dart_string_hash(a, d);
+    while ((i = hd__set_next(&a->index, hash, &probe)) != HD_NONE) {
+        const hd_dart_value *known = &a->strings[i].data;
+        if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
+    }
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(a->strings);
+        memset(&row, 0, sizeof row);
+        row.data = *d;
+        row.object = object;
+        row.cut = d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value;
+        if (!hd__push(a->mem, a->strings, row) ||
+            !hd__index_add(a->mem, &a->index, hash, i, hd__dart_string_rehash, a))
+            return false;
+    }
+    r = &a->strings[i];
+    largest = r->bytes - r->wasted;
+    r->objects++;
+    r->bytes += size;
+    r->wasted = r->bytes - (size > largest ? size : largest);
+    return true;
+}
+
+static bool hd__dart_string_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_string_row *r = (const hd_string_row *)owner + a, *s = (const hd_string_row *)owner + b;
     int order;
-    r += a;
     if (r->wasted != s->wasted) return r->wasted > s->wasted;
     if (r->bytes != s->bytes) return r->bytes > s->bytes;
     order = hd_str_compare(r->data.text, s->data.text);
@@ -20559,111 +20615,64 @@ static bool hd__string_before(const void *owner, uint32_t a, uint32_t b) {
     return r->data.tag != s->data.tag ? r->data.tag < s->data.tag : r->data.value < s->data.value;
 }
 
-static bool hd__string_add(hd__string_query *x, uint32_t object, const hd_dart_value *d) {
-    uint64_t hash = hd__string_hash(&x->q, d), size = hd__graph_size(x->q.doc->graph, object);
-    hd_string_row row, *r;
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(&x->q.index, hash, &probe)) != HD_NONE) {
-        const hd_dart_value *known = &x->rows[i].data;
-        if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
-    }
-    if (i == HD_NONE) {
-        i = (uint32_t)hd__len(x->rows);
-        memset(&row, 0, sizeof row);
-        row.data = *d;
-        row.object = object;
-        row.cut = d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value;
-        if (!hd__push(&x->q.mem, x->rows, row) || !hd__push(&x->q.mem, x->largest, 0) ||
-            !hd__index_add(&x->q.mem, &x->q.index, hash, i, hd__string_rehash, x))
-            return false;
-    }
-    r = &x->rows[i];
-    r->objects++;
-    r->bytes += size;
-    if (size > x->largest[i]) x->largest[i] = size;
-    r->wasted = r->bytes - x->largest[i];
-    return true;
-}
-
-/* A table for the caller, which counts as part of what its making takes until it is done. */
-static void *hd__table_make(hd__mem *m, size_t size) {
-    void *table = hd__owned_create(m, size);
-    if (table) hd__mem_join(&((hd__owned *)table - 1)->mem, m);
-    return table;
-}
-#define hd__table_create(type, m) ((type *)hd__table_make((m), sizeof(type)))
-
-/* Moves the rows, *rows being an stb_ds array, sorted into the table, which is freed on failure. */
-static hd_status hd__rows_finish(hd__mem *m, bool ok, void *rows, size_t element,
-                                 bool (*before)(const void *owner, uint32_t a, uint32_t b), void *table,
-                                 void *to, uint32_t *count, hd_error *err) {
-    void *from, *copy;
-    size_t n;
-    memcpy(&from, rows, sizeof from);
-    n = stbds_arrlenu(from);
-    if (ok) ok = hd__sort_array(m, from, n, element, before);
-    if (ok) {
-        copy = hd__owned_take(table, n, element);
-        ok = copy != NULL;
-        if (ok && n) memcpy(copy, from, n * element);
-        if (ok) memcpy(to, &copy, sizeof copy);
-        *count = (uint32_t)n;
-    }
-    hd__arr_release(m, rows, element);
-    if (!ok) hd__owned_free(table);
-    else ((hd__owned *)table - 1)->mem.within = NULL;
-    return ok ? HD_OK : hd__no_memory(m, err);
-}
-
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_string_table **out, hd_error *err) {
-    hd__mem *m;
     hd_string_table *t;
-    hd__string_query x;
-    hd_status status;
-    bool ok = true;
-    memset(&x, 0, sizeof x);
-    hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
-    m = &x.q.mem;
-    t = hd__table_create(hd_string_table, m);
-    if (!t) return hd__no_memory(m, err);
-    for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
-        hd_dart_value d;
-        if (!hd__dart_query_next(&x.q, i, &d)) continue;
-        if (d.tag != HD_DART_LATIN1 && d.tag != HD_DART_UTF16) continue;
-        t->objects++;
-        t->bytes += hd__graph_size(doc->graph, i);
-        ok = hd__string_add(&x, i, &d);
+    hd__dart_ask a;
+    bool ok;
+    HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof *t, err));
+    t = (hd_string_table *)a.table;
+    ok = hd__dart_ask_all(&a, hd__dart_add_string);
+    for (size_t i = 0; i < hd__len(a.strings); i++) {
+        t->objects += a.strings[i].objects;
+        t->bytes += a.strings[i].bytes;
+        t->wasted += a.strings[i].cut ? 0 : a.strings[i].wasted;
     }
-    for (size_t i = 0; i < hd__len(x.rows); i++) t->wasted += x.rows[i].cut ? 0 : x.rows[i].wasted;
-    hd__arr_free(m, x.largest);
-    hd__set_free(m, &x.q.index);
-    status = hd__rows_finish(m, ok, &x.rows, sizeof *x.rows, hd__string_before, t, &t->rows, &t->count, err);
-    if (!status) *out = t;
-    return status;
+    HD__TRY(hd__dart_ask_end(&a, ok, &a.strings, sizeof *a.strings, hd__dart_string_before, err));
+    *out = t;
+    return HD_OK;
 }
 
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { hd__owned_free(table); }
 
-typedef struct hd__length_query {
-    hd__dart_query q;
-    hd_length_row *rows;
-} hd__length_query;
-
-static uint64_t hd__length_hash(const hd__dart_query *q, uint32_t class_index, uint64_t length) {
-    return hd__hash_u64(hd__hash_u64(q->seed, class_index), length);
+static uint64_t hd__dart_length_hash(const hd__dart_ask *a, uint32_t class_index, uint64_t length) {
+    return hd__hash_u64(hd__hash_u64(a->seed, class_index), length);
 }
 
-static uint64_t hd__length_rehash(const void *owner, uint32_t number) {
-    const hd__length_query *x = (const hd__length_query *)owner;
-    return hd__length_hash(&x->q, x->rows[number].class_index, x->rows[number].length);
+static uint64_t hd__dart_length_rehash(const void *owner, uint32_t number) {
+    const hd__dart_ask *a = (const hd__dart_ask *)owner;
+    return hd__dart_length_hash(a, a->lengths[number].class_index, a->lengths[number].length);
 }
 
-static bool hd__length_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_length_row *r = (const hd_length_row *)owner, *s = r + b;
+static bool hd__dart_add_length(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
+    const hd_graph *g = a->doc->graph;
+    uint32_t class_index = g->class_of[object], i;
+    uint64_t hash = hd__dart_length_hash(a, class_index, d->value);
+    size_t probe = 0;
+    hd_length_row row;
+    if (d->tag != HD_DART_LENGTH) return true;
+    while ((i = hd__set_next(&a->index, hash, &probe)) != HD_NONE)
+        if (a->lengths[i].class_index == class_index && a->lengths[i].length == d->value) break;
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(a->lengths);
+        memset(&row, 0, sizeof row);
+        row.class_index = class_index;
+        row.name = g->classes[class_index].name;
+        row.scope = g->classes[class_index].scope;
+        row.length = d->value;
+        row.object = object;
+        if (!hd__push(a->mem, a->lengths, row) ||
+            !hd__index_add(a->mem, &a->index, hash, i, hd__dart_length_rehash, a))
+            return false;
+    }
+    a->lengths[i].objects++;
+    a->lengths[i].bytes += hd__graph_size(g, object);
+    return true;
+}
+
+static bool hd__dart_length_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_length_row *r = (const hd_length_row *)owner + a, *s = (const hd_length_row *)owner + b;
     int order;
-    r += a;
     if (r->bytes != s->bytes) return r->bytes > s->bytes;
     order = hd_str_compare(r->name, s->name);
     if (!order) order = hd_str_compare(r->scope, s->scope);
@@ -20671,267 +20680,172 @@ static bool hd__length_before(const void *owner, uint32_t a, uint32_t b) {
     return r->class_index != s->class_index ? r->class_index < s->class_index : r->length < s->length;
 }
 
-static bool hd__length_add(hd__length_query *x, uint32_t object, uint64_t length) {
-    const hd_graph *g = x->q.doc->graph;
-    uint32_t class_index = g->class_of[object], i;
-    uint64_t hash = hd__length_hash(&x->q, class_index, length);
-    size_t probe = 0;
-    hd_length_row row;
-    while ((i = hd__set_next(&x->q.index, hash, &probe)) != HD_NONE)
-        if (x->rows[i].class_index == class_index && x->rows[i].length == length) break;
-    if (i == HD_NONE) {
-        i = (uint32_t)hd__len(x->rows);
-        memset(&row, 0, sizeof row);
-        row.class_index = class_index;
-        row.name = g->classes[class_index].name;
-        row.scope = g->classes[class_index].scope;
-        row.length = length;
-        row.object = object;
-        if (!hd__push(&x->q.mem, x->rows, row) ||
-            !hd__index_add(&x->q.mem, &x->q.index, hash, i, hd__length_rehash, x))
-            return false;
-    }
-    x->rows[i].objects++;
-    x->rows[i].bytes += hd__graph_size(g, object);
-    return true;
-}
-
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reached, const hd_options *options,
                                        hd_length_table **out, hd_error *err) {
-    hd_length_table *t;
-    hd__length_query x;
-    hd_status status;
-    bool ok = true;
-    memset(&x, 0, sizeof x);
-    hd__dart_query_begin(&x.q, doc, reached, hd__mem_options(options));
-    t = hd__table_create(hd_length_table, &x.q.mem);
-    if (!t) return hd__no_memory(&x.q.mem, err);
-    for (uint32_t i = 0; i < doc->graph->described && ok; i++) {
-        hd_dart_value d;
-        if (hd__dart_query_next(&x.q, i, &d) && d.tag == HD_DART_LENGTH) ok = hd__length_add(&x, i, d.value);
-    }
-    hd__set_free(&x.q.mem, &x.q.index);
-    status = hd__rows_finish(&x.q.mem, ok, &x.rows, sizeof *x.rows, hd__length_before, t, &t->rows, &t->count,
-                             err);
-    if (!status) *out = t;
-    return status;
+    hd__dart_ask a;
+    bool ok;
+    HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
+    ok = hd__dart_ask_all(&a, hd__dart_add_length);
+    HD__TRY(hd__dart_ask_end(&a, ok, &a.lengths, sizeof *a.lengths, hd__dart_length_before, err));
+    *out = (hd_length_table *)a.table;
+    return HD_OK;
 }
 
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { hd__owned_free(table); }
 
-/* Classes by what they are called: numbers that are the same wherever the name, or only the library's
-   name, and URI are. */
-typedef struct hd__dart_names {
-    hd__mem *mem;
-    hd_dart_class_info *known;
-    hd__set index;
-    uint64_t seed;
-    bool libraries;              /* classes of one library have one number */
-} hd__dart_names;
-
-static uint64_t hd__dart_names_hash(const hd__dart_names *x, const hd_dart_class_info *c) {
-    uint64_t hash = hd__hash_bytes(x->seed, c->library.data, c->library.len);
-    hash = hd__hash_bytes(hash, c->library_uri.data, c->library_uri.len);
-    return x->libraries ? hash : hd__hash_bytes(hash, c->name.data, c->name.len);
+/* Rows by name of a class or library: zeroed, in the stb_ds array that *rows points to. */
+static bool hd__dart_rows(hd__mem *m, void *rows, size_t element, size_t n) {
+    void *a;
+    if (!hd__arr_room(m, rows, element, n)) return false;
+    memcpy(&a, rows, sizeof a);
+    memset(a, 0, n * element);
+    hd__arr_resize(a, n);
+    return true;
 }
 
-static uint64_t hd__dart_names_rehash(const void *owner, uint32_t number) {
-    const hd__dart_names *x = (const hd__dart_names *)owner;
-    return hd__dart_names_hash(x, &x->known[number]);
-}
-
-static void hd__dart_names_free(hd__dart_names *x) {
-    hd__arr_free(x->mem, x->known);
-    hd__set_free(x->mem, &x->index);
-}
-
-/* A number for each class of a graph; NULL: no memory. */
-static uint32_t *hd__dart_names_of(hd__dart_names *x, const hd_dart *doc) {
-    uint32_t n = hd_graph_class_count(doc->graph), k;
-    uint32_t *number = (uint32_t *)hd__calloc(x->mem, n, sizeof *number);
-    for (uint32_t i = 0; i < n && number; i++) {
+/* A node for each class of a document: its name below its library's below that of the library's URI, or, when
+   libraries are asked for, that of the library. Documents that share the tree have one node for one name.
+   NULL: no memory. */
+static uint32_t *hd__dart_nodes(hd__mem *m, hd__tree *names, const hd_dart *doc, bool libraries) {
+    uint32_t n = hd_graph_class_count(doc->graph);
+    uint32_t *node = (uint32_t *)hd__calloc(m, n, sizeof *node);
+    for (uint32_t i = 0; i < n && node; i++) {
         hd_dart_class_info c = hd_dart_class(doc, i);
-        uint64_t hash;
-        size_t probe = 0;
-        hash = hd__dart_names_hash(x, &c);
-        while ((k = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
-            if (hd_str_equal(x->known[k].library, c.library) &&
-                hd_str_equal(x->known[k].library_uri, c.library_uri) &&
-                (x->libraries || hd_str_equal(x->known[k].name, c.name)))
-                break;
-        if (k == HD_NONE) {
-            k = (uint32_t)hd__len(x->known);
-            if (!hd__push(x->mem, x->known, c) ||
-                !hd__index_add(x->mem, &x->index, hash, k, hd__dart_names_rehash, x)) {
-                hd__cfree(x->mem, number, n, sizeof *number);
-                return NULL;
+        const hd_str path[3] = { c.library_uri, c.library, c.name };
+        node[i] = HD_NONE;
+        for (int k = 0; k < (libraries ? 2 : 3) && node; k++)
+            if (hd__tree_child(m, NULL, names, HD_NONE, node[i], path[k], false, &node[i], NULL)) {
+                hd__cfree(m, node, n, sizeof *node);
+                node = NULL;
             }
-        }
-        number[i] = k;
     }
-    return number;
+    return node;
 }
 
-static bool hd__library_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_library_row *r = (const hd_library_row *)owner, *s = r + b;
-    int order;
-    r += a;
-    if (r->bytes != s->bytes) return r->bytes > s->bytes;
-    order = hd_str_compare(r->uri, s->uri);
-    return (order ? order : hd_str_compare(r->name, s->name)) < 0;
+static void hd__dart_nodes_free(hd__mem *m, uint32_t *node, const hd_dart *doc) {
+    if (node) hd__cfree(m, node, hd_graph_class_count(doc->graph), sizeof *node);
 }
 
-/* Totals by library into an stb_ds array, those without objects left out. */
-static bool hd__library_rows(const hd_dart *doc, const uint8_t *reached, const hd__dart_names *names,
-                             const uint32_t *number, uint8_t *used, hd_library_row **rows) {
-    const hd_graph *g = doc->graph;
-    size_t n = hd__len(names->known), kept = 0;
-    if (!hd__room(names->mem, *rows, n)) return false;
-    memset(*rows, 0, n * sizeof **rows);
-    hd__arr_resize(*rows, n);
-    for (size_t i = 0; i < n; i++) {
-        (*rows)[i].name = names->known[i].library;
-        (*rows)[i].uri = names->known[i].library_uri;
-    }
+/* Sums by library, and with their names those that have objects. `used`: 0 for each class. */
+static void hd__dart_sum_libraries(const hd__dart_ask *a, const hd__tree *names, const uint32_t *node,
+                                   uint8_t *used, hd_library_row *rows) {
+    const hd_graph *g = a->doc->graph;
+    size_t kept = 0;
     for (uint32_t i = 0; i < g->described; i++) {
-        hd_library_row *r = &(*rows)[number[g->class_of[i]]];
+        hd_library_row *r = &rows[node[g->class_of[i]]];
         uint64_t size = hd__graph_size(g, i);
         r->classes += !used[g->class_of[i]];
         used[g->class_of[i]] = 1;
         r->objects++;
         r->bytes += size;
-        if (!reached || !reached[i]) continue;
+        if (!a->reached || !a->reached[i]) continue;
         r->live_objects++;
         r->live_bytes += size;
     }
-    for (size_t i = 0; i < n; i++)
-        if ((*rows)[i].objects) (*rows)[kept++] = (*rows)[i];
-    hd__arr_resize(*rows, kept);
-    return true;
+    for (size_t i = 0; i < hd__len(rows); i++) {
+        if (!rows[i].objects) continue;
+        rows[kept] = rows[i];
+        rows[kept].name = names->names[i];
+        rows[kept++].uri = names->names[names->parent[i]];
+    }
+    hd__arr_resize(rows, kept);
+}
+
+static bool hd__dart_library_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_library_row *r = (const hd_library_row *)owner + a, *s = (const hd_library_row *)owner + b;
+    int order;
+    if (r->bytes != s->bytes) return r->bytes > s->bytes;
+    order = hd_str_compare(r->uri, s->uri);
+    return (order ? order : hd_str_compare(r->name, s->name)) < 0;
 }
 
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    uint32_t classes = hd_graph_class_count(doc->graph);
-    hd_library_table *t = hd__table_create(hd_library_table, &m);
-    uint8_t *used = (uint8_t *)hd__calloc(&m, classes, 1);
+    uint32_t classes = hd_graph_class_count(doc->graph), *node;
     hd_library_row *rows = NULL;
-    uint32_t *number;
-    hd__dart_names names;
-    hd_status status;
+    hd__dart_ask a;
+    hd__tree names;
+    uint8_t *used;
     bool ok;
+    HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
     memset(&names, 0, sizeof names);
-    names.mem = &m;
-    names.seed = hd__seed();
-    names.libraries = true;
-    number = t && used ? hd__dart_names_of(&names, doc) : NULL;
-    ok = number && hd__library_rows(doc, reached, &names, number, used, &rows);
-    if (number) hd__cfree(&m, number, classes, sizeof *number);
-    if (used) hd__cfree(&m, used, classes, 1);
-    hd__dart_names_free(&names);
-    if (!t) return hd__no_memory(&m, err);
-    status = hd__rows_finish(&m, ok, &rows, sizeof *rows, hd__library_before, t, &t->rows, &t->count, err);
-    if (!status) *out = t;
-    return status;
+    names.seed = a.seed;
+    node = hd__dart_nodes(a.mem, &names, doc, true);
+    used = (uint8_t *)hd__calloc(a.mem, classes, 1);
+    ok = node && used && hd__dart_rows(a.mem, &rows, sizeof *rows, hd__len(names.parent));
+    if (ok) hd__dart_sum_libraries(&a, &names, node, used, rows);
+    if (used) hd__cfree(a.mem, used, classes, 1);
+    hd__dart_nodes_free(a.mem, node, doc);
+    hd__tree_free(a.mem, &names);
+    HD__TRY(hd__dart_ask_end(&a, ok, &rows, sizeof *rows, hd__dart_library_before, err));
+    *out = (hd_library_table *)a.table;
+    return HD_OK;
 }
 
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { hd__owned_free(table); }
 
-/* Objects of one snapshot that have hash codes, in the order of their class's name, code and number. */
-typedef struct hd__identities {
+/* Objects of one snapshot that have hash codes, in the order of their class's node, code and number. */
+typedef struct hd__dart_coded {
     const hd_dart *doc;
     const uint8_t *reached;      /* NULL: all */
-    uint32_t *number;            /* of each class's name */
-    uint32_t *order;             /* stb_ds array */
-} hd__identities;
+    uint32_t *node;              /* by class */
+    hd__keyed *order;            /* stb_ds array; its keys are nodes */
+} hd__dart_coded;
 
-/* Whether an object is to be compared. */
-static bool hd__identities_has(const hd__identities *x, uint32_t object) {
-    return hd__ids_get(&x->doc->identity, object) && (!x->reached || x->reached[object]);
-}
-
-static bool hd__identities_sort(hd__mem *m, hd__dart_names *names, hd__identities *x, const hd_dart *doc) {
-    const hd__ids *ids = &doc->identity;
-    uint32_t n = 0, count = doc->graph->described;
-    uint64_t *pairs, *sorted;
-    x->doc = doc;
-    x->number = hd__dart_names_of(names, doc);
-    if (!x->number) return false;
-    for (uint32_t i = 0; i < count; i++) n += hd__identities_has(x, i);
-    pairs = (uint64_t *)hd__calloc(m, n, 2 * sizeof *pairs);
-    if (!pairs || !hd__room(m, x->order, n)) {
-        if (pairs) hd__cfree(m, pairs, n, 2 * sizeof *pairs);
-        return false;
+static bool hd__dart_coded_open(hd__mem *m, hd__tree *names, hd__dart_coded *x) {
+    const hd_graph *g = x->doc->graph;
+    hd__keyed object;
+    size_t n;
+    x->node = hd__dart_nodes(m, names, x->doc, false);
+    if (!x->node) return false;
+    for (object.number = 0; object.number < g->described; object.number++) {
+        object.key = hd_dart_identity(x->doc, object.number);
+        if (object.key && (!x->reached || x->reached[object.number]) && !hd__push(m, x->order, object)) return false;
     }
-    for (uint32_t i = 0, k = 0; i < count; i++)
-        if (hd__identities_has(x, i)) pairs[k++] = (uint64_t)ids->low[i] << 32 | i;
-    sorted = hd__radix_sort(pairs, pairs + n, n);
-    for (int by = ids->high ? 0 : 1; by < 2; by++) {
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t object = (uint32_t)sorted[i];
-            uint64_t key = by ? x->number[doc->graph->class_of[object]] : ids->high[object];
-            sorted[i] = key << 32 | object;
-        }
-        sorted = hd__radix_sort(sorted, sorted == pairs ? pairs + n : pairs, n);
-    }
-    for (uint32_t i = 0; i < n; i++) x->order[i] = (uint32_t)sorted[i];
-    hd__arr_resize(x->order, n);
-    hd__cfree(m, pairs, n, 2 * sizeof *pairs);
+    n = hd__len(x->order);
+    if (!hd__room(m, x->order, n)) return false; /* sorting takes as many more */
+    hd__sort_keys(x->order, x->order + n, n);
+    for (size_t i = 0; i < n; i++) x->order[i].key = x->node[g->class_of[x->order[i].number]];
+    hd__sort_keys(x->order, x->order + n, n);
     return true;
 }
 
-static void hd__identities_free(hd__mem *m, hd__identities *x) {
-    if (x->number) hd__cfree(m, x->number, hd_graph_class_count(x->doc->graph), sizeof *x->number);
+static void hd__dart_coded_close(hd__mem *m, hd__dart_coded *x) {
+    hd__dart_nodes_free(m, x->node, x->doc);
     hd__arr_free(m, x->order);
 }
 
-/* <0, 0, >0: which of two comes first. */
-static int hd__identities_compare(const hd__identities *a, uint32_t object, const hd__identities *b,
-                                  uint32_t other) {
-    uint32_t name = a->number[a->doc->graph->class_of[object]];
-    uint32_t name2 = b->number[b->doc->graph->class_of[other]];
-    uint64_t code = hd_dart_identity(a->doc, object), code2 = hd_dart_identity(b->doc, other);
-    if (name != name2) return name < name2 ? -1 : 1;
+/* <0, 0, >0: which of two objects comes first. */
+static int hd__dart_coded_compare(const hd__dart_coded *a, hd__keyed one, const hd__dart_coded *b,
+                                  hd__keyed other) {
+    uint64_t code = hd_dart_identity(a->doc, one.number), code2 = hd_dart_identity(b->doc, other.number);
+    if (one.key != other.key) return one.key < other.key ? -1 : 1;
     return code < code2 ? -1 : code > code2;
 }
 
-static bool hd__identity_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd_identity_row *r = (const hd_identity_row *)owner, *s = r + b;
-    uint64_t moved, moved2;
-    int order;
-    r += a;
-    moved = r->bytes[0] - r->kept_bytes[0] + (r->bytes[1] - r->kept_bytes[1]);
-    moved2 = s->bytes[0] - s->kept_bytes[0] + (s->bytes[1] - s->kept_bytes[1]);
-    if (moved != moved2) return moved > moved2;
-    order = hd_str_compare(r->name, s->name);
-    if (!order) order = hd_str_compare(r->library_uri, s->library_uri);
-    return (order ? order : hd_str_compare(r->library, s->library)) < 0;
-}
-
-/* Walks through both in step. */
-static void hd__identity_match(const hd__identities side[2], hd_identity_row *rows, uint32_t *now,
-                               uint32_t *then) {
+/* Walks through both snapshots in step. */
+static void hd__dart_match(const hd__dart_coded side[2], hd_identity_row *rows, uint32_t *now, uint32_t *then) {
     size_t at[2] = { 0, 0 }, n[2] = { hd__len(side[0].order), hd__len(side[1].order) };
     while (at[0] < n[0] || at[1] < n[1]) {
         int order = at[0] == n[0]   ? 1
                     : at[1] == n[1] ? -1
-                                    : hd__identities_compare(&side[0], side[0].order[at[0]], &side[1],
+                                    : hd__dart_coded_compare(&side[0], side[0].order[at[0]], &side[1],
                                                              side[1].order[at[1]]);
         for (int k = 0; k < 2; k++) {
-            const hd_graph *g = side[k].doc->graph;
-            uint32_t object;
+            hd__keyed object;
             hd_identity_row *r;
+            uint64_t size;
             if (order && (order < 0) != (k == 0)) continue;
             object = side[k].order[at[k]];
-            r = &rows[side[k].number[g->class_of[object]]];
+            size = hd__graph_size(side[k].doc->graph, object.number);
+            r = &rows[object.key];
             r->objects[k]++;
-            r->bytes[k] += hd__graph_size(g, object);
-            if (!order) r->kept_bytes[k] += hd__graph_size(g, object);
+            r->bytes[k] += size;
+            if (!order) r->kept_bytes[k] += size;
             if (!order && !k) {
                 r->kept++;
-                now[object] = side[1].order[at[1]];
-                then[now[object]] = object;
+                now[object.number] = side[1].order[at[1]].number;
+                then[now[object.number]] = object.number;
             }
         }
         if (order <= 0) at[0]++;
@@ -20939,71 +20853,79 @@ static void hd__identity_match(const hd__identities side[2], hd_identity_row *ro
     }
 }
 
-#define HD__IDENTITY_SAMPLE 256u /* objects with hash codes, from which is told whether they are of one process */
-
-static uint32_t *hd__identity_column(hd_identity_change *t, const hd_dart *doc) {
-    uint32_t *column = (uint32_t *)hd__owned_take(t, doc->graph->count, sizeof *column);
-    if (column) memset(column, 0xff, doc->graph->count * sizeof *column);
-    return column;
+static bool hd__dart_identity_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_identity_row *r = (const hd_identity_row *)owner + a, *s = (const hd_identity_row *)owner + b;
+    uint64_t moved = r->bytes[0] - r->kept_bytes[0] + (r->bytes[1] - r->kept_bytes[1]);
+    uint64_t moved2 = s->bytes[0] - s->kept_bytes[0] + (s->bytes[1] - s->kept_bytes[1]);
+    int order;
+    if (moved != moved2) return moved > moved2;
+    order = hd_str_compare(r->name, s->name);
+    if (!order) order = hd_str_compare(r->library_uri, s->library_uri);
+    return (order ? order : hd_str_compare(r->library, s->library)) < 0;
 }
 
-static bool hd__identity_run(hd__mem *m, const hd_dart *const doc[2], hd__dart_names *names,
-                             hd__identities side[2], hd_identity_change *t, hd_identity_row **rows) {
-    size_t n, kept = 0, fewer;
-    uint32_t *now = hd__identity_column(t, doc[0]), *then = hd__identity_column(t, doc[1]);
-    if (!now || !then || !hd__identities_sort(m, names, &side[0], doc[0]) ||
-        !hd__identities_sort(m, names, &side[1], doc[1]))
-        return false;
-    n = hd__len(names->known);
-    if (!hd__room(m, *rows, n)) return false;
-    memset(*rows, 0, n * sizeof **rows);
-    hd__arr_resize(*rows, n);
-    for (size_t i = 0; i < n; i++) {
-        (*rows)[i].name = names->known[i].name;
-        (*rows)[i].library = names->known[i].library;
-        (*rows)[i].library_uri = names->known[i].library_uri;
+#define HD__DART_SAMPLE 256u     /* objects with hash codes, from which is told whether they are of one process */
+
+/* What is in both, and rows with their names where there are objects. */
+static void hd__dart_sum_identities(const hd__dart_coded side[2], const hd__tree *names, hd_identity_change *t,
+                                    hd_identity_row *rows) {
+    size_t kept = 0, n[2] = { hd__len(side[0].order), hd__len(side[1].order) }, fewer = n[n[1] < n[0]];
+    for (size_t i = 0; i < hd__len(rows); i++) {
+        uint32_t library = names->parent[i];
+        if (!rows[i].objects[0] && !rows[i].objects[1]) continue;
+        t->kept += rows[i].kept;
+        rows[kept] = rows[i];
+        rows[kept].name = names->names[i];
+        rows[kept].library = names->names[library];
+        rows[kept++].library_uri = names->names[names->parent[library]];
     }
-    t->now = now;
-    t->then = then;
-    hd__identity_match(side, *rows, now, then);
-    for (size_t i = 0; i < n; i++) t->kept += (*rows)[i].kept;
-    fewer = hd__len(side[0].order) < hd__len(side[1].order) ? hd__len(side[0].order) : hd__len(side[1].order);
-    t->by_chance = fewer >= HD__IDENTITY_SAMPLE && t->kept < fewer / 64;
-    for (size_t i = 0; i < n; i++)
-        if ((*rows)[i].objects[0] || (*rows)[i].objects[1]) (*rows)[kept++] = (*rows)[i];
-    hd__arr_resize(*rows, kept);
-    return true;
+    hd__arr_resize(rows, kept);
+    t->by_chance = fewer >= HD__DART_SAMPLE && t->kept < fewer / 64;
+}
+
+/* HD_NONE for each object of a graph. */
+static uint32_t *hd__dart_no_objects(hd_identity_change *t, const hd_graph *g) {
+    uint32_t *column = (uint32_t *)hd__owned_take(t, g->count, sizeof *column);
+    if (column) memset(column, 0xff, g->count * sizeof *column);
+    return column;
 }
 
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    const hd_dart *doc[2] = { before, after };
     hd_identity_change *t;
     hd_identity_row *rows = NULL;
-    hd__identities side[2];
-    hd__dart_names names;
-    hd_status status;
+    hd__dart_coded side[2];
+    hd__dart_ask a;
+    hd__tree names;
+    uint32_t *now, *then;
     bool ok;
-    for (int i = 0; i < 2; i++)
-        if (!doc[i]->header.has_identity)
+    memset(side, 0, sizeof side);
+    side[0].doc = before;
+    side[1].doc = after;
+    for (int i = 0; i < 2; i++) {
+        if (reached) side[i].reached = reached[i];
+        if (!side[i].doc->header.has_identity)
             return hd__fail(err, HD_UNSUPPORTED, "the snapshot %s has no identity hash codes",
                             i ? "after" : "before");
-    t = hd__table_create(hd_identity_change, &m);
-    if (!t) return hd__no_memory(&m, err);
+    }
+    HD__TRY(hd__dart_ask_begin(&a, before, NULL, options, sizeof *t, err));
+    t = (hd_identity_change *)a.table;
     memset(&names, 0, sizeof names);
-    names.mem = &m;
-    names.seed = hd__seed();
-    memset(side, 0, sizeof side);
-    for (int i = 0; i < 2 && reached; i++) side[i].reached = reached[i];
-    ok = hd__identity_run(&m, doc, &names, side, t, &rows);
-    hd__identities_free(&m, &side[0]);
-    hd__identities_free(&m, &side[1]);
-    hd__dart_names_free(&names);
-    status = hd__rows_finish(&m, ok, &rows, sizeof *rows, hd__identity_before, t, &t->rows, &t->count, err);
-    if (!status) *out = t;
-    return status;
+    names.seed = a.seed;
+    t->now = now = hd__dart_no_objects(t, before->graph);
+    t->then = then = hd__dart_no_objects(t, after->graph);
+    ok = now && then && hd__dart_coded_open(a.mem, &names, &side[0]) &&
+         hd__dart_coded_open(a.mem, &names, &side[1]) &&
+         hd__dart_rows(a.mem, &rows, sizeof *rows, hd__len(names.parent));
+    if (ok) hd__dart_match(side, rows, now, then);
+    if (ok) hd__dart_sum_identities(side, &names, t, rows);
+    hd__dart_coded_close(a.mem, &side[0]);
+    hd__dart_coded_close(a.mem, &side[1]);
+    hd__tree_free(a.mem, &names);
+    HD__TRY(hd__dart_ask_end(&a, ok, &rows, sizeof *rows, hd__dart_identity_before, err));
+    *out = t;
+    return HD_OK;
 }
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
