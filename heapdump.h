@@ -19700,8 +19700,8 @@ struct hd_dart {
     hd_graph *graph;
     hd_dart_header_info header;
     uint64_t warnings;
-    uint8_t *front, *data, *back; /* as in the file: header and classes; data; external properties */
-    uint64_t count_at, classes_at; /* in `front`: the number of classes; the first */
+    /* Bytes as in the file: the header up to the number of classes, classes, data, external properties. */
+    uint8_t *head, *classes, *data, *back;
     uint64_t *class_at, *data_at, *external_at; /* where each begins, of data every HD__DART_STEPth */
     hd__big *external;           /* external sizes by object */
     hd__ids identity;
@@ -19776,14 +19776,14 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     hd_dart *doc = x->doc;
     hd_class c;
     uint32_t n;
-    uint64_t at = hd__len(doc->front);
+    uint64_t at = hd__len(doc->classes);
     if (record->id > x->most) return hd__dart_most(x, "classes");
     c.id = record->id;
     c.name = record->described.name;
     c.scope = record->described.library.len ? record->described.library : record->described.library_uri;
     c.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
-        !hd__dart_keep(x->mem, &doc->front, x->r->from, (size_t)(x->r->at - x->r->from)) ||
+        !hd__dart_keep(x->mem, &doc->classes, x->r->from, (size_t)(x->r->at - x->r->from)) ||
         hd_graph_add_class(x->g, &c, &n))
         return hd__dart_full(x);
     return hd__dart_add_fields(x, record->described, n);
@@ -19953,10 +19953,8 @@ static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_rec
     hd_dart_reader *r = x->r;
     switch (stage) {
     case HD__DART_HEADER:
-        x->doc->count_at = (uint64_t)(r->mark - r->from);
-        x->doc->classes_at = (uint64_t)(r->at - r->from);
-        return hd__dart_keep(x->mem, &x->doc->front, r->from, (size_t)(r->at - r->from)) ? HD_OK
-                                                                                       : hd__dart_full(x);
+        if (!hd__dart_keep(x->mem, &x->doc->head, r->from, (size_t)(r->mark - r->from))) return hd__dart_full(x);
+        return r->w.odd ? hd__dart_note(x, r->mark, 1) : HD_OK;
     case HD__DART_COUNTS: return r->w.odd ? hd__dart_note(x, r->from, 2) : HD_OK;
     case HD__DART_EXTERNAL_COUNT: return r->w.odd ? hd__dart_note(x, r->from, 1) : HD_OK;
     default: break;
@@ -20105,7 +20103,8 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     memset(&root, 0, sizeof root);
     root.container = HD_NONE;
     hd__graph_set_lengths(g);
-    if ((hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
+    if ((!doc->head && !hd__dart_keep(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
+        (hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
         (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_sort_lists(g) ||
         !hd__graph_close(g) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
@@ -20113,7 +20112,8 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
     if (x->r->warnings) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
-    hd__trim(m, doc->front);
+    hd__trim(m, doc->head);
+    hd__trim(m, doc->classes);
     hd__trim(m, doc->data);
     hd__trim(m, doc->data_at);
     hd__trim(m, doc->class_at);
@@ -20125,18 +20125,15 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
 static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header_info *h = &doc->header;
-    uint64_t references = hd__graph_references(x->g);
+    uint64_t references = hd__graph_references(x->g), flags;
+    hd__dart_window w;
     *h = x->r->header;
     h->class_count = hd__len(doc->class_at);
     h->object_count = x->g->described;
     h->external_count = hd__len(doc->external_at);
     if (x->r->warnings && (h->reference_count < references || x->r->cut)) h->reference_count = references;
-    h->name = hd_cstr("");
-    if (doc->front) {
-        hd__dart_window w = hd__dart_all(doc->front);
-        uint64_t flags;
-        hd__dart_str(&w, hd__uleb(&w, doc->front + 8, &flags), &h->name);
-    }
+    w = hd__dart_all(doc->head);
+    hd__dart_str(&w, hd__uleb(&w, doc->head + 8, &flags), &h->name);
 }
 
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
@@ -20191,7 +20188,8 @@ HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
     if (!doc) return;
     if (doc->graph) {
         hd__mem *m = &doc->graph->mem;
-        hd__arr_free(m, doc->front);
+        hd__arr_free(m, doc->head);
+        hd__arr_free(m, doc->classes);
         hd__arr_free(m, doc->data);
         hd__arr_free(m, doc->back);
         hd__arr_free(m, doc->class_at);
@@ -20213,10 +20211,10 @@ HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(
 
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *doc, uint32_t class_index) {
     hd_dart_class_info c;
-    hd__dart_window w = hd__dart_all(doc->front);
+    hd__dart_window w = hd__dart_all(doc->classes);
     memset(&c, 0, sizeof c);
     if (class_index - 1 < hd__len(doc->class_at))
-        hd__dart_class(&w, doc->front + doc->class_at[class_index - 1], &c);
+        hd__dart_class(&w, doc->classes + doc->class_at[class_index - 1], &c);
     return c;
 }
 
@@ -20262,29 +20260,39 @@ HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t i
 }
 
 /* ============================================================================= >>dart.write
-   Documents are written as they were read, numbers of unusual length by the offsets noted of them; any graph
-   as a snapshot of its own. */
+   A document is written with each number as it was spelled: the sink tells where in the file the next one
+   stands, and the document the few of those places where it takes more bytes than it needs. Any other graph is
+   written with a root of its own in front. Output stops at its first failure; nothing grows. */
 
 typedef struct hd__dart_out {
     hd_sink sink;
-    uint64_t base;               /* what the sink has passed on */
-    const uint64_t *odd, *odd_end;
+    hd_out out;                  /* where the sink leads */
+    uint64_t base;               /* bytes that went there */
+    const uint64_t *odd, *odd_end; /* as hd_dart.odd; those still to come */
 } hd__dart_out;
 
-static void hd__dart_flush(hd__dart_out *o) {
-    o->base += o->sink.fill;
-    hd__sink_flush(&o->sink);
+static hd_status hd__dart_pass(void *user, const void *data, size_t size) {
+    hd__dart_out *o = (hd__dart_out *)user;
+    o->base += size;
+    return o->out.write(o->out.user, data, size);
+}
+
+static void hd__dart_out_begin(hd__dart_out *o, hd_out out, const uint64_t *odd) {
+    hd__sink_begin(&o->sink, hd_out_callback(hd__dart_pass, o));
+    o->out = out;
+    o->base = 0;
+    o->odd = odd;
+    o->odd_end = odd ? odd + hd__len(odd) : NULL;
+}
+
+static hd_status hd__dart_out_end(hd__dart_out *o, hd_status status, hd_error *err) {
+    if (status) return hd__cancelled(err);
+    status = hd__sink_flush(&o->sink);
+    return status ? hd__fail(err, status, "writing the snapshot failed") : HD_OK;
 }
 
 static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
-    while (size) {
-        size_t room = sizeof o->sink.buffer - o->sink.fill, n = size < room ? size : room;
-        memcpy(o->sink.buffer + o->sink.fill, data, n);
-        o->sink.fill += (uint32_t)n;
-        if (n == room) hd__dart_flush(o);
-        data = (const char *)data + n;
-        size -= n;
-    }
+    hd__sink_put(&o->sink, (const char *)data, size);
 }
 
 /* A number in as many bytes as it needs; room for ten expected. */
@@ -20304,20 +20312,18 @@ HD__INLINE char *hd__uleb_put(char *p, uint64_t value) {
     return p;
 }
 
-/* With all the bytes it had where it was read. */
-HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
-    char bytes[16], *end = hd__uleb_put(bytes, value);
-    size_t n;
-    if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill) {
-        for (n = *o->odd++ & 15; end < bytes + n; *end++ = 0) end[-1] = (char)(end[-1] | 128);
-    }
-    hd__dart_put_bytes(o, bytes, (size_t)(end - bytes));
-}
-
 /* Whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
 HD__INLINE bool hd__dart_ready(hd__dart_out *o, size_t count) {
-    if (HD__UNLIKELY(sizeof o->sink.buffer - o->sink.fill < 10 * count)) hd__dart_flush(o);
+    if (HD__UNLIKELY(sizeof o->sink.buffer - o->sink.fill < 10 * count)) hd__sink_flush(&o->sink);
     return HD__LIKELY(o->odd == o->odd_end || *o->odd >> 4 > o->base + o->sink.fill + 10 * count);
+}
+
+/* A number that may be odd, with all the bytes it had where it was read. */
+HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
+    char bytes[16], *end = hd__uleb_put(bytes, value);
+    if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill)
+        for (size_t n = *o->odd++ & 15; end < bytes + n; *end++ = 0) end[-1] = (char)(end[-1] | 128);
+    hd__dart_put_bytes(o, bytes, (size_t)(end - bytes));
 }
 
 static void hd__dart_put(hd__dart_out *o, uint64_t value) {
@@ -20327,49 +20333,27 @@ static void hd__dart_put(hd__dart_out *o, uint64_t value) {
         hd__dart_put_odd(o, value);
 }
 
-/* References as ids: number + 1, and 0 for what has no record. */
-HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *target, size_t n, uint32_t described,
-                                        uint32_t add) {
+static void hd__dart_put_str(hd__dart_out *o, hd_str s) {
+    hd__dart_put(o, s.len);
+    hd__dart_put_bytes(o, s.data, s.len);
+}
+
+/* Objects as ids, of which the first object's is `first`: 0 for what has no record. */
+HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object, size_t n, uint32_t described,
+                                        uint32_t first) {
     while (n) {
         size_t part = n < sizeof o->sink.buffer / 10 ? n : sizeof o->sink.buffer / 10;
         if (hd__dart_ready(o, part)) {
             char *p = o->sink.buffer + o->sink.fill;
             for (size_t i = 0; i < part; i++)
-                p = hd__uleb_put(p, target[i] < described ? (uint64_t)target[i] + add : 0);
+                p = hd__uleb_put(p, object[i] < described ? (uint64_t)object[i] + first : 0);
             o->sink.fill = (uint32_t)(p - o->sink.buffer);
         } else {
             part = 1;
-            hd__dart_put_odd(o, *target < described ? (uint64_t)*target + add : 0);
+            hd__dart_put_odd(o, *object < described ? (uint64_t)*object + first : 0);
         }
-        target += part;
+        object += part;
         n -= part;
-    }
-}
-
-static hd_status hd__dart_out_end(hd__dart_out *o, hd_status status, hd_error *err) {
-    if (status) return hd__cancelled(err);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the snapshot failed") : HD_OK;
-}
-
-static void hd__dart_out_begin(hd__dart_out *o, hd_out out) {
-    hd__sink_begin(&o->sink, out);
-    o->base = 0;
-    o->odd = o->odd_end = NULL;
-}
-
-static void hd__dart_put_front(hd__dart_out *o, const hd_dart *doc) {
-    size_t size = hd__len(doc->front);
-    if (!size) {                 /* lenient: nothing of the header could be read */
-        hd__dart_put_bytes(o, "dartheap\0\0\0\0\0\0", 14);
-        return;
-    }
-    if (doc->warnings) {
-        hd__dart_put_bytes(o, doc->front, (size_t)doc->count_at);
-        hd__dart_put(o, doc->header.class_count);
-        hd__dart_put_bytes(o, doc->front + doc->classes_at, size - (size_t)doc->classes_at);
-    } else {
-        hd__dart_put_bytes(o, doc->front, size);
     }
 }
 
@@ -20377,18 +20361,17 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
     const hd_graph *g = doc->graph;
     const uint8_t *p = doc->data;
     hd__dart_window w = hd__dart_all(p);
-    hd_dart_value data;
     size_t external = 0, externals = hd__len(doc->external);
     for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
+        hd_dart_value data;
+        const uint8_t *next = hd__dart_data(&w, p, &data), *kinds;
         uint64_t size = hd__graph_size(g, i);
-        const uint8_t *next = hd__dart_data(&w, p, &data);
-        uint32_t class_id = g->class_of[i] == doc->no_class ? 0 : g->class_of[i], count;
-        const uint8_t *kinds;
+        uint32_t count;
         const uint32_t *row = hd__graph_row(g, i, &count, &kinds);
         if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) return HD_CANCELLED;
         for (; external < externals && doc->external[external].object == i; external++)
             size -= doc->external[external].size;
-        hd__dart_put(o, class_id);
+        hd__dart_put(o, g->class_of[i] == doc->no_class ? 0 : g->class_of[i]);
         hd__dart_put(o, size);
         hd__dart_put_bytes(o, p, (size_t)(next - p));
         hd__dart_put(o, count);
@@ -20402,10 +20385,10 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
                                      hd_error *err) {
     hd__dart_out o;
     hd_status status;
-    hd__dart_out_begin(&o, out);
-    o.odd = doc->odd;
-    o.odd_end = doc->odd ? doc->odd + hd__len(doc->odd) : NULL;
-    hd__dart_put_front(&o, doc);
+    hd__dart_out_begin(&o, out, doc->odd);
+    hd__dart_put_bytes(&o, doc->head, hd__len(doc->head));
+    hd__dart_put(&o, doc->header.class_count);
+    hd__dart_put_bytes(&o, doc->classes, hd__len(doc->classes));
     hd__dart_put(&o, doc->header.reference_count);
     hd__dart_put(&o, doc->header.object_count);
     status = hd__dart_put_objects(&o, doc, options);
@@ -20414,11 +20397,6 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
     for (size_t i = 0; i < hd__len(doc->identity.low) && !o.sink.status; i++)
         hd__dart_put(&o, hd__ids_get(&doc->identity, i));
     return hd__dart_out_end(&o, status, err);
-}
-
-static void hd__dart_put_str(hd__dart_out *o, hd_str s) {
-    hd__dart_put(o, s.len);
-    hd__dart_put_bytes(o, s.data, s.len);
 }
 
 /* A class with those of the graph's fields that are its own, of which *field is the first to look at. */
@@ -20430,14 +20408,13 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
     hd__dart_put(o, 0);
     hd__dart_put_str(o, c->name);
     hd__dart_put_str(o, c->scope);
-    hd__dart_put_str(o, hd_cstr(""));
-    hd__dart_put_str(o, hd_cstr(""));
+    hd__dart_put_bytes(o, "\0\0", 2);
     hd__dart_put(o, end - *field);
     for (; *field < end; ++*field) {
         hd__dart_put(o, 0);
         hd__dart_put(o, g->fields[*field].reference);
         hd__dart_put_str(o, g->fields[*field].name);
-        hd__dart_put_str(o, hd_cstr(""));
+        hd__dart_put(o, 0);
     }
 }
 
@@ -20468,11 +20445,13 @@ static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holdi
     const uint8_t *kinds;
     uint32_t n, strong = g->first[object + 1] - g->first[object];
     uint32_t values = rows->first[object + 1] - rows->first[object] - strong;
-    const uint32_t *row = hd__graph_row(g, object, &n, &kinds), none = HD_NONE;
+    const uint32_t *row = hd__graph_row(g, object, &n, &kinds);
     hd__dart_put(o, (uint64_t)n + values);
     if (n && !kinds) hd__dart_put_references(o, row, n, g->described, 2);
-    for (uint32_t i = 0; kinds && i < n; i++)
-        hd__dart_put_references(o, kinds[i] == HD_REFERENCE_STRONG ? &row[i] : &none, 1, g->described, 2);
+    for (uint32_t i = 0; kinds && i < n; i++) {
+        if (kinds[i] == HD_REFERENCE_STRONG) hd__dart_put_references(o, &row[i], 1, g->described, 2);
+        else hd__dart_put(o, 0);
+    }
     if (values)
         hd__dart_put_references(o, rows->target + rows->first[object] + strong, values, g->described, 2);
 }
@@ -20488,7 +20467,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     HD__TRY(hd__holding_open(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
     for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__root_holds(&g->roots[i]);
-    hd__dart_out_begin(&o, out);
+    hd__dart_out_begin(&o, out, NULL);
     hd__dart_put_root(&o, g, name, holding,
                       rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low));
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
