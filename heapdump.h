@@ -18297,96 +18297,91 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
 
 enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
 
-typedef struct hd__netcf_odd {
-    uint64_t record;
-    hd_str text;
-} hd__netcf_odd;
+/* Lines as they were read: blank ones in front of a record, or the one that is written instead of it. */
+typedef struct hd__netcf_kept {
+    uint64_t place;              /* twice the record's number; one more: instead of it */
+    uint64_t end;                /* of their bytes in hd_netcf.text */
+} hd__netcf_kept;
 
 typedef struct hd__netcf_section {
     hd_netcf_domain_info domain;
     hd_graph *graph;
-    uint64_t line, offset;       /* of its first record */
-    uint64_t records;
-    uint8_t *kinds;              /* four a byte. stb_ds arrays */
-    uint32_t *types;             /* by type record: class */
-    hd__netcf_odd *odd;          /* lines kept as they are, by record */
-    uint32_t style, known;       /* of HD__NETCF_CR and so on: how all other lines are spelled */
+    uint64_t record, line, offset; /* of its first record */
+    uint32_t style, known;       /* HD__NETCF_CR and so on: how lines that are not kept are spelled */
     bool ended, closed;          /* its end record was there; its graph is sealed */
 } hd__netcf_section;
 
-/* Blank lines in front of a record. */
-typedef struct hd__netcf_gap {
-    uint64_t record;             /* of all domains' */
-    uint64_t end;                /* of their bytes in hd_netcf.blank */
-} hd__netcf_gap;
-
 struct hd_netcf {
     hd__mem mem;
-    hd__arena arena;
-    hd__netcf_section *sections; /* stb_ds array */
-    char *blank;                 /* blank lines, each with its LF. stb_ds arrays */
-    hd__netcf_gap *gaps;
+    hd__arena arena;             /* names of domains */
+    hd__netcf_section *sections; /* stb_ds arrays, as are those that follow */
+    uint8_t *kinds;              /* of records, four a byte */
+    uint32_t *types;             /* by type record: class */
+    hd__netcf_kept *kept;        /* by place */
+    char *text;                  /* of lines kept, each with an LF */
     hd_graph *merged;            /* of several domains */
     uint64_t records, warnings;
     bool decimal, bom, unterminated;
 };
 
-#define HD__NETCF_SAMPLE 65536u    /* objects of a domain, from which is told how many there will be */
-#define HD__NETCF_CACHE 2048u     /* entries: more than most programs have types */
+#define HD__NETCF_SAMPLE 65536u  /* objects of a domain, from which is told how many there will be */
+#define HD__NETCF_CACHE 2048u    /* entries: more than most programs have types */
 
 typedef struct hd__netcf_in {
     hd_netcf *doc;
     hd_netcf_reader *r;
-    hd_options options;
-    hd__set types;             /* classes of the open domain by id */
-    hd__set seen;              /* objects of it by id, once lenient reading finds ids out of order */
+    hd__netcf_section *s;        /* the last one; its graph */
+    hd_graph *g;
+    hd__set types;               /* its classes by id */
+    hd__set seen;                /* its objects by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
     uint64_t bytes;              /* of all domains: what they are merged into can hold them */
-    struct { uint64_t id; uint32_t class_index, section; } cache[HD__NETCF_CACHE]; /* section from 1 */
+    struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
 static uint64_t hd__netcf_type_hash(const void *owner, uint32_t number) {
     const hd__netcf_in *x = (const hd__netcf_in *)owner;
-    return hd__hash_u64(x->seed, stbds_arrlast(x->doc->sections).graph->classes[number].id);
+    return hd__hash_u64(x->seed, x->g->classes[number].id);
 }
 
 static uint64_t hd__netcf_object_hash(const void *owner, uint32_t number) {
     const hd__netcf_in *x = (const hd__netcf_in *)owner;
-    return hd__hash_u64(x->seed, hd__ids_get(&stbds_arrlast(x->doc->sections).graph->id, number));
+    return hd__hash_u64(x->seed, hd__ids_get(&x->g->id, number));
 }
 
-/* The class of a type id, made nameless when no record named it so far. */
+/* A class that no record named so far. */
+static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
+    char text[32] = "<type ", digits[20], *p = hd__digits(digits, id, 16);
+    size_t length = (size_t)(digits + 20 - p);
+    hd_class desc;
+    memcpy(text + 6, p, length);
+    text[6 + length] = '>';
+    memset(&desc, 0, sizeof desc);
+    desc.id = id;
+    desc.name.data = text;
+    desc.name.len = length + 7;
+    desc.scope = x->s->domain.name;
+    HD__TRY(hd_graph_add_class(x->g, &desc, class_index));
+    return hd__index_add(&x->doc->mem, &x->types, hash, *class_index, hd__netcf_type_hash, x) ? HD_OK
+                                                                                              : HD_OUT_OF_MEMORY;
+}
+
+/* The class of a type id, made when it is not there. */
 static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
-    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
-    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE), section = (uint32_t)hd__len(x->doc->sections), n;
-    uint64_t hash;
-    size_t probe = 0;
-    if (HD__LIKELY(x->cache[line].section == section && x->cache[line].id == id)) {
-        *class_index = x->cache[line].class_index;
-        return HD_OK;
+    uint32_t line = (uint32_t)(id % HD__NETCF_CACHE);
+    if (HD__UNLIKELY(x->cache[line].graph != x->g || x->cache[line].id != id)) {
+        uint64_t hash = hd__hash_u64(x->seed, id);
+        size_t probe = 0;
+        uint32_t n;
+        while ((n = hd__set_next(&x->types, hash, &probe)) != HD_NONE)
+            if (x->g->classes[n].id == id) break;
+        if (n == HD_NONE) HD__TRY(hd__netcf_nameless(x, id, hash, &n));
+        x->cache[line].id = id;
+        x->cache[line].graph = x->g;
+        x->cache[line].class_index = n;
     }
-    hash = hd__hash_u64(x->seed, id);
-    while ((n = hd__set_next(&x->types, hash, &probe)) != HD_NONE)
-        if (g->classes[n].id == id) break;
-    if (n == HD_NONE) {
-        char text[32] = "<type ", digits[20], *p = hd__digits(digits, id, 16);
-        hd_class desc;
-        size_t length = (size_t)(digits + 20 - p);
-        memcpy(text + 6, p, length);
-        text[6 + length] = '>';
-        memset(&desc, 0, sizeof desc);
-        desc.id = id;
-        desc.name.data = text;
-        desc.name.len = length + 7;
-        desc.scope = stbds_arrlast(x->doc->sections).domain.name;
-        HD__TRY(hd_graph_add_class(g, &desc, &n));
-        if (!hd__index_add(&x->doc->mem, &x->types, hash, n, hd__netcf_type_hash, x)) return HD_OUT_OF_MEMORY;
-    }
-    x->cache[line].id = id;
-    x->cache[line].section = section;
-    x->cache[line].class_index = n;
-    *class_index = n;
+    *class_index = x->cache[line].class_index;
     return HD_OK;
 }
 
@@ -18397,8 +18392,9 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd_error error;
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
-    desc.limits = x->options.limits;
+    desc.limits = x->r->options.limits;
     memset(&s, 0, sizeof s);
+    s.record = doc->records;
     s.line = record->line;
     s.offset = record->offset;
     s.domain.version = record->version;
@@ -18407,86 +18403,75 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
     if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return HD_OUT_OF_MEMORY;
     hd__limits_rest(&desc.limits, &doc->mem);
-    s.graph = hd_graph_create(&desc, &error);
+    s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &error);
     if (!s.graph) {
         doc->mem.over = error.status == HD_LIMIT;
         return error.status;
     }
     hd__mem_join(&s.graph->mem, &doc->mem);
-    s.domain.graph = s.graph;
     stbds_arrput(doc->sections, s);
+    x->s = &stbds_arrlast(doc->sections);
     hd__set_free(&doc->mem, &x->types);
     hd__set_free(&doc->mem, &x->seen);
     x->ordered = true;
     return HD_OK;
 }
 
-/* An error about a place in the line at hand that only the document can see. */
+/* An error about the id of the record at hand that only the document can see. */
 static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
     const uint8_t *id = x->r->from + 2;
     while (id < x->r->to && *id == ' ') id++;
     return hd__netcf_bad(x->r, id, expected);
 }
 
-static hd_status hd__netcf_type(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_class desc;
     uint32_t n;
     HD__TRY(hd__netcf_class(x, record->id, &n));
-    desc = s->graph->classes[n];
+    desc = x->g->classes[n];
     if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
     desc.name = record->name;
     desc.described = true;
-    HD__TRY(hd_graph_set_class(s->graph, n, &desc));
-    return hd__push(&x->doc->mem, s->types, n) ? HD_OK : HD_OUT_OF_MEMORY;
+    HD__TRY(hd_graph_set_class(x->g, n, &desc));
+    return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
-/* Lenient reading: whether an object with this id is there already. */
+/* Lenient reading: whether no object has this id yet. */
 static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
-    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
     uint64_t hash = hd__hash_u64(x->seed, id);
     size_t probe = 0;
-    uint32_t n = g->described;
+    uint32_t n = x->g->described;
     if (x->ordered) {
         x->ordered = !n || id > x->last;
         x->last = id;
         for (uint32_t i = 0; i < n && !x->ordered; i++)
-            if (!hd__index_add(&x->doc->mem, &x->seen, hd__netcf_object_hash(x, i), i,
-                               hd__netcf_object_hash, x))
+            if (!hd__index_add(&x->doc->mem, &x->seen, hd__netcf_object_hash(x, i), i, hd__netcf_object_hash, x))
                 return HD_OUT_OF_MEMORY;
         if (x->ordered) return HD_OK;
     }
     while ((n = hd__set_next(&x->seen, hash, &probe)) != HD_NONE)
-        if (hd__ids_get(&g->id, n) == id)
+        if (hd__ids_get(&x->g->id, n) == id)
             return hd__netcf_reject(x, "an object that was not described before");
-    return hd__index_add(&x->doc->mem, &x->seen, hash, g->described, hd__netcf_object_hash, x)
-               ? HD_OK : HD_OUT_OF_MEMORY;
-}
-
-/* What the rest of an input of known length will hold, going by the domain so far. */
-static void hd__netcf_expect(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
-    uint64_t size = x->r->in.size;
-    if (size < record->offset) return;
-    hd__graph_expect(s->graph,
-                     1.0625 * (double)(size - record->offset) / (double)(record->offset - s->offset));
+    return hd__index_add(&x->doc->mem, &x->seen, hash, x->g->described, hd__netcf_object_hash, x) ? HD_OK
+                                                                                                  : HD_OUT_OF_MEMORY;
 }
 
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd_graph *g = stbds_arrlast(x->doc->sections).graph;
+    hd_graph *g = x->g;
     uint32_t class_index;
-    uint64_t bytes = x->bytes;
-    hd_status status;
+    uint64_t bytes = x->bytes, size = x->r->in.size, at = record->offset;
     if (!hd__sum(&bytes, record->size)) {
-        status = hd__netcf_reject(x, "a size that does not take the sum past 2^64");
-        return x->options.lenient ? status : (x->r->error.status = HD_OVERFLOW);
+        hd__netcf_reject(x, "a size that does not take the sum past 2^64");
+        return x->r->error.status = x->r->options.lenient ? HD_MALFORMED : HD_OVERFLOW;
     }
-    if (x->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
-    if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE)) hd__netcf_expect(x, record);
+    if (x->r->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
+    /* What the rest of an input of known length will hold, going by the domain so far. */
+    if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE && size > at))
+        hd__graph_expect(g, 1.0625 * (double)(size - at) / (double)(at - x->s->offset));
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
-    status = hd_graph_add_object(g, record->id, class_index, record->size);
-    if (!status) x->bytes = bytes;
-    return status ? status : hd_graph_add_references(g, record->references, record->reference_count);
+    HD__TRY(hd_graph_add_object(g, record->id, class_index, record->size));
+    x->bytes = bytes;
+    return hd_graph_add_references(g, record->references, record->reference_count);
 }
 
 static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
@@ -18496,7 +18481,16 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     root.flags = record->flags;
     root.container = HD_NONE;
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
-    return hd_graph_add_root(stbds_arrlast(x->doc->sections).graph, record->id, &root);
+    return hd_graph_add_root(x->g, record->id, &root);
+}
+
+/* Keeps text up to `end` for a place, if there is any. */
+static bool hd__netcf_keep(hd_netcf *doc, uint64_t place) {
+    size_t n = hd__len(doc->kept);
+    hd__netcf_kept kept;
+    kept.place = place;
+    kept.end = hd__len(doc->text);
+    return kept.end == (n ? doc->kept[n - 1].end : 0) || hd__push(&doc->mem, doc->kept, kept);
 }
 
 /* Whether a line would be written otherwise than it was read; the first of its kind sets the style. */
@@ -18514,75 +18508,54 @@ static bool hd__netcf_is_odd(hd__netcf_section *s, const hd_netcf_record *record
 
 /* Notes the place of a record among the others. */
 static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd__mem *m = &x->doc->mem;
-    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
+    hd_netcf *doc = x->doc;
     unsigned kind = record->kind == 't'   ? HD__NETCF_T
                     : record->kind == 'o' ? HD__NETCF_O
                     : record->kind == 'r' ? HD__NETCF_R
                                           : HD__NETCF_A_C;
-    if (s->records % 4 == 0 && !hd__push(m, s->kinds, 0)) return HD_OUT_OF_MEMORY;
-    stbds_arrlast(s->kinds) = (uint8_t)(stbds_arrlast(s->kinds) | kind << (s->records % 4 * 2));
-    if (HD__UNLIKELY(hd__netcf_is_odd(s, record))) {
-        hd__netcf_odd odd;
-        odd.record = s->records;
-        odd.text = record->text;
-        odd.text.data = hd__arena_str(m, &x->doc->arena, record->text);
-        if (!odd.text.data || !hd__push(m, s->odd, odd)) return HD_OUT_OF_MEMORY;
-    }
-    s->records++;
-    x->doc->records++;
+    if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return HD_OUT_OF_MEMORY;
+    stbds_arrlast(doc->kinds) = (uint8_t)(stbds_arrlast(doc->kinds) | kind << (doc->records % 4 * 2));
+    if (HD__UNLIKELY(hd__netcf_is_odd(x->s, record)) &&
+        (!hd__append(&doc->mem, &doc->text, record->text) || !hd__append(&doc->mem, &doc->text, hd_cstr("\n")) ||
+         !hd__netcf_keep(doc, 2 * doc->records + 1)))
+        return HD_OUT_OF_MEMORY;
+    doc->records++;
     return HD_OK;
 }
 
-/* Notes that blank lines came before the next record, if they did. */
-static bool hd__netcf_note_blank(hd_netcf *doc) {
-    size_t n = hd__len(doc->gaps);
-    hd__netcf_gap gap;
-    gap.record = doc->records;
-    gap.end = hd__len(doc->blank);
-    if (gap.end == (n ? doc->gaps[n - 1].end : 0)) return true;
-    if (n && doc->gaps[n - 1].record == gap.record) {
-        doc->gaps[n - 1].end = gap.end;
-        return true;
+static unsigned hd__netcf_kind(const hd_netcf *doc, uint64_t record) {
+    return doc->kinds[record / 4] >> (record % 4 * 2) & 3;
+}
+
+/* Where an object of the last domain was described, after strict reading: a record a line, blank ones apart. */
+static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64_t *column) {
+    const hd_netcf *doc = x->doc;
+    const uint8_t *text = (const uint8_t *)doc->text;
+    uint64_t i = x->s->record, line, from = 0;
+    for (uint32_t n = 0; hd__netcf_kind(doc, i) != HD__NETCF_O || n++ != object;) i++;
+    line = x->s->line + (i - x->s->record);
+    *column = 3;
+    for (size_t k = 0; k < hd__len(doc->kept) && doc->kept[k].place <= 2 * i + 1; from = doc->kept[k++].end) {
+        if (doc->kept[k].place == 2 * i + 1)
+            while (text[from + *column - 1] == ' ') ++*column;
+        else if (doc->kept[k].place % 2 == 0 && doc->kept[k].place > 2 * x->s->record)
+            line += hd__newlines(text + from, text + doc->kept[k].end);
     }
-    return hd__push(&doc->mem, doc->gaps, gap);
-}
-
-static unsigned hd__netcf_kind(const hd__netcf_section *s, uint64_t record) {
-    return s->kinds[record / 4] >> (record % 4 * 2) & 3;
-}
-
-/* The record of an object of the last domain, and its line after strict reading: blank lines apart there is
-   a record a line. */
-static uint64_t hd__netcf_record_of(const hd_netcf *doc, uint32_t object, uint64_t *line) {
-    const hd__netcf_section *s = &stbds_arrlast(doc->sections);
-    uint64_t i = 0, first = doc->records - s->records, at = 0;
-    for (uint32_t n = 0; i < s->records; i++)
-        if (hd__netcf_kind(s, i) == HD__NETCF_O && n++ == object) break;
-    *line = s->line + i;
-    for (size_t k = 0; k < hd__len(doc->gaps) && doc->gaps[k].record <= first + i; at = doc->gaps[k++].end)
-        if (doc->gaps[k].record > first)
-            *line += hd__newlines((const uint8_t *)doc->blank + at, (const uint8_t *)doc->blank + doc->gaps[k].end);
-    return i;
+    return line;
 }
 
 static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
-    hd__netcf_section *s = &stbds_arrlast(x->doc->sections);
     uint32_t duplicate;
     hd_status status;
     hd_error error;
     memset(&error, 0, sizeof error);
-    s->closed = true;
-    hd__trim(&x->doc->mem, s->kinds);
-    status = hd__graph_seal(s->graph, &x->options, &duplicate, &error);
+    x->s->closed = true;
+    status = hd__graph_seal(x->g, &x->r->options, &duplicate, &error);
     if (status && duplicate != HD_NONE) {
-        uint64_t line, column = 3, record = hd__netcf_record_of(x->doc, duplicate, &line);
-        for (size_t i = 0; i < hd__len(s->odd); i++)
-            if (s->odd[i].record == record)
-                while (s->odd[i].text.data[column - 1] == ' ') column++;
+        uint64_t column, line = hd__netcf_line_of(x, duplicate, &column);
         hd__fail_at(&error, HD_MALFORMED, HD_UNKNOWN, line,
                     "line %u, column %u: an object that was not described before expected, found '%x'", line,
-                    column, hd__ids_get(&s->graph->id, duplicate));
+                    column, hd__ids_get(&x->g->id, duplicate));
         error.column = column;
     }
     if (status && err) *err = error;
@@ -18593,12 +18566,12 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
 static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) {
     switch (record->kind) {
     case 'a': HD__TRY(hd__netcf_begin(x, record)); break;
-    case 't': HD__TRY(hd__netcf_type(x, record)); break;
+    case 't': HD__TRY(hd__netcf_take_type(x, record)); break;
     case 'o': HD__TRY(hd__netcf_take_object(x, record)); break;
     case 'r': HD__TRY(hd__netcf_take_root(x, record)); break;
     default:
-        stbds_arrlast(x->doc->sections).domain.end_ms = record->time_ms;
-        stbds_arrlast(x->doc->sections).ended = true;
+        x->s->domain.end_ms = record->time_ms;
+        x->s->ended = true;
     }
     return hd__netcf_note(x, record);
 }
@@ -18611,7 +18584,7 @@ static hd_status hd__netcf_full(hd__netcf_in *x, hd_status status, const hd_netc
     if (status != HD_LIMIT || x->doc->mem.over) status = hd__no_memory(&x->doc->mem, err);
     else
         hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
-                 stbds_arrlast(x->doc->sections).graph->max_records);
+                 x->g->max_records);
     err->offset = record->offset;
     err->line = record->line;
     return status;
@@ -18621,10 +18594,10 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     hd_netcf *doc = x->doc;
     hd_netcf_record record;
     for (;;) {
-        bool open = hd__len(doc->sections) && !stbds_arrlast(doc->sections).closed;
+        bool open = x->s && !x->s->closed;
         hd_status status;
         HD__TRY(hd_netcf_next(x->r, &record, err));
-        if (!hd__netcf_note_blank(doc)) return hd__no_memory(&doc->mem, err);
+        if (!hd__netcf_keep(doc, 2 * doc->records)) return hd__no_memory(&doc->mem, err);
         if (open && (record.kind == 'a' || !record.kind)) HD__TRY(hd__netcf_finish(x, err));
         if (!record.kind) return HD_OK;
         x->r->error.status = HD_OK;
@@ -18638,10 +18611,9 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     }
 }
 
-/* One graph of all domains. */
-static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
-    hd_netcf *doc = x->doc;
-    hd_options options = x->options;
+/* One graph of all domains, once there are several. */
+static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
+    hd_options within;
     size_t n = hd__len(doc->sections);
     const hd_graph **graphs;
     hd_status status;
@@ -18649,8 +18621,10 @@ static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
     graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
     if (!graphs) return hd__no_memory(&doc->mem, err);
     for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
-    hd__limits_rest(&options.limits, &doc->mem);
-    status = hd_graph_merge(graphs, n, &options, &doc->merged, err);
+    memset(&within, 0, sizeof within);
+    if (options) within = *options;
+    hd__limits_rest(&within.limits, &doc->mem);
+    status = hd_graph_merge(graphs, n, &within, &doc->merged, err);
     if (!status) hd__mem_join(&doc->merged->mem, &doc->mem);
     hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
     return status;
@@ -18658,13 +18632,15 @@ static hd_status hd__netcf_merge(hd__netcf_in *x, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__netcf_in *x;
-    hd_netcf *doc = (hd_netcf *)hd__realloc(&mem, NULL, 0, sizeof *doc);
+    hd_netcf *doc = (hd_netcf *)hd__calloc(&mem, 1, sizeof *doc);
+    hd__netcf_in *x = NULL;
     hd_options within;
     hd_status status;
     if (!doc) return hd__no_memory(&mem, err);
-    memset(doc, 0, sizeof *doc);
     doc->mem = mem;
+    memset(&within, 0, sizeof within);
+    if (options) within = *options;
+    doc->decimal = within.netcf_decimal;
     x = (hd__netcf_in *)hd__calloc(&doc->mem, 1, sizeof *x);
     if (!x) {
         status = hd__no_memory(&doc->mem, err);
@@ -18673,14 +18649,11 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     }
     x->doc = doc;
     x->seed = hd__seed();
-    if (options) x->options = *options;
-    doc->decimal = x->options.netcf_decimal;
-    within = x->options;
     hd__limits_rest(&within.limits, &doc->mem);
     status = hd_netcf_open(in, &within, &x->r, err);
     if (!status) {
         hd__mem_join(&x->r->mem, &doc->mem);
-        x->r->blank = &doc->blank;
+        x->r->blank = &doc->text;
         status = hd__netcf_run(x, err);
         doc->warnings = x->r->warnings;
         doc->bom = x->r->bom;
@@ -18689,8 +18662,9 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     hd_netcf_close(x->r);
     hd__set_free(&doc->mem, &x->types);
     hd__set_free(&doc->mem, &x->seen);
-    if (!status) status = hd__netcf_merge(x, err);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
+    hd__trim(&doc->mem, doc->kinds);
+    if (!status) status = hd__netcf_merge(doc, options, err);
     if (status) hd_netcf_free(doc);
     else *out = doc;
     return status;
@@ -18699,20 +18673,16 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
 HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
     hd__mem mem;
     if (!doc) return;
-    for (size_t i = 0; i < hd__len(doc->sections); i++) {
-        hd__netcf_section *s = &doc->sections[i];
-        hd_graph_free(s->graph);
-        hd__arr_free(&doc->mem, s->kinds);
-        hd__arr_free(&doc->mem, s->types);
-        hd__arr_free(&doc->mem, s->odd);
-    }
+    for (size_t i = 0; i < hd__len(doc->sections); i++) hd_graph_free(doc->sections[i].graph);
     hd_graph_free(doc->merged);
     hd__arr_free(&doc->mem, doc->sections);
-    hd__arr_free(&doc->mem, doc->blank);
-    hd__arr_free(&doc->mem, doc->gaps);
+    hd__arr_free(&doc->mem, doc->kinds);
+    hd__arr_free(&doc->mem, doc->types);
+    hd__arr_free(&doc->mem, doc->kept);
+    hd__arr_free(&doc->mem, doc->text);
     hd__arena_free(&doc->mem, &doc->arena);
     mem = doc->mem;
-    hd__free(&mem, doc, sizeof *doc);
+    hd__cfree(&mem, doc, 1, sizeof *doc);
 }
 
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return hd__len(doc->sections); }
@@ -18736,7 +18706,24 @@ typedef struct hd__netcf_out {
     bool own_ids, own_types;     /* numbers from 1 instead of the graph's ids, which are not unique */
 } hd__netcf_out;
 
+static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
+    hd__sink_begin(&o->sink, out);
+    o->digits = "0123456789abcdef";
+    o->cr = o->space = o->own_ids = o->own_types = false;
+    o->decimal = decimal;
+}
+
+static hd_status hd__netcf_out_end(hd__netcf_out *o, hd_status status, hd_error *err) {
+    if (status) return hd__cancelled(err);
+    status = hd__sink_flush(&o->sink);
+    return status ? hd__fail(err, status, "writing the dump failed") : HD_OK;
+}
+
 static void hd__netcf_letter(hd__netcf_out *o, const char *letter) { hd__sink_put(&o->sink, letter, 1); }
+
+static void hd__netcf_line_end(hd__netcf_out *o) {
+    hd__sink_put(&o->sink, o->cr ? "\r\n" : "\n", o->cr ? 2 : 1);
+}
 
 /* A space and a number. */
 static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
@@ -18747,8 +18734,16 @@ static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
     hd__sink_put(&o->sink, p, (size_t)(text + 17 - p));
 }
 
-static void hd__netcf_line_end(hd__netcf_out *o) {
-    hd__sink_put(&o->sink, o->cr ? "\r\n" : "\n", o->cr ? 2 : 1);
+/* A space and a size. */
+static void hd__netcf_size(hd__netcf_out *o, uint64_t size) {
+    char digits[20], *p;
+    if (!o->decimal) {
+        hd__netcf_number(o, size);
+        return;
+    }
+    p = hd__digits(digits, size, 10);
+    hd__netcf_letter(o, " ");
+    hd__sink_put(&o->sink, p, (size_t)(digits + 20 - p));
 }
 
 static void hd__netcf_object_id(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
@@ -18772,17 +18767,10 @@ static void hd__netcf_put_name(hd__netcf_out *o, hd_str name, bool last) {
 
 static void hd__netcf_put_object(hd__netcf_out *o, const hd_graph *g, const hd__holding *rows,
                                  uint32_t object) {
-    hd_object x = hd_graph_object(g, object);
     hd__netcf_letter(o, "o");
     hd__netcf_object_id(o, g, object);
-    hd__netcf_type_id(o, g, x.class_index);
-    if (o->decimal) {
-        char digits[20], *p = hd__digits(digits, x.size, 10);
-        hd__netcf_letter(o, " ");
-        hd__sink_put(&o->sink, p, (size_t)(digits + 20 - p));
-    } else {
-        hd__netcf_number(o, x.size);
-    }
+    hd__netcf_type_id(o, g, g->class_of[object]);
+    hd__netcf_size(o, hd__graph_size(g, object));
     for (uint32_t e = rows->first[object]; e < rows->first[object + 1]; e++)
         hd__netcf_object_id(o, g, rows->target[e]);
     if (o->space) hd__netcf_letter(o, " ");
@@ -18814,72 +18802,62 @@ static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain_info *d
     hd__netcf_line_end(o);
 }
 
-static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
-    hd__sink_begin(&o->sink, out);
-    o->digits = "0123456789abcdef";
-    o->cr = o->space = o->own_ids = o->own_types = false;
-    o->decimal = decimal;
-}
-
-static hd_status hd__netcf_out_end(hd__netcf_out *o, hd_status status, hd_error *err) {
-    if (status) return hd__cancelled(err);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the dump failed") : HD_OK;
-}
-
-/* Record i of a domain; next[] counts types, objects and roots so far. */
-static void hd__netcf_put(hd__netcf_out *o, const hd__netcf_section *s, uint64_t i, uint32_t next[3]) {
-    hd__holding rows = hd__holding_own(s->graph);
-    switch (hd__netcf_kind(s, i)) {
-    case HD__NETCF_T: hd__netcf_put_type(o, s->graph, s->types[next[0]++]); break;
-    case HD__NETCF_O: hd__netcf_put_object(o, s->graph, &rows, next[1]++); break;
-    case HD__NETCF_R: hd__netcf_put_root(o, s->graph, next[2]++); break;
-    default: hd__netcf_put_domain(o, &s->domain, i == 0);
+/* Lines kept for a record, of which *next is the first to look at. True: they stand instead of it. */
+static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t record, size_t *next) {
+    bool instead = false;
+    for (; *next < hd__len(doc->kept) && doc->kept[*next].place / 2 == record; ++*next) {
+        uint64_t from = *next ? doc->kept[*next - 1].end : 0;
+        instead = doc->kept[*next].place % 2;
+        hd__sink_put(&o->sink, doc->text + from, (size_t)(doc->kept[*next].end - from - 1));
+        hd__netcf_letter(o, "\n"); /* the last of a file may be taken back */
     }
+    return instead;
 }
 
-/* A line as it was read, with its LF. */
-static void hd__netcf_put_odd(hd__netcf_out *o, const hd__netcf_section *s, uint64_t i, hd_str text,
-                              uint32_t next[3]) {
-    unsigned kind = hd__netcf_kind(s, i);
-    if (kind != HD__NETCF_A_C) next[kind]++;
-    hd__sink_str(&o->sink, text);
-    hd__netcf_letter(o, "\n");
-}
-
-/* Blank lines in front of a record, or at the end. */
-static void hd__netcf_put_blank(hd__netcf_out *o, const hd_netcf *doc, uint64_t record, size_t *gap) {
-    uint64_t from = *gap ? doc->gaps[*gap - 1].end : 0;
-    if (*gap == hd__len(doc->gaps) || doc->gaps[*gap].record != record) return;
-    hd__sink_put(&o->sink, doc->blank + from, (size_t)(doc->gaps[(*gap)++].end - from));
+/* The records of a domain up to the next one's; `next`: of types, and of lines kept. */
+static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, const hd__netcf_section *s,
+                                       uint64_t end, size_t next[2], const hd_options *options) {
+    hd__holding rows = hd__holding_own(s->graph);
+    uint32_t object = 0, root = 0;
+    o->digits = s->style & HD__NETCF_UPPER ? "0123456789ABCDEF" : "0123456789abcdef";
+    o->cr = (s->style & HD__NETCF_CR) != 0;
+    o->space = (s->style & HD__NETCF_SPACE) != 0;
+    for (uint64_t i = s->record; i < end && !o->sink.status; i++) {
+        bool instead = hd__netcf_put_kept(o, doc, i, &next[1]);
+        if (!(i & HD__TICK) && !hd__go_on(options, i, doc->records)) return HD_CANCELLED;
+        switch (hd__netcf_kind(doc, i)) {
+        case HD__NETCF_T:
+            if (!instead) hd__netcf_put_type(o, s->graph, doc->types[next[0]]);
+            next[0]++;
+            break;
+        case HD__NETCF_O:
+            if (!instead) hd__netcf_put_object(o, s->graph, &rows, object);
+            object++;
+            break;
+        case HD__NETCF_R:
+            if (!instead) hd__netcf_put_root(o, s->graph, root);
+            root++;
+            break;
+        default:
+            if (!instead) hd__netcf_put_domain(o, &s->domain, i == s->record);
+        }
+    }
+    if (!s->ended) hd__netcf_put_domain(o, &s->domain, false);
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *options, hd_out out,
                                       hd_error *err) {
-    hd__netcf_out o;
+    size_t next[2] = { 0, 0 }, n = hd__len(doc->sections);
     hd_status status = HD_OK;
-    uint64_t done = 0;
-    size_t gap = 0;
+    hd__netcf_out o;
     hd__netcf_out_begin(&o, out, doc->decimal);
-    if (doc->bom && (doc->sections || doc->blank)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
-    for (size_t k = 0; k < hd__len(doc->sections) && !status; k++) {
+    if (doc->bom && (doc->sections || doc->text)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
+    for (size_t k = 0; k < n && !status; k++) {
         const hd__netcf_section *s = &doc->sections[k];
-        uint32_t next[3] = { 0, 0, 0 };
-        size_t odd = 0;
-        o.digits = s->style & HD__NETCF_UPPER ? "0123456789ABCDEF" : "0123456789abcdef";
-        o.cr = (s->style & HD__NETCF_CR) != 0;
-        o.space = (s->style & HD__NETCF_SPACE) != 0;
-        for (uint64_t i = 0; i < s->records && !o.sink.status && !status; i++, done++) {
-            if (!(done & HD__TICK) && !hd__go_on(options, done, doc->records)) status = HD_CANCELLED;
-            hd__netcf_put_blank(&o, doc, done, &gap);
-            if (odd < hd__len(s->odd) && s->odd[odd].record == i)
-                hd__netcf_put_odd(&o, s, i, s->odd[odd++].text, next);
-            else
-                hd__netcf_put(&o, s, i, next);
-        }
-        if (!s->ended) hd__netcf_put_domain(&o, &s->domain, false);
+        status = hd__netcf_put_section(&o, doc, s, k + 1 < n ? s[1].record : doc->records, next, options);
     }
-    hd__netcf_put_blank(&o, doc, doc->records, &gap);
+    hd__netcf_put_kept(&o, doc, doc->records, &next[1]);
     if (doc->unterminated && o.sink.fill) o.sink.fill--; /* the LF of the last line */
     return hd__netcf_out_end(&o, status, err);
 }
@@ -18887,15 +18865,12 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
 /* Whether two classes have one id. True also when there is no memory to find out. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     uint32_t n = (uint32_t)hd__len(g->classes);
-    uint64_t *sorted = NULL;
-    hd__ids ids = { NULL, NULL };
-    bool ok = true;
-    for (uint32_t i = 0; i < n && ok; i++) ok = hd__ids_push(&m, &ids, g->classes[i].id);
-    ok = ok && (sorted = hd__ids_sorted(&m, &ids, n)) != NULL;
-    for (uint32_t i = 1; i < n && ok; i++)
-        ok = hd__ids_get(&ids, (uint32_t)sorted[i - 1]) != hd__ids_get(&ids, (uint32_t)sorted[i]);
-    hd__ids_free(&m, &ids);
-    hd__arr_free(&m, sorted);
+    hd__keyed *keys = (hd__keyed *)hd__calloc(&m, n, 2 * sizeof *keys);
+    bool ok = keys != NULL;
+    for (uint32_t i = 0; i < n && ok; i++) keys[i].key = g->classes[i].id;
+    if (ok) hd__sort_keys(keys, keys + n, n);
+    for (uint32_t i = 1; i < n && ok; i++) ok = keys[i - 1].key != keys[i].key;
+    if (keys) hd__cfree(&m, keys, n, 2 * sizeof *keys);
     return !ok;
 }
 
