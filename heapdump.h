@@ -72,7 +72,6 @@
        >>memprof.rfc.tables  tables of strings and paths, as the RFC stores them
        >>memprof.rfc.read    the RFC's layout, read
        >>memprof.rfc.write   the RFC's layout, written
-       >>memprof.lookup      functions looked up where they lie in the bytes
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -2320,7 +2319,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
                                              hd_memprof_frame *frames, uint32_t capacity);
 
 /* ===================================================================== >>memprof.index.read
-   Indexed profiles as columns, or looked up where they lie. */
+   Indexed profiles read as columns. */
 
 /* LLVM's, with the headers of LLVM 16 to 22. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (a version that is not
    known, or 4; an indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a
@@ -2329,40 +2328,6 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
-
-/* Looking functions up in an indexed profile as it lies in memory, from hd_in_load say: nothing is parsed
-   before, nothing allocated. What the file says is checked where it is followed. Locations of the RFC's
-   layout come without their files, whose paths are nowhere in one piece. */
-typedef struct hd_memprof_lookup {
-    const uint8_t *data;         /* borrowed */
-    uint64_t size;
-    hd_memprof_layout layout;
-    uint32_t field_count;
-    uint8_t field[HD_MEMPROF_FIELDS];
-    /* private: the section, bytes of a block; of records, frames and stacks where items begin, where they
-       end, and the sizes of the table there */
-    uint64_t begin, end, width;
-    uint64_t payload[3], table[3], buckets[3], entries[3];
-} hd_memprof_lookup;
-
-typedef struct hd_memprof_record {
-    uint64_t block_count, site_count; /* blocks, and call sites after them */
-    uint64_t at, end;            /* private */
-} hd_memprof_record;
-
-/* Errors: HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED. */
-HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
-                                              hd_error *err);
-/* The record of a function; *found false when it has none. Errors: HD_MALFORMED. */
-HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
-                                              hd_memprof_record *record, bool *found, hd_error *err);
-/* The next block, or call site when no block is left: values by schema (blocks only), and the stack's
-   locations, at most `capacity`; *length how many there are. False in *more: none is left. Errors:
-   HD_MALFORMED. */
-HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
-                                              uint64_t value[HD_MEMPROF_FIELDS],
-                                              hd_memprof_location *locations, uint32_t capacity,
-                                              uint32_t *length, bool *more, hd_error *err);
 
 /* ==================================================================== >>memprof.index.build
    Indexed profiles of raw ones. */
@@ -23342,13 +23307,24 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
    section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
    they are; at the end, where each bucket begins. */
 
-/* Tables of a section, in the order of hd_memprof_lookup. */
 enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
 static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
 #define HD__INDEX_FRAME 17u      /* bytes of a frame */
 
+/* A memprof section of a file: where it is, its schema, and of each table where its items begin, where they
+   end, and the sizes that it tells. */
+typedef struct hd__index_section {
+    const uint8_t *data;         /* the file */
+    uint64_t begin, end;
+    hd_memprof_layout layout;
+    uint32_t field_count;
+    uint8_t field[HD_MEMPROF_FIELDS];
+    uint64_t width;              /* bytes of a block's fields */
+    uint64_t payload[3], table[3], buckets[3], entries[3];
+} hd__index_section;
+
 /* A table whose items begin at `payload`. */
-static hd_status hd__index_table(hd_memprof_lookup *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
+static hd_status hd__index_table(hd__index_section *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
     const char *name = hd__index_table_name[k];
     if (payload < l->begin || at < payload || at > l->end || l->end - at < 16)
         return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
@@ -23365,12 +23341,12 @@ static hd_status hd__index_table(hd_memprof_lookup *l, int k, uint64_t payload, 
     return HD_OK;
 }
 
-static uint64_t hd__index_table_end(const hd_memprof_lookup *l, int k) {
+static uint64_t hd__index_table_end(const hd__index_section *l, int k) {
     return l->table[k] + 16 + 8 * l->buckets[k];
 }
 
 /* An array instead. */
-static hd_status hd__index_array(hd_memprof_lookup *l, int k, uint64_t begin, uint64_t end, uint64_t width,
+static hd_status hd__index_array(hd__index_section *l, int k, uint64_t begin, uint64_t end, uint64_t width,
                                  hd_error *err) {
     if (begin < l->begin || end < begin || end > l->end || (end - begin) % width)
         return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
@@ -23382,7 +23358,7 @@ static hd_status hd__index_array(hd_memprof_lookup *l, int k, uint64_t begin, ui
 }
 
 /* A field of every block's, by number: as many bytes as in a raw profile. */
-static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *err) {
+static hd_status hd__index_schema(hd__index_section *l, uint64_t *at, hd_error *err) {
     uint64_t count, seen = 0;
     if (l->end - *at < 8) return hd__fail_at(err, HD_MALFORMED, *at, 0, "the section ends before the schema");
     count = hd__get_le64(l->data + *at);
@@ -23402,7 +23378,7 @@ static hd_status hd__index_schema(hd_memprof_lookup *l, uint64_t *at, hd_error *
 }
 
 /* Version 0 begins with an offset, which cannot be that small, the others with their version. */
-static hd_status hd__index_section(hd_memprof_lookup *l, hd_error *err) {
+static hd_status hd__index_section_get(hd__index_section *l, hd_error *err) {
     uint64_t word[6] = { 0 }, at = l->begin, first, words;
     if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
     first = hd__get_le64(l->data + at);
@@ -23437,7 +23413,7 @@ typedef struct hd__index_item {
 } hd__index_item;
 
 /* The item at `at`, whose table ends at `end`: how many bytes up to its data; 0: it is no item. */
-static uint64_t hd__index_item_get(const hd_memprof_lookup *l, int k, uint64_t at, uint64_t end,
+static uint64_t hd__index_item_get(const hd__index_section *l, int k, uint64_t at, uint64_t end,
                                    hd__index_item *item) {
     uint64_t lengths = k == HD__INDEX_STACKS ? 8 : 16, size;
     if (end - at < 16 + lengths) return 0;
@@ -23450,25 +23426,6 @@ static uint64_t hd__index_item_get(const hd_memprof_lookup *l, int k, uint64_t a
     return 16 + lengths;
 }
 
-/* The item of a key; *found false when there is none. */
-static hd_status hd__index_item_find(const hd_memprof_lookup *l, int k, uint64_t key, hd__index_item *item,
-                                     bool *found, hd_error *err) {
-    uint64_t at = hd__get_le64(l->data + l->table[k] + 16 + 8 * (key & (l->buckets[k] - 1)));
-    *found = false;
-    if (!at) return HD_OK;
-    if (at < l->payload[k] || at > l->table[k] - 2)
-        return hd__fail_at(err, HD_MALFORMED, at, 0, "a bucket of the %s table is outside of it",
-                           hd__index_table_name[k]);
-    for (uint64_t n = l->data[at] | (uint64_t)l->data[at + 1] << 8, next = at + 2; n && !*found; n--) {
-        if (!hd__index_item_get(l, k, next, l->table[k], item))
-            return hd__fail_at(err, HD_MALFORMED, next, 0, "an item of the %s table is none",
-                               hd__index_table_name[k]);
-        *found = item->key == key;
-        next = item->end;
-    }
-    return HD_OK;
-}
-
 static void hd__index_location_get(const uint8_t *p, hd_memprof_location *location) {
     memset(location, 0, sizeof *location);
     location->function = hd__get_le64(p);
@@ -23477,7 +23434,7 @@ static void hd__index_location_get(const uint8_t *p, hd_memprof_location *locati
     location->inlined = p[16] != 0;
 }
 
-static void hd__index_values_get(const hd_memprof_lookup *l, const uint8_t *p, uint64_t *value) {
+static void hd__index_values_get(const hd__index_section *l, const uint8_t *p, uint64_t *value) {
     for (uint32_t i = 0; i < l->field_count; i++) {
         unsigned width = hd__memprof_mib[l->field[i]].width;
         value[i] = hd__memprof_get(p, width, false);
@@ -23505,7 +23462,7 @@ HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t en
 typedef struct hd__indexing {
     hd_memprof_reader *r;
     hd__indexed *to;
-    hd_memprof_lookup l;
+    hd__index_section l;
     hd__set locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
     uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
     /* the table at hand */
@@ -23548,7 +23505,7 @@ static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, co
 
 /* The table has been read: buckets lie one after another, then it. */
 static hd_status hd__indexing_end(hd__indexing *x) {
-    const hd_memprof_lookup *l = &x->l;
+    const hd__index_section *l = &x->l;
     if (((x->at + 7) & ~(uint64_t)7) != l->table[x->k])
         HD__TRY(hd__memprof_bad(x->r, x->at, "the %s table expected behind its items, found at %u",
                                 hd__index_table_name[x->k], l->table[x->k]));
@@ -23560,7 +23517,7 @@ static hd_status hd__indexing_end(hd__indexing *x) {
 
 /* The next bucket with items. *more false: there is none. */
 static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
-    const hd_memprof_lookup *l = &x->l;
+    const hd__index_section *l = &x->l;
     for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
         uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
         if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
@@ -23584,7 +23541,7 @@ static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
 }
 
 static hd_status hd__indexing_next(hd__indexing *x, hd__index_item *item, bool *more) {
-    const hd_memprof_lookup *l = &x->l;
+    const hd__index_section *l = &x->l;
     for (;;) {
         *more = x->left != 0;
         if (!x->left) HD__TRY(hd__indexing_bucket(x, more));
@@ -23788,7 +23745,7 @@ static hd_status hd__indexing_count(hd__indexing *x, uint64_t *at, uint64_t end,
 static hd_status hd__indexing_record(hd__indexing *x, const hd__index_item *item) {
     hd__indexed *d = x->to;
     hd__mem *m = &x->r->mem;
-    const hd_memprof_lookup *l = &x->l;
+    const hd__index_section *l = &x->l;
     uint64_t at = item->at, before, n, width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
     uint32_t stack;
     HD__TRY(hd__indexing_count(x, &at, item->end, width + l->width, "blocks", &n));
@@ -23865,7 +23822,7 @@ static bool hd__indexed_surround(hd__mem *m, hd__indexed *d, const uint8_t *p, u
 static hd_status hd__indexing_parts(hd__indexing *x) {
     static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
                                          { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
-    const hd_memprof_lookup *l = &x->l;
+    const hd__index_section *l = &x->l;
     const uint8_t *parts = order[l->layout == HD_MEMPROF_LLVM_3];
     int count = l->layout < HD_MEMPROF_LLVM_2 ? 2 : 3;
     uint64_t at = l->payload[parts[0]];
@@ -23882,7 +23839,13 @@ static hd_status hd__indexing_parts(hd__indexing *x) {
 
 static hd_status hd__indexing_all(hd__indexing *x) {
     hd_memprof_reader *r = x->r;
-    HD__TRY(hd_memprof_lookup_open(r->p, (size_t)r->size, &x->l, &r->error));
+    hd__index_header h;
+    HD__TRY(hd__index_header_get(r->p, r->size, &h, &r->error));
+    if (!h.there) return hd__fail(&r->error, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    x->l.data = r->p;
+    x->l.begin = h.begin;
+    x->l.end = h.end;
+    HD__TRY(hd__index_section_get(&x->l, &r->error));
     x->to->shown.layout = x->l.layout;
     x->to->shown.field_count = x->l.field_count;
     memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
@@ -26260,299 +26223,9 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     return status;
 }
 
-/* ========================================================================= >>memprof.lookup
-   Looking up, in the bytes. */
-
-static hd_status hd__rfc_lookup_schema(hd__rfc *x, uint64_t number, hd__rfc_schema *s) {
-    const uint8_t *at, *end;
-    uint64_t count;
-    HD__TRY(hd__rfc_schemas(x, &at, &end, &count));
-    if (number >= count)
-        return hd__fail_at(x->err, HD_MALFORMED, x->at[HD__RFC_SCHEMAS], 0,
-                           "a record of one of %u schemas expected, number %u found", count, number);
-    for (uint64_t i = 0; i <= number; i++) {
-        const char *wrong = hd__rfc_schema_next(&at, end, s);
-        if (wrong) return hd__rfc_bad(x, (uint64_t)(at - x->data), wrong, i);
-    }
-    return HD_OK;
-}
-
-static hd_status hd__rfc_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
-                                     hd_error *err) {
-    const uint8_t *at, *end;
-    hd_memprof_lookup l;
-    hd__rfc_schema s;
-    uint64_t count;
-    uint32_t fields = UINT32_MAX;
-    hd__rfc x;
-    memset(&l, 0, sizeof l);
-    HD__TRY(hd__rfc_open(&x, (const uint8_t *)data, size, NULL, err));
-    HD__TRY(hd__rfc_schemas(&x, &at, &end, &count));
-    for (uint64_t i = 0; i < count; i++) {
-        const char *wrong = hd__rfc_schema_next(&at, end, &s);
-        if (wrong) return hd__rfc_bad(&x, (uint64_t)(at - x.data), wrong, i);
-        fields &= s.fields;
-    }
-    if (count) {
-        HD__TRY(hd__rfc_lookup_schema(&x, 0, &s));
-        l.field_count = hd__rfc_order(&s, fields, l.field);
-    }
-    l.data = (const uint8_t *)data;
-    l.size = size;
-    l.layout = HD_MEMPROF_RFC;
-    *lookup = l;
-    return HD_OK;
-}
-
-/* A record knows its schema's number above the low 48 bits of its end. */
-#define HD__RFC_RECORD_BITS 48u
-
-/* The first function whose GUID is not below this one. GUIDs are hashes, spread evenly: it is looked for from
-   where it should be, in steps that begin with what chance makes of that. */
-static uint32_t hd__rfc_search(const hd__grid *functions, uint64_t guid) {
-    uint32_t low = 0, high = functions->count;
-    uint64_t step = 1;
-    uint32_t guess = (uint32_t)((guid >> 32) * high >> 32); /* below high, if there are any */
-    while (step * step * 4 < high) step *= 2;
-    if (high && hd__grid_get(functions, guess, 0) < guid) {
-        for (low = guess + 1; high - low > step; low += (uint32_t)step, step *= 4) {
-            uint32_t at = low + (uint32_t)step - 1;
-            if (hd__grid_get(functions, at, 0) < guid) continue;
-            high = at;
-            break;
-        }
-    } else if (high) {
-        for (high = guess; high - low > step; high -= (uint32_t)step, step *= 4) {
-            uint32_t at = high - (uint32_t)step;
-            if (hd__grid_get(functions, at, 0) >= guid) continue;
-            low = at + 1;
-            break;
-        }
-    }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (hd__grid_get(functions, middle, 0) < guid) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static hd_status hd__rfc_lookup_find(const hd_memprof_lookup *lookup, uint64_t guid,
-                                     hd_memprof_record *record, bool *found, hd_error *err) {
-    const uint8_t *p, *end;
-    uint64_t at, schema = 0, blocks;
-    uint32_t low;
-    hd__rfc x;
-    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
-    low = hd__rfc_search(&x.functions, guid);
-    *found = low < x.functions.count && hd__grid_get(&x.functions, low, 0) == guid;
-    if (!*found) return HD_OK;
-    *found = false;
-    at = hd__grid_get(&x.functions, low, 1);
-    if (at > x.bytes[HD__RFC_RECORDS])
-        return hd__rfc_bad(&x, hd__grid_offset(&x.functions, low),
-                           "function %u: a record expected within %u bytes, found at %u", (uint64_t)low,
-                           x.bytes[HD__RFC_RECORDS], at);
-    p = x.data + x.at[HD__RFC_RECORDS] + at;
-    end = x.data + x.at[HD__RFC_RECORDS] + x.bytes[HD__RFC_RECORDS];
-    if (!hd__varint(&p, end, &schema) || schema >= HD__RFC_MOST || !hd__varint(&p, end, &blocks))
-        return hd__rfc_bad(&x, (uint64_t)(p - x.data), "a record of one of the schemas expected");
-    record->block_count = blocks;
-    record->site_count = 0;
-    record->at = (uint64_t)(p - x.data);
-    record->end = (uint64_t)(end - x.data) | schema << HD__RFC_RECORD_BITS;
-    *found = true;
-    return HD_OK;
-}
-
-/* A row that is asked for soon. */
-HD__INLINE void hd__grid_prefetch(const hd__grid *g, uint32_t row) {
-#if defined(__GNUC__)
-    if (row < g->count) __builtin_prefetch(g->rows + (size_t)row * g->row);
-#else
-    (void)g, (void)row;
-#endif
-}
-
-static hd_status hd__rfc_lookup_stack(hd__rfc *x, uint64_t id, uint64_t at, hd_memprof_location *locations,
-                                      uint32_t capacity, uint32_t *length) {
-    uint32_t node = (uint32_t)id, n = 0;
-    if (!id || id > x->stacks.count)
-        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
-    for (; node; n++) {
-        uint32_t here = node - 1;
-        uint64_t entry;
-        bool before = hd__grid_step(&x->stacks, &node, &entry);
-        if (!before || entry >= x->entries.count)
-            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
-                               ? "call %u: one of the entries expected, number %u found"
-                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
-        if (n >= capacity) continue;
-        locations[n].function = entry;
-        hd__grid_prefetch(&x->entries, (uint32_t)entry);
-        hd__grid_prefetch(&x->locations, (uint32_t)entry);
-    }
-    for (uint32_t i = 0; i < n && i < capacity; i++) {
-        uint64_t entry = locations[i].function, path;
-        const char *wrong = hd__rfc_location(x, (uint32_t)entry, &locations[i], &path);
-        if (wrong) return hd__rfc_bad(x, hd__grid_offset(&x->entries, (uint32_t)entry), wrong, entry);
-    }
-    *length = n;
-    return HD_OK;
-}
-
-/* Of locations, files are left out: nothing has their paths in one piece. */
-static hd_status hd__rfc_lookup_next(const hd_memprof_lookup *lookup, hd_memprof_record *record,
-                                     uint64_t value[HD_MEMPROF_FIELDS], hd_memprof_location *locations,
-                                     uint32_t capacity, uint32_t *length, hd_error *err) {
-    uint64_t end = record->end & ((UINT64_C(1) << HD__RFC_RECORD_BITS) - 1), values[HD_MEMPROF_FIELDS], id;
-    const uint8_t *p;
-    const char *wrong;
-    hd__rfc_schema s;
-    hd__rfc x;
-    HD__TRY(hd__rfc_open(&x, lookup->data, lookup->size, NULL, err));
-    HD__TRY(hd__rfc_lookup_schema(&x, record->end >> HD__RFC_RECORD_BITS, &s));
-    p = x.data + record->at;
-    wrong = hd__rfc_block(s.field, s.count, &p, x.data + end, values, &id);
-    if (wrong) return hd__rfc_bad(&x, record->at, wrong, record->block_count);
-    HD__TRY(hd__rfc_lookup_stack(&x, id, record->at, locations, capacity, length));
-    for (uint32_t f = 0; f < lookup->field_count; f++) value[f] = values[lookup->field[f]];
-    record->block_count--;
-    record->at = (uint64_t)(p - x.data);
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_open(const void *data, size_t size, hd_memprof_lookup *lookup,
-                                              hd_error *err) {
-    hd_memprof_lookup l;
-    hd__index_header h;
-    if (hd__rfc_detect((const uint8_t *)data, size)) return hd__rfc_lookup_open(data, size, lookup, err);
-    memset(&l, 0, sizeof l);
-    l.data = (const uint8_t *)data;
-    l.size = size;
-    HD__TRY(hd__index_header_get(l.data, size, &h, err));
-    if (!h.there) return hd__fail(err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
-    l.begin = h.begin;
-    l.end = h.end;
-    HD__TRY(hd__index_section(&l, err));
-    *lookup = l;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_find(const hd_memprof_lookup *l, uint64_t guid,
-                                              hd_memprof_record *record, bool *found, hd_error *err) {
-    hd__index_item item;
-    if (l->layout == HD_MEMPROF_RFC) return hd__rfc_lookup_find(l, guid, record, found, err);
-    HD__TRY(hd__index_item_find(l, HD__INDEX_RECORDS, guid, &item, found, err));
-    if (!*found) return HD_OK;
-    if (item.end - item.at < 16)
-        return hd__fail_at(err, HD_MALFORMED, item.at, 0, "a record of %u bytes", item.end - item.at);
-    record->block_count = hd__get_le64(l->data + item.at);
-    record->site_count = 0;
-    record->at = item.at + 8;
-    record->end = item.end;
-    if (!record->block_count) {
-        record->site_count = hd__get_le64(l->data + record->at);
-        record->at += 8;
-    }
-    return HD_OK;
-}
-
-/* The location of an id, or in version 3 number. */
-static hd_status hd__index_lookup_location(const hd_memprof_lookup *l, uint64_t id,
-                                           hd_memprof_location *location, hd_error *err) {
-    hd__index_item item;
-    bool found;
-    if (l->layout == HD_MEMPROF_LLVM_3) {
-        if (id >= (l->table[HD__INDEX_FRAMES] - l->payload[HD__INDEX_FRAMES]) / HD__INDEX_FRAME)
-            return hd__fail(err, HD_MALFORMED, "there is no frame %u", id);
-        hd__index_location_get(l->data + l->payload[HD__INDEX_FRAMES] + HD__INDEX_FRAME * id, location);
-        return HD_OK;
-    }
-    HD__TRY(hd__index_item_find(l, HD__INDEX_FRAMES, id, &item, &found, err));
-    if (!found || item.end - item.at != HD__INDEX_FRAME)
-        return hd__fail(err, HD_MALFORMED, "there is no frame 0x%x", id);
-    hd__index_location_get(l->data + item.at, location);
-    return HD_OK;
-}
-
-/* A call stack of version 3, from its place in the array. */
-static hd_status hd__index_lookup_radix(const hd_memprof_lookup *l, uint64_t place,
-                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                        hd_error *err) {
-    uint64_t end = l->table[HD__INDEX_STACKS], at = l->payload[HD__INDEX_STACKS], n;
-    if (place >= (end - at) / 4) return hd__fail(err, HD_MALFORMED, "there is no call stack at %u", place);
-    at += 4 * place;
-    n = hd__get_le32(l->data + at);
-    at += 4;
-    *length = (uint32_t)n;
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t element;
-        if (!hd__index_radix_next(l->data, &at, end, &element))
-            return hd__fail_at(err, HD_MALFORMED, at, 0, "a call stack leads out of its array");
-        if (i < capacity) HD__TRY(hd__index_lookup_location(l, element, &locations[i], err));
-    }
-    return HD_OK;
-}
-
-/* Ids of frames, one after another. */
-static hd_status hd__index_lookup_ids(const hd_memprof_lookup *l, uint64_t at, uint64_t n,
-                                      hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                      hd_error *err) {
-    *length = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-    for (uint64_t i = 0; i < n && i < capacity; i++)
-        HD__TRY(hd__index_lookup_location(l, hd__get_le64(l->data + at + 8 * i), &locations[i], err));
-    return HD_OK;
-}
-
-/* The call stack that a record tells at its place. */
-static hd_status hd__index_lookup_stack(const hd_memprof_lookup *l, hd_memprof_record *r,
-                                        hd_memprof_location *locations, uint32_t capacity, uint32_t *length,
-                                        hd_error *err) {
-    uint64_t width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
-    hd__index_item item;
-    bool found;
-    if (r->end - r->at < width) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    id = hd__memprof_get(l->data + r->at, (unsigned)width, false);
-    r->at += width;
-    if (width == 4) return hd__index_lookup_radix(l, id, locations, capacity, length, err);
-    if (l->layout != HD_MEMPROF_LLVM_2) {
-        if (id > (r->end - r->at) / 8)
-            return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "a call stack of %u frames in %u bytes", id,
-                               r->end - r->at);
-        r->at += 8 * id;
-        return hd__index_lookup_ids(l, r->at - 8 * id, id, locations, capacity, length, err);
-    }
-    HD__TRY(hd__index_item_find(l, HD__INDEX_STACKS, id, &item, &found, err));
-    if (!found) return hd__fail_at(err, HD_MALFORMED, r->at - 8, 0, "there is no call stack 0x%x", id);
-    return hd__index_lookup_ids(l, item.at, (item.end - item.at) / 8, locations, capacity, length, err);
-}
-
-HEAPDUMP_API hd_status hd_memprof_lookup_next(const hd_memprof_lookup *l, hd_memprof_record *r,
-                                              uint64_t value[HD_MEMPROF_FIELDS],
-                                              hd_memprof_location *locations, uint32_t capacity,
-                                              uint32_t *length, bool *more, hd_error *err) {
-    *more = r->block_count || r->site_count;
-    if (!*more) return HD_OK;
-    if (l->layout == HD_MEMPROF_RFC)
-        return hd__rfc_lookup_next(l, r, value, locations, capacity, length, err);
-    HD__TRY(hd__index_lookup_stack(l, r, locations, capacity, length, err));
-    if (!r->block_count) {
-        r->site_count--;
-        return HD_OK;
-    }
-    if (r->end - r->at < l->width)
-        return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    hd__index_values_get(l, l->data + r->at, value);
-    r->at += l->width;
-    if (--r->block_count) return HD_OK;
-    if (r->end - r->at < 8) return hd__fail_at(err, HD_MALFORMED, r->at, 0, "a record is cut short");
-    r->site_count = hd__get_le64(l->data + r->at);
-    r->at += 8;
-    return HD_OK;
-}
-
-/* Rows of the registry. ------------------------------------------------------------------------ */
+/* =========================================================================== >>memprof.rows
+   MemProf in the registry: what its files are as heap dumps, and what to do with the texts that LLVM prints of
+   them, which are not read. */
 
 /* The heap of a profile, by its number in the file. */
 static hd_status hd__memprof_add_heap(hd_dump *dump, const hd_memprof_raw *raw, const hd_memprof_view *view,

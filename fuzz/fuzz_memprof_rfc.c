@@ -1,13 +1,13 @@
 /* Indexed memprof profiles in the RFC's layout, read strictly and leniently, from memory and in pieces: what is read can be
-   written, and reads as the same; looking functions up finds the same; tables of texts and paths give back what they say. */
+   written, and reads as the same; functions are found; tables of texts and paths give back what they say. */
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "pieces.h"
 
-static bool same_location(const hd_memprof_location *a, const hd_memprof_location *b, bool files) {
+static bool same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
     return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
            a->inlined == b->inlined && a->line == b->line && a->discriminator == b->discriminator &&
-           hd_str_equal(a->name, b->name) && (!files || hd_str_equal(a->file, b->file));
+           hd_str_equal(a->name, b->name) && hd_str_equal(a->file, b->file);
 }
 
 static void same(const hd_memprof_index *a, const hd_memprof_index *b) {
@@ -20,29 +20,7 @@ static void same(const hd_memprof_index *a, const hd_memprof_index *b) {
         CHECK(!a->field_count || !memcmp(a->value + i * a->field_count, b->value + i * a->field_count, 8 * a->field_count));
         CHECK(n == b->first[t + 1] - b->first[t] && n);
         for (uint32_t k = 0; k < n; k++)
-            CHECK(same_location(&a->locations[a->location[a->first[s] + k]], &b->locations[b->location[b->first[t] + k]], true));
-    }
-}
-
-static void look_up(const hd_memprof_index *x, const uint8_t *data, size_t size) {
-    hd_memprof_lookup l;
-    CHECK(!hd_memprof_lookup_open(data, size, &l, NULL) && l.field_count == x->field_count);
-    for (uint32_t f = 0; f < x->function_count && f < 100; f++) {
-        hd_memprof_record r;
-        bool found, more = true;
-        CHECK(!hd_memprof_lookup_find(&l, x->function[f], &r, &found, NULL) && found);
-        for (uint32_t b = x->block_first[f]; more; b++) {
-            hd_memprof_location locations[3];
-            uint64_t value[HD_MEMPROF_FIELDS];
-            uint32_t length, s = b < x->block_count ? x->block_stack[b] : 0;
-            CHECK(!hd_memprof_lookup_next(&l, &r, value, locations, 3, &length, &more, NULL));
-            CHECK(more == (b < x->block_first[f + 1]));
-            if (!more) break;
-            CHECK(length == x->first[s + 1] - x->first[s]);
-            CHECK(!x->field_count || !memcmp(value, x->value + b * x->field_count, 8 * x->field_count));
-            for (uint32_t k = 0; k < length && k < 3; k++)
-                CHECK(same_location(&locations[k], &x->locations[x->location[x->first[s] + k]], false));
-        }
+            CHECK(same_location(&a->locations[a->location[a->first[s] + k]], &b->locations[b->location[b->first[t] + k]]));
     }
 }
 
@@ -93,8 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CHECK(!hd_memprof_index_write(x, NULL, NULL, hd_out_memory(&out), NULL));
         CHECK(!hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &y, NULL));
         same(x, y);
-        look_up(y, out.data, out.size);
-        if (!warnings[run]) look_up(x, data, size);
+        for (uint32_t f = 0; f < y->function_count; f++) CHECK(hd_memprof_index_find(y, y->function[f]) == f);
         CHECK(!hd_memprof_index_write(y, NULL, NULL, hd_out_memory(&again), NULL));
         CHECK(again.size == out.size && !memcmp(again.data, out.data, out.size));
         hd_memprof_index_free(y);

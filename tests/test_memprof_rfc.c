@@ -846,7 +846,6 @@ static hd_status survives(const void *data, size_t size, bool lenient) {
     hd_memprof_index *x, *y;
     hd_buffer out = { 0 }, again = { 0 };
     hd_error err = { 0 };
-    hd_memprof_lookup lookup;
     memcpy(copy, data, size);
     hd_status status = read_index(copy, size, &(hd_options){ .lenient = lenient }, &x, &err);
     if (!status) {
@@ -861,18 +860,6 @@ static hd_status survives(const void *data, size_t size, bool lenient) {
         hd_buffer_free(&out);
         hd_buffer_free(&again);
     } else if (status == HD_MALFORMED && !lenient) assert_true(err.offset <= size);
-    if (!hd_memprof_lookup_open(copy, size, &lookup, NULL))
-        for (uint64_t guid = 10; guid < 15; guid++) {
-            hd_memprof_record record;
-            bool found;
-            if (hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL) || !found) continue;
-            for (bool more = true; more;) {
-                hd_memprof_location locations[4];
-                uint64_t value[HD_MEMPROF_FIELDS];
-                uint32_t length;
-                if (hd_memprof_lookup_next(&lookup, &record, value, locations, 4, &length, &more, NULL)) break;
-            }
-        }
     free(copy);
     return status;
 }
@@ -912,74 +899,47 @@ static void changed_bytes_are_survived(void **state) {
     hd_buffer_free(&out);
 }
 
-/* Functions by GUID, their blocks and locations: what reading finds. */
-static void functions_are_looked_up(void **state) {
+static void functions_are_found(void **state) {
     (void)state;
     hd_buffer out = { 0 };
     hd_memprof_index *x;
-    hd_memprof_lookup lookup;
-    hd_memprof_record record;
-    hd_memprof_location locations[5];
-    bool found, more;
     sample(&out);
     assert_int_equal(read_index(out.data, out.size, NULL, &x, NULL), HD_OK);
-    assert_int_equal(hd_memprof_lookup_open(out.data, out.size, &lookup, NULL), HD_OK);
-    assert_int_equal(lookup.layout, HD_MEMPROF_RFC);
-    assert_int_equal(lookup.field_count, x->field_count);
-    assert_memory_equal(lookup.field, x->field, x->field_count);
     for (uint64_t guid = 9; guid < 20; guid++) {
-        uint32_t f = hd_memprof_index_find(x, guid), b;
-        assert_int_equal(hd_memprof_lookup_find(&lookup, guid, &record, &found, NULL), HD_OK);
-        assert_int_equal(found, f != HD_NONE);
-        assert_int_equal(found, guid == 11 || guid == 12 || guid == 14);
-        if (!found) continue;
-        assert_int_equal(record.block_count, x->block_first[f + 1] - x->block_first[f]);
-        assert_int_equal(record.site_count, 0);
-        for (b = x->block_first[f], more = true; more; b++) {
-            uint64_t value[HD_MEMPROF_FIELDS];
-            uint32_t length, s = b < x->block_count ? x->block_stack[b] : 0;
-            assert_int_equal(hd_memprof_lookup_next(&lookup, &record, value, locations, 2 + b % 3, &length, &more, NULL), HD_OK);
-            if (!more) break;
-            assert_memory_equal(value, x->value + b * x->field_count, x->field_count * sizeof *value);
-            assert_int_equal(length, x->first[s + 1] - x->first[s]);
-            for (uint32_t k = 0; k < length && k < 2 + b % 3; k++) {
-                hd_memprof_location l = x->locations[x->location[x->first[s] + k]];
-                assert_true(hd_str_equal(l.name, locations[k].name));
-                assert_int_equal(locations[k].file.len, 0);
-                assert_int_equal(l.function, locations[k].function);
-                assert_int_equal(l.line, locations[k].line);
-                assert_int_equal(l.discriminator, locations[k].discriminator);
-                assert_int_equal(l.line_offset, locations[k].line_offset);
-                assert_int_equal(l.column, locations[k].column);
-                assert_int_equal(l.inlined, locations[k].inlined);
-            }
-        }
-        assert_int_equal(b, x->block_first[f + 1]);
+        uint32_t f = hd_memprof_index_find(x, guid);
+        assert_int_equal(f != HD_NONE, guid == 11 || guid == 12 || guid == 14);
+        if (f != HD_NONE) assert_int_equal(x->function[f], guid);
     }
     hd_memprof_index_free(x);
     hd_buffer_free(&out);
 }
 
-/* The place of a GUID among few and many, evenly spread and not. */
+/* GUIDs among few and many, evenly spread and not. */
 static void guids_are_found(void **state) {
     (void)state;
-    static uint8_t rows[8 * 400];
     uint64_t seed = 1;
-    for (uint32_t round = 0; round < 2000; round++) {
-        hd__grid g = { .rows = rows, .count = round % 400, .row = 8, .width = { 8 } };
+    for (uint32_t round = 0; round < 400; round++) {
+        ix_model m;
+        hd_buffer out = { 0 };
+        hd_memprof_index *x;
         uint64_t guid = 0;
-        for (uint32_t i = 0; i < g.count; i++) {
+        ix_open(&m, HD_MEMPROF_RFC, COUNT_SIZE);
+        for (uint32_t i = 0; i < round; i++) {
             uint64_t r = mp_next(&seed);
-            guid += 1 + (round % 3 == 0 ? r >> 56 : round % 3 == 1 ? r / (g.count + 1) : r >> 60 ? r >> 40 : r >> 8);
-            hd__memprof_put((char *)rows + 8 * i, 8, false, guid);
+            guid += 1 + (round % 3 == 0 ? r >> 56 : round % 3 == 1 ? r / (round + 1) : r >> 60 ? r >> 40 : r >> 8);
+            ix_function(&m, guid);
         }
+        write_index(ix_show(&m), 0, &out);
+        assert_int_equal(read_index(out.data, out.size, NULL, &x, NULL), HD_OK);
         for (uint32_t k = 0; k < 30; k++) {
-            uint64_t near = g.count ? hd__grid_get(&g, mp_below(&seed, g.count), 0) : 0;
-            uint64_t asked = k % 4 ? near + k % 4 - 2 : mp_next(&seed);
+            uint64_t near = round ? m.function[mp_below(&seed, round)] : 0, asked = k % 4 ? near + k % 4 - 2 : mp_next(&seed);
             uint32_t want = 0;
-            while (want < g.count && hd__grid_get(&g, want, 0) < asked) want++;
-            assert_int_equal(hd__rfc_search(&g, asked), want);
+            while (want < round && m.function[want] != asked) want++;
+            assert_int_equal(hd_memprof_index_find(x, asked), want < round ? want : HD_NONE);
         }
+        hd_memprof_index_free(x);
+        hd_buffer_free(&out);
+        ix_close(&m);
     }
 }
 
@@ -1259,7 +1219,7 @@ int main(void) {
         cmocka_unit_test(bad_input_is_told),
         cmocka_unit_test(truncated_files_are_told),
         cmocka_unit_test(changed_bytes_are_survived),
-        cmocka_unit_test(functions_are_looked_up),
+        cmocka_unit_test(functions_are_found),
         cmocka_unit_test(guids_are_found),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_the_bytes),
