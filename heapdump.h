@@ -998,12 +998,6 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, ui
                                       const hd_options *options, hd_paths **out, hd_error *err);
 HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
-/* Strongly connected components: component[o] for each of object_count objects, numbered so that
-   references never lead to a higher one; *count says how many. Linear, no recursion; 16 bytes an
-   object while it runs. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
-HEAPDUMP_API hd_status hd_graph_components(const hd_graph *graph, const hd_options *options,
-                                           uint32_t *component, uint32_t *count, hd_error *err);
-
 /* ======================================================================= >>graph.dominators
    What each object holds alone: the dominator tree. */
 
@@ -11186,81 +11180,6 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
 }
 
 HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
-
-/* Tarjan's, without recursion: component[v] is the number of v in depth-first order until its component
-   is known, low[v] the smallest such number it reaches, HD_NONE from then on. */
-typedef struct hd__scc {
-    hd__holding rows;
-    uint32_t *low, *next, *parent, *stack;
-    uint32_t numbers, waiting, components;
-} hd__scc;
-
-static void hd__scc_enter(hd__scc *s, uint32_t v, uint32_t parent, uint32_t *component) {
-    s->low[v] = component[v] = ++s->numbers;
-    s->next[v] = s->rows.first[v];
-    s->parent[v] = parent;
-    s->stack[s->waiting++] = v;
-}
-
-/* Leaves v for its parent, which is returned; a component is complete when v reaches nothing above. */
-static uint32_t hd__scc_leave(hd__scc *s, uint32_t v, uint32_t *component) {
-    uint32_t parent = s->parent[v], low = s->low[v], member;
-    if (low == component[v]) {
-        do {
-            member = s->stack[--s->waiting];
-            component[member] = s->components;
-            s->low[member] = HD_NONE;
-        } while (member != v);
-        s->components++;
-    } else if (s->low[parent] > low) {
-        s->low[parent] = low;
-    }
-    return parent;
-}
-
-static void hd__scc_from(hd__scc *s, uint32_t v, uint32_t *component) {
-    hd__scc_enter(s, v, HD_NONE, component);
-    while (v != HD_NONE) {
-        uint32_t w;
-        if (s->next[v] == s->rows.first[v + 1]) {
-            v = hd__scc_leave(s, v, component);
-            continue;
-        }
-        w = s->rows.target[s->next[v]++];
-        if (!s->low[w]) {
-            hd__scc_enter(s, w, v, component);
-            v = w;
-        } else if (s->low[w] < s->low[v]) {
-            s->low[v] = s->low[w];
-        }
-    }
-}
-
-HEAPDUMP_API hd_status hd_graph_components(const hd_graph *g, const hd_options *options, uint32_t *component,
-                                           uint32_t *count, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    hd_status status = HD_OK;
-    hd__scc s;
-    HD__TRY(hd__graph_ready(g, err));
-    memset(&s, 0, sizeof s);
-    HD__TRY(hd__holding_open(&m, g, options, &s.rows, err));
-    s.low = (uint32_t *)hd__calloc(&m, g->count, 4 * sizeof *s.low);
-    if (!s.low) {
-        hd__holding_close(&m, &s.rows);
-        return hd__no_memory(&m, err);
-    }
-    s.next = s.low + g->count;
-    s.parent = s.next + g->count;
-    s.stack = s.parent + g->count;
-    for (uint32_t v = 0; v < g->count && !status; v++) {
-        if (!(v & HD__TICK) && !hd__go_on(options, v, g->count)) status = hd__cancelled(err);
-        else if (!s.low[v]) hd__scc_from(&s, v, component);
-    }
-    hd__holding_close(&m, &s.rows);
-    hd__cfree(&m, s.low, g->count, 4 * sizeof *s.low);
-    if (!status) *count = s.components;
-    return status;
-}
 
 /* ======================================================================= >>graph.dominators
    What each object holds alone: the dominator tree. */

@@ -552,28 +552,6 @@ static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
     hd_paths_free(paths);
 }
 
-static void components_agree(const hd_graph *g, const brute *b) {
-    uint64_t reach[MOST];
-    uint32_t component[MOST], count = 0, most = 0, n = b->n;
-    for (uint32_t o = 0; o < n; o++) {
-        uint64_t next = UINT64_C(1) << o;
-        for (reach[o] = 0; next & ~reach[o];) {
-            reach[o] |= next;
-            for (uint32_t p = 0; p < n; p++)
-                if (reach[o] >> p & 1) next |= brute_held(g, p, b->all >> p & 1 ? b->all : 0);
-        }
-    }
-    assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
-    for (uint32_t o = 0; o < n; o++) {
-        if (component[o] + 1 > most) most = component[o] + 1;
-        for (uint32_t p = 0; p < n; p++) {
-            assert_int_equal(component[o] == component[p], (reach[o] >> p & 1) && (reach[p] >> o & 1));
-            if (reach[o] >> p & 1) assert_true(component[p] <= component[o]);
-        }
-    }
-    assert_int_equal(most, count);
-}
-
 /* The tree is that of a profile whose cells stand at the names on the way down, blocks being the objects that
    have records. */
 static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_link, hd_cutoff cutoff) {
@@ -631,7 +609,6 @@ static void all_agrees(hd_graph *g, uint64_t *random) {
     classes_agree(g, &b, d);
     referrers_agree(g);
     for (uint32_t o = 0; o < b.n; o++) paths_agree(g, &b, o);
-    components_agree(g, &b);
     hd_cutoff cutoff = { .min_bytes = hd__test_below(random, 3) ? 0 : UINT64_C(1) << hd__test_below(random, 20),
                          .top = (uint32_t)hd__test_below(random, 4) };
     tree_agrees(g, d, hd__test_below(random, 2), cutoff);
@@ -686,7 +663,6 @@ static void a_chain_a_million_deep(void **state) {
         hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
         hd_breakdown *b = NULL;
         hd_paths *paths = NULL;
-        uint32_t *component = malloc(MILLION * sizeof *component), count;
         add_class(g, "Node");
         add_class(g, "Other");
         for (uint64_t i = 0; i < MILLION; i++) {
@@ -722,9 +698,6 @@ static void a_chain_a_million_deep(void **state) {
         assert_int_equal(paths->count, 1);
         assert_int_equal(paths->paths[0].length, MILLION);
         hd_paths_free(paths);
-        assert_int_equal(hd_graph_components(g, NULL, component, &count, NULL), HD_OK);
-        assert_true(count < MILLION);
-        free(component);
         hd_dominators_free(d);
         hd_graph_free(g);
     }
@@ -1185,7 +1158,6 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     hd_links *l = NULL;
     hd_paths *p = NULL;
     hd_total total, totals[2];
-    uint32_t component[64], count;
     hd_dominator_options tree = { .options = *o };
     if (!status) assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     if (!status) status = hd_graph_dominators(g, o, &d, NULL);
@@ -1196,7 +1168,6 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
     if (!status) status = hd_graph_class_retained(g, 3, o, &total, NULL);
     if (!status) status = hd_graph_classes_retained(g, (const uint32_t[]){ 3, 1 }, 2, o, totals, NULL);
-    if (!status) status = hd_graph_components(g, o, component, &count, NULL);
     if (!status) status = hd_graph_merge((const hd_graph *const[]){ g, g }, 2, o, &m, NULL);
     if (!status) {
         assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
