@@ -953,12 +953,10 @@ HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *wit
    Exact, also for what several of them hold between them. Linear. Errors as above. */
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err);
-/* The same of all objects of a class. */
-HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *graph, uint32_t class_index,
-                                               const hd_options *options, hd_total *total, hd_error *err);
-/* What hd_graph_class_retained tells, of each of `count` different classes, into totals[0 .. count - 1]. 63
-   classes share a walk, which comes by most objects once or twice, and by none more than 64 times; 13 bytes
-   an object. */
+/* What would become garbage together with all objects of a class, these included: for each of `count`
+   different classes, into totals[0 .. count - 1]. Exact. 63 classes share a walk, which comes by most objects
+   once or twice, and by none more than 64 times; 13 bytes an object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_INVALID (no such class). */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
 
@@ -1052,7 +1050,7 @@ typedef struct hd_class_row {
     uint64_t objects, bytes;     /* all of the class: count and shallow size */
     uint64_t live_objects, live_bytes; /* of these, reachable; 0 without dominators */
     uint64_t retained;           /* what its objects dominate, nested ones counted once: no more than
-                                    hd_graph_class_retained says; 0 without dominators */
+                                    hd_graph_classes_retained says; 0 without dominators */
 } hd_class_row;
 
 typedef struct hd_histogram {
@@ -10785,27 +10783,6 @@ HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *g, const uint32_t *obje
     total->objects = all.objects - rest.objects;
     total->bytes = all.bytes - rest.bytes;
     return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_class_retained(const hd_graph *g, uint32_t class_index,
-                                               const hd_options *options, hd_total *total, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    uint32_t n = 0, *objects;
-    hd_options rest;
-    hd_status status;
-    HD__TRY(hd__graph_ready(g, err));
-    memset(&rest, 0, sizeof rest);
-    if (options) rest = *options;
-    if (class_index >= hd__len(g->classes))
-        return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)class_index);
-    objects = (uint32_t *)hd__calloc(&m, g->count, sizeof *objects);
-    if (!objects) return hd__no_memory(&m, err);
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->class_of[i] == class_index) objects[n++] = i;
-    hd__limits_rest(&rest.limits, &m);
-    status = hd_graph_retained(g, objects, n, &rest, total, err);
-    hd__cfree(&m, objects, g->count, sizeof *objects);
-    return status;
 }
 
 /* Many classes at a time: a bit for each says that an object is reachable without it, bit 0 that it is

@@ -427,7 +427,7 @@ static void classes_agree(const hd_graph *g, const brute *b, const hd_dominators
         hd_total total;
         for (uint32_t o = 0; o < b->n; o++)
             if (hd_graph_object(g, o).class_index == c) all |= UINT64_C(1) << o, below |= dominated(b, o);
-        assert_int_equal(hd_graph_class_retained(g, c, NULL, &total, NULL), HD_OK);
+        assert_int_equal(hd_graph_classes_retained(g, &c, 1, NULL, &total, NULL), HD_OK);
         assert_int_equal(total.bytes, brute_bytes(g, b->all & ~brute_reach(g, all)));
         for (uint32_t i = 0; i < count; i++)
             if (classes[4 - count + i] == c)
@@ -910,7 +910,7 @@ static void all_classes_at_once_are_as_one_by_one(void **state) {
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(hd_graph_classes_retained(g, classes, CLASSES, NULL, totals, NULL), HD_OK);
         for (uint32_t i = 0; i < CLASSES; i++) {
-            assert_int_equal(hd_graph_class_retained(g, classes[i], NULL, &total, NULL), HD_OK);
+            assert_int_equal(hd_graph_classes_retained(g, &classes[i], 1, NULL, &total, NULL), HD_OK);
             assert_true(totals[i].bytes == total.bytes && totals[i].objects == total.objects);
         }
         classes[77] = CLASSES + 1;
@@ -1102,7 +1102,7 @@ static void arguments_are_checked(void **state) {
     assert_null(d);
     assert_int_equal(hd_graph_validate(open, NULL), HD_INVALID);
     assert_int_equal(hd_graph_retained(g, (const uint32_t[]){ 2 }, 1, NULL, &total, NULL), HD_INVALID);
-    assert_int_equal(hd_graph_class_retained(g, 4, NULL, &total, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_classes_retained(g, &(uint32_t){ 4 }, 1, NULL, &total, NULL), HD_INVALID);
     assert_int_equal(hd_graph_paths(g, 2, 1, NULL, &paths, NULL), HD_INVALID);
     assert_int_equal(hd_dominator_tree(g, of_other, NULL, &b, NULL), HD_INVALID);
     hd_dominator_options wrong = { .cutoff.min_share = 2 };
@@ -1166,7 +1166,7 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     if (!status) status = hd_graph_diff(g, g, NULL, o, &c, NULL);
     if (!status) status = hd_graph_referrers(g, o, &l, NULL);
     if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
-    if (!status) status = hd_graph_class_retained(g, 3, o, &total, NULL);
+    if (!status) status = hd_graph_classes_retained(g, &(uint32_t){ 3 }, 1, o, &total, NULL);
     if (!status) status = hd_graph_classes_retained(g, (const uint32_t[]){ 3, 1 }, 2, o, totals, NULL);
     if (!status) status = hd_graph_merge((const hd_graph *const[]){ g, g }, 2, o, &m, NULL);
     if (!status) {
@@ -1240,7 +1240,7 @@ static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *
         hd_paths_free(p);
     } else {
         hd_total total;
-        status = hd_graph_class_retained(g, 3, o, &total, err);
+        status = hd_graph_classes_retained(g, &(uint32_t){ 3 }, 1, o, &total, err);
     }
     return status;
 }
