@@ -40,13 +40,13 @@
        >>heap.ops            a heap made of another: filter, reroot, invert, rename
        >>heap.diff           two heaps side by side
        >>print               trees, lists of names, diffs: as rows, as text
-       >>heap.dump           what a file gave: heaps, scalars, the document of its format
        >>graph.ids           object numbers by the ids of a file
        >>graph               objects, references, roots: filling, sealing, looking
        >>graph.merge         one graph of several
        >>graph.reach         reachability, retained sizes, referrers, paths
        >>graph.dominators    immediate dominators, the dominator tree
        >>graph.classes       histograms, diff of graphs
+       >>dump.model          what a file gave: heaps, scalars, the document of its format
        >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
        >>register            address -> (size, context), straight on the OS's memory
        >>recorder            what a malloc hook calls; snapshots
@@ -72,6 +72,7 @@
        >>memprof.rfc.tables  tables of strings and paths, as the RFC stores them
        >>memprof.rfc.read    the RFC's layout, read
        >>memprof.rfc.write   the RFC's layout, written
+       >>memprof.rows        MemProf files as heap dumps: rows of the registry
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
