@@ -1460,8 +1460,8 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
-/* The same of contexts that the caller added up himself: bytes[c] and blocks[c] are those of context c, for
-   all c below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
+/* A snapshot of what the caller added up himself: bytes[c] and blocks[c] are those of context c, for all c
+   below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
 HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
                                            const uint64_t *blocks, uint32_t count,
                                            const hd_snapshot_options *options, hd_profile **out,
@@ -2874,7 +2874,7 @@ HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offs
     va_end(args);
 }
 
-/* The same, and its status, which compilers then see not to be HD_OK. */
+/* Fills the error and gives its status, which compilers then see not to be HD_OK. */
 HD__INLINE hd_status hd__status(hd_status status) { return status; }
 #define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
@@ -3422,7 +3422,7 @@ static bool hd__sum(uint64_t *sum, uint64_t value) {
     *sum += value;
     return true;
 }
-/* The same for counts of which one may not be known. */
+/* Adds counts, of which one may not be known. */
 static void hd__sum_known(uint64_t *sum, uint64_t value) {
     if (*sum == HD_UNKNOWN || value == HD_UNKNOWN) *sum = HD_UNKNOWN;
     else hd__sum(sum, value);
@@ -3902,7 +3902,7 @@ static bool hd__file_place(hd_file *file, struct stat *st, bool *exists) {
     return false;
 }
 
-/* The same for default names: there is no file, one of ours, or others cannot write there. */
+/* Finds the place of a default name: there is no file, one of ours, or others cannot write there. */
 static bool hd__file_place_default(hd_file *file, struct stat *st, bool *exists) {
     struct stat directory;
     if (!hd__file_enter(file, file->path) || fstat(file->directory, &directory)) return false;
@@ -4615,7 +4615,7 @@ __attribute__((target("avx2"))) static void hd__bits_avx2(const uint8_t *p, size
 }
 #endif
 
-/* The same without vectors: a class per byte. */
+/* Looks at 64 bytes without vectors: a class per byte. */
 HD_UNUSED static void hd__bits_plain(const uint8_t *p, hd__bits *b) {
     memset(b, 0, sizeof *b);
     for (unsigned i = 0; i < HD__BLOCK; i++) {
