@@ -24,7 +24,7 @@ endef
 
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all help demo test peers fuzz bench clean tools-deps test-deps fuzz-deps
+.PHONY: all help demo test peers fuzz bench clean library-deps tools-deps test-deps fuzz-deps
 .DELETE_ON_ERROR:
 
 TOOL := $(patsubst examples/heapdump/%.c,$(B)/tool/%.o,$(wildcard examples/heapdump/*.c examples/heapdump/formats/*.c))
@@ -37,8 +37,12 @@ help: ## list the targets
 
 # The tool and the recorder ------------------------------------------------------------------
 
-tools-deps:
-	$(call install,gcc g++ libc6-dev pkg-config libstb-dev libunwind-dev libdw-dev libelf-dev zlib1g-dev)
+library-deps:
+	$(call install,gcc g++ libc6-dev pkg-config libstb-dev)
+
+# After those, so that no two of them install at once.
+tools-deps: library-deps
+	$(call install,libunwind-dev libdw-dev libelf-dev zlib1g-dev)
 
 # What depends on which headers is told by the compiler, in a file beside what it makes.
 DEPENDS = -MMD -MP -MF $@.d -MT $@
@@ -46,7 +50,9 @@ DEPENDS = -MMD -MP -MF $@.d -MT $@
 $(B)/heapdump: $(TOOL)
 	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lstdc++ -ldl -lpthread
 
-$(B)/tool/%.o: examples/heapdump/%.c | tools-deps
+$(B)/tool/library.o: | library-deps
+$(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps
+$(B)/tool/%.o: examples/heapdump/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(CFLAGS) $(CWARN) -Wmissing-prototypes $(STB) $(DEPENDS) -c $< -o $@
 
@@ -56,11 +62,11 @@ $(B)/libheapdump_record.so: examples/recorder/heapdump_record.c | tools-deps
 	  -fno-omit-frame-pointer $< -o $@ -Wl,-z,nodelete,-z,now -l:libunwind.so.8 -ldl -lpthread
 
 # Each has the implementation in it, which HD__IMPLEMENTED says is there already: they share the tool's.
-$(B)/examples/%: examples/%.c $(B)/tool/library.o | tools-deps
+$(B)/examples/%: examples/%.c $(B)/tool/library.o
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -DHD__IMPLEMENTED $(CFLAGS) $(CWARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
 
-$(B)/examples/%: examples/%.cc $(B)/tool/library.o | tools-deps
+$(B)/examples/%: examples/%.cc $(B)/tool/library.o
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 -DHD__IMPLEMENTED $(CXXFLAGS) $(WARN) $(STB) $(DEPENDS) $< $(B)/tool/library.o -o $@ -lpthread
 
@@ -101,8 +107,8 @@ plain_flags := -O1 $(CWARN)
 asan_flags := -Og -fno-tree-dce -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 tsan_flags := -O1 -fsanitize=thread
 
-test-deps:
-	$(call install,gcc g++ libc6-dev libcmocka-dev libstb-dev pkg-config)
+test-deps: library-deps
+	$(call install,libcmocka-dev)
 
 define test_rules
 $(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h) | test-deps
@@ -137,7 +143,11 @@ rooms: ## print the table of rooms of heapdump.h, and count what breaks the rule
 digests: $(B)/heapdump ## print digests of all that the tool answers to the files of tests and fuzz: compare before and after a change
 	@tests/digests.sh $<
 
-test: $(RUNS:%=%.run) rooms ## pass the tests: needs a compiler, cmocka and stb
+.PHONY: $(B)/examples.run
+$(B)/examples.run: tests/examples.sh $(EXAMPLES)
+	@{ echo "== $<"; CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" $< $(B); } >$(B)/examples.log 2>&1; status=$$?; cat $(B)/examples.log; exit $$status
+
+test: $(RUNS:%=%.run) $(B)/examples.run rooms ## pass the tests: needs a compiler, cmocka and stb
 	@CC="$(CC)" CXX="$(CXX)" CLANG="$(CLANG)" STB="$(STB)" tests/include/run.sh $(B)/tests/include
 
 peers: $(PEERS:%=%.run) ## run the real programs of each format against ours

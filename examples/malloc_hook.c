@@ -1,0 +1,79 @@
+/* A malloc hook: this program's malloc is its own, on top of glibc's, and records all that the program and
+   its libraries allocate. Prints what is live at the end. */
+
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+static hd_recorder *recorder;    /* NULL at first: recording into it does nothing */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void __libc_free(void *block);
+
+void *malloc(size_t size) {
+    void *block = __libc_malloc(size);
+    hd_record_alloc(recorder, block, size, NULL);
+    return block;
+}
+
+void *calloc(size_t count, size_t size) {
+    void *block = __libc_calloc(count, size);
+    hd_record_alloc(recorder, block, count * size, NULL);
+    return block;
+}
+
+/* Another thread may get the old block at once, so it is taken out before. */
+void *realloc(void *block, size_t size) {
+    hd_allocation taken;
+    bool was_recorded = hd_record_take(recorder, block, &taken);
+    void *moved = __libc_realloc(block, size);
+    if (moved || !size) {
+        if (was_recorded) hd_record_drop(recorder, &taken);
+        hd_record_alloc(recorder, moved, size, NULL);
+    } else if (was_recorded) {
+        hd_record_restore(recorder, &taken);
+    }
+    return moved;
+}
+
+void free(void *block) {
+    hd_record_free(recorder, block);
+    __libc_free(block);
+}
+
+static char *read_words(void) {
+    HD_SCOPE("example", "ReadWords");
+    return strdup("libraries allocate too: strdup, for instance"); /* 45 bytes */
+}
+
+static void *grow(void) {
+    HD_SCOPE("example", "Grow");
+    void *block = malloc(100);
+    return block ? realloc(block, 100000) : NULL;
+}
+
+int main(void) {
+    hd_error err;
+    hd_profile *profile = NULL;
+    hd_heap heap = { .allocator = "malloc" };
+    hd_status status;
+    char *words;
+    void *grown;
+    recorder = hd_recorder_create(NULL, &err);
+    words = read_words();
+    grown = grow();
+    free(calloc(1000, 8));
+    status = recorder ? hd_recorder_snapshot(recorder, NULL, &profile, &err) : err.status;
+    heap.profile = profile;
+    if (!status) status = hd_print_tree(&heap, NULL, hd_out_file(stdout), &err);
+    if (status) fprintf(stderr, "%s\n", err.message);
+    hd_profile_free(profile);
+    free(words);
+    free(grown);
+    return status != HD_OK || fflush(stdout);  /* the recorder stays: libraries free until the end */
+}
