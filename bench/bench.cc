@@ -702,7 +702,7 @@ void tracker_scopes(benchmark::State &state, bool) {
     Tracker tracker(24);
     size_t i = 0;
     for (auto _ : state) {
-        HD_SCOPE("bench", tracker.name(i++));
+        HD_SCOPE_NAMED("bench", tracker.name(i++));
         benchmark::ClobberMemory();
     }
 }

@@ -1036,8 +1036,8 @@ static void memory_follows_the_bytes(void **state) {
     for (uint32_t i = 0; i < n; i++) mp_put(&stacks, 1, 1), mp_put(&stacks, 3, i); /* B calls itself, and */
     uint8_t number[10];
     mp_put(&records, 1, 0);
-    mp_raw(&records, number, (size_t)(hd__put_varint(number, n) - number));
-    for (uint32_t i = 0; i < n; i++) mp_raw(&records, number, (size_t)(hd__put_varint(number, i + 1) - number)); /* allocates every time */
+    mp_raw(&records, number, (size_t)(hd__varint_put(number, n) - number));
+    for (uint32_t i = 0; i < n; i++) mp_raw(&records, number, (size_t)(hd__varint_put(number, i + 1) - number)); /* allocates every time */
     const piece pieces[] = { { 7, stacks.data, stacks.size }, { 3, records.data, records.size }, { 1, "\1\1\1\4", 5 } };
     rebuild(&b, &out, pieces, 3);
     assert_int_equal(read_index(b.data, b.size, &options, &x, &err), HD_LIMIT);
