@@ -804,7 +804,8 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    no record is an object too, behind all others: of class 0 and no bytes, holding nothing, so that
    analysis needs no special cases. Weak references are there to be looked at and are followed by nothing.
    Memory per object: 12 bytes, 6 to 14 more where ids are kept; per reference 4, one more where it stands
-   beside weak ones. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+   beside weak ones, 4 more where references have names of their own. Graphs do not change once they are
+   there. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
 /* Why a root is one. The first six are those of netcf-gc-heap-dump, "Root Record". */
 enum {
@@ -861,45 +862,7 @@ typedef struct hd_object {
 
 typedef struct hd_graph hd_graph;
 
-typedef struct hd_graph_desc {
-    bool dense;                  /* object k has the id first_id + k: none is stored */
-    uint64_t first_id;
-    hd_allocator allocator;
-    hd_limits limits;            /* max_records: objects, references, roots, classes: each */
-} hd_graph_desc;
-
-/* Graphs are filled in any order that names classes before objects, then sealed once; until then only
-   the filling calls may be used, afterwards all but those. Adding costs O(1). Errors of filling calls:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (all sizes together pass 2^64 - 2), HD_INVALID (no such class
-   or object, sealed already); the graph is then as it was. */
-HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
 HEAPDUMP_API void hd_graph_free(hd_graph *graph);
-/* Class 0 is there from the start: "<not described>". Strings are copied. */
-HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index);
-/* Names a class when its record comes late. Not class 0. */
-HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc);
-/* The name of the `reference`th reference of every object of a class. */
-HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
-                                          hd_str name);
-/* In a dense graph `id` is not looked at. */
-HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index,
-                                           uint64_t size);
-/* References of the object added last, by the ids of what they lead to. */
-HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count);
-/* How the `reference`th reference of the object added last holds what it leads to: strong unless this says
-   otherwise. Said twice, the last counts. */
-HEAPDUMP_API hd_status hd_graph_set_reference(hd_graph *graph, uint32_t reference, uint32_t kind);
-/* Adds to the size of an object: memory that it has elsewhere. */
-HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size);
-/* root->object is ignored, `id` says which object is meant. */
-HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root);
-/* Turns ids into object numbers. Near-linear. Errors: HD_MALFORMED (two objects with one id),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; the graph can only be freed then. */
-HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
-/* Walks through the columns: every number within its range, offsets in order, ids found where they
-   are, sizes adding up. HD_OK for every graph that was sealed. */
-HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
-
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *graph);
 HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *graph);
 HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *graph);
@@ -907,9 +870,13 @@ HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *graph);
 HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
-/* The object with the file's id, or HD_NONE. A few probes; O(log objects) at worst. */
+/* The first object with the file's id, or HD_NONE. A few probes; O(log objects) at worst. */
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
-/* What the `reference`th reference of an object is called; empty when it has no name. O(log fields). */
+/* The first object, in the order of records, that has the id of an earlier one; HD_NONE: all ids differ. Works
+   too on a graph that hd_graph_seal refused for that. Linear. */
+HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
+/* What the `reference`th reference of an object is called, by itself or else by its class; empty when it has
+   no name. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
 
 typedef struct hd_graph_summary {
@@ -924,6 +891,82 @@ typedef struct hd_graph_summary {
 
 /* Cost: linear in the references. */
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
+
+/* Walks through the columns: every number within its range, offsets in order, ids found where they
+   are, sizes adding up. HD_OK for every graph that was sealed. */
+HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
+
+/* ============================================================================= >>graph.fill
+   What makes a graph, one object at a time or whole columns. */
+
+typedef struct hd_graph_desc {
+    bool numbered;               /* references and roots say the number of an object; else its id */
+    bool dense;                  /* numbered, and object k has the id first_id + k: none is stored */
+    uint64_t first_id;           /* what the numbers of references and roots count from */
+    hd_allocator allocator;
+    hd_limits limits;            /* max_records: objects, references, roots, classes, names: each */
+} hd_graph_desc;
+
+/* Graphs are filled, classes before the objects that are of them, then sealed once; until then only the
+   filling calls may be used, afterwards all but those. Objects come one at a time with calls for each
+   (hd_graph_add_object, hd_graph_add_references), or many at a time, written into the columns themselves
+   (hd_graph_reserve, hd_graph_commit). References and roots may lead to objects that are still to come. What
+   never comes is an object of class 0: one for each id, but one alone in a numbered graph, its id being
+   first_id - 1. Each call costs O(1) for each thing that it adds. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW (all sizes together pass 2^64 - 2), HD_INVALID (no such class, object or reference; sealed
+   already); the graph is then as it was. */
+HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
+/* Class 0 is there from the start: "<not described>". Strings are copied. */
+HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index,
+                                          hd_error *err);
+/* Names a class when its record comes late. Not class 0. */
+HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc,
+                                          hd_error *err);
+/* Names the `reference`th reference of every object of a class. */
+HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
+                                          hd_str name, hd_error *err);
+/* Adds an object. In a dense graph `id` is not looked at. */
+HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index, uint64_t size,
+                                           hd_error *err);
+/* Adds references to the object added last, by the ids or numbers of what they lead to. */
+HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count,
+                                               hd_error *err);
+
+/* The columns of a graph that is filled: what is there, and behind it the room that was reserved. */
+typedef struct hd_graph_columns {
+    uint32_t objects, references; /* how many are there */
+    uint32_t *id;                /* by object; NULL in a dense graph */
+    uint32_t *class_index;
+    uint32_t *size;              /* bytes, less than 2^32 - 1: hd_graph_add_size adds what is more */
+    uint32_t *first;             /* where the references of an object begin in `target`; they end where those of
+                                    the next one begin */
+    uint32_t *target;            /* by reference: id or number of what it leads to */
+} hd_graph_columns;
+
+/* Reserves room for so many more objects and references, all ids having 32 bits at most. The columns may move
+   with the next call. Memory that nothing is written to counts for limits alone. */
+HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
+                                        hd_graph_columns *columns, hd_error *err);
+/* Adds so many objects and references of what was reserved and is written by now. References may be added later
+   than the objects that they are of: `first` is looked at when the graph is sealed. */
+HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
+/* Adds to the size of an object: memory that it has elsewhere. */
+HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
+/* Says how the `reference`th reference of an object holds what it leads to: strong unless this says otherwise.
+   Said twice, the last counts. 8 bytes until the graph is sealed. */
+HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t kind,
+                                         hd_error *err);
+/* Adds a name for references; the first one has number 0. */
+HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t *number, hd_error *err);
+/* Names the `reference`th reference of an object by the number of a name, which may be added later. */
+HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
+                                         hd_error *err);
+/* Adds a root. root->object is ignored: `id` is the id or number of the object it holds. */
+HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root, hd_error *err);
+/* Turns ids into object numbers. Near-linear. Errors: HD_MALFORMED (two objects with one id, where references
+   go by id: hd_graph_duplicate), HD_INVALID (`first` in no order or beyond the references; a name that was
+   never added), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; the graph can only be freed then. */
+HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
 
 /* ============================================================================ >>graph.merge
    One graph of several. */
@@ -9239,10 +9282,11 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return hd__print_end(&t.sink, status, err);
 }
 
-/* ============================================================================== >>graph.ids
-   Object numbers by the ids of a file. An index keeps the ids in ascending order (which they often are in a
-   file, and then nothing is copied) and knows for each of at most as many equal ranges of ids where it starts:
-   neighbours stay neighbours in memory, and a crafted file can make a look-up no worse than a binary search. */
+/* ================================================================================== >>graph
+   Ids are found through an index that keeps them in ascending order (which they often are in a file, and then
+   nothing is copied) and knows for each of at most as many equal ranges of ids where it starts: neighbours stay
+   neighbours in memory, and a crafted file can make a look-up no worse than a binary search. Sizes of 2^32 - 1
+   and more stand in a list of their own. */
 
 #if defined(__GNUC__)
 #define HD__PREFETCH(p) __builtin_prefetch(p)
@@ -9450,10 +9494,6 @@ HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
     return x->count && id >= x->least && range < x->ranges ? range : UINT64_MAX;
 }
 
-/* ================================================================================== >>graph
-   While a graph is filled, references and roots hold ids; sealing replaces them by numbers in place. Sizes of
-   2^32 - 1 and more stand in a list of their own. */
-
 typedef struct hd__big {
     uint64_t size;
     uint32_t object;
@@ -9463,12 +9503,6 @@ typedef struct hd__field {
     hd_str name;
     uint32_t class_index, reference;
 } hd__field;
-
-/* References and roots whose ids nobody has. */
-typedef struct hd__missing {
-    hd__ids ids;
-    uint64_t *at;                /* number of the reference, or 2^32 + number of the root */
-} hd__missing;
 
 typedef struct hd__weak_mark {
     uint32_t edge, kind;         /* number of the reference among all; HD_REFERENCE_ */
@@ -9485,6 +9519,7 @@ typedef struct hd__weak {
     uint32_t *object;            /* those that have references that are not strong, ascending */
     uint32_t *first, *target;    /* their rows, whole */
     uint8_t *kind;               /* by target */
+    uint32_t *name;              /* by target; NULL: no reference has a name of its own */
     uint64_t *has;               /* a bit by object: has a row here */
     hd__ephemeron *ephemerons;   /* by object */
     uint32_t *by_key;            /* numbers of the same, by key */
@@ -9498,13 +9533,15 @@ struct hd_graph {
     uint64_t max_records, first_id, bytes;
     uint32_t described, count;   /* objects with records, all objects; count is 0 until sealed */
     uint32_t room;               /* objects the columns have room for */
-    bool dense, sealed;
+    bool numbered, dense, sealed;
     uint32_t *class_of, *size, *first; /* stb_ds arrays, as are all here */
     hd__big *big;                /* by object once sealed; size[object] is UINT32_MAX */
     hd__ids id, target, extra;   /* extra: ids of objects without records, ascending */
     hd__id_index index;
     hd_class *classes;
     hd__field *fields;           /* by class and reference once sealed */
+    hd_str *names;
+    uint32_t *name;              /* by reference, as far as they have names: number of its own, or HD_NONE */
     hd_root *roots;
     hd__ids root_id;
     hd__weak *weak;              /* NULL: all references are strong */
@@ -9527,30 +9564,6 @@ HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind) {
     return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err) {
-    hd_graph_desc none;
-    hd_class nothing;
-    hd_graph *g;
-    hd__mem mem;
-    memset(&none, 0, sizeof none);
-    if (!desc) desc = &none;
-    mem = hd__mem_limits(desc->allocator, &desc->limits);
-    g = (hd_graph *)hd__realloc(&mem, NULL, 0, sizeof *g);
-    if (!g) return hd__no_memory(&mem, err), (hd_graph *)NULL;
-    memset(g, 0, sizeof *g);
-    g->mem = mem;
-    g->dense = desc->dense;
-    g->first_id = desc->first_id;
-    g->max_records = hd__records(&desc->limits);
-    memset(&nothing, 0, sizeof nothing);
-    nothing.name = hd_cstr("<not described>");
-    nothing.scope = hd_cstr("");
-    if (hd__push(&g->mem, g->classes, nothing)) return g;
-    hd__no_memory(&g->mem, err);
-    hd_graph_free(g);
-    return NULL;
-}
-
 static void hd__weak_free(hd__mem *m, hd__weak *w) {
     if (!w) return;
     hd__arr_free(m, w->marks);
@@ -9558,6 +9571,7 @@ static void hd__weak_free(hd__mem *m, hd__weak *w) {
     hd__arr_free(m, w->first);
     hd__arr_free(m, w->target);
     hd__arr_free(m, w->kind);
+    hd__arr_free(m, w->name);
     hd__arr_free(m, w->has);
     hd__arr_free(m, w->ephemerons);
     hd__arr_free(m, w->by_key);
@@ -9579,6 +9593,8 @@ HEAPDUMP_API void hd_graph_free(hd_graph *g) {
     hd__id_index_free(&g->mem, &g->index);
     hd__arr_free(&g->mem, g->classes);
     hd__arr_free(&g->mem, g->fields);
+    hd__arr_free(&g->mem, g->names);
+    hd__arr_free(&g->mem, g->name);
     hd__arr_free(&g->mem, g->roots);
     hd__ids_free(&g->mem, &g->root_id);
     hd__arena_free(&g->mem, &g->arena);
@@ -9586,316 +9602,8 @@ HEAPDUMP_API void hd_graph_free(hd_graph *g) {
     hd__free(&mem, g, sizeof *g);
 }
 
-/* What a filling call that got no memory returns. */
-static hd_status hd__graph_full(const hd_graph *g) { return hd__no_memory(&g->mem, NULL); }
-
-static hd_status hd__graph_copy_class(hd_graph *g, const hd_class *desc, hd_class *copy) {
-    const char *name = hd__arena_str(&g->mem, &g->arena, desc->name);
-    const char *scope = hd__arena_str(&g->mem, &g->arena, desc->scope);
-    if (!name || !scope) return hd__graph_full(g);
-    *copy = *desc;
-    copy->name.data = name;
-    copy->scope.data = scope;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *g, const hd_class *desc, uint32_t *class_index) {
-    size_t n = hd__len(g->classes);
-    hd_class copy;
-    if (g->sealed) return HD_INVALID;
-    if (n > g->max_records) return HD_LIMIT;
-    HD__TRY(hd__graph_copy_class(g, desc, &copy));
-    if (!hd__push(&g->mem, g->classes, copy)) return hd__graph_full(g);
-    if (class_index) *class_index = (uint32_t)n;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *g, uint32_t class_index, const hd_class *desc) {
-    hd_class copy;
-    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
-    HD__TRY(hd__graph_copy_class(g, desc, &copy));
-    g->classes[class_index] = copy;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uint32_t reference,
-                                          hd_str name) {
-    hd__field field;
-    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
-    if (hd__len(g->fields) >= g->max_records) return HD_LIMIT;
-    field.class_index = class_index;
-    field.reference = reference;
-    field.name = name;
-    field.name.data = hd__arena_str(&g->mem, &g->arena, name);
-    if (!field.name.data || !hd__push(&g->mem, g->fields, field)) return hd__graph_full(g);
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t size) {
-    hd__big big;
-    uint64_t bytes = g->bytes;
-    if (g->sealed || object >= g->described) return HD_INVALID;
-    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
-    if (g->size[object] != UINT32_MAX && size < UINT32_MAX - g->size[object]) {
-        g->size[object] += (uint32_t)size;
-    } else if (size) {
-        big.object = object;
-        big.size = size + (g->size[object] != UINT32_MAX ? g->size[object] : 0);
-        if (!hd__push(&g->mem, g->big, big)) return hd__graph_full(g);
-        g->size[object] = UINT32_MAX;
-    }
-    g->bytes = bytes;
-    return HD_OK;
-}
-
-/* The lengths of the columns follow `described` only here and when sealing. */
-static void hd__graph_set_lengths(hd_graph *g) {
-    hd__arr_resize(g->class_of, g->described);
-    hd__arr_resize(g->size, g->described);
-    hd__arr_resize(g->first, g->described);
-    hd__arr_resize(g->id.low, g->dense ? 0 : g->described);
-    hd__arr_resize(g->id.high, g->described);
-}
-
-/* Room in the columns for so many more objects. */
-HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra) {
-    hd__mem *m = &g->mem;
-    if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
-    hd__graph_set_lengths(g);
-    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) || !hd__room(m, g->first, extra) ||
-        (!g->dense && !hd__ids_room(m, &g->id, extra)))
-        return hd__graph_full(g);
-    g->room = g->described + (uint32_t)extra;
-    return HD_OK;
-}
-
-/* Room for `times` as many more objects and references as there are, so that no column grows by being
-   copied. Their pages cost nothing until they are used. It is no error when there is no such room, or when
-   it would take more than half of the memory allowed. */
-static void hd__graph_expect(hd_graph *g, double times) {
-    size_t references = hd__len(g->target.low);
-    double objects = (double)g->described * times, targets = (double)references * times;
-    double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
-    if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
-    if (bytes > (double)hd__mem_left(&g->mem) / 2) return;
-    if (!hd__graph_grow(g, (size_t)objects)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
-    for (hd__mem *m = &g->mem; m; m = m->within) m->over = false;
-}
-
-HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size) {
-    uint64_t bytes = g->bytes;
-    uint32_t n = g->described;
-    if (g->sealed || !class_index || class_index >= hd__len(g->classes)) return HD_INVALID;
-    if (g->described >= g->max_records) return HD_LIMIT;
-    if (!hd__sum(&bytes, size)) return HD_OVERFLOW;
-    if (n == g->room) HD__TRY(hd__graph_grow(g, n < 8 ? 8 : n));
-    if (!g->dense) {
-        if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
-            hd__arr_resize(g->id.low, n);
-            if (!hd__ids_widen(&g->mem, &g->id)) return hd__graph_full(g);
-        }
-        g->id.low[n] = (uint32_t)id;
-        if (g->id.high) g->id.high[n] = (uint32_t)(id >> 32);
-    }
-    g->class_of[n] = class_index;
-    g->first[n] = (uint32_t)hd__len(g->target.low);
-    g->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
-    g->described++;
-    if (HD__LIKELY(size < UINT32_MAX)) g->bytes = bytes;
-    else if (hd_graph_add_size(g, n, size)) g->described--;
-    return g->described == n ? hd__graph_full(g) : HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids, size_t count) {
-    size_t n = hd__len(g->target.low);
-    uint64_t any = 0;
-    if (g->sealed || !g->described) return HD_INVALID;
-    if (!count) return HD_OK;
-    if (count > g->max_records - n) return HD_LIMIT;
-    if (!hd__ids_room(&g->mem, &g->target, count)) return hd__graph_full(g);
-    for (size_t i = 0; i < count; i++) any |= ids[i];
-    if (any >> 32 && !hd__ids_widen(&g->mem, &g->target)) return hd__graph_full(g);
-    for (size_t i = 0; i < count; i++) g->target.low[n + i] = (uint32_t)ids[i];
-    hd__arr_resize(g->target.low, n + count);
-    if (g->target.high) {
-        for (size_t i = 0; i < count; i++) g->target.high[n + i] = (uint32_t)(ids[i] >> 32);
-        hd__arr_resize(g->target.high, n + count);
-    }
-    return HD_OK;
-}
-
-/* Notes that a reference, by its number among all, is not strong. */
-static bool hd__graph_mark(hd_graph *g, uint32_t edge, uint32_t kind) {
-    hd__weak_mark mark;
-    if (!g->weak) g->weak = (hd__weak *)hd__calloc(&g->mem, 1, sizeof *g->weak);
-    mark.edge = edge;
-    mark.kind = kind;
-    return g->weak && hd__push(&g->mem, g->weak->marks, mark);
-}
-
-HEAPDUMP_API hd_status hd_graph_set_reference(hd_graph *g, uint32_t reference, uint32_t kind) {
-    uint32_t first;
-    if (g->sealed || !g->described || kind > HD_REFERENCE_VALUE) return HD_INVALID;
-    first = g->first[g->described - 1];
-    if (reference >= hd__len(g->target.low) - first) return HD_INVALID;
-    return hd__graph_mark(g, first + reference, kind) ? HD_OK : hd__graph_full(g);
-}
-
-HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root) {
-    if (g->sealed || (root->container != HD_NONE && root->container >= hd__len(g->classes)))
-        return HD_INVALID;
-    if (hd__len(g->roots) >= g->max_records) return HD_LIMIT;
-    if (!hd__room(&g->mem, g->roots, 1) || !hd__ids_push(&g->mem, &g->root_id, id)) return hd__graph_full(g);
-    stbds_arrput(g->roots, *root);
-    return HD_OK;
-}
-
-/* The object with a record that has this id. */
-static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
-    uint64_t range;
-    if (g->dense) return id - g->first_id < g->described ? (uint32_t)(id - g->first_id) : HD_NONE;
-    range = hd__id_index_range(&g->index, id);
-    return range == UINT64_MAX ? HD_NONE : hd__id_index_in(&g->index, id, range);
-}
-
-static bool hd__missing_add(hd__mem *m, hd__missing *missing, uint64_t id, uint64_t at) {
-    return hd__ids_push(m, &missing->ids, id) && hd__push(m, missing->at, at);
-}
-
-static void hd__missing_free(hd__mem *m, hd__missing *missing) {
-    hd__ids_free(m, &missing->ids);
-    hd__arr_free(m, missing->at);
-}
-
-/* Numbers for what nobody described, by id, and the references and roots to them. */
-static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
-    hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(missing->at), number = 0;
-    uint64_t *sorted = hd__ids_sorted(m, &missing->ids, n), id = 0, last;
-    bool ok = sorted != NULL;
-    for (uint32_t i = 0; i < n && ok; i++) {
-        uint64_t at = missing->at[(uint32_t)sorted[i]];
-        last = id;
-        id = hd__ids_get(&missing->ids, (uint32_t)sorted[i]);
-        if (!i || id != last) {
-            number = g->described + (uint32_t)hd__len(g->extra.low);
-            ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
-        }
-        if (at >> 32) g->roots[(uint32_t)at].object = number;
-        else g->target.low[at] = number;
-    }
-    hd__arr_free(m, sorted);
-    return ok;
-}
-
 HD__INLINE bool hd__bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 HD__INLINE void hd__bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
-
-/* An stb_ds array of a zero bit for each object. */
-static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
-    size_t words = (size_t)g->count / 64 + 1;
-    if (!hd__room(&g->mem, *bits, words)) return false;
-    hd__arr_resize(*bits, words);
-    memset(*bits, 0, words * sizeof **bits);
-    return true;
-}
-
-/* The ephemerons of an object, whose row is `n` references from `target` on. */
-static bool hd__weak_pair(hd_graph *g, uint32_t object, const uint32_t *target, uint8_t *kind, uint32_t n) {
-    hd__ephemeron e;
-    e.object = object;
-    for (uint32_t key = 0, value = 0;; key++, value++) {
-        while (key < n && kind[key] != HD_REFERENCE_KEY) key++;
-        while (value < n && kind[value] != HD_REFERENCE_VALUE) value++;
-        if (key == n || value == n) {
-            for (; key < n; key++)
-                if (kind[key] == HD_REFERENCE_KEY) kind[key] = HD_REFERENCE_WEAK;
-            for (; value < n; value++)
-                if (kind[value] == HD_REFERENCE_VALUE) kind[value] = HD_REFERENCE_STRONG;
-            return true;
-        }
-        e.key = target[key];
-        e.value = target[value];
-        if (!hd__push(&g->mem, g->weak->ephemerons, e)) return false;
-    }
-}
-
-/* The row of an object that has marks, of which *mark is the first: whole beside the others, its strong
-   references to `at` of these. Returns where they end; HD_NONE: no memory. */
-static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint32_t end, size_t *mark,
-                             uint32_t at) {
-    hd__weak *w = g->weak;
-    hd__mem *m = &g->mem;
-    uint32_t *row = g->target.low + first, n = end - first;
-    size_t base = hd__len(w->target);
-    if (!hd__push(m, w->object, object) || !hd__push(m, w->first, (uint32_t)base) ||
-        !hd__room(m, w->target, n) || !hd__room(m, w->kind, n))
-        return HD_NONE;
-    memcpy(w->target + base, row, n * sizeof *row);
-    memset(w->kind + base, HD_REFERENCE_STRONG, n);
-    hd__arr_resize(w->target, base + n);
-    hd__arr_resize(w->kind, base + n);
-    for (; *mark < hd__len(w->marks) && w->marks[*mark].edge < end; ++*mark)
-        w->kind[base + w->marks[*mark].edge - first] = (uint8_t)w->marks[*mark].kind;
-    if (!hd__weak_pair(g, object, w->target + base, w->kind + base, n)) return HD_NONE;
-    for (uint32_t i = 0; i < n; i++)
-        if (w->kind[base + i] == HD_REFERENCE_STRONG) g->target.low[at++] = row[i];
-        else w->count++;
-    hd__bit_set(w->has, object);
-    return at;
-}
-
-/* Ephemerons by key, and who has to do with any. */
-static bool hd__weak_join(hd_graph *g) {
-    hd__weak *w = g->weak;
-    hd__mem *m = &g->mem;
-    uint32_t n = (uint32_t)hd__len(w->ephemerons);
-    uint64_t *pairs = NULL, *spare = NULL, *sorted;
-    bool ok = hd__room(m, pairs, n) && hd__room(m, spare, n) && hd__room(m, w->by_key, n) &&
-              hd__graph_bits(g, &w->joins);
-    for (uint32_t i = 0; i < n && ok; i++) {
-        pairs[i] = (uint64_t)w->ephemerons[i].key << 32 | i;
-        hd__bit_set(w->joins, w->ephemerons[i].object);
-        hd__bit_set(w->joins, w->ephemerons[i].key);
-    }
-    if (ok) {
-        sorted = hd__radix_sort(pairs, spare, n);
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
-    }
-    hd__arr_free(m, pairs);
-    hd__arr_free(m, spare);
-    return ok;
-}
-
-/* Moves the rows that have marks out of the others, which close up. Marks are in order. */
-static bool hd__weak_close(hd_graph *g) {
-    hd__weak *w = g->weak;
-    hd__mem *m = &g->mem;
-    uint32_t *target = g->target.low, at = 0;
-    size_t mark = 0;
-    if (!hd__graph_bits(g, &w->has)) return false;
-    for (uint32_t o = 0; o < g->count; o++) {
-        uint32_t first = g->first[o], end = g->first[o + 1];
-        g->first[o] = at;
-        if (mark < hd__len(w->marks) && w->marks[mark].edge < end) {
-            at = hd__weak_row(g, o, first, end, &mark, at);
-            if (at == HD_NONE) return false;
-        } else {
-            if (at != first) memmove(target + at, target + first, (end - first) * sizeof *target);
-            at += end - first;
-        }
-    }
-    g->first[g->count] = at;
-    hd__arr_resize(target, at);
-    hd__arr_free(m, w->marks);
-    if (!hd__push(m, w->first, (uint32_t)hd__len(w->target))) return false;
-    hd__trim(m, w->object);
-    hd__trim(m, w->first);
-    hd__trim(m, w->target);
-    hd__trim(m, w->kind);
-    hd__trim(m, w->ephemerons);
-    return !hd__len(w->ephemerons) || hd__weak_join(g);
-}
 
 /* The row of an object as it was added, with how each reference holds (NULL: all are strong). */
 HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uint32_t *count,
@@ -9920,205 +9628,6 @@ HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uin
 /* All references, weak ones too. */
 static uint64_t hd__graph_references(const hd_graph *g) {
     return hd__len(g->target.low) + (g->weak ? g->weak->count : 0);
-}
-
-/* Columns of the objects without records, the end of the last row, and nothing to spare. */
-static bool hd__graph_close(hd_graph *g) {
-    hd__mem *m = &g->mem;
-    size_t extra = hd__len(g->extra.low);
-    uint32_t references = (uint32_t)hd__len(g->target.low);
-    if (!hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
-        !hd__room(m, g->first, extra + 1) ||
-        (g->described + extra && !hd__room(m, g->target.low, references ? 0 : 1))) /* rows have an address, */
-        return false;                                                            /* empty ones too */
-    for (size_t i = 0; i < extra; i++) {
-        stbds_arrput(g->class_of, 0);
-        stbds_arrput(g->size, 0);
-        stbds_arrput(g->first, references);
-    }
-    stbds_arrput(g->first, references);
-    g->count = g->described + (uint32_t)extra;
-    if (g->weak && !hd__weak_close(g)) return false;
-    hd__trim(m, g->class_of);
-    hd__trim(m, g->size);
-    hd__trim(m, g->first);
-    hd__trim(m, g->id.low);
-    hd__trim(m, g->id.high);
-    hd__trim(m, g->target.low);
-    hd__trim(m, g->classes);
-    hd__trim(m, g->roots);
-    g->sealed = true;
-    return true;
-}
-
-/* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
-   overlap with those of the others. `number` may be where the low halves of the ids stand. */
-#define HD__BLOCK 64u
-static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n,
-                              uint32_t *number) {
-    const hd__id_index *x = &g->index;
-    uint64_t range[HD__BLOCK];
-    for (size_t i = 0; i < n && g->dense; i++) number[i] = hd__graph_described(g, hd__ids_get(ids, from + i));
-    if (g->dense) return;
-    for (size_t i = 0; i < n; i++) {
-        range[i] = hd__id_index_range(x, hd__ids_get(ids, from + i));
-        if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
-    for (size_t i = 0; i < n; i++)
-        number[i] = range[i] == UINT64_MAX ? HD_NONE
-                                           : hd__id_index_in(x, hd__ids_get(ids, from + i), range[i]);
-}
-
-/* References by the shelf of the index that they are looked up in. A shelf fits into a cache, the index of a
-   large graph whose ids are in no order does not. */
-typedef struct hd__shelves {
-    const hd__id_index *index;
-    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; then their numbers */
-    size_t at[514];              /* by shelf: where its next one stands */
-    unsigned shift;              /* from ranges to shelves */
-} hd__shelves;
-#define HD__SHELVES_FROM (1u << 18) /* objects */
-
-HD__INLINE size_t hd__shelf_of(const hd__shelves *p, uint64_t id) {
-    uint64_t range = hd__id_index_range(p->index, id);
-    return range == UINT64_MAX ? 0 : (size_t)(range >> p->shift);
-}
-
-/* Finds all references. False: there are too few for it to pay, or no memory. */
-static bool hd__shelves_find(hd__mem *m, hd__shelves *p, const hd_graph *g) {
-    const hd__ids *ids = &g->target;
-    size_t n = hd__len(ids->low), shelves = sizeof p->at / sizeof *p->at - 1;
-    memset(p, 0, sizeof *p);
-    p->index = &g->index;
-    if (!p->index->pairs || g->described < HD__SHELVES_FROM || n < g->described / 2) return false;
-    if (!hd__room(m, p->ids.low, n) || (ids->high && !hd__room(m, p->ids.high, n))) return false;
-    while (p->index->ranges >> p->shift >= shelves) p->shift++;
-    for (size_t i = 0; i < n; i++) p->at[hd__shelf_of(p, hd__ids_get(ids, i)) + 1]++;
-    for (size_t i = 0; i < shelves; i++) p->at[i + 1] += p->at[i];
-    for (size_t i = 0; i < n; i++) {
-        size_t at = p->at[hd__shelf_of(p, hd__ids_get(ids, i))]++;
-        p->ids.low[at] = ids->low[i];
-        if (ids->high) p->ids.high[at] = ids->high[i];
-    }
-    memmove(p->at + 1, p->at, shelves * sizeof *p->at);
-    p->at[0] = 0;
-    for (size_t i = 0; i < n; i += HD__BLOCK)
-        hd__graph_numbers(g, &p->ids, i, n - i < HD__BLOCK ? n - i : HD__BLOCK, p->ids.low + i);
-    return true;
-}
-
-static hd_status hd__graph_resolve_roots(hd_graph *g, hd__missing *missing) {
-    for (size_t i = 0; i < hd__len(g->roots); i++) {
-        uint64_t id = hd__ids_get(&g->root_id, i);
-        uint32_t object = hd__graph_described(g, id);
-        if (object == HD_NONE && !hd__missing_add(&g->mem, missing, id, i | (uint64_t)1 << 32))
-            return hd__graph_full(g);
-        g->roots[i].object = object;
-    }
-    hd__ids_free(&g->mem, &g->root_id);
-    return HD_OK;
-}
-
-/* References and roots to numbers. */
-static hd_status hd__graph_resolve(hd_graph *g, hd__missing *missing, const hd_options *options) {
-    hd__mem *m = &g->mem;
-    hd__ids *ids = &g->target;
-    size_t n = hd__len(ids->low);
-    hd__shelves shelves;
-    bool found = hd__shelves_find(m, &shelves, g);
-    hd_status status = HD_OK;
-    for (size_t low = 0; low < n && !status; low += HD__BLOCK) {
-        size_t size = n - low < HD__BLOCK ? n - low : HD__BLOCK;
-        uint32_t number[HD__BLOCK];
-        if (!(low & HD__TICK) && !hd__go_on(options, low, n)) status = HD_CANCELLED;
-        for (size_t i = 0; i < size && found; i++)
-            number[i] = shelves.ids.low[shelves.at[hd__shelf_of(&shelves, hd__ids_get(ids, low + i))]++];
-        if (!found) hd__graph_numbers(g, ids, low, size, number);
-        for (size_t i = 0; i < size && !status; i++) {
-            if (HD__UNLIKELY(number[i] == HD_NONE) &&
-                !hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i))
-                status = hd__graph_full(g);
-            ids->low[low + i] = number[i];
-        }
-    }
-    hd__ids_free(m, &shelves.ids);
-    if (!status) hd__arr_free(m, ids->high);
-    return status ? status : hd__graph_resolve_roots(g, missing);
-}
-
-static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__field *f = (const hd__field *)owner;
-    return f[a].class_index != f[b].class_index ? f[a].class_index < f[b].class_index
-                                                : f[a].reference < f[b].reference;
-}
-
-static bool hd__big_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__big *big = (const hd__big *)owner;
-    return big[a].object < big[b].object;
-}
-
-static bool hd__mark_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__weak_mark *marks = (const hd__weak_mark *)owner;
-    return marks[a].edge < marks[b].edge;
-}
-
-static bool hd__graph_sort_marks(hd_graph *g) {
-    hd__weak_mark *marks = g->weak ? g->weak->marks : NULL;
-    size_t n = hd__len(marks), i = 1;
-    while (i < n && marks[i - 1].edge <= marks[i].edge) i++;
-    return i >= n || hd__sort_array(&g->mem, marks, n, sizeof *marks, hd__mark_before);
-}
-
-static bool hd__graph_sort_lists(hd_graph *g) {
-    size_t n = hd__len(g->big), kept = 0;
-    if (!hd__sort_array(&g->mem, g->fields, hd__len(g->fields), sizeof *g->fields, hd__field_before) ||
-        !hd__sort_array(&g->mem, g->big, n, sizeof *g->big, hd__big_before) || !hd__graph_sort_marks(g))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (kept && g->big[kept - 1].object == g->big[i].object) g->big[kept - 1].size += g->big[i].size;
-        else g->big[kept++] = g->big[i];
-    }
-    hd__arr_resize(g->big, kept);
-    return true;
-}
-
-/* The second object, in file order, of those that share an id with an earlier one; HD_NONE: all ids
-   differ. After the index is built. */
-static uint32_t hd__graph_duplicate(const hd_graph *g) {
-    const hd__id_index *x = &g->index;
-    uint32_t first = HD_NONE;
-    if (!x->pairs) return HD_NONE;
-    for (uint32_t i = 1; i < x->count; i++)
-        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
-            first = (uint32_t)x->pairs[i];
-    return first;
-}
-
-/* *duplicate says which object has an id that another has. */
-static hd_status hd__graph_seal(hd_graph *g, const hd_options *options, uint32_t *duplicate, hd_error *err) {
-    hd__mem *m = &g->mem;
-    hd__missing missing;
-    hd_status status;
-    *duplicate = HD_NONE;
-    if (g->sealed) return hd__fail(err, HD_INVALID, "the graph is sealed already");
-    hd__graph_set_lengths(g);
-    if (!g->dense && !hd__id_index_build(m, &g->index, &g->id, g->described)) return hd__no_memory(m, err);
-    *duplicate = hd__graph_duplicate(g);
-    if (*duplicate != HD_NONE)
-        return hd__fail(err, HD_MALFORMED, "object %x is described twice", hd__ids_get(&g->id, *duplicate));
-    memset(&missing, 0, sizeof missing);
-    status = hd__graph_resolve(g, &missing, options);
-    if (!status && (!hd__graph_place_missing(g, &missing) || !hd__graph_sort_lists(g) || !hd__graph_close(g)))
-        status = HD_OUT_OF_MEMORY;
-    hd__missing_free(m, &missing);
-    return status == HD_CANCELLED ? hd__cancelled(err) : status ? hd__no_memory(m, err) : HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_error *err) {
-    uint32_t duplicate;
-    return hd__graph_seal(g, options, &duplicate, err);
 }
 
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *g) { return g->count; }
@@ -10161,6 +9670,14 @@ HEAPDUMP_API hd_class hd_graph_class(const hd_graph *g, uint32_t class_index) {
 }
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *g, uint32_t root) { return g->roots[root]; }
 
+/* The object with a record that has this id. */
+static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
+    uint64_t range;
+    if (g->dense) return id - g->first_id < g->described ? (uint32_t)(id - g->first_id) : HD_NONE;
+    range = hd__id_index_range(&g->index, id);
+    return range == UINT64_MAX ? HD_NONE : hd__id_index_in(&g->index, id, range);
+}
+
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
     uint32_t object = hd__graph_described(g, id);
     size_t low = 0, high = hd__len(g->extra.low);
@@ -10174,9 +9691,29 @@ HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
     return g->described + (uint32_t)low;
 }
 
+HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
+    const hd__id_index *x = &g->index;
+    uint32_t first = HD_NONE;
+    if (!x->pairs) return HD_NONE;
+    for (uint32_t i = 1; i < x->count; i++)
+        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
+            first = (uint32_t)x->pairs[i];
+    return first;
+}
+
+/* The number of the name that a reference has of its own; HD_NONE: it has none. */
+static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t reference) {
+    const uint8_t *kinds;
+    uint32_t n;
+    const uint32_t *row = hd__graph_row(g, object, &n, &kinds);
+    if (!g->name || reference >= n) return HD_NONE;
+    return kinds ? g->weak->name[row - g->weak->target + reference] : g->name[row - g->target.low + reference];
+}
+
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t reference) {
-    uint32_t class_index = g->class_of[object];
+    uint32_t class_index = g->class_of[object], name = hd__graph_name(g, object, reference);
     size_t low = 0, n = hd__len(g->fields), high = n;
+    if (name != HD_NONE) return g->names[name];
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const hd__field *f = &g->fields[middle];
@@ -10322,6 +9859,680 @@ static hd_status hd__graph_has(const hd_graph *g, const uint32_t *objects, size_
     return HD_OK;
 }
 
+/* ============================================================================= >>graph.fill
+   Until a graph is sealed its references and roots hold ids, or numbers counted from first_id; sealing replaces
+   both by numbers from 0, in place, then moves the rows that have weak references out of the others. */
+
+/* References and roots whose ids nobody has. */
+typedef struct hd__missing {
+    hd__ids ids;
+    uint64_t *at;                /* number of the reference, or 2^32 + number of the root */
+} hd__missing;
+
+HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err) {
+    hd_graph_desc none;
+    hd_class nothing;
+    hd_graph *g;
+    hd__mem mem;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    mem = hd__mem_limits(desc->allocator, &desc->limits);
+    g = (hd_graph *)hd__realloc(&mem, NULL, 0, sizeof *g);
+    if (!g) return hd__no_memory(&mem, err), (hd_graph *)NULL;
+    memset(g, 0, sizeof *g);
+    g->mem = mem;
+    g->dense = desc->dense;
+    g->numbered = desc->numbered || desc->dense;
+    g->first_id = desc->first_id;
+    g->max_records = hd__records(&desc->limits);
+    memset(&nothing, 0, sizeof nothing);
+    nothing.name = hd_cstr("<not described>");
+    nothing.scope = hd_cstr("");
+    if (hd__push(&g->mem, g->classes, nothing)) return g;
+    hd__no_memory(&g->mem, err);
+    hd_graph_free(g);
+    return NULL;
+}
+
+HD__NOINLINE static hd_status hd__graph_most(const hd_graph *g, hd_error *err) {
+    return hd__fail(err, HD_LIMIT, "more objects, references, roots or classes than max_records of %u",
+                    g->max_records);
+}
+
+/* Whether so many more objects and references may be added. */
+HD__INLINE hd_status hd__graph_may(const hd_graph *g, uint64_t objects, uint64_t references, hd_error *err) {
+    if (HD__UNLIKELY(g->sealed)) return hd__fail(err, HD_INVALID, "the graph is sealed already");
+    if (HD__LIKELY(objects <= g->max_records - g->described &&
+                   references <= g->max_records - hd__len(g->target.low)))
+        return HD_OK;
+    return hd__graph_most(g, err);
+}
+
+/* Whether there is such a class, which is not class 0. */
+HD__INLINE hd_status hd__graph_has_class(const hd_graph *g, uint32_t class_index, hd_error *err) {
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (HD__LIKELY(class_index && class_index < hd__len(g->classes))) return HD_OK;
+    return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)class_index);
+}
+
+HD__NOINLINE static hd_status hd__graph_overflow(hd_error *err) {
+    return hd__fail(err, HD_OVERFLOW, "the sizes pass 2^64 together");
+}
+
+static hd_status hd__graph_copy_class(hd_graph *g, const hd_class *desc, hd_class *copy, hd_error *err) {
+    const char *name = hd__arena_str(&g->mem, &g->arena, desc->name);
+    const char *scope = hd__arena_str(&g->mem, &g->arena, desc->scope);
+    if (!name || !scope) return hd__no_memory(&g->mem, err);
+    *copy = *desc;
+    copy->name.data = name;
+    copy->scope.data = scope;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *g, const hd_class *desc, uint32_t *class_index,
+                                          hd_error *err) {
+    size_t n = hd__len(g->classes);
+    hd_class copy;
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (n > g->max_records) return hd__graph_most(g, err);
+    HD__TRY(hd__graph_copy_class(g, desc, &copy, err));
+    if (!hd__push(&g->mem, g->classes, copy)) return hd__no_memory(&g->mem, err);
+    if (class_index) *class_index = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *g, uint32_t class_index, const hd_class *desc,
+                                          hd_error *err) {
+    HD__TRY(hd__graph_has_class(g, class_index, err));
+    return hd__graph_copy_class(g, desc, &g->classes[class_index], err);
+}
+
+HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uint32_t reference, hd_str name,
+                                          hd_error *err) {
+    hd__field field;
+    HD__TRY(hd__graph_has_class(g, class_index, err));
+    if (hd__len(g->fields) >= g->max_records) return hd__graph_most(g, err);
+    field.class_index = class_index;
+    field.reference = reference;
+    field.name = name;
+    field.name.data = hd__arena_str(&g->mem, &g->arena, name);
+    if (!field.name.data || !hd__push(&g->mem, g->fields, field)) return hd__no_memory(&g->mem, err);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *g, uint32_t object, uint64_t size, hd_error *err) {
+    hd__big big;
+    uint64_t bytes = g->bytes;
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (object >= g->described) return hd__fail(err, HD_INVALID, "no object %u", (uint64_t)object);
+    if (!hd__sum(&bytes, size)) return hd__graph_overflow(err);
+    if (g->size[object] != UINT32_MAX && size < UINT32_MAX - g->size[object]) {
+        g->size[object] += (uint32_t)size;
+    } else if (size) {
+        big.object = object;
+        big.size = size + (g->size[object] != UINT32_MAX ? g->size[object] : 0);
+        if (!hd__push(&g->mem, g->big, big)) return hd__no_memory(&g->mem, err);
+        g->size[object] = UINT32_MAX;
+    }
+    g->bytes = bytes;
+    return HD_OK;
+}
+
+/* Sets the lengths of the columns, which follow `described` only here. */
+static void hd__graph_set_lengths(hd_graph *g) {
+    hd__arr_resize(g->class_of, g->described);
+    hd__arr_resize(g->size, g->described);
+    hd__arr_resize(g->first, g->described);
+    hd__arr_resize(g->id.low, g->dense ? 0 : g->described);
+    hd__arr_resize(g->id.high, g->described);
+}
+
+/* Room in the columns for so many more objects, and for the one that sealing adds most often. */
+HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra, hd_error *err) {
+    hd__mem *m = &g->mem;
+    if (extra > (size_t)UINT32_MAX - g->described) extra = (size_t)UINT32_MAX - g->described;
+    hd__graph_set_lengths(g);
+    if (!hd__room(m, g->class_of, extra + 1) || !hd__room(m, g->size, extra + 1) ||
+        !hd__room(m, g->first, extra + 2) || (!g->dense && !hd__ids_room(m, &g->id, extra)))
+        return hd__no_memory(m, err);
+    g->room = g->described + (uint32_t)extra;
+    return HD_OK;
+}
+
+/* Room for `times` as many more objects and references as there are, so that no column grows by being
+   copied. Their pages cost nothing until they are used. It is no error when there is no such room, or when
+   it would take more than half of the memory allowed. */
+static void hd__graph_expect(hd_graph *g, double times) {
+    size_t references = hd__len(g->target.low);
+    double objects = (double)g->described * times, targets = (double)references * times;
+    double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
+    if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
+    if (bytes > (double)hd__mem_left(&g->mem) / 2) return;
+    if (!hd__graph_grow(g, (size_t)objects, NULL)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
+    for (hd__mem *m = &g->mem; m; m = m->within) m->over = false;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size,
+                                           hd_error *err) {
+    uint64_t bytes = g->bytes;
+    uint32_t n = g->described;
+    HD__TRY(hd__graph_has_class(g, class_index, err));
+    if (HD__UNLIKELY(n >= g->max_records)) return hd__graph_most(g, err);
+    if (!hd__sum(&bytes, size)) return hd__graph_overflow(err);
+    if (n == g->room) HD__TRY(hd__graph_grow(g, n < 8 ? 8 : n, err));
+    if (!g->dense) {
+        if (HD__UNLIKELY(id >> 32 && !g->id.high)) {
+            hd__arr_resize(g->id.low, n);
+            if (!hd__ids_widen(&g->mem, &g->id)) return hd__no_memory(&g->mem, err);
+        }
+        g->id.low[n] = (uint32_t)id;
+        if (g->id.high) g->id.high[n] = (uint32_t)(id >> 32);
+    }
+    g->class_of[n] = class_index;
+    g->first[n] = (uint32_t)hd__len(g->target.low);
+    g->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
+    g->described++;
+    if (HD__LIKELY(size < UINT32_MAX)) {
+        g->bytes = bytes;
+    } else if (hd_graph_add_size(g, n, size, err)) {
+        g->described--;
+        return hd__no_memory(&g->mem, err);
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *g, const uint64_t *ids, size_t count, hd_error *err) {
+    hd__ids *to = &g->target;
+    size_t n = hd__len(to->low);
+    uint64_t any = 0;
+    HD__TRY(hd__graph_may(g, 0, count, err));
+    if (!g->described) return hd__fail(err, HD_INVALID, "no object to refer from");
+    if (stbds_arrcap(to->low) - n < count && !hd__ids_room(&g->mem, to, count)) return hd__no_memory(&g->mem, err);
+    if (g->numbered) {
+        uint32_t first = (uint32_t)g->first_id;
+        for (size_t i = 0; i < count; i++)
+            to->low[n + i] = ids[i] - g->first_id < HD_NONE ? (uint32_t)ids[i] : first - 1;
+        hd__arr_resize(to->low, n + count);
+        return HD_OK;
+    }
+    for (size_t i = 0; i < count; i++) any |= ids[i];
+    if (any >> 32 && !hd__ids_widen(&g->mem, to)) return hd__no_memory(&g->mem, err);
+    for (size_t i = 0; i < count; i++) to->low[n + i] = (uint32_t)ids[i];
+    hd__arr_resize(to->low, n + count);
+    if (to->high) {
+        for (size_t i = 0; i < count; i++) to->high[n + i] = (uint32_t)(ids[i] >> 32);
+        hd__arr_resize(to->high, n + count);
+    }
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *g, uint32_t objects, uint32_t references,
+                                        hd_graph_columns *columns, hd_error *err) {
+    HD__TRY(hd__graph_may(g, objects, references, err));
+    if (objects > g->room - g->described) HD__TRY(hd__graph_grow(g, objects, err));
+    if (!hd__ids_room(&g->mem, &g->target, references)) return hd__no_memory(&g->mem, err);
+    columns->objects = g->described;
+    columns->references = (uint32_t)hd__len(g->target.low);
+    columns->id = g->id.low;
+    columns->class_index = g->class_of;
+    columns->size = g->size;
+    columns->first = g->first;
+    columns->target = g->target.low;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_commit(hd_graph *g, uint32_t objects, uint32_t references, hd_error *err) {
+    uint32_t from = g->described, classes = (uint32_t)hd__len(g->classes);
+    size_t n = hd__len(g->target.low);
+    uint64_t bytes = g->bytes, sum = 0;
+    bool wrong = false;
+    HD__TRY(hd__graph_may(g, objects, references, err));
+    if (objects > g->room - from || references > stbds_arrcap(g->target.low) - n)
+        return hd__fail(err, HD_INVALID, "more objects or references than were reserved");
+    for (uint32_t i = from; i < from + objects; i++) {
+        wrong |= g->class_of[i] - 1 >= classes - 1 || g->size[i] == UINT32_MAX;
+        sum += g->size[i];
+    }
+    if (wrong) return hd__fail(err, HD_INVALID, "an object of no class, or of more than 2^32 - 2 bytes");
+    if (!hd__sum(&bytes, sum)) return hd__graph_overflow(err);
+    if (g->id.high) memset(g->id.high + from, 0, objects * sizeof *g->id.high);
+    if (g->target.high) memset(g->target.high + n, 0, references * sizeof *g->target.high);
+    hd__arr_resize(g->target.low, n + references);
+    hd__arr_resize(g->target.high, n + references);
+    g->described += objects;
+    g->bytes = bytes;
+    return HD_OK;
+}
+
+/* Notes that a reference, by its number among all, is not strong. */
+static bool hd__graph_mark(hd_graph *g, uint32_t edge, uint32_t kind) {
+    hd__weak_mark mark;
+    if (!g->weak) g->weak = (hd__weak *)hd__calloc(&g->mem, 1, sizeof *g->weak);
+    mark.edge = edge;
+    mark.kind = kind;
+    return g->weak && hd__push(&g->mem, g->weak->marks, mark);
+}
+
+/* Notes the name of a reference, by its number among all. */
+static bool hd__graph_put_name(hd_graph *g, uint32_t edge, uint32_t name) {
+    size_t n = hd__len(g->name);
+    if (edge >= n) {
+        if (!hd__room(&g->mem, g->name, edge + 1 - n)) return false;
+        memset(g->name + n, 0xff, (edge + 1 - n) * sizeof *g->name);
+        hd__arr_resize(g->name, edge + 1);
+    }
+    g->name[edge] = name;
+    return true;
+}
+
+/* The number among all of a reference. */
+static hd_status hd__graph_edge(const hd_graph *g, uint32_t object, uint32_t reference, uint32_t *edge,
+                                hd_error *err) {
+    uint32_t first, end = (uint32_t)hd__len(g->target.low);
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (object >= g->described) return hd__fail(err, HD_INVALID, "no object %u", (uint64_t)object);
+    first = g->first[object];
+    if (object + 1 < g->described && g->first[object + 1] < end) end = g->first[object + 1];
+    if (first > end || reference >= end - first)
+        return hd__fail(err, HD_INVALID, "object %u has no reference %u", (uint64_t)object, (uint64_t)reference);
+    *edge = first + reference;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *g, uint32_t object, uint32_t reference, uint32_t kind,
+                                         hd_error *err) {
+    uint32_t edge;
+    HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
+    if (kind > HD_REFERENCE_VALUE) return hd__fail(err, HD_INVALID, "no kind %u of references", (uint64_t)kind);
+    return hd__graph_mark(g, edge, kind) ? HD_OK : hd__no_memory(&g->mem, err);
+}
+
+HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *g, hd_str name, uint32_t *number, hd_error *err) {
+    size_t n = hd__len(g->names);
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (n >= g->max_records) return hd__graph_most(g, err);
+    name.data = hd__arena_str(&g->mem, &g->arena, name);
+    if (!name.data || !hd__push(&g->mem, g->names, name)) return hd__no_memory(&g->mem, err);
+    if (number) *number = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *g, uint32_t object, uint32_t reference, uint32_t name,
+                                         hd_error *err) {
+    uint32_t edge;
+    HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
+    return hd__graph_put_name(g, edge, name) ? HD_OK : hd__no_memory(&g->mem, err);
+}
+
+HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root, hd_error *err) {
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (root->container != HD_NONE && root->container >= hd__len(g->classes))
+        return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)root->container);
+    if (hd__len(g->roots) >= g->max_records) return hd__graph_most(g, err);
+    if (!hd__room(&g->mem, g->roots, 1) || !hd__ids_push(&g->mem, &g->root_id, id))
+        return hd__no_memory(&g->mem, err);
+    stbds_arrput(g->roots, *root);
+    return HD_OK;
+}
+
+static bool hd__missing_add(hd__mem *m, hd__missing *missing, uint64_t id, uint64_t at) {
+    return hd__ids_push(m, &missing->ids, id) && hd__push(m, missing->at, at);
+}
+
+static void hd__missing_free(hd__mem *m, hd__missing *missing) {
+    hd__ids_free(m, &missing->ids);
+    hd__arr_free(m, missing->at);
+}
+
+/* Numbers for what nobody described, by id, and the references and roots to them. */
+static bool hd__graph_place_missing(hd_graph *g, hd__missing *missing) {
+    hd__mem *m = &g->mem;
+    uint32_t n = (uint32_t)hd__len(missing->at), number = 0;
+    uint64_t *sorted = hd__ids_sorted(m, &missing->ids, n), id = 0, last;
+    bool ok = sorted != NULL;
+    for (uint32_t i = 0; i < n && ok; i++) {
+        uint64_t at = missing->at[(uint32_t)sorted[i]];
+        last = id;
+        id = hd__ids_get(&missing->ids, (uint32_t)sorted[i]);
+        if (!i || id != last) {
+            number = g->described + (uint32_t)hd__len(g->extra.low);
+            ok = number < HD_NONE - 1 && hd__ids_push(m, &g->extra, id);
+        }
+        if (at >> 32) g->roots[(uint32_t)at].object = number;
+        else g->target.low[at] = number;
+    }
+    hd__arr_free(m, sorted);
+    return ok;
+}
+
+/* An stb_ds array of a zero bit for each object. */
+static bool hd__graph_bits(hd_graph *g, uint64_t **bits) {
+    size_t words = (size_t)g->count / 64 + 1;
+    if (!hd__room(&g->mem, *bits, words)) return false;
+    hd__arr_resize(*bits, words);
+    memset(*bits, 0, words * sizeof **bits);
+    return true;
+}
+
+/* The ephemerons of an object, whose row is `n` references from `target` on. */
+static bool hd__weak_pair(hd_graph *g, uint32_t object, const uint32_t *target, uint8_t *kind, uint32_t n) {
+    hd__ephemeron e;
+    e.object = object;
+    for (uint32_t key = 0, value = 0;; key++, value++) {
+        while (key < n && kind[key] != HD_REFERENCE_KEY) key++;
+        while (value < n && kind[value] != HD_REFERENCE_VALUE) value++;
+        if (key == n || value == n) {
+            for (; key < n; key++)
+                if (kind[key] == HD_REFERENCE_KEY) kind[key] = HD_REFERENCE_WEAK;
+            for (; value < n; value++)
+                if (kind[value] == HD_REFERENCE_VALUE) kind[value] = HD_REFERENCE_STRONG;
+            return true;
+        }
+        e.key = target[key];
+        e.value = target[value];
+        if (!hd__push(&g->mem, g->weak->ephemerons, e)) return false;
+    }
+}
+
+/* The row of an object that has marks, of which *mark is the first: whole beside the others, its strong
+   references to `at` of these. Returns where they end; HD_NONE: no memory. */
+static uint32_t hd__weak_row(hd_graph *g, uint32_t object, uint32_t first, uint32_t end, size_t *mark,
+                             uint32_t at) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t *row = g->target.low + first, *name = g->name ? g->name + first : NULL, n = end - first;
+    size_t base = hd__len(w->target);
+    if (!hd__push(m, w->object, object) || !hd__push(m, w->first, (uint32_t)base) ||
+        !hd__room(m, w->target, n) || !hd__room(m, w->kind, n) || (name && !hd__room(m, w->name, n)))
+        return HD_NONE;
+    memcpy(w->target + base, row, n * sizeof *row);
+    if (name) memcpy(w->name + base, name, n * sizeof *name);
+    memset(w->kind + base, HD_REFERENCE_STRONG, n);
+    hd__arr_resize(w->target, base + n);
+    hd__arr_resize(w->name, base + n);
+    hd__arr_resize(w->kind, base + n);
+    for (; *mark < hd__len(w->marks) && w->marks[*mark].edge < end; ++*mark)
+        w->kind[base + w->marks[*mark].edge - first] = (uint8_t)w->marks[*mark].kind;
+    if (!hd__weak_pair(g, object, w->target + base, w->kind + base, n)) return HD_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        if (w->kind[base + i] != HD_REFERENCE_STRONG) {
+            w->count++;
+            continue;
+        }
+        if (name) g->name[at] = name[i];
+        g->target.low[at++] = row[i];
+    }
+    hd__bit_set(w->has, object);
+    return at;
+}
+
+/* Ephemerons by key, and who has to do with any. */
+static bool hd__weak_join(hd_graph *g) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t n = (uint32_t)hd__len(w->ephemerons);
+    uint64_t *pairs = NULL, *spare = NULL, *sorted;
+    bool ok = hd__room(m, pairs, n) && hd__room(m, spare, n) && hd__room(m, w->by_key, n) &&
+              hd__graph_bits(g, &w->joins);
+    for (uint32_t i = 0; i < n && ok; i++) {
+        pairs[i] = (uint64_t)w->ephemerons[i].key << 32 | i;
+        hd__bit_set(w->joins, w->ephemerons[i].object);
+        hd__bit_set(w->joins, w->ephemerons[i].key);
+    }
+    if (ok) {
+        sorted = hd__radix_sort(pairs, spare, n);
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
+    }
+    hd__arr_free(m, pairs);
+    hd__arr_free(m, spare);
+    return ok;
+}
+
+/* Moves the rows that have marks out of the others, which close up. Marks are in order. */
+static bool hd__weak_close(hd_graph *g) {
+    hd__weak *w = g->weak;
+    hd__mem *m = &g->mem;
+    uint32_t *target = g->target.low, at = 0;
+    size_t mark = 0;
+    if (!hd__graph_bits(g, &w->has)) return false;
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint32_t first = g->first[o], end = g->first[o + 1];
+        g->first[o] = at;
+        if (mark < hd__len(w->marks) && w->marks[mark].edge < end) {
+            at = hd__weak_row(g, o, first, end, &mark, at);
+            if (at == HD_NONE) return false;
+        } else {
+            if (at != first) memmove(target + at, target + first, (end - first) * sizeof *target);
+            if (at != first && g->name) memmove(g->name + at, g->name + first, (end - first) * sizeof *target);
+            at += end - first;
+        }
+    }
+    g->first[g->count] = at;
+    hd__arr_resize(target, at);
+    hd__arr_resize(g->name, at);
+    hd__arr_free(m, w->marks);
+    if (!hd__push(m, w->first, (uint32_t)hd__len(w->target))) return false;
+    hd__trim(m, w->object);
+    hd__trim(m, w->first);
+    hd__trim(m, w->target);
+    hd__trim(m, w->kind);
+    hd__trim(m, w->name);
+    hd__trim(m, w->ephemerons);
+    return !hd__len(w->ephemerons) || hd__weak_join(g);
+}
+
+static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__field *f = (const hd__field *)owner;
+    return f[a].class_index != f[b].class_index ? f[a].class_index < f[b].class_index
+                                                : f[a].reference < f[b].reference;
+}
+
+static bool hd__big_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__big *big = (const hd__big *)owner;
+    return big[a].object < big[b].object;
+}
+
+static bool hd__mark_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__weak_mark *marks = (const hd__weak_mark *)owner;
+    return marks[a].edge < marks[b].edge;
+}
+
+static bool hd__graph_sort_marks(hd_graph *g) {
+    hd__weak_mark *marks = g->weak ? g->weak->marks : NULL;
+    size_t n = hd__len(marks), i = 1;
+    while (i < n && marks[i - 1].edge <= marks[i].edge) i++;
+    return i >= n || hd__sort_array(&g->mem, marks, n, sizeof *marks, hd__mark_before);
+}
+
+static bool hd__graph_sort_lists(hd_graph *g) {
+    size_t n = hd__len(g->big), kept = 0;
+    if (!hd__sort_array(&g->mem, g->fields, hd__len(g->fields), sizeof *g->fields, hd__field_before) ||
+        !hd__sort_array(&g->mem, g->big, n, sizeof *g->big, hd__big_before) || !hd__graph_sort_marks(g))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (kept && g->big[kept - 1].object == g->big[i].object) g->big[kept - 1].size += g->big[i].size;
+        else g->big[kept++] = g->big[i];
+    }
+    hd__arr_resize(g->big, kept);
+    return true;
+}
+
+/* Makes the graph whole: columns of the objects without records, the end of the last row, rows with weak
+   references apart, and nothing to spare. */
+static bool hd__graph_close(hd_graph *g) {
+    hd__mem *m = &g->mem;
+    size_t extra = hd__len(g->extra.low);
+    uint32_t references = (uint32_t)hd__len(g->target.low);
+    if (!hd__graph_sort_lists(g) || !hd__room(m, g->class_of, extra) || !hd__room(m, g->size, extra) ||
+        !hd__room(m, g->first, extra + 1) ||
+        (g->described + extra && !hd__room(m, g->target.low, references ? 0 : 1))) /* rows have an address, */
+        return false;                                                            /* empty ones too */
+    for (size_t i = 0; i < extra; i++) {
+        stbds_arrput(g->class_of, 0);
+        stbds_arrput(g->size, 0);
+        stbds_arrput(g->first, references);
+    }
+    stbds_arrput(g->first, references);
+    g->count = g->described + (uint32_t)extra;
+    if (hd__len(g->name) && hd__len(g->name) < references && !hd__graph_put_name(g, references - 1, HD_NONE))
+        return false;
+    if (g->weak && !hd__weak_close(g)) return false;
+    hd__trim(m, g->class_of);
+    hd__trim(m, g->size);
+    hd__trim(m, g->first);
+    hd__trim(m, g->id.low);
+    hd__trim(m, g->id.high);
+    hd__trim(m, g->target.low);
+    hd__trim(m, g->name);
+    hd__trim(m, g->names);
+    hd__trim(m, g->classes);
+    hd__trim(m, g->roots);
+    g->sealed = true;
+    return true;
+}
+
+/* The numbers of the objects with these ids, a block at a time so that the cache misses of one look-up
+   overlap with those of the others. `number` may be where the low halves of the ids stand. */
+#define HD__LOOKUPS 64u
+static void hd__graph_numbers(const hd_graph *g, const hd__ids *ids, size_t from, size_t n,
+                              uint32_t *number) {
+    const hd__id_index *x = &g->index;
+    uint64_t range[HD__LOOKUPS];
+    for (size_t i = 0; i < n; i++) {
+        range[i] = hd__id_index_range(x, hd__ids_get(ids, from + i));
+        if (range[i] != UINT64_MAX) HD__PREFETCH(&x->start[range[i]]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (range[i] != UINT64_MAX) hd__id_index_prefetch(x, x->start[range[i]]);
+    for (size_t i = 0; i < n; i++)
+        number[i] = range[i] == UINT64_MAX ? HD_NONE
+                                           : hd__id_index_in(x, hd__ids_get(ids, from + i), range[i]);
+}
+
+/* References by the shelf of the index that they are looked up in. A shelf fits into a cache, the index of a
+   large graph whose ids are in no order does not. */
+typedef struct hd__shelves {
+    const hd__id_index *index;
+    hd__ids ids;                 /* shelf after shelf, each in the order of the graph; then their numbers */
+    size_t at[514];              /* by shelf: where its next one stands */
+    unsigned shift;              /* from ranges to shelves */
+} hd__shelves;
+#define HD__SHELVES_FROM (1u << 18) /* objects */
+
+HD__INLINE size_t hd__shelf_of(const hd__shelves *p, uint64_t id) {
+    uint64_t range = hd__id_index_range(p->index, id);
+    return range == UINT64_MAX ? 0 : (size_t)(range >> p->shift);
+}
+
+/* Finds all references. False: there are too few for it to pay, or no memory. */
+static bool hd__shelves_find(hd__mem *m, hd__shelves *p, const hd_graph *g) {
+    const hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low), shelves = sizeof p->at / sizeof *p->at - 1;
+    memset(p, 0, sizeof *p);
+    p->index = &g->index;
+    if (!p->index->pairs || g->described < HD__SHELVES_FROM || n < g->described / 2) return false;
+    if (!hd__room(m, p->ids.low, n) || (ids->high && !hd__room(m, p->ids.high, n))) return false;
+    while (p->index->ranges >> p->shift >= shelves) p->shift++;
+    for (size_t i = 0; i < n; i++) p->at[hd__shelf_of(p, hd__ids_get(ids, i)) + 1]++;
+    for (size_t i = 0; i < shelves; i++) p->at[i + 1] += p->at[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = p->at[hd__shelf_of(p, hd__ids_get(ids, i))]++;
+        p->ids.low[at] = ids->low[i];
+        if (ids->high) p->ids.high[at] = ids->high[i];
+    }
+    memmove(p->at + 1, p->at, shelves * sizeof *p->at);
+    p->at[0] = 0;
+    for (size_t i = 0; i < n; i += HD__LOOKUPS)
+        hd__graph_numbers(g, &p->ids, i, n - i < HD__LOOKUPS ? n - i : HD__LOOKUPS, p->ids.low + i);
+    return true;
+}
+
+/* References and roots from ids to numbers. */
+static hd_status hd__graph_look_up(hd_graph *g, hd__missing *missing, const hd_options *options, hd_error *err) {
+    hd__mem *m = &g->mem;
+    hd__ids *ids = &g->target;
+    size_t n = hd__len(ids->low);
+    hd__shelves shelves;
+    bool found = hd__shelves_find(m, &shelves, g), ok = true, on = true;
+    for (size_t low = 0; low < n && ok && on; low += HD__LOOKUPS) {
+        size_t size = n - low < HD__LOOKUPS ? n - low : HD__LOOKUPS;
+        uint32_t number[HD__LOOKUPS];
+        if (!(low & HD__TICK)) on = hd__go_on(options, low, n);
+        for (size_t i = 0; i < size && found; i++)
+            number[i] = shelves.ids.low[shelves.at[hd__shelf_of(&shelves, hd__ids_get(ids, low + i))]++];
+        if (!found) hd__graph_numbers(g, ids, low, size, number);
+        for (size_t i = 0; i < size && ok; i++) {
+            if (HD__UNLIKELY(number[i] == HD_NONE)) ok = hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i);
+            ids->low[low + i] = number[i];
+        }
+    }
+    hd__ids_free(m, &shelves.ids);
+    hd__arr_free(m, ids->high);
+    for (size_t i = 0; i < hd__len(g->roots) && ok; i++) {
+        uint64_t id = hd__ids_get(&g->root_id, i);
+        g->roots[i].object = hd__graph_described(g, id);
+        if (g->roots[i].object == HD_NONE) ok = hd__missing_add(m, missing, id, i | (uint64_t)1 << 32);
+    }
+    if (!on) return hd__cancelled(err);
+    return ok && hd__graph_place_missing(g, missing) ? HD_OK : hd__no_memory(m, err);
+}
+
+static hd_status hd__graph_resolve(hd_graph *g, const hd_options *options, hd_error *err) {
+    uint32_t duplicate = hd_graph_duplicate(g);
+    hd__missing missing;
+    hd_status status;
+    if (duplicate != HD_NONE)
+        return hd__fail(err, HD_MALFORMED, "object %x is described twice", hd__ids_get(&g->id, duplicate));
+    memset(&missing, 0, sizeof missing);
+    status = hd__graph_look_up(g, &missing, options, err);
+    hd__missing_free(&g->mem, &missing);
+    return status;
+}
+
+/* Numbers from first_id to numbers from 0. Those that no object has become that of an object behind the last. */
+static hd_status hd__graph_renumber(hd_graph *g, hd_error *err) {
+    uint32_t *target = g->target.low, count = g->described, first = (uint32_t)g->first_id;
+    size_t n = hd__len(target);
+    bool missing = false;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = target[i] - first;
+        target[i] = number < count ? number : count;
+        missing |= number >= count;
+    }
+    for (size_t i = 0; i < hd__len(g->roots); i++) {
+        uint64_t number = hd__ids_get(&g->root_id, i) - g->first_id;
+        g->roots[i].object = number < count ? (uint32_t)number : count;
+        missing |= number >= count;
+    }
+    return !missing || hd__ids_push(&g->mem, &g->extra, g->first_id - 1) ? HD_OK : hd__no_memory(&g->mem, err);
+}
+
+/* Whether what was written from outside is sound: where references begin, and their names. */
+static hd_status hd__graph_check(const hd_graph *g, hd_error *err) {
+    uint32_t references = (uint32_t)hd__len(g->target.low), at = 0, names = (uint32_t)hd__len(g->names);
+    bool wrong = (g->described ? g->first[0] : references) != 0;
+    for (uint32_t i = 0; i < g->described; i++) {
+        wrong |= g->first[i] < at;
+        at = g->first[i];
+    }
+    if (wrong || at > references)
+        return hd__fail(err, HD_INVALID, "where references of objects begin is in no order, or beyond them");
+    for (size_t i = 0; i < hd__len(g->name); i++) wrong |= g->name[i] != HD_NONE && g->name[i] >= names;
+    if (wrong) return hd__fail(err, HD_INVALID, "a reference has a name that was never added");
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_error *err) {
+    hd__mem *m = &g->mem;
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    hd__graph_set_lengths(g);
+    HD__TRY(hd__graph_check(g, err));
+    if (!g->dense && !hd__id_index_build(m, &g->index, &g->id, g->described)) return hd__no_memory(m, err);
+    HD__TRY(g->numbered ? hd__graph_renumber(g, err) : hd__graph_resolve(g, options, err));
+    hd__ids_free(m, &g->root_id);
+    return hd__graph_close(g) ? HD_OK : hd__no_memory(m, err);
+}
+
 /* ============================================================================ >>graph.merge
    One graph of several. */
 
@@ -10332,6 +10543,7 @@ typedef struct hd__union {
     hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
     hd__arena arena;
     uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
+    uint32_t *names;             /* by graph: number in `to` of its first name */
     uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
     hd__set classes, objects, ids, roots;
     uint64_t seed;
@@ -10381,7 +10593,7 @@ static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
     return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
 }
 
-static hd_status hd__union_classes(hd__union *x, size_t which) {
+static hd_status hd__union_classes(hd__union *x, size_t which, hd_error *err) {
     const hd_graph *g = x->graphs[which];
     uint32_t *map = x->class_map[which];
     map[0] = 0;
@@ -10398,26 +10610,28 @@ static hd_status hd__union_classes(hd__union *x, size_t which) {
             if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
             continue;
         }
-        HD__TRY(hd_graph_add_class(x->to, c, &map[i]));
+        HD__TRY(hd_graph_add_class(x->to, c, &map[i], err));
         if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
-            return HD_OUT_OF_MEMORY;
+            return hd__no_memory(&x->to->mem, err);
     }
     for (size_t i = 0; i < hd__len(g->fields); i++)
         HD__TRY(hd_graph_add_field(x->to, map[g->fields[i].class_index], g->fields[i].reference,
-                                   g->fields[i].name));
+                                   g->fields[i].name, err));
+    x->names[which] = (uint32_t)hd__len(x->to->names);
+    for (size_t i = 0; i < hd__len(g->names); i++) HD__TRY(hd_graph_add_name(x->to, g->names[i], NULL, err));
     return HD_OK;
 }
 
 /* Objects of one graph that are not in `to` yet, without references. */
-static hd_status hd__union_objects(hd__union *x, size_t which) {
+static hd_status hd__union_objects(hd__union *x, size_t which, hd_error *err) {
     const hd_graph *g = x->graphs[which];
     for (uint32_t o = 0; o < g->described; o++) {
         uint32_t n = (uint32_t)hd__len(x->source), same;
         uint64_t hash, id_hash;
         size_t probe = 0;
-        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return HD_CANCELLED;
+        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return hd__cancelled(err);
         if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
-            return HD_OUT_OF_MEMORY;
+            return hd__no_memory(&x->to->mem, err);
         stbds_arrput(x->source, o);
         stbds_arrput(x->source_graph, (uint32_t)which);
         hash = hd__union_hash(x, n);
@@ -10436,9 +10650,9 @@ static hd_status hd__union_objects(hd__union *x, size_t which) {
             if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
         if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
             (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
-            return HD_OUT_OF_MEMORY;
+            return hd__no_memory(&x->to->mem, err);
         HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
-                                    hd__graph_size(g, o)));
+                                    hd__graph_size(g, o), err));
     }
     return HD_OK;
 }
@@ -10455,22 +10669,23 @@ static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t obje
     return n;
 }
 
-static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
+static hd_status hd__union_references(hd__union *x, hd__missing *missing, hd_error *err) {
     hd_graph *to = x->to;
+    hd__mem *m = &to->mem;
     for (uint32_t n = 0; n < to->described; n++) {
         size_t which = x->source_graph[n];
-        hd_object o = hd_graph_object(x->graphs[which], x->source[n]);
-        to->first[n] = (uint32_t)hd__len(to->target.low);
-        if (o.reference_count > to->max_records - to->first[n]) return HD_LIMIT;
-        if (!hd__ids_room(&to->mem, &to->target, o.reference_count)) return HD_OUT_OF_MEMORY;
-        for (uint32_t i = 0; i < o.reference_count; i++) {
+        const hd_graph *g = x->graphs[which];
+        hd_object o = hd_graph_object(g, x->source[n]);
+        uint32_t edge = to->first[n] = (uint32_t)hd__len(to->target.low);
+        HD__TRY(hd__graph_may(to, 0, o.reference_count, err));
+        if (!hd__ids_room(m, &to->target, o.reference_count)) return hd__no_memory(m, err);
+        for (uint32_t i = 0; i < o.reference_count; i++, edge++) {
             uint32_t target = hd__union_number(x, which, o.references[i]);
-            if (target == HD_NONE &&
-                !hd__missing_add(&to->mem, missing, hd__graph_id(x->graphs[which], o.references[i]),
-                                 hd__len(to->target.low)))
-                return HD_OUT_OF_MEMORY;
-            if (o.kinds && o.kinds[i] && !hd__graph_mark(to, to->first[n] + i, o.kinds[i]))
-                return HD_OUT_OF_MEMORY;
+            uint32_t name = g->name ? hd__graph_name(g, x->source[n], i) : HD_NONE;
+            if ((target == HD_NONE && !hd__missing_add(m, missing, hd__graph_id(g, o.references[i]), edge)) ||
+                (o.kinds && o.kinds[i] && !hd__graph_mark(to, edge, o.kinds[i])) ||
+                (name != HD_NONE && !hd__graph_put_name(to, edge, name + x->names[which])))
+                return hd__no_memory(m, err);
             stbds_arrput(to->target.low, target);
         }
     }
@@ -10478,18 +10693,18 @@ static hd_status hd__union_references(hd__union *x, hd__missing *missing) {
 }
 
 /* Roots, those to objects nobody describes last: these have numbers only once all are known. */
-static hd_status hd__union_roots(hd__union *x, hd__missing *missing) {
+static hd_status hd__union_roots(hd__union *x, hd__missing *missing, hd_error *err) {
     for (size_t which = 0; which < x->count; which++)
         for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
             hd_root r = x->graphs[which]->roots[i];
             uint32_t object = r.object;
             uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
-            if (n >= x->to->max_records) return HD_LIMIT;
+            if (n >= x->to->max_records) return hd__graph_most(x->to, err);
             if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
             r.object = hd__union_number(x, which, object);
-            if (r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32))
-                return HD_OUT_OF_MEMORY;
-            if (!hd__push(&x->to->mem, x->to->roots, r)) return HD_OUT_OF_MEMORY;
+            if ((r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32)) ||
+                !hd__push(&x->to->mem, x->to->roots, r))
+                return hd__no_memory(&x->to->mem, err);
         }
     return HD_OK;
 }
@@ -10513,35 +10728,32 @@ static bool hd__union_unique_roots(hd__union *x) {
     return true;
 }
 
-static hd_status hd__union_run(hd__union *x) {
-    hd__mem *m = &x->to->mem;
-    hd__missing missing;
-    hd_status status = HD_OK;
+static hd_status hd__union_run(hd__union *x, hd__missing *missing, hd_error *err) {
+    hd_graph *to = x->to;
+    hd__mem *m = &to->mem;
     x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
     x->map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->map);
-    if (!x->class_map || !x->map) return HD_OUT_OF_MEMORY;
+    x->names = (uint32_t *)hd__arena_take(m, &x->arena, x->count, sizeof *x->names);
+    if (!x->class_map || !x->map || !x->names) return hd__no_memory(m, err);
     for (size_t i = 0; i < x->count; i++) {
         x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
         x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
-        if (!x->class_map[i] || !x->map[i]) return HD_OUT_OF_MEMORY;
-        HD__TRY(hd__union_classes(x, i));
-        HD__TRY(hd__union_objects(x, i));
+        if (!x->class_map[i] || !x->map[i]) return hd__no_memory(m, err);
+        HD__TRY(hd__union_classes(x, i, err));
+        HD__TRY(hd__union_objects(x, i, err));
     }
-    hd__graph_set_lengths(x->to);
-    memset(&missing, 0, sizeof missing);
-    status = hd__union_references(x, &missing);
-    if (!status) status = hd__union_roots(x, &missing);
-    if (!status && (!hd__id_index_build(&x->to->mem, &x->to->index, &x->to->id, x->to->described) ||
-                    !hd__graph_place_missing(x->to, &missing) || !hd__union_unique_roots(x) ||
-                    !hd__graph_sort_lists(x->to) || !hd__graph_close(x->to)))
-        status = HD_OUT_OF_MEMORY;
-    hd__missing_free(&x->to->mem, &missing);
-    return status;
+    hd__graph_set_lengths(to);
+    HD__TRY(hd__union_references(x, missing, err));
+    HD__TRY(hd__union_roots(x, missing, err));
+    return hd__id_index_build(m, &to->index, &to->id, to->described) && hd__graph_place_missing(to, missing) &&
+                   hd__union_unique_roots(x) && hd__graph_close(to)
+               ? HD_OK : hd__no_memory(m, err);
 }
 
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
                                       hd_graph **out, hd_error *err) {
     hd_graph_desc desc;
+    hd__missing missing;
     hd__union x;
     hd_status status;
     hd_error ignored;
@@ -10552,6 +10764,7 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
         desc.allocator = options->allocator;
         desc.limits = options->limits;
     }
+    memset(&missing, 0, sizeof missing);
     memset(&x, 0, sizeof x);
     x.graphs = graphs;
     x.count = count;
@@ -10559,12 +10772,8 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
-    status = hd__union_run(&x);
-    if (status == HD_LIMIT && !x.to->mem.over)
-        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
-                 x.to->max_records);
-    else if (status == HD_LIMIT || status == HD_OUT_OF_MEMORY) status = hd__no_memory(&x.to->mem, err);
-    else if (status) hd__fail(err, status, "%s while merging", hd_status_text(status));
+    status = hd__union_run(&x, &missing, err);
+    hd__missing_free(&x.to->mem, &missing);
     hd__set_free(&x.to->mem, &x.classes);
     hd__set_free(&x.to->mem, &x.objects);
     hd__set_free(&x.to->mem, &x.ids);
@@ -18224,7 +18433,7 @@ static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash,
     desc.name.data = text;
     desc.name.len = length + 7;
     desc.scope = x->s->domain.name;
-    HD__TRY(hd_graph_add_class(x->g, &desc, class_index));
+    HD__TRY(hd_graph_add_class(x->g, &desc, class_index, NULL));
     return hd__index_add(&x->doc->mem, &x->types, hash, *class_index, hd__netcf_type_hash, x) ? HD_OK
                                                                                               : HD_OUT_OF_MEMORY;
 }
@@ -18294,7 +18503,7 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
     desc.name = record->name;
     desc.described = true;
-    HD__TRY(hd_graph_set_class(x->g, n, &desc));
+    HD__TRY(hd_graph_set_class(x->g, n, &desc, NULL));
     return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
@@ -18331,9 +18540,9 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
     if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE && size > at))
         hd__graph_expect(g, 1.0625 * (double)(size - at) / (double)(at - x->s->offset));
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
-    HD__TRY(hd_graph_add_object(g, record->id, class_index, record->size));
+    HD__TRY(hd_graph_add_object(g, record->id, class_index, record->size, NULL));
     x->bytes = bytes;
-    return hd_graph_add_references(g, record->references, record->reference_count);
+    return hd_graph_add_references(g, record->references, record->reference_count, NULL);
 }
 
 static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
@@ -18343,7 +18552,7 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     root.flags = record->flags;
     root.container = HD_NONE;
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
-    return hd_graph_add_root(x->g, record->id, &root);
+    return hd_graph_add_root(x->g, record->id, &root, NULL);
 }
 
 /* Keeps text up to `end` for a place, if there is any. */
@@ -18412,8 +18621,9 @@ static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
     hd_error error;
     memset(&error, 0, sizeof error);
     x->s->closed = true;
-    status = hd__graph_seal(x->g, &x->r->options, &duplicate, &error);
-    if (status && duplicate != HD_NONE) {
+    status = hd_graph_seal(x->g, &x->r->options, &error);
+    duplicate = status == HD_MALFORMED ? hd_graph_duplicate(x->g) : HD_NONE;
+    if (duplicate != HD_NONE) {
         uint64_t column, line = hd__netcf_line_of(x, duplicate, &column);
         hd__fail_at(&error, HD_MALFORMED, HD_UNKNOWN, line,
                     "line %u, column %u: an object that was not described before expected, found '%x'", line,
@@ -18751,7 +18961,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     HD__TRY(hd__holding_open(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
     hd__netcf_out_begin(&o, out, options && options->netcf_decimal);
-    o.own_ids = !g->dense && hd__graph_duplicate(g) != HD_NONE;
+    o.own_ids = hd_graph_duplicate(g) != HD_NONE;
     o.own_types = hd__netcf_types_collide(g, hd__mem_options(options));
     hd__netcf_put_domain(&o, &d, true);
     for (uint32_t i = 1; i < hd__len(g->classes); i++)
@@ -19603,7 +19813,7 @@ static hd_status hd__dart_add_fields(hd__dart_in *x, hd_dart_class_info c, uint3
     while (hd_dart_next_field(&c, &field)) {
         hd_status status = HD_OK;
         if (field.index < HD_NONE)
-            status = hd_graph_add_field(x->g, class_index, (uint32_t)field.index, field.name);
+            status = hd_graph_add_field(x->g, class_index, (uint32_t)field.index, field.name, NULL);
         if (status) return hd__dart_graph_full(x, status, "fields");
     }
     return HD_OK;
@@ -19621,7 +19831,7 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     c.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
         !hd__dart_keep(x->mem, &doc->classes, x->r->from, (size_t)(x->r->at - x->r->from)) ||
-        hd_graph_add_class(x->g, &c, &n))
+        hd_graph_add_class(x->g, &c, &n, NULL))
         return hd__dart_full(x);
     return hd__dart_add_fields(x, record->described, n);
 }
@@ -19633,7 +19843,7 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
     memset(&c, 0, sizeof c);
     c.name = hd_cstr("<no class>");
     c.scope = hd_cstr("");
-    return (status = hd_graph_add_class(x->g, &c, &x->doc->no_class)) != HD_OK
+    return (status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL)) != HD_OK
                ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
@@ -19719,7 +19929,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     HD__TRY(hd__dart_take_references(x));
     g->described++;
     if (HD__LIKELY(o.size < UINT32_MAX)) g->bytes = bytes;
-    else if (hd_graph_add_size(g, n, o.size)) return hd__dart_full(x);
+    else if (hd_graph_add_size(g, n, o.size, NULL)) return hd__dart_full(x);
     return HD_OK;
 }
 
@@ -19756,7 +19966,7 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     external.size = record->size;
     if (at / 3 >= x->most && hd__len(doc->external_at) >= x->most)
         return hd__dart_most(x, "external properties");
-    if (record->id) status = hd_graph_add_size(x->g, external.object, external.size);
+    if (record->id) status = hd_graph_add_size(x->g, external.object, external.size, NULL);
     if (status == HD_OVERFLOW) return hd__dart_overflow(x);
     if (status || (record->id && !hd__push(m, doc->external, external)) ||
         !hd__push(m, doc->external_at, at) ||
@@ -19942,8 +20152,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     hd__graph_set_lengths(g);
     if ((!doc->head && !hd__dart_keep(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
         (hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
-        (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_sort_lists(g) ||
-        !hd__graph_close(g) ||
+        (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_close(g) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
     while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)

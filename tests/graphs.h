@@ -173,13 +173,13 @@ HD_UNUSED static hd_graph *heap_like(uint32_t objects, uint64_t seed) {
         char name[16] = "Class000";
         name[5] = (char)('0' + i / 100), name[6] = (char)('0' + i / 10 % 10), name[7] = (char)('0' + i % 10);
         desc_class.name = hd_cstr(name);
-        ok = !hd_graph_add_class(g, &desc_class, NULL);
+        ok = !hd_graph_add_class(g, &desc_class, NULL, NULL);
     }
     for (uint32_t i = 0; i < objects && ok; i++) {
         uint64_t ids[64], bits = graphs_random(&random);
         size_t n = bits % 8 < 3 ? 0 : bits % 8 < 6 ? 2 : bits % 8 < 7 ? 5 : 9;
         if ((bits >> 8) % 1024 == 0) n = 64;
-        ok = !hd_graph_add_object(g, i, 1 + (uint32_t)(bits >> 20) % 200, 16 + (bits >> 40) % 12 * 8);
+        ok = !hd_graph_add_object(g, i, 1 + (uint32_t)(bits >> 20) % 200, 16 + (bits >> 40) % 12 * 8, NULL);
         for (size_t k = 0; k < n; k++) {
             uint64_t x = graphs_random(&random);
             if (x % 100 < 70) ids[k] = (i + 1 + (x >> 8) % 40) % objects;
@@ -187,10 +187,10 @@ HD_UNUSED static hd_graph *heap_like(uint32_t objects, uint64_t seed) {
             else if (x % 100 < 99) ids[k] = (i + objects - (x >> 8) % 2000 % objects) % objects;
             else ids[k] = (x >> 8) % objects;
         }
-        ok = ok && !hd_graph_add_references(g, ids, n);
+        ok = ok && !hd_graph_add_references(g, ids, n, NULL);
     }
     for (uint32_t i = 0; i < objects / 500 + 1 && ok; i++)
-        ok = !hd_graph_add_root(g, graphs_random(&random) % objects, &root);
+        ok = !hd_graph_add_root(g, graphs_random(&random) % objects, &root, NULL);
     if (!ok || hd_graph_seal(g, NULL, NULL)) abort();
     return g;
 }

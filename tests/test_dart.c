@@ -1204,15 +1204,15 @@ static void writers_keep_alive_what_is(void **state) {
         hd_netcf *netcf = NULL;
         int warnings = 0;
         hd_options options = { .warning = count_warning, .warning_user = &warnings };
-        assert_int_equal(hd_graph_add_class(g, &c, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_class(g, &c, NULL, NULL), HD_OK);
         for (int i = 0; i < 7; i++) {
-            assert_int_equal(hd_graph_add_object(g, 0, 1, (uint64_t)1 << i), HD_OK);
-            if (i < 4) assert_int_equal(hd_graph_add_references(g, references[i], i < 2 ? 3 : 1), HD_OK);
-            if (i == 1) assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_KEY), HD_OK);
-            if (i == 1) assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_VALUE), HD_OK);
-            if (i == 2 || i == 3) assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_OK);
+            assert_int_equal(hd_graph_add_object(g, 0, 1, (uint64_t)1 << i, NULL), HD_OK);
+            if (i < 4) assert_int_equal(hd_graph_add_references(g, references[i], i < 2 ? 3 : 1, NULL), HD_OK);
+            if (i == 1) assert_int_equal(hd_graph_set_kind(g, (uint32_t)i, 0, HD_REFERENCE_KEY, NULL), HD_OK);
+            if (i == 1) assert_int_equal(hd_graph_set_kind(g, (uint32_t)i, 1, HD_REFERENCE_VALUE, NULL), HD_OK);
+            if (i == 2 || i == 3) assert_int_equal(hd_graph_set_kind(g, (uint32_t)i, 0, HD_REFERENCE_WEAK, NULL), HD_OK);
         }
-        assert_int_equal(hd_graph_add_root(g, 1, &root), HD_OK);
+        assert_int_equal(hd_graph_add_root(g, 1, &root, NULL), HD_OK);
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(dart ? hd_dart_write_graph(g, hd_cstr("x"), &options, hd_out_memory(&out), NULL)
                               : hd_netcf_write_graph(g, NULL, &options, hd_out_memory(&out), NULL), HD_OK);

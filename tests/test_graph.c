@@ -15,7 +15,7 @@ static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE }, weak = { 0, HD_R
 static uint32_t add_class(hd_graph *g, const char *name) {
     hd_class c = { .id = hd_graph_class_count(g), .name = hd_cstr(name), .scope = hd_cstr(""), .described = true };
     uint32_t n = 0;
-    assert_int_equal(hd_graph_add_class(g, &c, &n), HD_OK);
+    assert_int_equal(hd_graph_add_class(g, &c, &n, NULL), HD_OK);
     return n;
 }
 
@@ -26,11 +26,11 @@ static hd_graph *make(int n, const int *edges, const int *roots) {
     add_class(g, "B");
     add_class(g, "C");
     for (int i = 0; i < n; i++) {
-        assert_int_equal(hd_graph_add_object(g, (uint64_t)i, 1 + (uint32_t)i % 3, (uint64_t)1 << i % 60), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, (uint64_t)i, 1 + (uint32_t)i % 3, (uint64_t)1 << i % 60, NULL), HD_OK);
         for (const int *e = edges; *e >= 0; e += 2)
-            if (e[0] == i) assert_int_equal(hd_graph_add_references(g, &(uint64_t){ (uint64_t)e[1] }, 1), HD_OK);
+            if (e[0] == i) assert_int_equal(hd_graph_add_references(g, &(uint64_t){ (uint64_t)e[1] }, 1, NULL), HD_OK);
     }
-    for (; *roots >= 0; roots++) assert_int_equal(hd_graph_add_root(g, (uint64_t)*roots, &strong), HD_OK);
+    for (; *roots >= 0; roots++) assert_int_equal(hd_graph_add_root(g, (uint64_t)*roots, &strong, NULL), HD_OK);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     return g;
@@ -52,33 +52,33 @@ static void objects_are_as_they_were_added(void **state) {
     hd_class later = { .id = 77, .name = hd_cstr(""), .scope = hd_cstr(""), .described = false };
     hd_root root = { 0, HD_ROOT_STATIC, HD_ROOT_PINNED | HD_ROOT_UNSAFE, 1 };
     uint32_t n;
-    assert_int_equal(hd_graph_add_class(g, &later, &n), HD_OK);
+    assert_int_equal(hd_graph_add_class(g, &later, &n, NULL), HD_OK);
     assert_int_equal(n, 1);
-    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 1 }, 1), HD_INVALID);
-    assert_int_equal(hd_graph_add_object(g, 500, 2, 1), HD_INVALID);
-    assert_int_equal(hd_graph_add_object(g, 500, 0, 1), HD_INVALID);
-    assert_int_equal(hd_graph_add_object(g, 500, 1, 10), HD_OK);
-    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 3, 999, 500, 0xffffffffffffffff }, 4), HD_OK);
-    assert_int_equal(hd_graph_add_object(g, 3, 1, UINT32_MAX), HD_OK);
-    assert_int_equal(hd_graph_add_object(g, UINT64_C(0x123456789ab), 1, UINT32_MAX - 1), HD_OK);
-    assert_int_equal(hd_graph_add_size(g, 2, 1), HD_OK);
-    assert_int_equal(hd_graph_add_size(g, 2, UINT64_C(1) << 40), HD_OK);
-    assert_int_equal(hd_graph_add_size(g, 1, 5), HD_OK);
-    assert_int_equal(hd_graph_add_size(g, 3, 5), HD_INVALID);
-    assert_int_equal(hd_graph_add_size(g, 0, UINT64_MAX - 5), HD_OVERFLOW);
+    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 1 }, 1, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 2, 1, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 0, 1, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 500, 1, 10, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 3, 999, 500, 0xffffffffffffffff }, 4, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_object(g, 3, 1, UINT32_MAX, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_object(g, UINT64_C(0x123456789ab), 1, UINT32_MAX - 1, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 2, 1, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 2, UINT64_C(1) << 40, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 1, 5, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_size(g, 3, 5, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_size(g, 0, UINT64_MAX - 5, NULL), HD_OVERFLOW);
     later.name = hd_cstr("Named.Later");
     later.scope = hd_cstr("lib");
     later.described = true;
-    assert_int_equal(hd_graph_set_class(g, 1, &later), HD_OK);
-    assert_int_equal(hd_graph_set_class(g, 0, &later), HD_INVALID);
-    assert_int_equal(hd_graph_add_field(g, 1, 2, hd_cstr("self")), HD_OK);
-    assert_int_equal(hd_graph_add_field(g, 1, 0, hd_cstr("next")), HD_OK);
-    assert_int_equal(hd_graph_add_field(g, 0, 0, hd_cstr("next")), HD_INVALID);
-    assert_int_equal(hd_graph_add_root(g, 3, &root), HD_OK);
-    assert_int_equal(hd_graph_add_root(g, 4000, &strong), HD_OK);
+    assert_int_equal(hd_graph_set_class(g, 1, &later, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_class(g, 0, &later, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_field(g, 1, 2, hd_cstr("self"), NULL), HD_OK);
+    assert_int_equal(hd_graph_add_field(g, 1, 0, hd_cstr("next"), NULL), HD_OK);
+    assert_int_equal(hd_graph_add_field(g, 0, 0, hd_cstr("next"), NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_root(g, 3, &root, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, 4000, &strong, NULL), HD_OK);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
-    assert_int_equal(hd_graph_add_object(g, 501, 1, 10), HD_INVALID);
+    assert_int_equal(hd_graph_add_object(g, 501, 1, 10, NULL), HD_INVALID);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_INVALID);
 
     assert_int_equal(hd_graph_object_count(g), 6);
@@ -121,23 +121,23 @@ static void references_are_shown_as_they_hold(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
     add_class(g, "A");
-    assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_INVALID);
+    assert_int_equal(hd_graph_set_kind(g, 0, 0, HD_REFERENCE_WEAK, NULL), HD_INVALID);
     for (uint64_t i = 0; i < 5; i++) {
-        assert_int_equal(hd_graph_add_object(g, 0, 1, 8), HD_OK);
-        if (i % 2) assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ i, 99, 2, 3, 4, i }, 6), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, 0, 1, 8, NULL), HD_OK);
+        if (i % 2) assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ i, 99, 2, 3, 4, i }, 6, NULL), HD_OK);
         if (i != 3) continue;
-        assert_int_equal(hd_graph_set_reference(g, 5, HD_REFERENCE_WEAK), HD_OK);
-        assert_int_equal(hd_graph_set_reference(g, 3, HD_REFERENCE_VALUE), HD_OK); /* before its key */
-        assert_int_equal(hd_graph_set_reference(g, 2, HD_REFERENCE_WEAK), HD_OK);
-        assert_int_equal(hd_graph_set_reference(g, 2, HD_REFERENCE_STRONG), HD_OK);
-        assert_int_equal(hd_graph_set_reference(g, 4, HD_REFERENCE_KEY), HD_OK);
-        assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_KEY), HD_OK);
-        assert_int_equal(hd_graph_set_reference(g, 6, HD_REFERENCE_KEY), HD_INVALID);
-        assert_int_equal(hd_graph_set_reference(g, 0, 4), HD_INVALID);
+        assert_int_equal(hd_graph_set_kind(g, 3, 5, HD_REFERENCE_WEAK, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_kind(g, 3, 3, HD_REFERENCE_VALUE, NULL), HD_OK); /* before its key */
+        assert_int_equal(hd_graph_set_kind(g, 3, 2, HD_REFERENCE_WEAK, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_kind(g, 3, 2, HD_REFERENCE_STRONG, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_kind(g, 3, 4, HD_REFERENCE_KEY, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_kind(g, 3, 1, HD_REFERENCE_KEY, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_kind(g, 3, 6, HD_REFERENCE_KEY, NULL), HD_INVALID);
+        assert_int_equal(hd_graph_set_kind(g, 3, 0, 4, NULL), HD_INVALID);
     }
-    hd_graph_add_root(g, 3, &strong);
+    hd_graph_add_root(g, 3, &strong, NULL);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
-    assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_WEAK), HD_INVALID);
+    assert_int_equal(hd_graph_set_kind(g, 3, 0, HD_REFERENCE_WEAK, NULL), HD_INVALID);
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     hd_object o = hd_graph_object(g, 1);
     assert_null(o.kinds);
@@ -163,9 +163,9 @@ static void strong_graphs_take_no_more_memory(void **state) {
         hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
         add_class(g, "A");
         for (uint64_t i = 0; i < 1000; i++) {
-            hd_graph_add_object(g, 0, 1, 8);
-            hd_graph_add_references(g, (const uint64_t[]){ i, i / 2 }, 2);
-            if (weakly) hd_graph_set_reference(g, 1, HD_REFERENCE_WEAK);
+            hd_graph_add_object(g, 0, 1, 8, NULL);
+            hd_graph_add_references(g, (const uint64_t[]){ i, i / 2 }, 2, NULL);
+            if (weakly) hd_graph_set_kind(g, (uint32_t)i, 1, HD_REFERENCE_WEAK, NULL);
         }
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         used[weakly] = hd_graph_summarize(g).memory;
@@ -180,7 +180,7 @@ static void ids_twice_are_an_error(void **state) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_error err;
     add_class(g, "A");
-    for (uint64_t id = 10; id > 5; id--) assert_int_equal(hd_graph_add_object(g, id == 6 ? 9 : id, 1, 1), HD_OK);
+    for (uint64_t id = 10; id > 5; id--) assert_int_equal(hd_graph_add_object(g, id == 6 ? 9 : id, 1, 1, NULL), HD_OK);
     assert_int_equal(hd_graph_seal(g, NULL, &err), HD_MALFORMED);
     assert_string_equal(err.message, "object 9 is described twice");
     hd_graph_free(g);
@@ -191,10 +191,10 @@ static void dense_graphs_store_no_ids(void **state) {
     hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
     add_class(g, "A");
     for (int i = 0; i < 3; i++) {
-        hd_graph_add_object(g, 0, 1, 8);
-        hd_graph_add_references(g, (const uint64_t[]){ (uint64_t)(i + 2) % 4, 3 }, 2);
+        hd_graph_add_object(g, 0, 1, 8, NULL);
+        hd_graph_add_references(g, (const uint64_t[]){ (uint64_t)(i + 2) % 4, 3 }, 2, NULL);
     }
-    hd_graph_add_root(g, 1, &strong);
+    hd_graph_add_root(g, 1, &strong, NULL);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     assert_memory_equal(hd_graph_object(g, 0).references, ((const uint32_t[]){ 1, 2, 2, 2, 3, 2 }), 24);
@@ -204,6 +204,172 @@ static void dense_graphs_store_no_ids(void **state) {
     assert_int_equal(hd_graph_find(g, 4), HD_NONE);
     assert_int_equal(hd_graph_root(g, 0).object, 0);
     hd_graph_free(g);
+}
+
+/* Numbers of objects and of their ids have nothing to do with each other; ids may come twice. */
+static void numbered_graphs_know_ids_too(void **state) {
+    (void)state;
+    hd_graph *g = hd_graph_create(&(hd_graph_desc){ .numbered = true, .first_id = 10 }, NULL);
+    add_class(g, "A");
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(hd_graph_add_object(g, i == 3 ? 5 : 7 - i + (i == 1) * (UINT64_C(1) << 40), 1, 8, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 10 + i, 9, 14, UINT64_MAX, 13 + (UINT64_C(1) << 32) },
+                                                 5, NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_add_root(g, 12, &strong, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, 10 + (UINT64_C(1) << 32), &strong, NULL), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    assert_int_equal(hd_graph_object_count(g), 5);
+    assert_memory_equal(hd_graph_object(g, 3).references, ((const uint32_t[]){ 3, 4, 4, 4, 4 }), 20);
+    assert_int_equal(hd_graph_object(g, 4).id, 9);
+    assert_int_equal(hd_graph_find(g, 9), 4);
+    assert_int_equal(hd_graph_find(g, 5), 2);
+    assert_int_equal(hd_graph_find(g, 6 + (UINT64_C(1) << 40)), 1);
+    assert_int_equal(hd_graph_duplicate(g), 3);
+    assert_int_equal(hd_graph_root(g, 0).object, 2);
+    assert_int_equal(hd_graph_root(g, 1).object, 4);
+    hd_graph_free(g);
+}
+
+/* The random graph again, its objects and references written into columns, in pieces. */
+static void columns_make_what_calls_make(void **state) {
+    (void)state;
+    uint64_t random = 77;
+    for (int round = 0; round < 500; round++) {
+        uint32_t n = 1 + (uint32_t)hd__test_below(&random, 60), at = 0, done = 0, references = 0, first[61], target[600];
+        bool dense = round % 3 == 0, late = round % 5 == 0;
+        hd_graph_desc desc = { .numbered = round % 3 == 1, .dense = dense, .first_id = dense ? 3 : 0 };
+        hd_graph *g[2] = { hd_graph_create(&desc, NULL), hd_graph_create(&desc, NULL) };
+        hd_graph_columns c;
+        for (int i = 0; i < 2; i++) add_class(g[i], "A"), add_class(g[i], "B");
+        for (uint32_t o = 0; o < n; o++) {
+            uint32_t count = (uint32_t)hd__test_below(&random, 10);
+            assert_int_equal(hd_graph_add_object(g[0], 1000 - o, 1 + o % 2, o, NULL), HD_OK);
+            first[o] = references;
+            for (uint32_t k = 0; k < count; k++) {
+                uint64_t to = hd__test_below(&random, n) + (desc.numbered || dense ? desc.first_id : 1001 - n);
+                target[references++] = (uint32_t)to;
+                assert_int_equal(hd_graph_add_references(g[0], &to, 1, NULL), HD_OK);
+            }
+        }
+        first[n] = references;
+        while (at < n) {
+            uint32_t some = 1 + (uint32_t)hd__test_below(&random, n - at), end = first[at + some];
+            assert_int_equal(hd_graph_reserve(g[1], some, late ? 0 : end - done, &c, NULL), HD_OK);
+            assert_int_equal(c.objects, at);
+            assert_int_equal(c.references, late ? 0 : done);
+            assert_true(dense ? c.id == NULL : c.id != NULL);
+            for (uint32_t o = at; o < at + some; o++) {
+                if (c.id) c.id[o] = 1000 - o;
+                c.class_index[o] = 1 + o % 2;
+                c.size[o] = o;
+                c.first[o] = first[o];
+            }
+            if (end - done && !late) memcpy(c.target + done, target + done, (end - done) * sizeof *target);
+            assert_int_equal(hd_graph_commit(g[1], some, late ? 0 : end - done, NULL), HD_OK);
+            at += some;
+            done = end;
+        }
+        if (late) {
+            assert_int_equal(hd_graph_reserve(g[1], 0, references, &c, NULL), HD_OK);
+            if (references) memcpy(c.target, target, references * sizeof *target);
+            assert_int_equal(hd_graph_commit(g[1], 0, references, NULL), HD_OK);
+        }
+        for (int i = 0; i < 2; i++) assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_validate(g[1], NULL), HD_OK);
+        assert_int_equal(hd_graph_summarize(g[0]).bytes, hd_graph_summarize(g[1]).bytes);
+        for (uint32_t o = 0; o < n; o++) {
+            hd_object x = hd_graph_object(g[0], o), y = hd_graph_object(g[1], o);
+            assert_true(x.id == y.id && x.size == y.size && x.class_index == y.class_index);
+            assert_int_equal(x.reference_count, y.reference_count);
+            if (x.reference_count) assert_memory_equal(x.references, y.references, 4 * x.reference_count);
+        }
+        for (int i = 0; i < 2; i++) hd_graph_free(g[i]);
+    }
+}
+
+/* What is wrong with columns is said when they are committed, or else when the graph is sealed. */
+static void columns_are_checked(void **state) {
+    (void)state;
+    for (int wrong = 0; wrong < 10; wrong++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .limits.max_records = 5 }, NULL);
+        hd_graph_columns c;
+        hd_error err = { 0 };
+        add_class(g, "A");
+        assert_int_equal(hd_graph_reserve(g, 6, 0, &c, &err), HD_LIMIT);
+        assert_string_equal(err.message, "more objects, references, roots or classes than max_records of 5");
+        assert_int_equal(hd_graph_reserve(g, 0, 6, &c, NULL), HD_LIMIT);
+        assert_int_equal(hd_graph_reserve(g, 2, 3, &c, NULL), HD_OK);
+        for (uint32_t o = 0; o < 2; o++) c.class_index[o] = 1, c.size[o] = UINT32_MAX - 1, c.first[o] = 2 * o;
+        for (uint32_t i = 0; i < 3; i++) c.target[i] = 0;
+        if (wrong == 1) c.class_index[1] = 0;
+        if (wrong == 2) c.class_index[0] = 2;
+        if (wrong == 3) c.size[1] = UINT32_MAX;
+        if (wrong == 4) c.first[0] = 1;
+        if (wrong == 5) c.first[1] = 4;
+        if (wrong == 6) c.first[1] = UINT32_MAX;
+        assert_int_equal(hd_graph_commit(g, 3, 3, &err), HD_INVALID);
+        if (wrong == 7) assert_int_equal(hd_graph_commit(g, 0, 3, &err), HD_OK);
+        else if (wrong == 8) assert_int_equal(hd_graph_add_size(g, 0, 1, &err), HD_INVALID);
+        else if (wrong < 1 || wrong > 3) assert_int_equal(hd_graph_commit(g, 2, 3, &err), HD_OK);
+        else assert_int_equal(hd_graph_commit(g, 2, 3, &err), HD_INVALID);
+        if (wrong == 0 || wrong == 9) {
+            assert_int_equal(hd_graph_set_kind(g, 1, 0, HD_REFERENCE_WEAK, &err), HD_OK);
+            assert_int_equal(hd_graph_set_kind(g, 1, 1, HD_REFERENCE_WEAK, &err), HD_INVALID);
+            assert_int_equal(hd_graph_set_kind(g, 2, 0, HD_REFERENCE_WEAK, &err), HD_INVALID);
+            assert_int_equal(hd_graph_set_name(g, 1, 1, 0, &err), HD_INVALID);
+            assert_int_equal(hd_graph_set_name(g, 0, 1, 7, &err), HD_OK);
+            if (!wrong) assert_int_equal(hd_graph_set_name(g, 0, 1, HD_NONE, &err), HD_OK);
+            assert_int_equal(hd_graph_add_size(g, 0, 5, &err), HD_OK);
+        }
+        assert_int_equal(hd_graph_seal(g, NULL, &err), (wrong >= 4 && wrong <= 7) || wrong == 9 ? HD_INVALID : HD_OK);
+        if (!wrong) assert_int_equal(hd_graph_object(g, 0).size, UINT64_C(0x100000003));
+        if (!wrong) assert_int_equal(hd_graph_object(g, 1).kinds[0], HD_REFERENCE_WEAK);
+        if (wrong == 9) assert_non_null(strstr(err.message, "a name that was never added"));
+        hd_graph_free(g);
+    }
+}
+
+/* Names of single references come before those of classes, and stay with them beside weak ones and in merged
+   graphs. */
+static void references_have_names_of_their_own(void **state) {
+    (void)state;
+    hd_graph *g[2], *m = NULL;
+    for (uint64_t i = 0; i < 2; i++) {
+        g[i] = hd_graph_create(NULL, NULL);
+        add_class(g[i], "A");
+        for (uint64_t k = 0; k < 3; k++) {
+            assert_int_equal(hd_graph_add_object(g[i], 10 * i + k, 1, 8, NULL), HD_OK);
+            assert_int_equal(hd_graph_add_references(g[i], (const uint64_t[]){ 0, 10, 2 }, 3, NULL), HD_OK);
+        }
+        assert_int_equal(hd_graph_add_field(g[i], 1, 1, hd_cstr("of the class"), NULL), HD_OK);
+        assert_int_equal(hd_graph_set_name(g[i], 0, 1, 1, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_name(g[i], 1, 2, 0, NULL), HD_OK);
+        assert_int_equal(hd_graph_set_name(g[i], 2, 0, 1, NULL), HD_OK);
+        if (i) assert_int_equal(hd_graph_set_kind(g[i], 0, 0, HD_REFERENCE_WEAK, NULL), HD_OK);
+        if (i) assert_int_equal(hd_graph_set_kind(g[i], 1, 1, HD_REFERENCE_WEAK, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_name(g[i], hd_cstr("two"), NULL, NULL), HD_OK);
+        uint32_t number;
+        assert_int_equal(hd_graph_add_name(g[i], hd_cstr(i ? "zero of 1" : "zero"), &number, NULL), HD_OK);
+        assert_int_equal(number, 1);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_validate(g[i], NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 2, NULL, &m, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
+    assert_int_equal(hd_graph_object_count(m), 6);
+    for (uint32_t o = 0; o < 12; o++) {
+        const hd_graph *of = o < 3 ? g[0] : o < 6 ? g[1] : m;
+        const char *zero = o < 3 || (o >= 6 && o < 9) ? "zero" : "zero of 1";
+        uint32_t object = o < 3 ? o : o < 6 ? o - 3 : o - 6;
+        const char *names[3][3] = { { "", zero, "" }, { "", "of the class", "two" }, { zero, "of the class", "" } };
+        for (uint32_t k = 0; k < 3; k++)
+            if (!hd_str_equal(hd_graph_field(of, object, k), hd_cstr(names[o % 3][k]))) fail_msg("object %u, reference %u", o, k);
+    }
+    assert_true(hd_str_equal(hd_graph_field(m, 0, 3), hd_cstr("")));
+    hd_graph_free(m);
+    for (int i = 0; i < 2; i++) hd_graph_free(g[i]);
 }
 
 /* Ids of any kind are found: clustered, far apart, in no order. */
@@ -223,9 +389,9 @@ static void ids_are_found(void **state) {
                      : round % 5 == 2 ? (uint64_t)(n - i) * 7
                      : round % 5 == 3 ? ((uint64_t)i * 0x9e3779b1u & 0xffffffffu)
                                       : (i % 2 ? (uint64_t)i : UINT64_MAX - i);
-            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1), HD_OK);
+            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1, NULL), HD_OK);
         }
-        for (uint32_t i = 0; i < n; i++) hd_graph_add_references(g, &ids[n - 1 - i], 1);
+        for (uint32_t i = 0; i < n; i++) hd_graph_add_references(g, &ids[n - 1 - i], 1, NULL);
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
         assert_int_equal(hd_graph_object_count(g), n);
@@ -260,8 +426,8 @@ static void many_ids_are_found(void **state) {
             target[1] = hd__test_below(&random, N);
             there = ids[target[1]];
             if (count == 3) there = UINT64_C(0x7fffffff00000000) + (missing++ % 100); /* nobody's */
-            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1), HD_OK);
-            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ ids[target[0]], there }, 2), HD_OK);
+            assert_int_equal(hd_graph_add_object(g, ids[i], 1, 1, NULL), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ ids[target[0]], there }, 2, NULL), HD_OK);
             if (count == 3) target[1] = there;
         }
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
@@ -287,7 +453,7 @@ static void one_of_many_ids_twice_is_an_error(void **state) {
     add_class(g, "A");
     for (uint32_t i = 0; i < 300000; i++) {
         uint64_t n = i == 299000 ? 77 : i == 299500 ? 5 : i;
-        assert_int_equal(hd_graph_add_object(g, n * 0x9e3779b1u & 0xffffffffu, 1, 1), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, n * 0x9e3779b1u & 0xffffffffu, 1, 1, NULL), HD_OK);
     }
     assert_int_equal(hd_graph_seal(g, NULL, &err), HD_MALFORMED);
     assert_non_null(strstr(err.message, "object 96af9a3d is described twice"));
@@ -587,15 +753,15 @@ static hd_graph *random_graph(uint64_t *random, uint64_t weakness) {
     for (int i = 0; i < 4; i++) add_class(g, (const char *[]){ "A", "B", "C", "A" }[i]);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t count = (uint32_t)hd__test_below(random, most + 1);
-        hd_graph_add_object(g, i, 1 + (uint32_t)hd__test_below(random, 4), (uint64_t)1 << i);
+        hd_graph_add_object(g, i, 1 + (uint32_t)hd__test_below(random, 4), (uint64_t)1 << i, NULL);
         for (uint32_t k = 0; k < count; k++) /* two ids are nobody's */
-            hd_graph_add_references(g, (const uint64_t[]){ hd__test_below(random, n + (most == 3 ? 2 : 0)) }, 1);
+            hd_graph_add_references(g, (const uint64_t[]){ hd__test_below(random, n + (most == 3 ? 2 : 0)) }, 1, NULL);
         for (uint32_t k = count; k-- > 0 && weakness;)
             if (!hd__test_below(random, weakness))
-                assert_int_equal(hd_graph_set_reference(g, k, 1 + (uint32_t)hd__test_below(random, 3)), HD_OK);
+                assert_int_equal(hd_graph_set_kind(g, i, k, 1 + (uint32_t)hd__test_below(random, 3), NULL), HD_OK);
     }
     for (uint32_t i = 0; i <= roots; i++)
-        hd_graph_add_root(g, hd__test_below(random, n + (roots == 3)), hd__test_below(random, 4) ? &strong : &weak);
+        hd_graph_add_root(g, hd__test_below(random, n + (roots == 3)), hd__test_below(random, 4) ? &strong : &weak, NULL);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     return g;
 }
@@ -666,13 +832,13 @@ static void a_chain_a_million_deep(void **state) {
         add_class(g, "Node");
         add_class(g, "Other");
         for (uint64_t i = 0; i < MILLION; i++) {
-            hd_graph_add_object(g, i, backward && i % 2 ? 2 : 1, 8);
+            hd_graph_add_object(g, i, backward && i % 2 ? 2 : 1, 8, NULL);
             if (backward ? i > 0 : i + 1 < MILLION)
-                hd_graph_add_references(g, (const uint64_t[]){ backward ? i - 1 : i + 1 }, 1);
+                hd_graph_add_references(g, (const uint64_t[]){ backward ? i - 1 : i + 1 }, 1, NULL);
             if (i % 100 == 7 && i + 200 < MILLION) /* back up: nothing changes */
-                hd_graph_add_references(g, (const uint64_t[]){ backward ? i + 100 : i / 2 }, 1);
+                hd_graph_add_references(g, (const uint64_t[]){ backward ? i + 100 : i / 2 }, 1, NULL);
         }
-        hd_graph_add_root(g, backward ? (uint64_t)MILLION - 1 : 0, &strong);
+        hd_graph_add_root(g, backward ? (uint64_t)MILLION - 1 : 0, &strong, NULL);
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         hd_dominators *d = dominators(g);
         assert_int_equal(d->reached, MILLION);
@@ -714,18 +880,18 @@ static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
         hd_total total;
         clock_t began;
         add_class(g, "A");
-        assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK); /* 0; ephemerons 1 .. N; keys N + 1 .. 2 N + 1 */
+        assert_int_equal(hd_graph_add_object(g, 0, 1, 1, NULL), HD_OK); /* 0; ephemerons 1 .. N; keys N + 1 .. 2 N + 1 */
         for (uint64_t i = 0; i < N; i++)
-            assert_int_equal(hd_graph_add_references(g, &(uint64_t){ backward ? N - i : i + 1 }, 1), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, &(uint64_t){ backward ? N - i : i + 1 }, 1, NULL), HD_OK);
         for (uint64_t i = 1; i <= N; i++) {
-            assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK);
-            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ N + i, N + i + 1 }, 2), HD_OK);
-            assert_int_equal(hd_graph_set_reference(g, 0, HD_REFERENCE_KEY), HD_OK);
-            assert_int_equal(hd_graph_set_reference(g, 1, HD_REFERENCE_VALUE), HD_OK);
+            assert_int_equal(hd_graph_add_object(g, 0, 1, 1, NULL), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ N + i, N + i + 1 }, 2, NULL), HD_OK);
+            assert_int_equal(hd_graph_set_kind(g, (uint32_t)i, 0, HD_REFERENCE_KEY, NULL), HD_OK);
+            assert_int_equal(hd_graph_set_kind(g, (uint32_t)i, 1, HD_REFERENCE_VALUE, NULL), HD_OK);
         }
-        for (uint64_t i = 0; i <= N; i++) assert_int_equal(hd_graph_add_object(g, 0, 1, 1), HD_OK);
-        assert_int_equal(hd_graph_add_root(g, 0, &strong), HD_OK);
-        assert_int_equal(hd_graph_add_root(g, N + 1, &strong), HD_OK);
+        for (uint64_t i = 0; i <= N; i++) assert_int_equal(hd_graph_add_object(g, 0, 1, 1, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_root(g, 0, &strong, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_root(g, N + 1, &strong, NULL), HD_OK);
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         began = clock();
         hd_dominators *d = dominators(g);
@@ -759,12 +925,12 @@ static void long_ways_up_take_no_square_of_time(void **state) {
     add_class(g, "A");
     for (uint64_t i = 0; i < 2 * N; i++) {
         uint64_t next = i + 1;
-        assert_int_equal(hd_graph_add_object(g, i, 1, 1), HD_OK);
-        if (i + 1 < N) assert_int_equal(hd_graph_add_references(g, &next, 1), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, i, 1, 1, NULL), HD_OK);
+        if (i + 1 < N) assert_int_equal(hd_graph_add_references(g, &next, 1, NULL), HD_OK);
         for (uint64_t leaf = N; leaf < 2 * N && (i == N / 3 || i == N - 1); leaf++)
-            assert_int_equal(hd_graph_add_references(g, &leaf, 1), HD_OK);
+            assert_int_equal(hd_graph_add_references(g, &leaf, 1, NULL), HD_OK);
     }
-    assert_int_equal(hd_graph_add_root(g, 0, &strong), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, 0, &strong, NULL), HD_OK);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     began = clock();
     d = dominators(g);
@@ -784,15 +950,15 @@ static void many_ways_take_a_walk_for_each_length(void **state) {
     hd_paths *paths = NULL;
     clock_t began = clock();
     add_class(g, "A");
-    hd_graph_add_object(g, 0, 1, 8);
+    hd_graph_add_object(g, 0, 1, 8, NULL);
     for (uint64_t i = 1; i <= N; i++) { /* every second one by one step more */
-        hd_graph_add_object(g, 0, 1, 8);
-        hd_graph_add_references(g, &(uint64_t){ i % 2 ? 0 : N + i / 2 }, 1);
-        hd_graph_add_root(g, i, &strong);
+        hd_graph_add_object(g, 0, 1, 8, NULL);
+        hd_graph_add_references(g, &(uint64_t){ i % 2 ? 0 : N + i / 2 }, 1, NULL);
+        hd_graph_add_root(g, i, &strong, NULL);
     }
     for (uint64_t i = 1; i <= N / 2; i++) {
-        hd_graph_add_object(g, 0, 1, 8);
-        hd_graph_add_references(g, &(uint64_t){ 0 }, 1);
+        hd_graph_add_object(g, 0, 1, 8, NULL);
+        hd_graph_add_references(g, &(uint64_t){ 0 }, 1, NULL);
     }
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     assert_int_equal(hd_graph_paths(g, 0, UINT32_MAX, NULL, &paths, NULL), HD_OK);
@@ -815,12 +981,12 @@ static void ways_of_too_many_lengths_are_left_out(void **state) {
         hd_paths *paths = NULL;
         uint64_t n = 1;
         add_class(g, "A");
-        hd_graph_add_object(g, 0, 1, 8);
+        hd_graph_add_object(g, 0, 1, 8, NULL);
         for (uint32_t length = 1; length <= lengths; length++)
             for (uint32_t k = 0; k < length; k++, n++) {
-                hd_graph_add_object(g, 0, 1, 8);
-                hd_graph_add_references(g, &(uint64_t){ k ? n - 1 : 0 }, 1);
-                if (k + 1 == length) hd_graph_add_root(g, n, &strong);
+                hd_graph_add_object(g, 0, 1, 8, NULL);
+                hd_graph_add_references(g, &(uint64_t){ k ? n - 1 : 0 }, 1, NULL);
+                if (k + 1 == length) hd_graph_add_root(g, n, &strong, NULL);
             }
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(hd_graph_paths(g, 0, 100, NULL, &paths, NULL), HD_OK);
@@ -842,13 +1008,13 @@ static void an_object_with_a_million_references(void **state) {
     hd_links *links = NULL;
     add_class(g, "Array");
     for (uint64_t i = 0; i < MILLION; i++) ids[i] = i * 16 + 5;
-    hd_graph_add_object(g, 0, 1, 100);
-    hd_graph_add_references(g, ids, MILLION);
+    hd_graph_add_object(g, 0, 1, 100, NULL);
+    hd_graph_add_references(g, ids, MILLION, NULL);
     for (uint64_t i = 0; i < MILLION; i++) {
-        hd_graph_add_object(g, ids[i], 1, 2);
-        hd_graph_add_references(g, (const uint64_t[]){ 0 }, 1);
+        hd_graph_add_object(g, ids[i], 1, 2, NULL);
+        hd_graph_add_references(g, (const uint64_t[]){ 0 }, 1, NULL);
     }
-    hd_graph_add_root(g, 0, &strong);
+    hd_graph_add_root(g, 0, &strong, NULL);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     hd_dominators *d = dominators(g);
     assert_int_equal(d->retained[0], 100 + 2 * MILLION);
@@ -899,14 +1065,14 @@ static void all_classes_at_once_are_as_one_by_one(void **state) {
         hd_total totals[CLASSES], total;
         for (uint32_t i = 0; i < CLASSES; i++) classes[i] = add_class(g, "A");
         for (uint32_t i = 0; i < OBJECTS; i++) {
-            assert_int_equal(hd_graph_add_object(g, 0, 1 + (uint32_t)hd__test_below(&random, CLASSES), 1 + i), HD_OK);
+            assert_int_equal(hd_graph_add_object(g, 0, 1 + (uint32_t)hd__test_below(&random, CLASSES), 1 + i, NULL), HD_OK);
             for (uint32_t k = 0; k < 3; k++) {
                 uint64_t to = hd__test_below(&random, 2) ? i + 1 + hd__test_below(&random, 40) : hd__test_below(&random, OBJECTS);
-                assert_int_equal(hd_graph_add_references(g, &to, 1), HD_OK);
-                if (round == 2) assert_int_equal(hd_graph_set_reference(g, k, (uint32_t)hd__test_below(&random, 4)), HD_OK);
+                assert_int_equal(hd_graph_add_references(g, &to, 1, NULL), HD_OK);
+                if (round == 2) assert_int_equal(hd_graph_set_kind(g, i, k, (uint32_t)hd__test_below(&random, 4), NULL), HD_OK);
             }
         }
-        for (uint64_t i = 0; i < (round ? 40 : 2); i++) assert_int_equal(hd_graph_add_root(g, i * 60, &strong), HD_OK);
+        for (uint64_t i = 0; i < (round ? 40 : 2); i++) assert_int_equal(hd_graph_add_root(g, i * 60, &strong, NULL), HD_OK);
         assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
         assert_int_equal(hd_graph_classes_retained(g, classes, CLASSES, NULL, totals, NULL), HD_OK);
         for (uint32_t i = 0; i < CLASSES; i++) {
@@ -925,17 +1091,17 @@ static void merging_takes_equal_objects_once(void **state) {
     for (uint32_t i = 0; i < 3; i++) {
         hd_class c = { .id = 7, .name = hd_cstr("String"), .scope = hd_cstr(i ? "b" : "a"), .described = true };
         g[i] = hd_graph_create(NULL, NULL);
-        hd_graph_add_class(g[i], &c, NULL);
+        hd_graph_add_class(g[i], &c, NULL, NULL);
         c.id = 8;
         c.name = hd_cstr(i == 1 ? "Own" : "Other");
-        hd_graph_add_class(g[i], &c, NULL);
-        hd_graph_add_object(g[i], 100, 1, 16);             /* the same in all */
-        hd_graph_add_references(g[i], (const uint64_t[]){ 200, 999 }, 2);
-        if (i < 2) hd_graph_add_object(g[i], 200, 2, 32);  /* of classes of its own in 0 and 1, not in 2 */
-        hd_graph_add_object(g[i], 300 + i, 1, 64);
-        hd_graph_add_references(g[i], (const uint64_t[]){ 100, i == 1 ? 300 : 301 }, 2);
-        hd_graph_add_root(g[i], 300, &strong);
-        hd_graph_add_root(g[i], 998, &strong);
+        hd_graph_add_class(g[i], &c, NULL, NULL);
+        hd_graph_add_object(g[i], 100, 1, 16, NULL);             /* the same in all */
+        hd_graph_add_references(g[i], (const uint64_t[]){ 200, 999 }, 2, NULL);
+        if (i < 2) hd_graph_add_object(g[i], 200, 2, 32, NULL);  /* of classes of its own in 0 and 1, not in 2 */
+        hd_graph_add_object(g[i], 300 + i, 1, 64, NULL);
+        hd_graph_add_references(g[i], (const uint64_t[]){ 100, i == 1 ? 300 : 301 }, 2, NULL);
+        hd_graph_add_root(g[i], 300, &strong, NULL);
+        hd_graph_add_root(g[i], 998, &strong, NULL);
         assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
     }
     assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 3, NULL, &m, NULL), HD_OK);
@@ -968,13 +1134,13 @@ static void merging_keeps_how_references_hold(void **state) {
     for (uint32_t i = 0; i < 3; i++) {
         g[i] = hd_graph_create(NULL, NULL);
         add_class(g[i], "A");
-        for (uint64_t k = 0; k < 4; k++) assert_int_equal(hd_graph_add_object(g[i], k, 1, 8), HD_OK);
-        assert_int_equal(hd_graph_add_object(g[i], 4, 1, 8), HD_OK);
-        assert_int_equal(hd_graph_add_references(g[i], (const uint64_t[]){ 1, 2, 3 }, 3), HD_OK);
-        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 0, HD_REFERENCE_WEAK), HD_OK);
-        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 1, HD_REFERENCE_KEY), HD_OK);
-        if (i < 2) assert_int_equal(hd_graph_set_reference(g[i], 2, HD_REFERENCE_VALUE), HD_OK);
-        assert_int_equal(hd_graph_add_root(g[i], 4, &strong), HD_OK);
+        for (uint64_t k = 0; k < 4; k++) assert_int_equal(hd_graph_add_object(g[i], k, 1, 8, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_object(g[i], 4, 1, 8, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_references(g[i], (const uint64_t[]){ 1, 2, 3 }, 3, NULL), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_kind(g[i], 4, 0, HD_REFERENCE_WEAK, NULL), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_kind(g[i], 4, 1, HD_REFERENCE_KEY, NULL), HD_OK);
+        if (i < 2) assert_int_equal(hd_graph_set_kind(g[i], 4, 2, HD_REFERENCE_VALUE, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_root(g[i], 4, &strong, NULL), HD_OK);
         assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
     }
     assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 3, NULL, &m, NULL), HD_OK);
@@ -1000,10 +1166,10 @@ static void merging_keeps_to_the_limits(void **state) {
         for (uint64_t i = 0; i < 2; i++) {
             g[i] = hd_graph_create(NULL, NULL);
             add_class(g[i], "A");
-            assert_int_equal(hd_graph_add_object(g[i], i, 1, 8), HD_OK);
+            assert_int_equal(hd_graph_add_object(g[i], i, 1, 8, NULL), HD_OK);
             for (uint64_t k = 0; k < 3; k++)
-                if (roots) assert_int_equal(hd_graph_add_root(g[i], 10 * i + k, &strong), HD_OK);
-                else assert_int_equal(hd_graph_add_references(g[i], &k, 1), HD_OK);
+                if (roots) assert_int_equal(hd_graph_add_root(g[i], 10 * i + k, &strong, NULL), HD_OK);
+                else assert_int_equal(hd_graph_add_references(g[i], &k, 1, NULL), HD_OK);
             assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
         }
         assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 2, &o, &m, &err), HD_LIMIT);
@@ -1021,7 +1187,7 @@ static void merging_takes_no_more_memory_than_allowed(void **state) {
     for (uint64_t i = 0; i < 2; i++) {
         g[i] = hd_graph_create(NULL, NULL);
         add_class(g[i], "A");
-        for (uint64_t k = 0; k < 2000; k++) assert_int_equal(hd_graph_add_object(g[i], 1000 * i + k, 1, 8), HD_OK);
+        for (uint64_t k = 0; k < 2000; k++) assert_int_equal(hd_graph_add_object(g[i], 1000 * i + k, 1, 8, NULL), HD_OK);
         assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
     }
     for (uint64_t limit = 20000; !merged; limit += limit / 8) {
@@ -1109,9 +1275,9 @@ static void arguments_are_checked(void **state) {
     assert_int_equal(hd_dominator_tree(other, of_other, &wrong, &b, NULL), HD_INVALID);
     hd_graph *small = hd_graph_create(&(hd_graph_desc){ .limits.max_records = 1 }, NULL);
     add_class(small, "A");
-    assert_int_equal(hd_graph_add_object(small, 1, 1, 1), HD_OK);
-    assert_int_equal(hd_graph_add_object(small, 2, 1, 1), HD_LIMIT);
-    assert_int_equal(hd_graph_add_references(small, (const uint64_t[]){ 1, 2 }, 2), HD_LIMIT);
+    assert_int_equal(hd_graph_add_object(small, 1, 1, 1, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_object(small, 2, 1, 1, NULL), HD_LIMIT);
+    assert_int_equal(hd_graph_add_references(small, (const uint64_t[]){ 1, 2 }, 2, NULL), HD_LIMIT);
     hd_graph_free(small);
     hd_dominators_free(of_other);
     hd_graph_free(open);
@@ -1134,16 +1300,18 @@ static hd_graph *filled(const hd_options *options, hd_status *status) {
     hd_class c = { .id = 1, .name = hd_cstr("A"), .scope = hd_cstr("s"), .described = true };
     uint64_t random = 4;
     *status = err.status;
-    for (int i = 0; i < 12 && !*status; i++) *status = hd_graph_add_class(g, &c, NULL);
+    for (int i = 0; i < 12 && !*status; i++) *status = hd_graph_add_class(g, &c, NULL, NULL);
     for (uint32_t i = 0; i < 40 && !*status; i++) {
         uint64_t ids[3] = { hd__test_below(&random, 45), hd__test_below(&random, 40) * 7 % 41, i == 30 ? UINT64_C(1) << 40 : 3 };
-        *status = hd_graph_add_object(g, i * 7 % 41, 1 + i % 12, i % 9 == 0 ? UINT64_C(1) << 33 : i);
-        if (!*status) *status = hd_graph_add_references(g, ids, 3);
-        for (uint32_t k = 0; k < 3 && !*status && i % 4 == 1; k++) *status = hd_graph_set_reference(g, (k + i) % 3, k + 1);
-        if (!*status && i % 5 == 0) *status = hd_graph_add_size(g, i, UINT64_C(1) << 34);
+        *status = hd_graph_add_object(g, i * 7 % 41, 1 + i % 12, i % 9 == 0 ? UINT64_C(1) << 33 : i, NULL);
+        if (!*status) *status = hd_graph_add_references(g, ids, 3, NULL);
+        for (uint32_t k = 0; k < 3 && !*status && i % 4 == 1; k++) *status = hd_graph_set_kind(g, i, (k + i) % 3, k + 1, NULL);
+        if (!*status && i % 5 == 0) *status = hd_graph_add_size(g, i, UINT64_C(1) << 34, NULL);
     }
-    if (!*status) *status = hd_graph_add_field(g, 2, 1, hd_cstr("field"));
-    for (uint64_t i = 0; i < 10 && !*status; i++) *status = hd_graph_add_root(g, i * 11, i % 3 ? &strong : &weak);
+    if (!*status) *status = hd_graph_add_field(g, 2, 1, hd_cstr("field"), NULL);
+    if (!*status) *status = hd_graph_add_name(g, hd_cstr("name"), NULL, NULL);
+    for (uint32_t i = 2; i < 40 && !*status; i += 3) *status = hd_graph_set_name(g, i, i % 3, 0, NULL);
+    for (uint64_t i = 0; i < 10 && !*status; i++) *status = hd_graph_add_root(g, i * 11, i % 3 ? &strong : &weak, NULL);
     if (!*status) *status = hd_graph_seal(g, options, NULL);
     return g;
 }
@@ -1282,9 +1450,9 @@ static void many_ways_keep_to_the_limit(void **state) {
     add_class(g, "A");
     for (uint64_t id = 0; id < 50; id++) {
         uint64_t to = 0;
-        assert_int_equal(hd_graph_add_object(g, id, 1, 8), HD_OK);
-        if (id) assert_int_equal(hd_graph_add_references(g, &to, 1), HD_OK);
-        if (id) assert_int_equal(hd_graph_add_root(g, id, &strong), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, id, 1, 8, NULL), HD_OK);
+        if (id) assert_int_equal(hd_graph_add_references(g, &to, 1, NULL), HD_OK);
+        if (id) assert_int_equal(hd_graph_add_root(g, id, &strong, NULL), HD_OK);
     }
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     for (uint64_t limit = 1; status; limit += 11) {
@@ -1323,6 +1491,10 @@ int main(void) {
         cmocka_unit_test(strong_graphs_take_no_more_memory),
         cmocka_unit_test(ids_twice_are_an_error),
         cmocka_unit_test(dense_graphs_store_no_ids),
+        cmocka_unit_test(numbered_graphs_know_ids_too),
+        cmocka_unit_test(columns_make_what_calls_make),
+        cmocka_unit_test(columns_are_checked),
+        cmocka_unit_test(references_have_names_of_their_own),
         cmocka_unit_test(ids_are_found),
         cmocka_unit_test(many_ids_are_found),
         cmocka_unit_test(one_of_many_ids_twice_is_an_error),
