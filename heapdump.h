@@ -21308,32 +21308,27 @@ static void hd__memprof_map_free(hd__mem *m, hd__memprof_map *map) {
 
 struct hd_memprof_reader {
     hd__mem mem;
-    hd_options options;
-    hd_in in;
+    hd_window window;            /* from the profile at hand on */
+    hd_reporter report;
     const uint8_t *p;            /* the profile, as far as it is there */
     uint64_t size;
-    uint8_t *buffer;             /* of a callback: what p is then */
-    size_t capacity;
-    uint64_t base;               /* offset of the profile in the input */
     uint64_t number;             /* of profiles so far */
-    uint64_t max_records, warnings, seed;
+    uint64_t max_records, seed;
     bool cut;                    /* lenient: nothing follows */
-    hd__set ids;               /* stacks by id */
+    hd__set ids;                 /* stacks by id */
     hd__memprof_map map;
     hd__memprof_columns columns;
     hd_memprof_raw raw;
-    hd_error error;
 };
 
 HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out,
                                        hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd_memprof_reader *r = (hd_memprof_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    hd_memprof_reader *r = (hd_memprof_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
-    memset(r, 0, sizeof *r);
     r->mem = mem;
-    r->in = in;
-    if (options) r->options = *options;
+    hd__window_open(&r->window, &r->mem, in);
+    r->report = hd_reporter_make(options);
     r->max_records = hd__records(options ? &options->limits : NULL);
     r->seed = hd__seed();
     *out = r;
@@ -21343,7 +21338,7 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
 /* Frees the reader; what of its memory others took over stays counted. */
 static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     hd__mem mem;
-    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__window_close(&r->window);
     hd__set_free(&r->mem, &r->ids);
     hd__memprof_map_free(&r->mem, &r->map);
     hd__memprof_columns_free(&r->mem, &r->columns);
@@ -21356,60 +21351,39 @@ HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *r) {
     if (r) hd__memprof_release(r);
 }
 
-HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r) { return r->warnings; }
+HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *r) {
+    return r->report.warning_count;
+}
 
-/* Shows at least `want` bytes of the profile at hand, or all that is left of the input. */
+/* Shows so many bytes of the profile at hand, or all that is left of the input. */
 static hd_status hd__memprof_fetch(hd_memprof_reader *r, uint64_t want) {
-    if (!r->in.read) {
-        r->p = r->in.data + r->base;
-        r->size = r->in.size - r->base < want ? r->in.size - r->base : want;
-        return HD_OK;
-    }
-    while (r->size < want && (!r->in.size || r->base + r->size < r->in.size)) {
-        size_t most;
-        int64_t n;
-        if (r->size == r->capacity) {
-            uint64_t capacity = r->capacity ? 2 * (uint64_t)r->capacity : HD__WINDOW_BUFFER;
-            uint8_t *grown = NULL;
-            if (r->in.size && capacity < want) capacity = want;
-            if (r->in.size && capacity > r->in.size - r->base) capacity = r->in.size - r->base;
-            if (capacity < SIZE_MAX / 2)
-                grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, (size_t)capacity);
-            if (!grown) return hd__no_memory(&r->mem, &r->error);
-            r->buffer = grown;
-            r->capacity = (size_t)capacity;
-        }
-        most = want < r->capacity ? (size_t)(want - r->size) : r->capacity - (size_t)r->size;
-        n = hd__in_read(&r->in, r->base + r->size, r->buffer + r->size, most);
-        if (n < 0) return hd__fail_input(&r->in, NULL, &r->error, r->base + r->size, 0);
-        if (!n) break;
-        r->size += (uint64_t)n;
-    }
-    r->p = r->buffer;
+    HD__TRY(hd_window_fill(&r->window, want, &r->report.error));
+    r->p = r->window.at;
+    r->size = (uint64_t)(r->window.end - r->window.at);
+    if (r->size > want) r->size = want;
     return HD_OK;
+}
+
+static uint64_t hd__memprof_at(const hd_memprof_reader *r, uint64_t at) {
+    return hd_window_offset(&r->window) + at;
 }
 
 /* Says what is wrong at an offset into the profile. HD_OK: lenient reading goes on. */
 HD__NOINLINE static hd_status hd__memprof_bad(hd_memprof_reader *r, uint64_t at, const char *format, ...) {
-    hd_error *e = &r->error;
-    size_t n = 0;
+    hd_error *e = &r->report.error;
     va_list args;
-    hd__fail_at(e, HD_MALFORMED, r->base + at, 0, r->number > 1 ? "profile %u: " : "", r->number);
-    n = strlen(e->message);
+    hd__fail_at(e, HD_MALFORMED, hd__memprof_at(r, at), 0, r->number > 1 ? "profile %u: " : "", r->number);
     va_start(args, format);
-    hd__format(e->message + n, sizeof e->message - n, format, args);
+    hd__tell_more(e, format, args);
     va_end(args);
-    if (!r->options.lenient) return HD_MALFORMED;
-    r->warnings++;
-    if (r->options.warning) r->options.warning(r->options.warning_user, e);
-    return HD_OK;
+    return hd__complain(&r->report, NULL);
 }
 
 static bool hd__memprof_tick(const hd_memprof_reader *r, uint64_t at) {
-    return hd__go_on(&r->options, r->base + at, hd__in_total(&r->in));
+    return hd__go_on(&r->report.options, hd__memprof_at(r, at), hd__in_total(&r->window.in));
 }
 
-static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->error); }
+static hd_status hd__memprof_full(hd_memprof_reader *r) { return hd__no_memory(&r->mem, &r->report.error); }
 
 HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
     return hd__memprof_get(r->p + at, 8, r->raw.big_endian);
@@ -21443,8 +21417,8 @@ static hd_status hd__memprof_section_open(hd_memprof_reader *r, const uint64_t o
         s->count = (s->end - s->at) / least;
     }
     if (s->count > r->max_records)
-        return hd__fail_at(&r->error, HD_LIMIT, r->base + s->offset, 0, "more %ss than max_records of %u", name,
-                           r->max_records);
+        return hd__fail_at(&r->report.error, HD_LIMIT, hd__memprof_at(r, s->offset), 0,
+                           "more %ss than max_records of %u", name, r->max_records);
     return HD_OK;
 }
 
@@ -21520,11 +21494,6 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-static uint64_t hd__memprof_id_rehash(const void *owner, uint32_t stack) {
-    const hd_memprof_reader *r = (const hd_memprof_reader *)owner;
-    return hd__hash_u64(r->seed, r->columns.stack_id[stack]);
-}
-
 static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) {
     size_t probe = 0;
     uint32_t s;
@@ -21557,8 +21526,8 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__memprof_bad(r, at + 8, "stack id %u: %u addresses announced where %u bytes are left",
                                    id, n, s->end - at - 16);
         if (n > r->max_records - hd__len(c->pc))
-            return hd__fail_at(&r->error, HD_LIMIT, r->base + at, 0, "more addresses than max_records of %u",
-                               r->max_records);
+            return hd__fail_at(&r->report.error, HD_LIMIT, hd__memprof_at(r, at), 0,
+                               "more addresses than max_records of %u", r->max_records);
         s->at += 16 + 8 * n;
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
@@ -21569,8 +21538,7 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
             continue;
         }
         if (known == HD_NONE &&
-            !hd__index_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id),
-                           hd__memprof_id_rehash, r))
+            !hd__set_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id)))
             return hd__memprof_full(r);
         stbds_arrput(c->stack_id, id);
         stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
@@ -21611,7 +21579,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
         uint64_t at = s->at, id, counters;
         if (s->end - at < size)
             return hd__memprof_bad(r, at, "%u blocks announced, the section ends in number %u", s->count, i);
-        if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->error);
+        if (!(i & HD__TICK) && !hd__memprof_tick(r, at)) return hd__cancelled(&r->report.error);
         b = &c->blocks[hd__len(c->blocks)]; /* not counted in until it is whole */
         b->value[0] = 0;
         for (uint32_t f = last + 1; f < HD_MEMPROF_FIELDS; f++) b->value[f] = 0;
@@ -21674,7 +21642,7 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     if (!r->size && r->number) return HD_OK;
     order = hd__memprof_detect(r->p, (size_t)r->size);
     if (!order && !r->number)
-        return hd__fail_at(&r->error, HD_UNKNOWN_FORMAT, 0, 0,
+        return hd__fail_at(&r->report.error, HD_UNKNOWN_FORMAT, 0, 0,
                            "a file expected that begins with the magic of a raw memprof profile");
     r->number++;
     if (!order) {
@@ -21689,7 +21657,7 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
     r->raw.big_endian = order == 2;
     version = hd__memprof_u64(r, 8);
     if (version < 1 || version > 5)
-        return hd__fail_at(&r->error, HD_UNSUPPORTED, r->base + 8, 0,
+        return hd__fail_at(&r->report.error, HD_UNSUPPORTED, hd__memprof_at(r, 8), 0,
                            "a raw profile of version 1 to 5 expected, version %u found", version);
     r->raw.version = (uint32_t)version;
     r->raw.fields = hd_memprof_version_fields(r->raw.version);
@@ -21703,7 +21671,7 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
 static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **raw) {
     hd__memprof_columns *c = &r->columns;
     uint64_t total;
-    r->base += r->number ? r->size : 0;
+    if (r->number) r->window.at += r->size;
     r->size = 0;
     hd__set_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
     hd__arr_resize(c->segments, 0);
@@ -21722,7 +21690,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
         HD__TRY(hd__memprof_bad(r, 16, "a total size of %u bytes announced where %u are left", total,
                                 r->size));
     }
-    if (!hd__memprof_tick(r, 0)) return hd__cancelled(&r->error);
+    if (!hd__memprof_tick(r, 0)) return hd__cancelled(&r->report.error);
     HD__TRY(hd__memprof_parse(r, total));
     hd__memprof_columns_show(c, &r->raw);
     *raw = &r->raw;
@@ -21733,7 +21701,7 @@ HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *r, const hd_memprof_ra
     const hd_memprof_raw *found;
     hd_status status = hd__memprof_step(r, &found);
     if (!status) *raw = found;
-    else if (err) *err = r->error;
+    else if (err) *err = r->report.error;
     return status;
 }
 
@@ -21790,7 +21758,7 @@ HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_m
         if (!hd__push(&r->mem, doc->parts, part)) status = hd__no_memory(&r->mem, err);
         else memset(&r->columns, 0, sizeof r->columns);
     }
-    if (doc) doc->warnings = r->warnings;
+    if (doc) doc->warnings = r->report.warning_count;
     mem = hd__memprof_release(r);
     if (doc) doc->mem = mem;
     if (status) hd_memprof_free(doc);
@@ -21834,7 +21802,7 @@ static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
 
 typedef struct hd__memprof_out {
     const hd_memprof_raw *raw;
-    const hd_options *options;
+    hd_reporter report;
     uint32_t version, last;      /* last: field */
     uint64_t at[4];              /* where sections begin, and the profile ends */
     uint64_t end[3];             /* where their records do */
@@ -21857,23 +21825,19 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
 }
 
 /* Whether fields fit what is written of them; how long the block section is. */
-static hd_status hd__memprof_check_blocks(const hd__memprof_out *o, uint64_t *size, hd_error *err) {
+static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
     uint64_t each = 8 + hd__memprof_mib_size(o->last), width = o->version < 5 ? 8 : 2;
     *size = 8;
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
-        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
         for (uint32_t f = 1; f <= o->last; f++) {
-            hd_error warning;
             if (hd__memprof_mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
-            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)i,
-                     hd__memprof_mib[f].name, b->value[f]);
-            if (!o->options || !o->options->lenient || f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) {
-                if (err) *err = warning;
-                return HD_OVERFLOW;
-            }
-            if (o->options->warning) o->options->warning(o->options->warning_user, &warning);
+            hd__fail(&o->report.error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits",
+                     (uint64_t)i, hd__memprof_mib[f].name, b->value[f]);
+            if (f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) o->report.options.lenient = false;
+            HD__TRY(hd__complain(&o->report, err));
         }
         *size += each + width * hd__memprof_out_counters(o, b);
     }
@@ -21929,7 +21893,7 @@ static void hd__memprof_put_segments(hd__memprof_out *o) {
     hd__memprof_put_padding(o, HD__MEMPROF_SEGMENTS);
 }
 
-static hd_status hd__memprof_put_blocks(hd__memprof_out *o) {
+static hd_status hd__memprof_put_blocks(hd__memprof_out *o, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
     bool big = raw->big_endian;
     hd__memprof_put_u64(o, raw->block_count);
@@ -21937,7 +21901,7 @@ static hd_status hd__memprof_put_blocks(hd__memprof_out *o) {
         const hd_memprof_block *b = &raw->blocks[i];
         uint64_t counters = hd__memprof_out_counters(o, b);
         char bytes[8 * HD_MEMPROF_FIELDS], *p = hd__memprof_put(bytes, 8, big, raw->stack_id[b->stack]);
-        if (!(i & HD__TICK) && !hd__go_on(o->options, i, raw->block_count)) return HD_CANCELLED;
+        HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
         for (uint32_t f = 1; f <= o->last; f++) {
             uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
             if (hd__memprof_mib[f].width == 4 && v >> 32) v = UINT32_MAX;
@@ -21970,7 +21934,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     hd__memprof_out o;
     hd_status status;
     o.raw = raw;
-    o.options = options;
+    o.report = hd_reporter_make(options);
     o.version = version ? version : raw->version;
     o.last = hd__memprof_last_field(o.version);
     if (!o.last)
@@ -21984,7 +21948,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     hd__memprof_put_u64(&o, o.at[3]);
     for (int i = 0; i < 3; i++) hd__memprof_put_u64(&o, o.at[i]);
     hd__memprof_put_segments(&o);
-    if (hd__memprof_put_blocks(&o)) return hd__cancelled(err);
+    HD__TRY(hd__memprof_put_blocks(&o, err));
     hd__memprof_put_stacks(&o);
     status = hd__sink_flush(&o.sink);
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
@@ -22003,13 +21967,15 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
 
 typedef struct hd__memprof_module {
     uint8_t build_id[32];
+    uint64_t size, place;        /* without a build id; up to here is what makes two modules one */
     uint32_t build_id_size;
-    uint64_t size, place;        /* without a build id */
     uint64_t least, most;        /* bias */
     uint64_t low, high;          /* of its ranges */
     uint64_t bias;               /* in the profile that comes out, and */
     uint32_t rank;               /* its number there, in an order of what modules are */
 } hd__memprof_module;
+
+#define HD__MEMPROF_MODULE_KEY offsetof(hd__memprof_module, build_id_size)
 
 /* Mapped addresses of a module, less the bias; 2^63 more, so that those below the bias come first. */
 #define HD__MEMPROF_MIDDLE (UINT64_C(1) << 63)
@@ -22083,70 +22049,51 @@ static uint64_t hd__memprof_bias(const hd_memprof_raw *raw, const hd_memprof_seg
     return raw->version < 3 ? s->start - s->offset : s->offset;
 }
 
-static uint64_t hd__memprof_module_rehash(const void *owner, uint32_t number) {
-    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
-    const hd__memprof_module *m = &x->modules[number];
-    return hd__hash_bytes(hd__hash_u64(hd__hash_u64(x->seed, m->size), m->place), m->build_id, 32);
-}
-
-static uint64_t hd__memprof_range_rehash(const void *owner, uint32_t number) {
-    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
-    const hd__memprof_range *r = &x->ranges[number];
-    return hd__hash_u64(hd__hash_u64(hd__hash_u64(x->seed, r->start), r->end), r->module);
-}
-
-/* The module of a segment, HD_NONE when out of memory. */
-static uint32_t hd__memprof_module_of(hd_memprof_merger *x, const hd_memprof_raw *raw,
-                                      const hd_memprof_segment *s) {
-    uint64_t bias = hd__memprof_bias(raw, s), hash;
-    uint32_t n = (uint32_t)hd__len(x->modules), i;
+/* The number of the item at the end of an array, which is not counted in yet, or of one in there that has its
+   first `key` bytes. HD_NONE: out of memory. */
+static uint32_t hd__memprof_unique(hd_memprof_merger *x, hd__set *set, const void *items, size_t size,
+                                   size_t key) {
+    const char *first = (const char *)items, *item = first + set->count * size;
+    uint64_t hash = hd__hash_bytes(x->seed, item, key);
+    uint32_t i;
     size_t probe = 0;
+    while ((i = hd__set_next(set, hash, &probe)) != HD_NONE)
+        if (!memcmp(first + i * size, item, key)) return i;
+    i = (uint32_t)set->count;
+    return hd__set_add(&x->mem, set, hash, i) ? i : HD_NONE;
+}
+
+/* Adds a segment; its module, HD_NONE when out of memory. */
+static uint32_t hd__memprof_add_segment(hd_memprof_merger *x, const hd_memprof_raw *raw,
+                                        const hd_memprof_segment *s) {
+    uint64_t bias = hd__memprof_bias(raw, s), size = s->end - s->start;
+    uint32_t number;
     hd__memprof_module *m;
-    if (!hd__room(&x->mem, x->modules, 1)) return HD_NONE;
-    m = &x->modules[n];          /* not counted in before it is known to be new */
+    hd__memprof_range *r;
+    if (!hd__room(&x->mem, x->modules, 1) || !hd__room(&x->mem, x->ranges, 1)) return HD_NONE;
+    m = &x->modules[hd__len(x->modules)];
     memset(m, 0, sizeof *m);
     memcpy(m->build_id, s->build_id, s->build_id_size);
     m->build_id_size = s->build_id_size;
-    if (!s->build_id_size) m->size = s->end - s->start;
+    if (!s->build_id_size) m->size = size;
     if (!s->build_id_size && raw->version < 3) m->place = s->offset;
-    m->least = m->most = bias;
-    m->low = UINT64_MAX;
-    hash = hd__memprof_module_rehash(x, n);
-    while ((i = hd__set_next(&x->module_index, hash, &probe)) != HD_NONE)
-        if (!memcmp(x->modules[i].build_id, m->build_id, 32) && x->modules[i].size == m->size &&
-            x->modules[i].place == m->place)
-            break;
-    if (i != HD_NONE) {
-        m = &x->modules[i];
-        if (m->least > bias) m->least = bias;
-        if (m->most < bias) m->most = bias;
-        return i;
-    }
-    if (!hd__index_add(&x->mem, &x->module_index, hash, n, hd__memprof_module_rehash, x)) return HD_NONE;
-    hd__arr_resize(x->modules, n + 1);
-    return n;
-}
-
-static bool hd__memprof_add_range(hd_memprof_merger *x, uint64_t start, uint64_t size, uint32_t module) {
-    uint32_t n = (uint32_t)hd__len(x->ranges), i;
-    hd__memprof_module *m = &x->modules[module];
-    hd__memprof_range *r;
-    uint64_t hash;
-    size_t probe = 0;
-    if (!hd__room(&x->mem, x->ranges, 1)) return false;
-    r = &x->ranges[n];
-    r->start = start + HD__MEMPROF_MIDDLE;
+    m->least = m->low = UINT64_MAX;
+    number = hd__memprof_unique(x, &x->module_index, x->modules, sizeof *m, HD__MEMPROF_MODULE_KEY);
+    if (number == HD_NONE) return HD_NONE;
+    hd__arr_resize(x->modules, x->module_index.count);
+    m = &x->modules[number];
+    r = &x->ranges[hd__len(x->ranges)];
+    memset(r, 0, sizeof *r);
+    r->start = s->start - bias + HD__MEMPROF_MIDDLE;
     r->end = size > UINT64_MAX - r->start ? UINT64_MAX : r->start + size;
-    r->module = module;
-    hash = hd__memprof_range_rehash(x, n);
-    while ((i = hd__set_next(&x->range_index, hash, &probe)) != HD_NONE)
-        if (x->ranges[i].start == r->start && x->ranges[i].end == r->end && x->ranges[i].module == module)
-            return true;
-    if (!hd__index_add(&x->mem, &x->range_index, hash, n, hd__memprof_range_rehash, x)) return false;
-    hd__arr_resize(x->ranges, n + 1);
-    if (r->start < m->low) m->low = r->start;
-    if (r->end > m->high) m->high = r->end;
-    return true;
+    r->module = number;
+    if (m->least > bias) m->least = bias;
+    if (m->most < bias) m->most = bias;
+    if (m->low > r->start) m->low = r->start;
+    if (m->high < r->end) m->high = r->end;
+    if (hd__memprof_unique(x, &x->range_index, x->ranges, sizeof *r, sizeof *r) == HD_NONE) return HD_NONE;
+    hd__arr_resize(x->ranges, x->range_index.count);
+    return number;
 }
 
 /* The segments of a profile: where they are, what modules they are of. */
@@ -22157,11 +22104,8 @@ static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof
         !hd__room(&x->mem, x->segment_module, n))
         return hd__no_memory(&x->mem, err);
     for (uint32_t i = 0; i < n; i++) {
-        const hd_memprof_segment *s = &raw->segments[i];
-        uint32_t module = hd__memprof_module_of(x, raw, s);
-        if (module == HD_NONE ||
-            !hd__memprof_add_range(x, s->start - hd__memprof_bias(raw, s), s->end - s->start, module))
-            return hd__no_memory(&x->mem, err);
+        uint32_t module = hd__memprof_add_segment(x, raw, &raw->segments[i]);
+        if (module == HD_NONE) return hd__no_memory(&x->mem, err);
         stbds_arrput(x->segment_module, module);
     }
     if (hd__len(x->ranges) > x->max_records)
@@ -22190,11 +22134,6 @@ static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, 
     return hash;
 }
 
-static uint64_t hd__memprof_stack_rehash(const void *owner, uint32_t stack) {
-    const hd_memprof_merger *x = (const hd_memprof_merger *)owner;
-    return hd__memprof_stack_hash(x, x->first[stack], x->first[stack + 1]);
-}
-
 /* The stack whose frames are the last in the columns: an older one that is the same, or a new one. */
 static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
     size_t to = hd__len(x->module), n = to - from, probe = 0;
@@ -22218,7 +22157,7 @@ static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t 
     memset(&none, 0, sizeof none);
     if (!hd__room(&x->mem, x->counters, 1) || !hd__room(&x->mem, x->blocks, 1) ||
         !hd__push(&x->mem, x->first, (uint32_t)to) ||
-        !hd__index_add(&x->mem, &x->stack_index, hash, i, hd__memprof_stack_rehash, x))
+        !hd__set_add(&x->mem, &x->stack_index, hash, i))
         return hd__no_memory(&x->mem, err);
     none.stack = HD_NONE;        /* nothing was added to it */
     stbds_arrput(x->counters, NULL);
@@ -22306,7 +22245,7 @@ static hd_status hd__memprof_add_blocks(hd_memprof_merger *x, const hd_memprof_r
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         uint32_t *stack = &x->here[b->stack];
-        if (!(i & HD__TICK) && !hd__go_on(&x->options, i, raw->block_count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(&x->options, i, raw->block_count, err));
         if (*stack == HD_NONE) HD__TRY(hd__memprof_add_stack(x, raw, b->stack, stack, err));
         HD__TRY(hd__memprof_add_block(x, raw, b, *stack, err));
     }
@@ -22576,43 +22515,29 @@ static bool hd__memprof_is_runtime(hd_str file) {
     return false;
 }
 
+#define HD__MEMPROF_NAME 80u     /* of a segment, at most, and an offset */
+
 /* A segment's name: its build id's first 8 bytes, or else where it lies in its file, and its size. */
-static char *hd__memprof_segment_name(char *p, const hd_memprof_raw *raw, const hd_memprof_segment *s) {
-    static const char hex[] = "0123456789abcdef";
-    char digits[20], *from;
-    if (s->build_id_size) {
-        for (uint32_t i = 0; i < s->build_id_size && i < 8; i++) {
-            *p++ = hex[s->build_id[i] >> 4];
-            *p++ = hex[s->build_id[i] & 15];
-        }
-        return p;
+static hd_str hd__memprof_segment_name(char buffer[HD__MEMPROF_NAME], const hd_memprof_raw *raw,
+                                       const hd_memprof_segment *s) {
+    char *p = buffer;
+    if (!s->build_id_size)
+        return hd__text(buffer, HD__MEMPROF_NAME, "map@%x:%x",
+                        raw->version < 3 ? s->offset : s->start - s->offset, s->end - s->start);
+    for (uint32_t i = 0; i < s->build_id_size && i < 8; i++) {
+        *p++ = "0123456789abcdef"[s->build_id[i] >> 4];
+        *p++ = "0123456789abcdef"[s->build_id[i] & 15];
     }
-    memcpy(p, "map@", 4);
-    p += 4;
-    from = hd__digits(digits, raw->version < 3 ? s->offset : s->start - s->offset, 16);
-    memcpy(p, from, (size_t)(digits + 20 - from));
-    p += digits + 20 - from;
-    *p++ = ':';
-    from = hd__digits(digits, s->end - s->start, 16);
-    memcpy(p, from, (size_t)(digits + 20 - from));
-    return p + (digits + 20 - from);
+    *p = 0;
+    return hd_cstr(buffer);
 }
 
-#define HD__MEMPROF_NAME 80u     /* the longest of those, and an offset */
-
-static hd_str hd__memprof_address_name(char *buffer, const hd_memprof_raw *raw, const hd_memprof_address *a) {
-    char digits[20], *p = buffer, *from = hd__digits(digits, a->offset, 16);
-    hd_str name;
-    if (a->segment) {
-        p = hd__memprof_segment_name(p, raw, a->segment);
-        *p++ = '+';
-    }
-    *p++ = '0';
-    *p++ = 'x';
-    memcpy(p, from, (size_t)(digits + 20 - from));
-    name.data = buffer;
-    name.len = (size_t)(p + (digits + 20 - from) - buffer);
-    return name;
+static hd_str hd__memprof_address_name(char buffer[HD__MEMPROF_NAME], const hd_memprof_raw *raw,
+                                       const hd_memprof_address *a) {
+    char segment[HD__MEMPROF_NAME];
+    if (!a->segment) return hd__text(buffer, HD__MEMPROF_NAME, "0x%x", a->offset);
+    return hd__text(buffer, HD__MEMPROF_NAME, "%S+0x%x", hd__memprof_segment_name(segment, raw, a->segment),
+                    a->offset);
 }
 
 /* Symbols: behind what is shown, what it owns. */
@@ -22638,11 +22563,6 @@ typedef struct hd__memprof_naming {
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
     uint32_t used;               /* of these, not zero */
 } hd__memprof_naming;
-
-static uint64_t hd__memprof_pc_rehash(const void *owner, uint32_t number) {
-    const hd__memprof_naming *x = (const hd__memprof_naming *)owner;
-    return hd__hash_u64(x->seed, x->pc[number]);
-}
 
 static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
     uint32_t number = hd__strings_add(&x->to->mem, &x->to->arena, &x->strings, *text);
@@ -22702,7 +22622,7 @@ static uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
     i = (uint32_t)hd__len(x->pc);
     if (!hd__push(m, x->pc, pc) || !hd__memprof_look_up(x, pc) ||
         !hd__push(m, x->first, (uint32_t)hd__len(x->to->frames)) ||
-        !hd__index_add(m, &x->index, hash, i, hd__memprof_pc_rehash, x))
+        !hd__set_add(m, &x->index, hash, i))
         return HD_NONE;
     return i;
 }
@@ -22715,7 +22635,7 @@ static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options
         !hd__push(&to->mem, x->first, 0u) || !hd__push(&to->mem, to->first, 0u))
         return hd__no_memory(&to->mem, err);
     for (uint32_t s = 0; s < raw->stack_count; s++) {
-        if (!(s & HD__TICK) && !hd__go_on(options, s, raw->stack_count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(options, s, raw->stack_count, err));
         for (uint32_t k = raw->first[s]; k < raw->first[s + 1]; k++) {
             uint32_t number = hd__memprof_number(x, raw->pc[k]), i, end;
             if (number == HD_NONE) return hd__no_memory(&to->mem, err);
@@ -22829,17 +22749,10 @@ static hd_str hd__memprof_lifetime_name(double ms) {
     return hd_cstr(i < 6 ? names[i] : ">= 100 s");
 }
 
-static hd_str hd__memprof_size_name(char *buffer, double size) {
-    char digits[20], *from;
+static hd_str hd__memprof_size_name(char buffer[HD__MEMPROF_NAME], double size) {
     uint64_t bound = 16;
-    hd_str name;
     while (bound < HD__MEMPROF_MIDDLE && size > (double)bound) bound *= 2;
-    from = hd__digits(digits, bound, 10);
-    memcpy(buffer, "<= ", 3);
-    memcpy(buffer + 3, from, (size_t)(digits + 20 - from));
-    name.data = buffer;
-    name.len = 3 + (size_t)(digits + 20 - from);
-    return name;
+    return hd__text(buffer, HD__MEMPROF_NAME, "<= %u", bound);
 }
 
 static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
@@ -22864,9 +22777,7 @@ static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
         name = x->view->segment(x->view->user, x->raw, segment);
         if (name.len) return name;
     }
-    name.len = (size_t)(hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]) - x->label);
-    name.data = x->label;
-    return name;
+    return hd__memprof_segment_name(x->label, x->raw, &x->raw->segments[segment]);
 }
 
 /* What a frame is called. */
@@ -22927,7 +22838,7 @@ static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *opti
     if (!hd__room(&p->mem, x->node, stacks)) return hd__no_memory(&p->mem, err);
     if (stacks) memset(x->node, 0xff, stacks * sizeof *x->node);
     for (uint32_t i = 0; i < x->raw->block_count && !status; i++) {
-        if (!(i & HD__TICK) && !hd__go_on(options, i, x->raw->block_count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(options, i, x->raw->block_count, err));
         status = hd__memprof_fill_block(x, i);
     }
     for (uint32_t row = 0; row < hd__len(x->sums) && !status; row++) {
@@ -23605,7 +23516,7 @@ static void hd__indexing_begin(hd__indexing *x, int k) {
 
 static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
     if (n < x->r->max_records) return HD_OK;
-    return hd__fail_at(&x->r->error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
+    return hd__fail_at(&x->r->report.error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
                        x->r->max_records);
 }
 
@@ -23626,7 +23537,7 @@ static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
     const hd__index_section *l = &x->l;
     for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
         uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
-        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->report.error);
         if (!at) continue;
         if (at != x->at) {
             HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u expected at %u, found at %u",
@@ -23769,7 +23680,7 @@ static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
     if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
     if ((from + n > HD__INDEX_UNFOLD * most && from + n > HD__INDEX_UNFOLD_LEAST) ||
         from + n >= x->r->max_records)
-        return hd__fail_at(&x->r->error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
+        return hd__fail_at(&x->r->report.error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
                            (uint64_t)from);
     if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
     for (uint64_t i = 0; i < n && *whole; i++) {
@@ -23791,7 +23702,7 @@ static hd_status hd__indexing_radix(hd__indexing *x) {
     hd__indexing_begin(x, HD__INDEX_STACKS);
     while (whole && x->at < x->l.table[x->k]) {
         uint32_t start = (uint32_t)((x->at - x->l.payload[x->k]) / 4);
-        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->error);
+        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->report.error);
         HD__TRY(hd__indexing_radix_one(x, &whole));
         if (whole && (!hd__push(m, x->starts, start) ||
                       !hd__push(m, x->to->first, (uint32_t)hd__len(x->to->location))))
@@ -23946,12 +23857,12 @@ static hd_status hd__indexing_parts(hd__indexing *x) {
 static hd_status hd__indexing_all(hd__indexing *x) {
     hd_memprof_reader *r = x->r;
     hd__index_header h;
-    HD__TRY(hd__index_header_get(r->p, r->size, &h, &r->error));
-    if (!h.there) return hd__fail(&r->error, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    HD__TRY(hd__index_header_get(r->p, r->size, &h, &r->report.error));
+    if (!h.there) return hd__fail(&r->report.error, HD_UNSUPPORTED, "an indexed profile without a memprof section");
     x->l.data = r->p;
     x->l.begin = h.begin;
     x->l.end = h.end;
-    HD__TRY(hd__index_section_get(&x->l, &r->error));
+    HD__TRY(hd__index_section_get(&x->l, &r->report.error));
     x->to->shown.layout = x->l.layout;
     x->to->shown.field_count = x->l.field_count;
     memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
@@ -25922,11 +25833,12 @@ static hd_status hd__rfc_read(hd_memprof_reader *reader, hd__indexed *to) {
     r.mem = &reader->mem;
     r.to = to;
     to->shown.layout = HD_MEMPROF_RFC;
-    status = hd__rfc_open(&r.file, reader->p, reader->size, &reader->options, &reader->error);
+    status = hd__rfc_open(&r.file, reader->p, reader->size, &reader->report.options,
+                          &reader->report.error);
     if (!status) status = hd__rfc_read_schemas(&r);
     if (!status) status = hd__rfc_read_locations(&r);
     if (!status) status = hd__rfc_read_functions(&r);
-    reader->warnings += r.file.warnings;
+    reader->report.warning_count += r.file.warnings;
     if (r.path) hd__cfree(r.mem, r.path, (size_t)r.file.paths.count + 1, sizeof *r.path);
     if (r.stack) hd__cfree(r.mem, r.stack, (size_t)r.file.stacks.count + 1, sizeof *r.stack);
     hd__arr_free(r.mem, r.fields);
@@ -25946,11 +25858,11 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     status = x.to ? hd__memprof_fetch(r, UINT64_MAX) : hd__memprof_full(r);
     if (!status && hd__rfc_detect(r->p, (size_t)r->size)) status = hd__rfc_read(r, x.to);
     else if (!status) status = hd__indexing_all(&x);
-    if (status && err) *err = r->error;
+    if (status && err) *err = r->report.error;
     hd__set_free(&r->mem, &x.locations);
     hd__set_free(&r->mem, &x.stacks);
     hd__arr_free(&r->mem, x.starts);
-    if (x.to) x.to->warnings = r->warnings;
+    if (x.to) x.to->warnings = r->report.warning_count;
     if (x.to) x.to->mem = hd__memprof_release(r);
     else hd_memprof_close(r);
     if (status) {
