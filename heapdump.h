@@ -19012,111 +19012,92 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
 }
 
 /* ============================================================================== >>dart.read
-   Parsers work on a window of bytes and say what stopped them; where that is the window's end, and not the
-   input's, what they read so far is read again with more behind it. */
+   Snapshots record by record. Parsers take what they are for from a span of bytes and return the place behind
+   it, or NULL, the span saying why; given NULL they do nothing, so that they can follow each other unchecked.
+   What the window cuts off is parsed again with twice as much in view: the window grows to the longest class
+   or string, never to what is only announced. Numbers that take more bytes than they need are told by the
+   span: >>dart.document notes where they stand. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define HD__ULEB_WORDS
+#define HD__DART_WORDS
 #endif
 
 enum {
     HD__DART_FINE,
-    HD__DART_SHORT,              /* the window ends within a number */
-    HD__DART_BYTES,              /* `want` bytes announced, the window ends before */
+    HD__DART_SHORT,              /* the span ends within a number */
+    HD__DART_BYTES,              /* `want` units announced, the span has `left` bytes */
     HD__DART_LONG,               /* no number of 64 bits in ten bytes */
     HD__DART_TAG,                /* `want` is no tag */
     HD__DART_RANGE,              /* `want` is the id of no object */
     HD__DART_MAGIC
 };
 
-typedef struct hd__dart_window {
+typedef struct hd__dart_span {
     const uint8_t *end, *bad;    /* bad: the place it is about */
     uint64_t want, left;
     uint32_t why;
     bool odd;                    /* a number has more bytes than it needs */
-} hd__dart_window;
+} hd__dart_span;
 
-static const uint8_t *hd__dart_stop(hd__dart_window *w, const uint8_t *at, uint32_t why, uint64_t want) {
-    w->bad = at;
-    w->why = why;
-    w->want = want;
+static const uint8_t *hd__dart_stop(hd__dart_span *s, const uint8_t *at, uint32_t why, uint64_t want) {
+    s->bad = at;
+    s->why = why;
+    s->want = want;
     return NULL;
 }
 
-HD__NOINLINE static const uint8_t *hd__uleb_any(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
+HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
     const uint8_t *at = p;
-    uint64_t v = 0;
-    for (unsigned shift = 0; p < w->end; shift += 7) {
-        uint8_t byte = *p++;
-        if (shift == 63 && byte > 1) return hd__dart_stop(w, at, HD__DART_LONG, 0);
-        v |= (uint64_t)(byte & 127) << shift;
-        if (byte >= 128) continue;
-        if (!byte && shift) w->odd = true;
-        *value = v;
-        return p;
-    }
-    return hd__dart_stop(w, w->end, HD__DART_SHORT, 0);
+    if (!p) return NULL;
+    if (!hd__varint(&p, s->end, value))
+        return s->end - at < (ptrdiff_t)HD__VARINT_MAX ? hd__dart_stop(s, s->end, HD__DART_SHORT, 0)
+                                                       : hd__dart_stop(s, at, HD__DART_LONG, 0);
+    s->odd |= p - at > 1 && !p[-1];
+    return p;
 }
-
-#if defined(HD__ULEB_WORDS)
-/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more.
-   *spare is negative when its last byte is zero. */
-HD__INLINE unsigned hd__uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
-    uint32_t x, stop, low;
-    memcpy(&x, p, 4);
-    stop = ~x & 0x80808080u;
-    low = stop & (0u - stop);    /* the highest bit of the last byte */
-    x &= low - 1;
-    *spare = (int64_t)x - (int64_t)(low >> 7);
-    *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
-    return stop ? (unsigned)__builtin_ctz(stop) / 8 + 1 : 0;
-}
-#endif
 
 /* A number that more often than not has one byte. */
-HD__INLINE const uint8_t *hd__uleb(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
-    if (HD__UNLIKELY(p == w->end || *p >= 128)) return hd__uleb_any(w, p, value);
+HD__INLINE const uint8_t *hd__dart_uleb(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
+    if (HD__UNLIKELY(!p || p == s->end || *p >= 128)) return hd__dart_uleb_any(s, p, value);
     *value = *p;
     return p + 1;
 }
 
-/* The same without a branch that depends on its size, up to five bytes: those of a hash code. */
-HD__INLINE const uint8_t *hd__uleb_mixed(hd__dart_window *w, const uint8_t *p, uint64_t *value) {
-#if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(w->end - p >= 8)) {
+/* A number of up to five bytes, those of a hash code, without a branch that depends on its size. */
+HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
+#if defined(HD__DART_WORDS)
+    if (HD__LIKELY(p && s->end - p >= 8)) {
         uint64_t x, stop, low;
         memcpy(&x, p, 8);
         stop = ~x & UINT64_C(0x8080808080);
         low = stop & (0 - stop);
         x &= low - 1;
         if (HD__LIKELY(stop != 0)) {
-            w->odd |= (x < low >> 7) & (low > 0x80);
+            s->odd |= (x < low >> 7) & (low > 0x80);
             *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) |
                      (x >> 4 & UINT64_C(0x7f0000000));
             return p + __builtin_ctzll(stop) / 8 + 1;
         }
     }
 #endif
-    return hd__uleb_any(w, p, value);
+    return hd__dart_uleb_any(s, p, value);
 }
 
-/* `count` units of bytes behind p, the place of the number that told so being `at`. */
-static const uint8_t *hd__dart_bytes(hd__dart_window *w, const uint8_t *at, const uint8_t *p, uint64_t count,
+/* `count` units of bytes at p, as the number at `at` said. */
+static const uint8_t *hd__dart_bytes(hd__dart_span *s, const uint8_t *at, const uint8_t *p, uint64_t count,
                                      unsigned unit, hd_str *bytes) {
-    if (count > (uint64_t)(w->end - p) / unit) {
-        w->left = (uint64_t)(w->end - p);
-        return hd__dart_stop(w, at, HD__DART_BYTES, count);
-    }
-    bytes->data = (const char *)p;
-    bytes->len = (size_t)count * unit;
+    if (!p) return NULL;
+    s->left = (uint64_t)(s->end - p);
+    if (count > s->left / unit) return hd__dart_stop(s, at, HD__DART_BYTES, count);
+    *bytes = hd__bytes_str(p, (size_t)count * unit);
     return p + bytes->len;
 }
 
-static const uint8_t *hd__dart_str(hd__dart_window *w, const uint8_t *p, hd_str *str) {
-    uint64_t n;
+static const uint8_t *hd__dart_str(hd__dart_span *s, const uint8_t *p, hd_str *str) {
+    uint64_t n = 0;
     const uint8_t *at = p;
-    if (!(p = hd__uleb(w, p, &n))) return NULL;
-    return hd__dart_bytes(w, at, p, n, 1, str);
+    p = hd__dart_uleb(s, p, &n);
+    return hd__dart_bytes(s, at, p, n, 1, str);
 }
 
 static double hd__dart_double(const uint8_t *p) {
@@ -19127,78 +19108,70 @@ static double hd__dart_double(const uint8_t *p) {
     return number;
 }
 
-HD__INLINE const uint8_t *hd__dart_data(hd__dart_window *w, const uint8_t *p, hd_dart_value *d) {
+HD__INLINE const uint8_t *hd__dart_data(hd__dart_span *s, const uint8_t *p, hd_dart_value *d) {
     const uint8_t *at = p;
-    uint64_t tag, n;
+    uint64_t tag, n = 0;
     memset(d, 0, sizeof *d);
     d->text.data = "";
-    if (!(p = hd__uleb(w, p, &tag))) return NULL;
-    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(w, at, HD__DART_TAG, tag);
+    if (!(p = hd__dart_uleb(s, p, &tag))) return NULL;
+    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(s, at, HD__DART_TAG, tag);
     d->tag = (uint32_t)tag;
     switch (d->tag) {
     case HD_DART_BOOL:
     case HD_DART_INTEGER:
-    case HD_DART_LENGTH: return hd__uleb(w, p, &d->value);
+    case HD_DART_LENGTH: return hd__dart_uleb(s, p, &d->value);
     case HD_DART_DOUBLE:
-        if (w->end - p < 8) return hd__dart_stop(w, w->end, HD__DART_SHORT, 0);
+        if (s->end - p < 8) return hd__dart_stop(s, s->end, HD__DART_SHORT, 0);
         d->number = hd__dart_double(p);
         return p + 8;
     case HD_DART_LATIN1:
     case HD_DART_UTF16:
-        if (!(p = hd__uleb(w, p, &d->value))) return NULL;
-        at = p;
-        if (!(p = hd__uleb(w, p, &n))) return NULL;
-        return hd__dart_bytes(w, at, p, n, d->tag == HD_DART_UTF16 ? 2 : 1, &d->text);
-    case HD_DART_NAME: return hd__dart_str(w, p, &d->text);
+        at = hd__dart_uleb(s, p, &d->value);
+        p = hd__dart_uleb(s, at, &n);
+        return hd__dart_bytes(s, at, p, n, d->tag == HD_DART_UTF16 ? 2 : 1, &d->text);
+    case HD_DART_NAME: return hd__dart_str(s, p, &d->text);
     default: return p;
     }
 }
 
-static const uint8_t *hd__dart_field(hd__dart_window *w, const uint8_t *p, hd_dart_field *field) {
-    if (!(p = hd__uleb(w, p, &field->flags)) || !(p = hd__uleb(w, p, &field->index)) ||
-        !(p = hd__dart_str(w, p, &field->name)))
-        return NULL;
-    return hd__dart_str(w, p, &field->reserved);
+static const uint8_t *hd__dart_field(hd__dart_span *s, const uint8_t *p, hd_dart_field *field) {
+    p = hd__dart_uleb(s, p, &field->flags);
+    p = hd__dart_uleb(s, p, &field->index);
+    p = hd__dart_str(s, p, &field->name);
+    return hd__dart_str(s, p, &field->reserved);
 }
 
-static const uint8_t *hd__dart_class(hd__dart_window *w, const uint8_t *p, hd_dart_class_info *c) {
+static const uint8_t *hd__dart_class(hd__dart_span *s, const uint8_t *p, hd_dart_class_info *c) {
     const uint8_t *from;
     hd_dart_field field;
-    if (!(p = hd__uleb(w, p, &c->flags)) || !(p = hd__dart_str(w, p, &c->name)) ||
-        !(p = hd__dart_str(w, p, &c->library)) || !(p = hd__dart_str(w, p, &c->library_uri)) ||
-        !(p = hd__dart_str(w, p, &c->reserved)) || !(p = hd__uleb(w, p, &c->field_count)))
-        return NULL;
-    from = p;
-    for (uint64_t i = 0; i < c->field_count; i++)
-        if (!(p = hd__dart_field(w, p, &field))) return NULL;
-    c->fields.data = (const char *)from;
-    c->fields.len = (size_t)(p - from);
+    p = hd__dart_uleb(s, p, &c->flags);
+    p = hd__dart_str(s, p, &c->name);
+    p = hd__dart_str(s, p, &c->library);
+    p = hd__dart_str(s, p, &c->library_uri);
+    p = hd__dart_str(s, p, &c->reserved);
+    from = p = hd__dart_uleb(s, p, &c->field_count);
+    for (uint64_t i = 0; p && i < c->field_count; i++) p = hd__dart_field(s, p, &field);
+    if (p) c->fields = hd__bytes_str(from, (size_t)(p - from));
     return p;
 }
 
-/* What has been checked already, as a window of its own. */
-static hd__dart_window hd__dart_whole(const uint8_t *end) {
-    hd__dart_window w;
-    memset(&w, 0, sizeof w);
-    w.end = end;
-    return w;
-}
-
-/* The same of an stb_ds array. */
-static hd__dart_window hd__dart_all(const uint8_t *array) {
-    return hd__dart_whole(array ? array + hd__len(array) : NULL);
+/* What was checked when it was read, an array of bytes. */
+static hd__dart_span hd__dart_all(const uint8_t *array) {
+    hd__dart_span s;
+    memset(&s, 0, sizeof s);
+    s.end = array ? array + hd__len(array) : NULL;
+    return s;
 }
 
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field) {
-    const uint8_t *p = (const uint8_t *)from->fields.data, *next;
-    hd__dart_window w;
+    const uint8_t *p = (const uint8_t *)from->fields.data;
+    hd__dart_span s;
     if (!from->fields.len) return false;
-    w = hd__dart_whole(p + from->fields.len);
-    next = hd__dart_field(&w, p, field);
-    if (!next) return false;
-    from->fields.data = (const char *)next;
-    from->fields.len = (size_t)(w.end - next);
-    return true;
+    memset(&s, 0, sizeof s);
+    s.end = p + from->fields.len;
+    p = hd__dart_field(&s, p, field);
+    if (p) from->fields = hd__bytes_str(p, (size_t)(s.end - p));
+    return p != NULL;
 }
 
 HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag) {
@@ -19256,100 +19229,61 @@ enum {
 
 struct hd_dart_reader {
     hd__mem mem;
-    hd__arena arena;
-    hd_options options;
-    hd_in in;
-    const uint8_t *start, *at;   /* the window; at: what comes next */
-    hd__dart_window w;
+    hd__arena arena;             /* the header's name */
+    hd_window w;
+    hd__dart_span s;             /* ends where the window does */
+    hd_reporter report;
     const uint8_t *from;         /* what was read last */
-    const uint8_t *body, *mark;  /* an object's data; in header, counts and objects: the last number */
-    uint64_t base;               /* offset of start in the input */
-    uint8_t *buffer;
-    size_t capacity;
-    bool ended, cut, crowded;    /* cut: lenient, not all is there; crowded: said so */
+    const uint8_t *body;         /* an object's data */
+    const uint8_t *mark;         /* the last number of a header, of counts, of what stands before references */
+    bool cut, crowded;           /* cut: lenient, not all is there; crowded: said so */
     uint32_t stage;
     uint64_t done, number;       /* of this stage; what is at hand, from 1: for messages */
     uint64_t left;               /* references */
     uint64_t bulk;               /* read in bulk once no more are left: one before is wrong */
     uint64_t references;         /* so far */
-    uint64_t ticked, warnings;
-    uint32_t *block;
     hd_dart_header_info header;
-    hd_error error;              /* of what is at hand */
+    uint32_t block[HD__DART_BLOCK];
 };
 
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd_dart_reader *r = (hd_dart_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    hd_dart_reader *r = (hd_dart_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
-    memset(r, 0, sizeof *r);
     r->mem = mem;
-    if (options) r->options = *options;
-    r->in = in;
+    r->report = hd_reporter_make(options);
     r->header.name = hd_cstr("");
-    r->start = r->at = r->from = in.read ? (const uint8_t *)"" : in.data;
-    r->w.end = in.read ? r->at : in.data + in.size;
-    r->ended = !in.read;
-    r->block = (uint32_t *)hd__arena_take(&r->mem, &r->arena, HD__DART_BLOCK, sizeof *r->block);
-    if (r->block) {
-        *out = r;
-        return HD_OK;
-    }
-    hd__no_memory(&r->mem, err);
-    mem = r->mem;
-    hd_dart_close(r);
-    return mem.over ? HD_LIMIT : HD_OUT_OF_MEMORY;
+    hd__window_open(&r->w, &r->mem, in);
+    r->from = r->w.at;
+    r->s.end = r->w.end;
+    *out = r;
+    return HD_OK;
 }
 
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
     hd__mem mem;
     if (!r) return;
-    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__window_close(&r->w);
     hd__arena_free(&r->mem, &r->arena);
     mem = r->mem;
-    hd__free(&mem, r, sizeof *r);
+    hd__cfree(&mem, r, 1, sizeof *r);
 }
 
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
-HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) { return r->warnings; }
+HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) { return r->report.warning_count; }
 
+/* Of a place in the window. */
 static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
-    return r->base + (uint64_t)(p - r->start);
+    return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
 
-/* As much of the input as the buffer takes behind what is in the window from `at` on, and at least as much
-   as there is. */
+/* Shows more than twice what is in view, and as much as a window takes: of a small input the end is known then. */
 static hd_status hd__dart_fill(hd_dart_reader *r) {
-    size_t kept = (size_t)(r->w.end - r->at);
-    int64_t n = 1;
-    if (kept > r->capacity / 2 || !r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : HD__WINDOW_BUFFER;
-        uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, NULL, 0, capacity);
-        if (!grown) return hd__no_memory(&r->mem, &r->error);
-        if (kept) memcpy(grown, r->at, kept);
-        hd__free(&r->mem, r->buffer, r->capacity);
-        r->buffer = grown;
-        r->capacity = capacity;
-    } else if (kept) {
-        memmove(r->buffer, r->at, kept);
-    }
-    r->base = hd__dart_offset(r, r->at);
-    r->start = r->at = r->buffer;
-    r->w.end = r->buffer + kept;
-    while (n > 0 && kept < r->capacity) {
-        n = hd__in_read(&r->in, r->base + kept, r->buffer + kept, r->capacity - kept);
-        if (n > 0) kept += (size_t)n;
-    }
-    r->w.end = r->buffer + kept;
-    r->ended = n <= 0;
-    return n < 0 ? hd__fail_input(&r->in, NULL, &r->error, r->base + kept, 0) : HD_OK;
-}
-
-/* Bytes of the input that are not read yet, as far as is known. */
-static uint64_t hd__dart_left(const hd_dart_reader *r) {
-    uint64_t left = (uint64_t)(r->w.end - r->at), at = hd__dart_offset(r, r->at);
-    return r->in.read && r->in.size > at ? r->in.size - at : left;
+    uint64_t want = 2 * (uint64_t)(r->w.end - r->w.at) + 1;
+    HD__TRY(hd_window_fill(&r->w, want > HD__WINDOW_BUFFER ? want : HD__WINDOW_BUFFER, &r->report.error));
+    r->s.end = r->w.end;
+    return HD_OK;
 }
 
 /* Says what is wrong at a place of the window, with what is at hand in front. */
@@ -19358,53 +19292,38 @@ HD__NOINLINE static hd_status hd__dart_bad(hd_dart_reader *r, hd_status status, 
     static const char *const at_hand[] = { "header", "class", "counts", "object", "object",
                                            "external properties", "external property",
                                            "identity hash code of object", "end" };
-    hd_error *e = &r->error;
-    size_t n;
     va_list args;
-    hd__fail_at(e, status, hd__dart_offset(r, at), 0, r->number ? "%s %u: " : "%s: ", at_hand[r->stage],
-                r->number);
-    n = strlen(e->message);
+    hd__fail_at(&r->report.error, status, hd__dart_offset(r, at), 0, r->number ? "%s %u: " : "%s: ",
+                at_hand[r->stage], r->number);
     va_start(args, format);
-    hd__format(e->message + n, sizeof e->message - n, format, args);
+    hd__tell_more(&r->report.error, format, args);
     va_end(args);
     return status;
 }
 
-/* The same for what stopped a parser. */
+/* Says what stopped a parser. */
 HD__NOINLINE static hd_status hd__dart_stopped(hd_dart_reader *r) {
-    const hd__dart_window *w = &r->w;
-    switch (w->why) {
+    const hd__dart_span *s = &r->s;
+    switch (s->why) {
     case HD__DART_LONG:
-        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a number of at most ten bytes and 64 bits expected");
+        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a number of at most ten bytes and 64 bits expected");
     case HD__DART_BYTES:
-        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a string of %u units announced where %u bytes are left",
-                            w->want, w->left);
+        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a string of %u units announced where %u bytes are left",
+                            s->want, s->left);
     case HD__DART_TAG:
-        return hd__dart_bad(r, HD_MALFORMED, w->bad, "data of tag 0 to 8 expected, found tag %u", w->want);
+        return hd__dart_bad(r, HD_MALFORMED, s->bad, "data of tag 0 to 8 expected, found tag %u", s->want);
     case HD__DART_RANGE:
-        return hd__dart_bad(r, HD_MALFORMED, w->bad, "a reference to object %u of %u", w->want,
+        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a reference to object %u of %u", s->want,
                             r->header.object_count);
     case HD__DART_MAGIC:
-        return hd__dart_bad(r, HD_UNKNOWN_FORMAT, w->bad, "a file that begins with \"dartheap\" expected");
-    default: return hd__dart_bad(r, HD_MALFORMED, w->bad, "the input ends here, too early");
+        return hd__dart_bad(r, HD_UNKNOWN_FORMAT, s->bad, "a file that begins with \"dartheap\" expected");
+    default: return hd__dart_bad(r, HD_MALFORMED, s->bad, "the input ends here, too early");
     }
-}
-
-/* What the reader does about malformed input: goes on after counting it, or fails. */
-static hd_status hd__dart_complain(hd_dart_reader *r, hd_error *err) {
-    if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
-        r->warnings++;
-        if (r->options.warning) r->options.warning(r->options.warning_user, &r->error);
-        return HD_OK;
-    }
-    if (err) *err = r->error;
-    return r->error.status;
 }
 
 /* Complaints that cost one number: HD_OK when reading goes on. */
 #define HD__DART_REPAIR(r, ...) \
-    (hd__dart_bad((r), HD_MALFORMED, __VA_ARGS__), (r)->options.lenient ? hd__dart_complain((r), NULL) \
-                                                                       : HD_MALFORMED)
+    (hd__dart_bad((r), HD_MALFORMED, __VA_ARGS__), hd__complain(&(r)->report, NULL))
 
 typedef const uint8_t *(*hd__dart_parse)(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record);
 
@@ -19412,94 +19331,88 @@ typedef const uint8_t *(*hd__dart_parse)(hd_dart_reader *r, const uint8_t *p, hd
 HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_dart_record *record) {
     for (;;) {
         const uint8_t *p;
-        r->w.odd = false;
-        p = parse(r, r->at, record);
+        r->s.odd = false;
+        p = parse(r, r->w.at, record);
         if (HD__LIKELY(p != NULL)) {
-            r->from = r->at;
-            r->at = p;
+            r->from = r->w.at;
+            r->w.at = p;
             return HD_OK;
         }
-        if (r->ended || (r->w.why != HD__DART_SHORT && r->w.why != HD__DART_BYTES))
+        if (r->w.ended || (r->s.why != HD__DART_SHORT && r->s.why != HD__DART_BYTES))
             return hd__dart_stopped(r);
         HD__TRY(hd__dart_fill(r));
     }
 }
 
 static hd_status hd__dart_tick(hd_dart_reader *r) {
-    uint64_t done = hd__dart_offset(r, r->at);
-    if (done - r->ticked <= HD__TICK && done) return HD_OK;
-    r->ticked = done;
-    return hd__go_on(&r->options, done, hd__in_total(&r->in)) ? HD_OK
-                                                                              : hd__cancelled(&r->error);
+    return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
 static const uint8_t *hd__dart_parse_header(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
     hd_dart_header_info *h = &r->header;
-    size_t n = (size_t)(r->w.end - p) < 8 ? (size_t)(r->w.end - p) : 8;
+    hd__dart_span *s = &r->s;
+    size_t n = s->end - p < 8 ? (size_t)(s->end - p) : 8;
     (void)record;
-    if ((n && memcmp(p, "dartheap", n)) || (!n && r->ended))
-        return hd__dart_stop(&r->w, p, HD__DART_MAGIC, 0);
-    if (n < 8) return hd__dart_stop(&r->w, p + n, HD__DART_SHORT, 0);
-    p += 8;
-    if (!(p = hd__uleb(&r->w, p, &h->flags)) || !(p = hd__dart_str(&r->w, p, &h->name)) ||
-        !(p = hd__uleb(&r->w, p, &h->shallow_size)) || !(p = hd__uleb(&r->w, p, &h->capacity)) ||
-        !(p = hd__uleb(&r->w, p, &h->external_size)))
-        return NULL;
-    r->mark = p;
-    return hd__uleb(&r->w, p, &h->class_count);
-}
-
-/* Counts are compared with the bytes there are where that is known: at least `least` each. */
-static hd_status hd__dart_count(hd_dart_reader *r, const uint8_t *at, const char *what, uint64_t count,
-                                uint64_t least) {
-    uint64_t left = hd__dart_left(r);
-    if (hd__in_total(&r->in) == HD_UNKNOWN || r->options.lenient || count <= left / least) return HD_OK;
-    return hd__dart_bad(r, HD_MALFORMED, at, "%u %s announced where %u bytes are left", count, what, left);
-}
-
-static hd_status hd__dart_header(hd_dart_reader *r) {
-    hd_dart_record record;
-    hd_status status;
-    r->header.name = hd_cstr("");
-    status = hd__dart_unit(r, hd__dart_parse_header, &record);
-    if (status) {
-        memset(&r->header, 0, sizeof r->header);
-        r->header.name = hd_cstr("");
-        return status;
-    }
-    r->header.name.data = hd__arena_str(&r->mem, &r->arena, r->header.name);
-    if (!r->header.name.data) {
-        r->header.name = hd_cstr("");
-        return hd__no_memory(&r->mem, &r->error);
-    }
-    return hd__dart_count(r, r->mark, "classes", r->header.class_count, 6);
+    if ((n && memcmp(p, "dartheap", n)) || (!n && r->w.ended)) return hd__dart_stop(s, p, HD__DART_MAGIC, 0);
+    if (n < 8) return hd__dart_stop(s, p + n, HD__DART_SHORT, 0);
+    p = hd__dart_uleb(s, p + 8, &h->flags);
+    p = hd__dart_str(s, p, &h->name);
+    p = hd__dart_uleb(s, p, &h->shallow_size);
+    p = hd__dart_uleb(s, p, &h->capacity);
+    r->mark = p = hd__dart_uleb(s, p, &h->external_size);
+    return hd__dart_uleb(s, p, &h->class_count);
 }
 
 static const uint8_t *hd__dart_parse_class(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    return hd__dart_class(&r->w, p, &record->described);
+    return hd__dart_class(&r->s, p, &record->described);
 }
 
 static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
     (void)record;
-    if (!(p = hd__uleb(&r->w, p, &r->header.reference_count))) return NULL;
-    r->mark = p;
-    return hd__uleb(&r->w, p, &r->header.object_count);
-}
-
-static hd_status hd__dart_counts(hd_dart_reader *r) {
-    hd_dart_record record;
-    HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, &record));
-    return hd__dart_count(r, r->mark, "objects", r->header.object_count, 4);
+    r->mark = p = hd__dart_uleb(&r->s, p, &r->header.reference_count);
+    return hd__dart_uleb(&r->s, p, &r->header.object_count);
 }
 
 /* What stands before an object's references; `mark` is their number. */
 HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
-    if (!(p = hd__uleb_mixed(&r->w, p, &o->class_id)) || !(p = hd__uleb_mixed(&r->w, p, &o->size)))
-        return NULL;
-    r->body = p;
-    if (!(p = hd__dart_data(&r->w, p, &o->data))) return NULL;
+    p = hd__dart_uleb_mixed(&r->s, p, &o->class_id);
+    r->body = p = hd__dart_uleb_mixed(&r->s, p, &o->size);
+    r->mark = p = hd__dart_data(&r->s, p, &o->data);
+    return hd__dart_uleb(&r->s, p, &o->reference_count);
+}
+
+static const uint8_t *hd__dart_parse_external_count(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    (void)record;
     r->mark = p;
-    return hd__uleb(&r->w, p, &o->reference_count);
+    return hd__dart_uleb(&r->s, p, &r->header.external_count);
+}
+
+static const uint8_t *hd__dart_parse_external(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+    p = hd__dart_uleb(&r->s, p, &record->id);
+    p = hd__dart_uleb(&r->s, p, &record->size);
+    return hd__dart_str(&r->s, p, &record->name);
+}
+
+HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p,
+                                                  hd_dart_record *record) {
+    return hd__dart_uleb_mixed(&r->s, p, &record->identity);
+}
+
+/* Compares a count, the number at `mark`, with the bytes there are where that is known: at least `least` each. */
+static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t count, uint64_t least) {
+    uint64_t left = hd_window_left(&r->w);
+    if (hd__in_total(&r->w.in) == HD_UNKNOWN || r->report.options.lenient || count <= left / least) return HD_OK;
+    return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u %s announced where %u bytes are left", count, what, left);
+}
+
+static hd_status hd__dart_header(hd_dart_reader *r) {
+    hd_dart_header_info *h = &r->header;
+    hd_status status = hd__dart_unit(r, hd__dart_parse_header, NULL);
+    const char *name = status ? NULL : hd__arena_str(&r->mem, &r->arena, h->name);
+    if (!status && !name) status = hd__no_memory(&r->mem, &r->report.error);
+    if (status) memset(h, 0, sizeof *h);
+    h->name.data = status ? "" : name;
+    return status ? status : hd__dart_count(r, "classes", h->class_count, 6);
 }
 
 /* An object without its references, which come next. */
@@ -19513,9 +19426,10 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
                                 r->header.class_count));
         o->class_id = 0;
     }
-    if (HD__UNLIKELY(r->ended && count > (uint64_t)(r->w.end - r->at)))
+    if (HD__UNLIKELY(count > (uint64_t)(r->w.end - r->w.at) && count > hd_window_left(&r->w) &&
+                     (r->w.ended || hd__in_total(&r->w.in) != HD_UNKNOWN)))
         return hd__dart_bad(r, HD_MALFORMED, r->mark, "%u references announced where %u bytes are left",
-                            count, (uint64_t)(r->w.end - r->at));
+                            count, hd_window_left(&r->w));
     if (HD__UNLIKELY(count > r->header.reference_count - r->references) && !r->crowded) {
         HD__TRY(HD__DART_REPAIR(r, r->mark, "%u references after %u where %u were announced for all", count,
                                 r->references, r->header.reference_count));
@@ -19526,30 +19440,45 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     return HD_OK;
 }
 
-/* One after the other, with all checks. */
+/* References one after the other, with all checks: as hd__dart_references. */
 HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
     for (; i < n; i++) {
         uint64_t id = 0;
-        const uint8_t *p = hd__uleb(&r->w, r->at, &id);
+        const uint8_t *p = hd__dart_uleb(&r->s, r->w.at, &id);
         if (p && (id > r->header.object_count || id >= HD_NONE))
-            p = hd__dart_stop(&r->w, r->at, HD__DART_RANGE, id);
+            p = hd__dart_stop(&r->s, r->w.at, HD__DART_RANGE, id);
         if (!p) break;
         ids[i] = (uint32_t)id;
-        r->at = p;
+        r->w.at = p;
     }
     return i;
 }
+
+#if defined(HD__DART_WORDS)
+/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more.
+   *spare is negative when its last byte is zero. */
+HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
+    uint32_t x, stop, low;
+    memcpy(&x, p, 4);
+    stop = ~x & 0x80808080u;
+    low = stop & (0u - stop);    /* the highest bit of the last byte */
+    x &= low - 1;
+    *spare = (int64_t)x - (int64_t)(low >> 7);
+    *value = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000);
+    return stop ? (unsigned)__builtin_ctz(stop) / 8 + 1 : 0;
+}
+#endif
 
 /* Up to n references of the object at hand as ids: how many, as far as the window goes or nothing is
    wrong. Four bytes at a time, checked in bulk. */
 HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
-    r->w.why = HD__DART_FINE;
-    r->w.odd = false;
-#if defined(HD__ULEB_WORDS)
-    if (HD__LIKELY(r->w.end - r->at >= 4 && r->left <= r->bulk)) {
-        const uint8_t *p = r->at;
+    r->s.why = HD__DART_FINE;
+    r->s.odd = false;
+#if defined(HD__DART_WORDS)
+    if (HD__LIKELY(r->w.end - r->w.at >= 4 && r->left <= r->bulk)) {
+        const uint8_t *p = r->w.at;
         size_t safe = (size_t)(r->w.end - p) / 4; /* as many can be read four bytes at a time */
         uint64_t count = r->header.object_count, wrong = 0;
         int64_t odd = 0;
@@ -19557,7 +19486,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
         for (; i < safe; i++) {
             uint32_t id;
             int64_t spare;
-            unsigned size = hd__uleb_word(p, &id, &spare);
+            unsigned size = hd__dart_uleb_word(p, &id, &spare);
             if (HD__UNLIKELY(!size)) break;
             wrong |= count - id;
             odd |= spare;        /* 0 looks odd, and costs a second look */
@@ -19565,8 +19494,8 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
             p += size;
         }
         if (HD__LIKELY(!(wrong >> 63))) {
-            r->at = p;
-            r->w.odd = odd < 0;
+            r->w.at = p;
+            r->s.odd = odd < 0;
         } else {
             r->bulk = r->left - i;
             i = 0;
@@ -19582,17 +19511,16 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
 HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, size_t *count) {
     uint64_t id;
     for (;;) {
-        r->from = r->at;
+        r->from = r->w.at;
         *count = hd__dart_references(r, ids, n);
         if (HD__LIKELY(*count)) return HD_OK;
-        if (r->w.why == HD__DART_RANGE) break;
-        if (r->ended || r->w.why == HD__DART_LONG) return hd__dart_stopped(r);
+        if (r->s.why == HD__DART_RANGE) break;
+        if (r->w.ended || r->s.why == HD__DART_LONG) return hd__dart_stopped(r);
         HD__TRY(hd__dart_fill(r));
     }
     hd__dart_stopped(r);
-    if (!r->options.lenient) return HD_MALFORMED;
-    HD__TRY(hd__dart_complain(r, NULL));
-    r->at = hd__uleb(&r->w, r->at, &id);
+    HD__TRY(hd__complain(&r->report, NULL));
+    r->w.at = hd__dart_uleb(&r->s, r->w.at, &id);
     r->left--;
     ids[0] = 0;
     *count = 1;
@@ -19609,20 +19537,13 @@ static hd_status hd__dart_object(hd_dart_reader *r, hd_dart_record *record) {
     record->references = r->block;
     /* those that the window has: moving it would take the strings away */
     record->count = hd__dart_references(r, r->block, hd__dart_block(r));
+    r->done++;
+    if (r->left) r->stage = HD__DART_REFERENCES;
     return HD_OK;
 }
 
-static const uint8_t *hd__dart_parse_count(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    (void)record;
-    return hd__uleb(&r->w, p, &r->header.external_count);
-}
-
-static const uint8_t *hd__dart_parse_external(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    if (!(p = hd__uleb(&r->w, p, &record->id)) || !(p = hd__uleb(&r->w, p, &record->size))) return NULL;
-    return hd__dart_str(&r->w, p, &record->name);
-}
-
 static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
+    r->done++;
     HD__TRY(hd__dart_unit(r, hd__dart_parse_external, record));
     record->kind = 'x';
     if (record->id <= r->header.object_count) return HD_OK;
@@ -19630,29 +19551,18 @@ static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
     return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
 }
 
-HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p,
-                                                  hd_dart_record *record) {
-    return hd__uleb_mixed(&r->w, p, &record->identity);
-}
-
-/* Whether the input goes on. */
-static hd_status hd__dart_any(hd_dart_reader *r, bool *any) {
-    if (r->at == r->w.end && !r->ended) HD__TRY(hd__dart_fill(r));
-    *any = r->at < r->w.end;
-    return HD_OK;
-}
-
-/* Behind the external properties. */
+/* Behind the external properties, and behind the hash codes. */
 static hd_status hd__dart_tail(hd_dart_reader *r) {
     bool any;
-    HD__TRY(hd__dart_any(r, &any));
+    if (r->w.at == r->w.end) HD__TRY(hd__dart_fill(r));
+    any = r->w.at < r->w.end;
     if (any && r->header.object_count && !r->header.has_identity) {
         r->header.has_identity = true;
         r->stage = HD__DART_IDENTITIES;
         return HD_OK;
     }
     r->stage = HD__DART_END;
-    return any ? hd__dart_bad(r, HD_MALFORMED, r->at, "the end of the input expected, found more") : HD_OK;
+    return any ? hd__dart_bad(r, HD_MALFORMED, r->w.at, "the end of the input expected, found more") : HD_OK;
 }
 
 /* The next stage once this one has had `count`: true, and then there is no record yet. */
@@ -19667,6 +19577,7 @@ static bool hd__dart_over(hd_dart_reader *r, uint64_t count, uint32_t stage) {
 }
 
 static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
+    hd_dart_header_info *h = &r->header;
     HD__TRY(hd__dart_tick(r));
     switch (r->stage) {
     case HD__DART_HEADER:
@@ -19674,21 +19585,19 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
         r->stage = HD__DART_CLASSES;
         return HD_OK;
     case HD__DART_CLASSES:
-        if (hd__dart_over(r, r->header.class_count, HD__DART_COUNTS)) return HD_OK;
+        if (hd__dart_over(r, h->class_count, HD__DART_COUNTS)) return HD_OK;
         HD__TRY(hd__dart_unit(r, hd__dart_parse_class, record));
         record->kind = 'c';
         record->id = ++r->done;
         return HD_OK;
     case HD__DART_COUNTS:
-        HD__TRY(hd__dart_counts(r));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, record));
+        HD__TRY(hd__dart_count(r, "objects", h->object_count, 4));
         r->stage = HD__DART_OBJECTS;
         return HD_OK;
     case HD__DART_OBJECTS:
-        if (hd__dart_over(r, r->header.object_count, HD__DART_EXTERNAL_COUNT)) return HD_OK;
-        HD__TRY(hd__dart_object(r, record));
-        r->done++;
-        if (r->left) r->stage = HD__DART_REFERENCES;
-        return HD_OK;
+        if (hd__dart_over(r, h->object_count, HD__DART_EXTERNAL_COUNT)) return HD_OK;
+        return hd__dart_object(r, record);
     case HD__DART_REFERENCES:
         HD__TRY(hd__dart_more(r, r->block, hd__dart_block(r), &record->count));
         record->kind = 'r';
@@ -19697,16 +19606,15 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
         if (!r->left) r->stage = HD__DART_OBJECTS;
         return HD_OK;
     case HD__DART_EXTERNAL_COUNT:
-        HD__TRY(hd__dart_unit(r, hd__dart_parse_count, record));
-        HD__TRY(hd__dart_count(r, r->from, "external properties", r->header.external_count, 3));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_external_count, record));
+        HD__TRY(hd__dart_count(r, "external properties", h->external_count, 3));
         r->stage = HD__DART_EXTERNALS;
         return HD_OK;
     case HD__DART_EXTERNALS:
-        if (hd__dart_over(r, r->header.external_count, HD__DART_END)) return hd__dart_tail(r);
-        r->done++;
+        if (hd__dart_over(r, h->external_count, HD__DART_END)) return hd__dart_tail(r);
         return hd__dart_external(r, record);
     default:
-        if (hd__dart_over(r, r->header.object_count, HD__DART_END)) return hd__dart_tail(r);
+        if (hd__dart_over(r, h->object_count, HD__DART_END)) return hd__dart_tail(r);
         HD__TRY(hd__dart_unit(r, hd__dart_parse_identity, record));
         record->kind = 'i';
         record->id = ++r->done;
@@ -19714,23 +19622,15 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
     }
 }
 
-/* One step; lenient, what cannot be repaired is the end. */
-static hd_status hd__dart_try(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
-    record->kind = 0;
-    record->offset = hd__dart_offset(r, r->at);
-    if (HD__LIKELY(!hd__dart_step(r, record))) return HD_OK;
-    HD__TRY(hd__dart_complain(r, err));
-    record->kind = 0;
-    r->stage = HD__DART_END;
-    r->cut = true;
-    return HD_OK;
-}
-
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, hd_error *err) {
     memset(record, 0, sizeof *record);
-    while (r->stage != HD__DART_END) {
-        HD__TRY(hd__dart_try(r, record, err));
-        if (record->kind) return HD_OK;
+    while (r->stage != HD__DART_END && !record->kind) {
+        record->offset = hd_window_offset(&r->w);
+        if (HD__LIKELY(!hd__dart_step(r, record))) continue;
+        HD__TRY(hd__complain(&r->report, err));
+        record->kind = 0;        /* lenient, what cannot be repaired is the end */
+        r->stage = HD__DART_END;
+        r->cut = true;
     }
     return HD_OK;
 }
@@ -19765,7 +19665,7 @@ typedef struct hd__dart_in {
     uint64_t most;
 } hd__dart_in;
 
-static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->error); }
+static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->report.error); }
 
 static hd_status hd__dart_most(hd__dart_in *x, const char *what) {
     return hd__dart_bad(x->r, HD_LIMIT, x->r->from, "more %s than max_records of %u", what, x->most);
@@ -19775,21 +19675,12 @@ HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status stat
     return status == HD_LIMIT && !x->mem->over ? hd__dart_most(x, what) : hd__dart_full(x);
 }
 
-/* Appends bytes to an stb_ds array. */
-static bool hd__dart_keep(hd__mem *m, uint8_t **to, const uint8_t *from, size_t n) {
-    size_t length = hd__len(*to);
-    if (!hd__arr_room(m, to, 1, n)) return false;
-    memcpy(*to + length, from, n);
-    hd__arr_resize(*to, length + n);
-    return true;
-}
-
-/* The same of an object's data: few bytes, which are copied as sixteen where there are as many. */
+/* Keeps an object's data: few bytes, which are copied as sixteen where there are as many. */
 HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n) {
     uint8_t *data = x->doc->data;
     size_t length = hd__len(data);
     if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r->w.end - from < 16))
-        return hd__dart_keep(x->mem, &x->doc->data, from, n);
+        return hd__bytes_add(x->mem, &x->doc->data, from, n);
     memcpy(data + length, from, 16);
     hd__arr_resize(data, length + n);
     return true;
@@ -19800,7 +19691,7 @@ HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, ui
     for (; n; n--) {
         const uint8_t *at = p;
         uint64_t value, noted;
-        p = hd__uleb_any(&x->r->w, p, &value);
+        p = hd__dart_uleb_any(&x->r->s, p, &value);
         if (p - at < 2 || p[-1]) continue;
         noted = hd__dart_offset(x->r, at) << 4 | (uint64_t)(p - at);
         if (!hd__push(x->mem, x->doc->odd, noted)) return hd__dart_full(x);
@@ -19830,7 +19721,7 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     c.scope = record->described.library.len ? record->described.library : record->described.library_uri;
     c.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
-        !hd__dart_keep(x->mem, &doc->classes, x->r->from, (size_t)(x->r->at - x->r->from)) ||
+        !hd__bytes_add(x->mem, &doc->classes, x->r->from, (size_t)(x->r->w.at - x->r->from)) ||
         hd_graph_add_class(x->g, &c, &n, NULL))
         return hd__dart_full(x);
     return hd__dart_add_fields(x, record->described, n);
@@ -19850,7 +19741,7 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
 /* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
 HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     hd_graph *g = x->g;
-    uint64_t here = hd__dart_left(x->r) / 4 + 1;
+    uint64_t here = hd_window_left(&x->r->w) / 4 + 1;
     uint64_t extra = x->r->header.object_count - g->described;
     if (here < g->described) here = g->described;
     if (extra > here) extra = here;
@@ -19869,7 +19760,7 @@ HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
     hd_graph *g = x->g;
     size_t have = hd__len(g->target.low);
-    uint64_t here = hd__dart_left(x->r), extra = hd__less(x->r->header.reference_count, have);
+    uint64_t here = hd_window_left(&x->r->w), extra = hd__less(x->r->header.reference_count, have);
     if (n > x->most - have) return hd__dart_most(x, "references");
     if (extra > x->most - have) extra = x->most - have;
     if (extra < n || extra > here || extra > hd__mem_left(x->mem) / 8) extra = n;
@@ -19881,14 +19772,14 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     hd_graph *g = x->g;
     hd_dart_reader *r = x->r;
     while (r->left) {
-        size_t have = hd__len(g->target.low), here = (size_t)(r->w.end - r->at), took;
+        size_t have = hd__len(g->target.low), here = (size_t)(r->w.end - r->w.at), took;
         size_t n = here < r->left ? here : (size_t)r->left;
         if (!n) n = 1;           /* the window is used up */
         if (HD__UNLIKELY(stbds_arrcap(g->target.low) - have < n || have + n > x->most))
             HD__TRY(hd__dart_grow_references(x, n));
         HD__TRY(hd__dart_more(r, g->target.low + have, n, &took));
         hd__arr_resize(g->target.low, have + took);
-        if (HD__UNLIKELY(r->w.odd && !r->warnings)) HD__TRY(hd__dart_note(x, r->from, took));
+        if (HD__UNLIKELY(r->s.odd && !r->report.warning_count)) HD__TRY(hd__dart_note(x, r->from, took));
     }
     return HD_OK;
 }
@@ -19896,7 +19787,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
 /* Sizes that pass 2^64 together: HD_OK when this one is to be left out. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
     hd__dart_bad(x->r, HD_OVERFLOW, x->r->from, "the sizes pass 2^64 together");
-    return x->options.lenient ? hd__dart_complain(x->r, NULL) : HD_OVERFLOW;
+    return hd__complain(&x->r->report, NULL);
 }
 
 HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
@@ -19919,7 +19810,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     }
     if (n % HD__DART_STEP == 0 && !hd__push(x->mem, doc->data_at, at)) return hd__dart_full(x);
     if (HD__UNLIKELY(!hd__dart_keep_data(x, r->body, (size_t)(r->mark - r->body)))) return hd__dart_full(x);
-    if (HD__UNLIKELY(r->w.odd)) {
+    if (HD__UNLIKELY(r->s.odd)) {
         HD__TRY(hd__dart_note(x, r->from, 2));
         HD__TRY(hd__dart_note(x, r->mark, 1));
     }
@@ -19970,7 +19861,7 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     if (status == HD_OVERFLOW) return hd__dart_overflow(x);
     if (status || (record->id && !hd__push(m, doc->external, external)) ||
         !hd__push(m, doc->external_at, at) ||
-        !hd__dart_keep(m, &doc->back, x->r->from, (size_t)(x->r->at - x->r->from)))
+        !hd__bytes_add(m, &doc->back, x->r->from, (size_t)(x->r->w.at - x->r->from)))
         return hd__dart_full(x);
     return HD_OK;
 }
@@ -19985,7 +19876,7 @@ static hd_status hd__dart_take_identities(hd__dart_in *x) {
         r->number = (uint64_t)i + 1;
         if (i % 256 == 0) HD__TRY(hd__dart_tick(r));
         HD__TRY(hd__dart_unit(r, hd__dart_parse_identity, &record));
-        if (HD__UNLIKELY(r->w.odd)) HD__TRY(hd__dart_note(x, r->from, 1));
+        if (HD__UNLIKELY(r->s.odd)) HD__TRY(hd__dart_note(x, r->from, 1));
         if (HD__UNLIKELY(record.identity >> 32 && !ids->high) && !hd__ids_widen(x->mem, ids))
             return hd__dart_full(x);
         stbds_arrput(ids->low, (uint32_t)record.identity);
@@ -20000,10 +19891,10 @@ static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_rec
     hd_dart_reader *r = x->r;
     switch (stage) {
     case HD__DART_HEADER:
-        if (!hd__dart_keep(x->mem, &x->doc->head, r->from, (size_t)(r->mark - r->from))) return hd__dart_full(x);
-        return r->w.odd ? hd__dart_note(x, r->mark, 1) : HD_OK;
-    case HD__DART_COUNTS: return r->w.odd ? hd__dart_note(x, r->from, 2) : HD_OK;
-    case HD__DART_EXTERNAL_COUNT: return r->w.odd ? hd__dart_note(x, r->from, 1) : HD_OK;
+        if (!hd__bytes_add(x->mem, &x->doc->head, r->from, (size_t)(r->mark - r->from))) return hd__dart_full(x);
+        return r->s.odd ? hd__dart_note(x, r->mark, 1) : HD_OK;
+    case HD__DART_COUNTS: return r->s.odd ? hd__dart_note(x, r->from, 2) : HD_OK;
+    case HD__DART_EXTERNAL_COUNT: return r->s.odd ? hd__dart_note(x, r->from, 1) : HD_OK;
     default: break;
     }
     switch (record->kind) {
@@ -20028,7 +19919,7 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
             if (!status) status = hd__dart_take(x, stage, &record);
         }
         if (!status) continue;
-        HD__TRY(hd__dart_complain(r, err));
+        HD__TRY(hd__complain(&r->report, err));
         r->stage = HD__DART_END;
         r->cut = true;
     }
@@ -20150,14 +20041,14 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     memset(&root, 0, sizeof root);
     root.container = HD_NONE;
     hd__graph_set_lengths(g);
-    if ((!doc->head && !hd__dart_keep(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
+    if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
         (hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
         (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_close(g) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
     while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
-    if (x->r->warnings) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
+    if (x->r->report.warning_count) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
     hd__trim(m, doc->head);
     hd__trim(m, doc->classes);
     hd__trim(m, doc->data);
@@ -20172,14 +20063,14 @@ static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header_info *h = &doc->header;
     uint64_t references = hd__graph_references(x->g), flags;
-    hd__dart_window w;
+    hd__dart_span s;
     *h = x->r->header;
     h->class_count = hd__len(doc->class_at);
     h->object_count = x->g->described;
     h->external_count = hd__len(doc->external_at);
-    if (x->r->warnings && (h->reference_count < references || x->r->cut)) h->reference_count = references;
-    w = hd__dart_all(doc->head);
-    hd__dart_str(&w, hd__uleb(&w, doc->head + 8, &flags), &h->name);
+    if (x->r->report.warning_count && (h->reference_count < references || x->r->cut)) h->reference_count = references;
+    s = hd__dart_all(doc->head);
+    hd__dart_str(&s, hd__dart_uleb(&s, doc->head + 8, &flags), &h->name);
 }
 
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
@@ -20218,10 +20109,10 @@ HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart
         status = hd__dart_run(&x, err);
         if (!status) {
             status = hd__dart_seal(&x);
-            if (status) *err = x.r->error;
+            if (status) *err = x.r->report.error;
             else hd__dart_set_header(&x);
         }
-        doc->warnings = x.r->warnings;
+        doc->warnings = x.r->report.warning_count;
     }
     hd_dart_close(x.r);
     if (status) hd_dart_free(doc);
@@ -20257,23 +20148,23 @@ HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *doc) { return hd__len(
 
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *doc, uint32_t class_index) {
     hd_dart_class_info c;
-    hd__dart_window w = hd__dart_all(doc->classes);
+    hd__dart_span s = hd__dart_all(doc->classes);
     memset(&c, 0, sizeof c);
     if (class_index - 1 < hd__len(doc->class_at))
-        hd__dart_class(&w, doc->classes + doc->class_at[class_index - 1], &c);
+        hd__dart_class(&s, doc->classes + doc->class_at[class_index - 1], &c);
     return c;
 }
 
 HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *doc, uint32_t object) {
     hd_dart_value data;
-    hd__dart_window w = hd__dart_all(doc->data);
+    hd__dart_span s = hd__dart_all(doc->data);
     const uint8_t *p;
     memset(&data, 0, sizeof data);
     data.text = hd_cstr("");
     if (object >= doc->graph->described) return data;
     p = doc->data + doc->data_at[object / HD__DART_STEP];
-    for (uint32_t i = object % HD__DART_STEP; i && p; i--) p = hd__dart_data(&w, p, &data);
-    if (p) hd__dart_data(&w, p, &data);
+    for (uint32_t i = object % HD__DART_STEP; i && p; i--) p = hd__dart_data(&s, p, &data);
+    if (p) hd__dart_data(&s, p, &data);
     return data;
 }
 
@@ -20296,12 +20187,12 @@ HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *doc, uint32_t object) {
 
 HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t index) {
     hd_dart_external_info external;
-    hd__dart_window w = hd__dart_all(doc->back);
+    hd__dart_span s = hd__dart_all(doc->back);
     uint64_t id = 0;
-    const uint8_t *p = hd__uleb(&w, doc->back + doc->external_at[index], &id);
+    const uint8_t *p = hd__dart_uleb(&s, doc->back + doc->external_at[index], &id);
     external.object = (uint32_t)id - 1; /* of 0: HD_NONE */
-    p = hd__uleb(&w, p, &external.size);
-    hd__dart_str(&w, p, &external.name);
+    p = hd__dart_uleb(&s, p, &external.size);
+    hd__dart_str(&s, p, &external.name);
     return external;
 }
 
@@ -20342,8 +20233,8 @@ static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
 }
 
 /* A number in as many bytes as it needs; room for ten expected. */
-HD__INLINE char *hd__uleb_put(char *p, uint64_t value) {
-#if defined(HD__ULEB_WORDS)
+HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
+#if defined(HD__DART_WORDS)
     if (HD__LIKELY(value < 1u << 28)) {
         uint32_t v = (uint32_t)value, bytes;
         unsigned n = (38u - (unsigned)__builtin_clz(v | 1)) / 7;
@@ -20366,7 +20257,7 @@ HD__INLINE bool hd__dart_ready(hd__dart_out *o, size_t count) {
 
 /* A number that may be odd, with all the bytes it had where it was read. */
 HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
-    char bytes[16], *end = hd__uleb_put(bytes, value);
+    char bytes[16], *end = hd__dart_uleb_put(bytes, value);
     if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill)
         for (size_t n = *o->odd++ & 15; end < bytes + n; *end++ = 0) end[-1] = (char)(end[-1] | 128);
     hd__dart_put_bytes(o, bytes, (size_t)(end - bytes));
@@ -20374,7 +20265,7 @@ HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
 
 static void hd__dart_put(hd__dart_out *o, uint64_t value) {
     if (hd__dart_ready(o, 1))
-        o->sink.fill = (uint32_t)(hd__uleb_put(o->sink.buffer + o->sink.fill, value) - o->sink.buffer);
+        o->sink.fill = (uint32_t)(hd__dart_uleb_put(o->sink.buffer + o->sink.fill, value) - o->sink.buffer);
     else
         hd__dart_put_odd(o, value);
 }
@@ -20392,7 +20283,7 @@ HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object,
         if (hd__dart_ready(o, part)) {
             char *p = o->sink.buffer + o->sink.fill;
             for (size_t i = 0; i < part; i++)
-                p = hd__uleb_put(p, object[i] < described ? (uint64_t)object[i] + first : 0);
+                p = hd__dart_uleb_put(p, object[i] < described ? (uint64_t)object[i] + first : 0);
             o->sink.fill = (uint32_t)(p - o->sink.buffer);
         } else {
             part = 1;
@@ -20406,11 +20297,11 @@ HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object,
 static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const hd_options *options) {
     const hd_graph *g = doc->graph;
     const uint8_t *p = doc->data;
-    hd__dart_window w = hd__dart_all(p);
+    hd__dart_span s = hd__dart_all(p);
     size_t external = 0, externals = hd__len(doc->external);
     for (uint32_t i = 0; i < g->described && !o->sink.status; i++) {
         hd_dart_value data;
-        const uint8_t *next = hd__dart_data(&w, p, &data), *kinds;
+        const uint8_t *next = hd__dart_data(&s, p, &data), *kinds;
         uint64_t size = hd__graph_size(g, i);
         uint32_t count;
         const uint32_t *row = hd__graph_row(g, i, &count, &kinds);
@@ -20538,7 +20429,7 @@ typedef struct hd__dart_ask {
     const uint8_t *reached;      /* NULL: all objects count */
     void *table;                 /* what the caller gets */
     hd__mem *mem;                /* the table's */
-    hd__set index;             /* rows by what their objects share */
+    hd__set index;               /* rows by what their objects share */
     uint64_t seed;
     hd_string_row *strings;      /* stb_ds arrays: that of the question asked */
     hd_length_row *lengths;
@@ -20582,23 +20473,14 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
 static bool hd__dart_ask_all(hd__dart_ask *a,
                              bool (*add)(hd__dart_ask *a, uint32_t object, const hd_dart_value *d)) {
     const uint8_t *p = a->doc->data;
-    hd__dart_window w = hd__dart_all(p);
+    hd__dart_span s = hd__dart_all(p);
     bool ok = true;
     for (uint32_t i = 0; i < a->doc->graph->described && ok; i++) {
         hd_dart_value d;
-        p = hd__dart_data(&w, p, &d);
+        p = hd__dart_data(&s, p, &d);
         if (!a->reached || a->reached[i]) ok = add(a, i, &d);
     }
     return ok;
-}
-
-static uint64_t hd__dart_string_hash(const hd__dart_ask *a, const hd_dart_value *d) {
-    return hd__hash_bytes(hd__hash_u64(a->seed ^ d->tag, d->value), d->text.data, d->text.len);
-}
-
-static uint64_t hd__dart_string_rehash(const void *owner, uint32_t number) {
-    const hd__dart_ask *a = (const hd__dart_ask *)owner;
-    return hd__dart_string_hash(a, &a->strings[number].data);
 }
 
 static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
@@ -20607,7 +20489,7 @@ static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_
     size_t probe = 0;
     uint32_t i;
     if (d->tag != HD_DART_LATIN1 && d->tag != HD_DART_UTF16) return true;
-    hash = hd__dart_string_hash(a, d);
+    hash = hd__hash_bytes(hd__hash_u64(a->seed ^ d->tag, d->value), d->text.data, d->text.len);
     while ((i = hd__set_next(&a->index, hash, &probe)) != HD_NONE) {
         const hd_dart_value *known = &a->strings[i].data;
         if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
@@ -20618,8 +20500,7 @@ static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_
         row.data = *d;
         row.object = object;
         row.cut = d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value;
-        if (!hd__push(a->mem, a->strings, row) ||
-            !hd__index_add(a->mem, &a->index, hash, i, hd__dart_string_rehash, a))
+        if (!hd__push(a->mem, a->strings, row) || !hd__set_add(a->mem, &a->index, hash, i))
             return false;
     }
     r = &a->strings[i];
@@ -20660,19 +20541,10 @@ HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reache
 
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { hd__owned_free(table); }
 
-static uint64_t hd__dart_length_hash(const hd__dart_ask *a, uint32_t class_index, uint64_t length) {
-    return hd__hash_u64(hd__hash_u64(a->seed, class_index), length);
-}
-
-static uint64_t hd__dart_length_rehash(const void *owner, uint32_t number) {
-    const hd__dart_ask *a = (const hd__dart_ask *)owner;
-    return hd__dart_length_hash(a, a->lengths[number].class_index, a->lengths[number].length);
-}
-
 static bool hd__dart_add_length(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
     const hd_graph *g = a->doc->graph;
     uint32_t class_index = g->class_of[object], i;
-    uint64_t hash = hd__dart_length_hash(a, class_index, d->value);
+    uint64_t hash = hd__hash_u64(hd__hash_u64(a->seed, class_index), d->value);
     size_t probe = 0;
     hd_length_row row;
     if (d->tag != HD_DART_LENGTH) return true;
@@ -20686,8 +20558,7 @@ static bool hd__dart_add_length(hd__dart_ask *a, uint32_t object, const hd_dart_
         row.scope = g->classes[class_index].scope;
         row.length = d->value;
         row.object = object;
-        if (!hd__push(a->mem, a->lengths, row) ||
-            !hd__index_add(a->mem, &a->index, hash, i, hd__dart_length_rehash, a))
+        if (!hd__push(a->mem, a->lengths, row) || !hd__set_add(a->mem, &a->index, hash, i))
             return false;
     }
     a->lengths[i].objects++;
