@@ -69,7 +69,6 @@
        >>memprof.index.read  LLVM's layouts of these, read
        >>memprof.index.build indexed profiles of raw ones
        >>memprof.index.write LLVM's layouts, written
-       >>memprof.rfc.tables  tables of strings and paths, as the RFC stores them
        >>memprof.rfc.read    the RFC's layout, read
        >>memprof.rfc.write   the RFC's layout, written
        >>memprof.rows        MemProf files as heap dumps: rows of the registry
@@ -2400,60 +2399,6 @@ typedef struct hd_memprof_index_desc {
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
-
-/* ===================================================================== >>memprof.rfc.tables
-   Tables of call stacks and paths, as the RFC stores them, usable for anything. Both are bytes that are read
-   where they lie, a mapped file say: nothing is parsed, nothing allocated, and what they say is checked where
-   it is followed.
-   Source: llvm-memprof-rfc, "Symbolized Memprof call stack section". */
-
-/* Each string once. Its id is where it begins in the table's bytes: a varint, its length, then the string. */
-typedef struct hd_text_table hd_text_table;
-HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err);
-HEAPDUMP_API void hd_text_table_free(hd_text_table *table);
-/* The id of a string, which is copied when it is new. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT
-   (4 GB). */
-HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *table, hd_str string, uint32_t *id, hd_error *err);
-/* The table: what is written to a file. Until the next string is added. */
-HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *table);
-/* A string of a table's bytes, from wherever these come; it lies in them. Errors: HD_MALFORMED (no string
-   begins there). */
-HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err);
-
-/* Paths as a forest: a node is a name and the directory it is in, and nodes are numbered, those of
-   directories first. Names are what is between slashes, found or not: "/a", "a//b", "./a/" and "" come back
-   as they were. */
-#define HD_PATH_LIMIT 65536u     /* bytes of a path */
-typedef struct hd_path_table hd_path_table;
-/* Names go to `strings`, which may have others, and stays. */
-HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
-                                                 hd_error *err);
-HEAPDUMP_API void hd_path_table_free(hd_path_table *table);
-/* The node of a path. O(length). Errors: HD_OUT_OF_MEMORY, HD_LIMIT; nodes of directories may have come
-   then. */
-HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *table, hd_str path, uint32_t *node, hd_error *err);
-/* The table: what is written to a file. Until the next path is added. u32 nodes, u32 2, u16 0, u16 4, u16 1,
-   u16 4; then by node u32 the id of its name, u32 its directory's number plus one (0: it is in none), all of
-   them little-endian. Tables that say other widths in place of the 4s, 0 to 8 bytes, are read as well. */
-HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *table);
-/* How many nodes a table's bytes have. Errors, with offsets into `nodes`: HD_MALFORMED. */
-HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err);
-/* A node's name, which lies in the bytes of the string table, and its directory's number, HD_NONE when it is
-   in none. Errors: HD_MALFORMED, HD_INVALID (no such node). */
-HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
-                                          uint32_t *parent, hd_error *err);
-/* A node's path, if it fits, and its length in any case. O(length). Errors: as above; HD_MALFORMED is one of
-   more than HD_PATH_LIMIT bytes, too. */
-HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
-                                          size_t capacity, size_t *length, hd_error *err);
-
-/* The raw profiles of a dump of the format "memprof", else NULL. Its heaps are what hd_memprof_profile makes of
-   each without being told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... Owned by the
-   dump. */
-HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, else NULL. Its one heap is what
-   hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
-HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
@@ -24692,430 +24637,9 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
     return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
 }
 
-/* ===================================================================== >>memprof.rfc.tables
-   Tables of strings and paths, and what both and the RFC's layout are made of. */
-
-typedef struct hd__texts {
-    uint8_t *bytes;              /* stb_ds array */
-    hd__set index;             /* of ids */
-    uint64_t seed;
-} hd__texts;
-
-struct hd_text_table {
-    hd__mem mem;
-    uint64_t max_records;
-    hd__texts texts;
-};
-
-static bool hd__texts_get(const uint8_t *bytes, size_t size, uint32_t id, hd_str *string) {
-    const uint8_t *p, *end;
-    uint64_t n;
-    if (id >= size) return false;
-    p = bytes + id;
-    end = bytes + size;
-    if (!hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
-    string->data = (const char *)p;
-    string->len = (size_t)n;
-    return true;
-}
-
-static hd_str hd__texts_at(const hd__texts *t, uint32_t id) {
-    hd_str string = { NULL, 0 };
-    hd__texts_get(t->bytes, hd__len(t->bytes), id, &string);
-    return string;
-}
-
-static uint64_t hd__texts_rehash(const void *owner, uint32_t id) {
-    const hd__texts *t = (const hd__texts *)owner;
-    hd_str string = hd__texts_at(t, id);
-    return hd__hash_bytes(t->seed, string.data, string.len);
-}
-
-static hd_status hd__texts_add(hd__mem *m, hd__texts *t, hd_str string, uint64_t most, uint32_t *id,
-                               hd_error *err) {
-    uint64_t hash = hd__hash_bytes(t->seed, string.data, string.len);
-    size_t probe = 0, n = hd__len(t->bytes);
-    uint8_t *p;
-    uint32_t i;
-    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
-        if (hd_str_equal(hd__texts_at(t, i), string)) {
-            *id = i;
-            return HD_OK;
-        }
-    if (string.len >= HD_NONE - 16 || n >= HD_NONE - 16 - string.len)
-        return hd__fail(err, HD_LIMIT, "more than 4 GB of strings");
-    if (t->index.count >= most) return hd__fail(err, HD_LIMIT, "more strings than max_records of %u", most);
-    p = hd__bytes_room(m, &t->bytes, string.len + HD__VARINT_MAX);
-    if (!p || !hd__index_add(m, &t->index, hash, (uint32_t)n, hd__texts_rehash, t))
-        return hd__no_memory(m, err);
-    p = hd__varint_put(p, string.len);
-    if (string.len) memcpy(p, string.data, string.len);
-    hd__bytes_end(t->bytes, p + string.len);
-    *id = (uint32_t)n;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_text_table *hd_text_table_create(const hd_options *options, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_text_table *t = (hd_text_table *)hd__calloc(&mem, 1, sizeof *t);
-    if (!t) return hd__no_memory(&mem, err), (hd_text_table *)NULL;
-    t->mem = mem;
-    t->max_records = hd__records(options ? &options->limits : NULL);
-    t->texts.seed = hd__seed();
-    return t;
-}
-
-HEAPDUMP_API void hd_text_table_free(hd_text_table *t) {
-    hd__mem mem;
-    if (!t) return;
-    hd__arr_free(&t->mem, t->texts.bytes);
-    hd__set_free(&t->mem, &t->texts.index);
-    mem = t->mem;
-    hd__cfree(&mem, t, 1, sizeof *t);
-}
-
-HEAPDUMP_API hd_status hd_text_table_add(hd_text_table *t, hd_str string, uint32_t *id, hd_error *err) {
-    return hd__texts_add(&t->mem, &t->texts, string, t->max_records, id, err);
-}
-
-HEAPDUMP_API hd_str hd_text_table_bytes(const hd_text_table *t) {
-    return hd__bytes_str(t->texts.bytes, hd__len(t->texts.bytes));
-}
-
-HEAPDUMP_API hd_status hd_text_table_get(hd_str bytes, uint32_t id, hd_str *string, hd_error *err) {
-    if (hd__texts_get((const uint8_t *)bytes.data, bytes.len, id, string)) return HD_OK;
-    return hd__fail_at(err, HD_MALFORMED, id, 0, "a string expected that ends within the table's %u bytes",
-                       (uint64_t)bytes.len);
-}
-
-/* Grids: rows of numbers, each column as wide as its largest needs. u32 rows, u32 columns; by column u16 tag,
-   u16 bytes (0 to 8); then the rows, columns in that order. Columns with a tag that is not known are passed
-   over, and such as are not there are 0. */
-#define HD__GRID_COLUMNS 8u
-
-typedef struct hd__grid {
-    const uint8_t *rows;
-    uint64_t offset;             /* of rows */
-    uint32_t count, row;         /* rows; bytes of each */
-    uint32_t at[HD__GRID_COLUMNS], width[HD__GRID_COLUMNS]; /* by tag */
-} hd__grid;
-
-HD__INLINE uint64_t hd__grid_get(const hd__grid *g, uint32_t row, uint32_t column) {
-    const uint8_t *p = g->rows + (size_t)row * g->row + g->at[column];
-    uint64_t v = 0;
-    unsigned width = g->width[column];
-    if (width == 8) return hd__memprof_get(p, 8, false);
-    while (width) v = v << 8 | p[--width];
-    return v;
-}
-
-/* What stands at `offset` of the file. What is wrong is told in *at and returned, in words that take *a and
-   *b; the grid then has as many rows as there are, maybe none. */
-static const char *hd__grid_open(const uint8_t *p, uint64_t size, uint64_t offset, uint32_t known,
-                                 hd__grid *g, uint64_t *at, uint64_t *a, uint64_t *b) {
-    uint64_t columns, row = 0, left;
-    const char *wrong = NULL;
-    memset(g, 0, sizeof *g);
-    *at = offset;
-    *a = size;
-    if (size < 8) return "a table expected, of which %u bytes are there";
-    *a = columns = hd__memprof_get(p + 4, 4, false);
-    *b = size - 8;
-    if (columns > (size - 8) / 4) return "%u columns announced where %u bytes are left";
-    for (uint32_t i = 0; i < columns; i++) {
-        const uint8_t *c = p + 8 + 4 * (size_t)i;
-        uint32_t tag = (uint32_t)hd__memprof_get(c, 2, false);
-        uint32_t width = (uint32_t)hd__memprof_get(c + 2, 2, false);
-        *at = offset + 8 + 4 * (uint64_t)i;
-        *a = width;
-        if (width > 8) return "columns of at most 8 bytes expected, one of %u found";
-        *a = tag;
-        if (tag < known && g->width[tag]) return "column %u is told twice";
-        if (tag < known) {
-            g->at[tag] = (uint32_t)row;
-            g->width[tag] = width;
-        }
-        row += width;
-        if (row > UINT32_MAX / 2) return "rows are too long at column %u";
-    }
-    left = size - 8 - 4 * columns;
-    *at = offset;
-    *a = hd__memprof_get(p, 4, false);
-    *b = left;
-    g->count = (uint32_t)*a;
-    if (*a && (!row || *a > left / row)) {
-        wrong = "%u rows announced where %u bytes are left";
-        g->count = row ? (uint32_t)(left / row) : 0;
-    }
-    g->row = (uint32_t)row;
-    g->rows = p + 8 + 4 * columns;
-    g->offset = offset + 8 + 4 * columns;
-    return wrong;
-}
-
-/* Appends a grid: cell(owner, row, column) is what it has. The first column has at least `least` bytes; of
-   the others, those that are 0 throughout are left out. */
-static bool hd__grid_put(hd__mem *m, uint8_t **bytes, uint32_t count, uint32_t columns, uint32_t least,
-                         uint64_t (*cell)(const void *owner, uint32_t row, uint32_t column),
-                         const void *owner) {
-    uint64_t all[HD__GRID_COLUMNS], number[HD__GRID_COLUMNS];
-    unsigned width[HD__GRID_COLUMNS];
-    uint32_t kept = 0, row = 0;
-    char *p;
-    for (uint32_t c = 0; c < columns; c++) {
-        unsigned w = 0;
-        all[c] = 0;
-        for (uint32_t i = 0; i < count; i++) all[c] |= cell(owner, i, c);
-        while (w < 8 && all[c] >> 8 * w) w++;
-        if (!c && w < least) w = least;
-        if (!w) continue;
-        width[kept] = w;
-        number[kept++] = c;
-        row += w;
-    }
-    p = (char *)hd__bytes_room(m, bytes, 8 + 4 * kept + (size_t)count * row);
-    if (!p) return false;
-    p = hd__memprof_put(p, 4, false, count);
-    p = hd__memprof_put(p, 4, false, kept);
-    for (uint32_t c = 0; c < kept; c++) {
-        p = hd__memprof_put(p, 2, false, number[c]);
-        p = hd__memprof_put(p, 2, false, width[c]);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t c = 0; c < kept; c++)
-            p = hd__memprof_put(p, width[c], false, cell(owner, i, (uint32_t)number[c]));
-    hd__bytes_end(*bytes, (uint8_t *)p);
-    return true;
-}
-
-/* A forest as a grid of two columns: what a node stands for, and its parent's number plus one. */
-#define HD__FOREST_HEAD 16u
-typedef struct hd__forest {
-    uint8_t *bytes;              /* stb_ds array: the grid, both columns of 4 bytes */
-    hd__set index;
-    uint64_t seed;
-    uint32_t count;
-} hd__forest;
-
-static bool hd__forest_open(hd__mem *m, hd__forest *f) {
-    static const uint8_t head[HD__FOREST_HEAD] = { 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0, 1, 0, 4, 0 };
-    memset(f, 0, sizeof *f);
-    f->seed = hd__seed();
-    return hd__bytes_add(m, &f->bytes, head, sizeof head);
-}
-
-/* Item and parent as one number. */
-static uint64_t hd__forest_key(const hd__forest *f, uint32_t node) {
-    return hd__memprof_get(f->bytes + HD__FOREST_HEAD + 8 * (size_t)node, 8, false);
-}
-
-static uint64_t hd__forest_rehash(const void *owner, uint32_t node) {
-    const hd__forest *f = (const hd__forest *)owner;
-    return hd__hash_u64(f->seed, hd__forest_key(f, node));
-}
-
-static uint64_t hd__forest_cell(const void *owner, uint32_t row, uint32_t column) {
-    return (uint32_t)(hd__forest_key((const hd__forest *)owner, row) >> 32 * column);
-}
-
-/* The number plus one of the child of `parent`, a number plus one, that stands for `item`. */
-static hd_status hd__forest_child(hd__mem *m, hd__forest *f, uint32_t item, uint32_t parent, uint64_t most,
-                                  uint32_t *child, hd_error *err) {
-    uint64_t key = (uint64_t)parent << 32 | item, hash = hd__hash_u64(f->seed, key);
-    size_t probe = 0;
-    uint8_t *p;
-    uint32_t i;
-    while ((i = hd__set_next(&f->index, hash, &probe)) != HD_NONE)
-        if (hd__forest_key(f, i) == key) {
-            *child = i + 1;
-            return HD_OK;
-        }
-    if (f->count >= most) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", most);
-    p = hd__bytes_room(m, &f->bytes, 8);
-    if (!p || !hd__index_add(m, &f->index, hash, f->count, hd__forest_rehash, f))
-        return hd__no_memory(m, err);
-    hd__bytes_end(f->bytes, (uint8_t *)hd__memprof_put((char *)p, 8, false, key));
-    *child = ++f->count;
-    hd__memprof_put((char *)f->bytes, 4, false, f->count);
-    return HD_OK;
-}
-
-static void hd__forest_free(hd__mem *m, hd__forest *f) {
-    hd__arr_free(m, f->bytes);
-    hd__set_free(m, &f->index);
-}
-
-/* The next name of a path, of which *at is the rest; false after the last. */
-static bool hd__path_next(hd_str *at, hd_str *name, bool *more) {
-    const char *slash;
-    if (!*more) return false;
-    slash = at->len ? (const char *)memchr(at->data, '/', at->len) : NULL;
-    *name = *at;
-    *more = slash != NULL;
-    if (!slash) return true;
-    name->len = (size_t)(slash - at->data);
-    at->data = slash + 1;
-    at->len -= name->len + 1;
-    return true;
-}
-
-/* The number plus one of a path's node. */
-static hd_status hd__paths_add(hd__mem *m, hd__forest *f, hd__mem *strings_mem, hd__texts *strings,
-                               hd_str path, uint64_t most, uint32_t *node, hd_error *err) {
-    uint32_t at = 0, id;
-    hd_str name;
-    bool more = true;
-    if (path.len > HD_PATH_LIMIT)
-        return hd__fail(err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
-                        (uint64_t)HD_PATH_LIMIT, (uint64_t)path.len);
-    while (hd__path_next(&path, &name, &more)) {
-        HD__TRY(hd__texts_add(strings_mem, strings, name, most, &id, err));
-        HD__TRY(hd__forest_child(m, f, id, at, most, &at, err));
-    }
-    *node = at;
-    return HD_OK;
-}
-
-struct hd_path_table {
-    hd__mem mem;
-    hd_text_table *strings;
-    uint64_t max_records;
-    hd__forest nodes;
-};
-
-HEAPDUMP_API hd_path_table *hd_path_table_create(hd_text_table *strings, const hd_options *options,
-                                                 hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_path_table *t = (hd_path_table *)hd__calloc(&mem, 1, sizeof *t);
-    if (!t) return hd__no_memory(&mem, err), (hd_path_table *)NULL;
-    t->mem = mem;
-    t->strings = strings;
-    t->max_records = hd__records(options ? &options->limits : NULL);
-    if (hd__forest_open(&t->mem, &t->nodes)) return t;
-    hd__no_memory(&t->mem, err);
-    hd_path_table_free(t);
-    return NULL;
-}
-
-HEAPDUMP_API void hd_path_table_free(hd_path_table *t) {
-    hd__mem mem;
-    if (!t) return;
-    hd__forest_free(&t->mem, &t->nodes);
-    mem = t->mem;
-    hd__cfree(&mem, t, 1, sizeof *t);
-}
-
-HEAPDUMP_API hd_status hd_path_table_add(hd_path_table *t, hd_str path, uint32_t *node, hd_error *err) {
-    uint32_t number;
-    HD__TRY(hd__paths_add(&t->mem, &t->nodes, &t->strings->mem, &t->strings->texts, path, t->max_records,
-                          &number, err));
-    *node = number - 1;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_str hd_path_table_bytes(const hd_path_table *t) {
-    return hd__bytes_str(t->nodes.bytes, hd__len(t->nodes.bytes));
-}
-
-/* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
-   number plus one. False: the parent is not before it. */
-HD__INLINE bool hd__grid_step(const hd__grid *g, uint32_t *node, uint64_t *item) {
-    uint32_t row = *node - 1;
-    uint64_t parent = hd__grid_get(g, row, 1);
-    *item = hd__grid_get(g, row, 0);
-    *node = (uint32_t)parent;
-    return parent <= row;
-}
-
-static uint64_t hd__grid_offset(const hd__grid *g, uint32_t row) {
-    return g->offset + (uint64_t)row * g->row;
-}
-
-/* The same of a path: a node's name. NULL: all is well. */
-static const char *hd__path_step(const hd__grid *g, hd_str strings, uint32_t *node, hd_str *name) {
-    uint64_t id;
-    if (!hd__grid_step(g, node, &id)) return "node %u: it is said to be in a directory that is not before it";
-    if (id > UINT32_MAX || !hd__texts_get((const uint8_t *)strings.data, strings.len, (uint32_t)id, name))
-        return "node %u: its name is no string of the table";
-    return NULL;
-}
-
-/* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
-   wrong with node number *node - 1. */
-static const char *hd__path_walk(const hd__grid *g, hd_str strings, uint32_t *node, char *end,
-                                 size_t *length) {
-    size_t n = 0;
-    for (uint32_t at = *node; at;) {
-        hd_str name;
-        const char *wrong;
-        *node = at;
-        wrong = hd__path_step(g, strings, &at, &name);
-        if (wrong) return wrong;
-        if (name.len > HD_PATH_LIMIT - n || (at && n + name.len == HD_PATH_LIMIT))
-            return "node %u: with what is below it, its path has more than 65536 bytes";
-        n += name.len;
-        if (end && name.len) memcpy(end - n, name.data, name.len);
-        if (at) n++;
-        if (at && end) *(end - n) = '/';
-    }
-    *length = n;
-    return NULL;
-}
-
-static hd_status hd__path_grid(hd_str nodes, hd__grid *g, hd_error *err) {
-    uint64_t at, a, b;
-    const char *wrong = hd__grid_open((const uint8_t *)nodes.data, nodes.len, 0, 2, g, &at, &a, &b);
-    return wrong ? hd__fail_at(err, HD_MALFORMED, at, 0, wrong, a, b) : HD_OK;
-}
-
-/* The same, which has that node. */
-static hd_status hd__path_grid_with(hd_str nodes, uint32_t node, hd__grid *g, hd_error *err) {
-    HD__TRY(hd__path_grid(nodes, g, err));
-    if (node < g->count) return HD_OK;
-    return hd__fail(err, HD_INVALID, "one of %u nodes expected, number %u found", (uint64_t)g->count,
-                    (uint64_t)node);
-}
-
-HEAPDUMP_API hd_status hd_path_table_count(hd_str nodes, uint32_t *count, hd_error *err) {
-    hd__grid g;
-    HD__TRY(hd__path_grid(nodes, &g, err));
-    *count = g.count;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_path_table_node(hd_str nodes, hd_str strings, uint32_t node, hd_str *name,
-                                          uint32_t *parent, hd_error *err) {
-    hd__grid g;
-    hd_str found;
-    uint32_t at = node + 1;
-    const char *wrong;
-    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
-    wrong = hd__path_step(&g, strings, &at, &found);
-    if (wrong) return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, node), 0, wrong, (uint64_t)node);
-    *name = found;
-    *parent = at ? at - 1 : HD_NONE;
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t node, char *path,
-                                          size_t capacity, size_t *length, hd_error *err) {
-    hd__grid g;
-    uint32_t at = node + 1;
-    const char *wrong;
-    size_t n;
-    HD__TRY(hd__path_grid_with(nodes, node, &g, err));
-    wrong = hd__path_walk(&g, strings, &at, NULL, &n);
-    if (wrong)
-        return hd__fail_at(err, HD_MALFORMED, hd__grid_offset(&g, at - 1), 0, wrong, (uint64_t)at - 1);
-    at = node + 1;
-    if (n && n <= capacity) hd__path_walk(&g, strings, &at, path + n, &n);
-    *length = n;
-    return HD_OK;
-}
-
 /* ======================================================================= >>memprof.rfc.read
    The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
-   little-endian, a varint is one of hd__varint, a grid one of hd__grid.
+   little-endian, a varint is one of hd__varint, a grid one of hd__rfc_grid.
 
        file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
                     u64 offset, u64 bytes; then the sections. Other tags than these are passed over:
@@ -25128,8 +24652,9 @@ HEAPDUMP_API hd_status hd_path_table_path(hd_str nodes, hd_str strings, uint32_t
                     owns what it allocates itself: the first location of the block's stack is in it
        4 entries    grid: 0 a call in the source, 8 bytes: discriminator in bits 0 to 15, line in bits 16 to
                     39, node of section 5 plus one, 0 for none, in bits 40 to 63
-       5 paths      grid: 0 id of a string, 1 parent plus one: a path table
-       6 strings    a text table: of names in paths and of functions
+       5 paths      grid: 0 id of a name, 1 number plus one of the directory that it is in, 0: in none. Nodes of
+                    directories come first; a path is a node and what it is in, with slashes in between
+       6 strings    by string: varint length, the string. An id is where that begins. Names in paths, functions'
        7 stacks     grid: 0 number of an entry, 1 parent plus one: as paths are, of calls; the caller is the
                     parent. A StackID is the number plus one of the innermost call
        32 locations grid, a row for each of the entries': 0 GUID of the function, 1 id plus one of its name, 2
@@ -25219,6 +24744,124 @@ typedef struct hd__rfc_field {
     uint8_t type, part, field;
 } hd__rfc_field;
 
+/* Tables. */
+
+/* The string of an id of a table of strings. False: none begins there. */
+static bool hd__rfc_text(hd_str table, uint64_t id, hd_str *text) {
+    const uint8_t *p, *end;
+    uint64_t n;
+    if (id >= table.len) return false;
+    p = (const uint8_t *)table.data + id;
+    end = (const uint8_t *)table.data + table.len;
+    if (!hd__varint(&p, end, &n) || n > (uint64_t)(end - p)) return false;
+    *text = hd__bytes_str(p, (size_t)n);
+    return true;
+}
+
+/* Grids: rows of numbers, each column as wide as its largest needs. u32 rows, u32 columns; by column u16 tag,
+   u16 bytes (0 to 8); then the rows, columns in that order. Columns with a tag that is not known are passed
+   over, and such as are not there are 0. */
+#define HD__RFC_COLUMNS 8u
+
+typedef struct hd__rfc_grid {
+    const uint8_t *rows;
+    uint64_t offset;             /* of rows */
+    uint32_t count, row;         /* rows; bytes of each */
+    uint32_t at[HD__RFC_COLUMNS], width[HD__RFC_COLUMNS]; /* by tag */
+} hd__rfc_grid;
+
+HD__INLINE uint64_t hd__rfc_grid_get(const hd__rfc_grid *g, uint32_t row, uint32_t column) {
+    const uint8_t *p = g->rows + (size_t)row * g->row + g->at[column];
+    uint64_t v = 0;
+    unsigned width = g->width[column];
+    if (width == 8) return hd__memprof_get(p, 8, false);
+    while (width) v = v << 8 | p[--width];
+    return v;
+}
+
+/* What stands at `offset` of the file. What is wrong is told in *at and returned, in words that take *a and
+   *b; the grid then has as many rows as there are, maybe none. */
+static const char *hd__rfc_grid_open(const uint8_t *p, uint64_t size, uint64_t offset, uint32_t known,
+                                 hd__rfc_grid *g, uint64_t *at, uint64_t *a, uint64_t *b) {
+    uint64_t columns, row = 0, left;
+    const char *wrong = NULL;
+    memset(g, 0, sizeof *g);
+    *at = offset;
+    *a = size;
+    if (size < 8) return "a table expected, of which %u bytes are there";
+    *a = columns = hd__memprof_get(p + 4, 4, false);
+    *b = size - 8;
+    if (columns > (size - 8) / 4) return "%u columns announced where %u bytes are left";
+    for (uint32_t i = 0; i < columns; i++) {
+        const uint8_t *c = p + 8 + 4 * (size_t)i;
+        uint32_t tag = (uint32_t)hd__memprof_get(c, 2, false);
+        uint32_t width = (uint32_t)hd__memprof_get(c + 2, 2, false);
+        *at = offset + 8 + 4 * (uint64_t)i;
+        *a = width;
+        if (width > 8) return "columns of at most 8 bytes expected, one of %u found";
+        *a = tag;
+        if (tag < known && g->width[tag]) return "column %u is told twice";
+        if (tag < known) {
+            g->at[tag] = (uint32_t)row;
+            g->width[tag] = width;
+        }
+        row += width;
+        if (row > UINT32_MAX / 2) return "rows are too long at column %u";
+    }
+    left = size - 8 - 4 * columns;
+    *at = offset;
+    *a = hd__memprof_get(p, 4, false);
+    *b = left;
+    g->count = (uint32_t)*a;
+    if (*a && (!row || *a > left / row)) {
+        wrong = "%u rows announced where %u bytes are left";
+        g->count = row ? (uint32_t)(left / row) : 0;
+    }
+    g->row = (uint32_t)row;
+    g->rows = p + 8 + 4 * columns;
+    g->offset = offset + 8 + 4 * columns;
+    return wrong;
+}
+
+/* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
+   number plus one. False: the parent is not before it. */
+HD__INLINE bool hd__rfc_grid_step(const hd__rfc_grid *g, uint32_t *node, uint64_t *item) {
+    uint32_t row = *node - 1;
+    uint64_t parent = hd__rfc_grid_get(g, row, 1);
+    *item = hd__rfc_grid_get(g, row, 0);
+    *node = (uint32_t)parent;
+    return parent <= row;
+}
+
+static uint64_t hd__rfc_grid_offset(const hd__rfc_grid *g, uint32_t row) {
+    return g->offset + (uint64_t)row * g->row;
+}
+
+#define HD__RFC_PATH 65536u     /* bytes of a path, at most */
+
+/* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
+   wrong with node number *node - 1. */
+static const char *hd__rfc_path_walk(const hd__rfc_grid *g, hd_str strings, uint32_t *node, char *end,
+                                 size_t *length) {
+    size_t n = 0;
+    for (uint32_t at = *node; at;) {
+        hd_str name;
+        uint64_t id;
+        *node = at;
+        if (!hd__rfc_grid_step(g, &at, &id))
+            return "node %u: it is said to be in a directory that is not before it";
+        if (!hd__rfc_text(strings, id, &name)) return "node %u: its name is no string of the table";
+        if (name.len > HD__RFC_PATH - n || (at && n + name.len == HD__RFC_PATH))
+            return "node %u: with what is below it, its path has more than 65536 bytes";
+        n += name.len;
+        if (end && name.len) memcpy(end - n, name.data, name.len);
+        if (at) n++;
+        if (at && end) *(end - n) = '/';
+    }
+    *length = n;
+    return NULL;
+}
+
 /* A file that is read. */
 typedef struct hd__rfc {
     const uint8_t *data;
@@ -25228,7 +24871,7 @@ typedef struct hd__rfc {
     uint64_t warnings, max_records;
     uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
     uint32_t there;              /* bits of sections */
-    hd__grid functions, entries, paths, stacks, locations;
+    hd__rfc_grid functions, entries, paths, stacks, locations;
 } hd__rfc;
 
 static bool hd__rfc_detect(const uint8_t *p, size_t size) {
@@ -25299,12 +24942,12 @@ static hd_status hd__rfc_sections(hd__rfc *x) {
 }
 
 /* full: the first column has 8 bytes. */
-static hd_status hd__rfc_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__grid *g) {
+static hd_status hd__rfc_section_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__rfc_grid *g) {
     uint64_t at = 0, a = 0, b = 0;
     const char *wrong;
     memset(g, 0, sizeof *g);
     if (!(x->there >> s & 1)) return HD_OK;
-    wrong = hd__grid_open(x->data + x->at[s], x->bytes[s], x->at[s], known, g, &at, &a, &b);
+    wrong = hd__rfc_grid_open(x->data + x->at[s], x->bytes[s], x->at[s], known, g, &at, &a, &b);
     if (wrong) HD__TRY(hd__rfc_bad(x, at, wrong, a, b));
     if (full && g->count && g->width[0] != 8) {
         g->count = 0;
@@ -25329,11 +24972,11 @@ static hd_status hd__rfc_open(hd__rfc *x, const uint8_t *data, uint64_t size, co
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
                            "the magic of an indexed profile in the RFC's layout expected");
     HD__TRY(hd__rfc_sections(x));
-    HD__TRY(hd__rfc_grid(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
-    HD__TRY(hd__rfc_grid(x, HD__RFC_ENTRIES, 1, true, &x->entries));
-    HD__TRY(hd__rfc_grid(x, HD__RFC_PATHS, 2, false, &x->paths));
-    HD__TRY(hd__rfc_grid(x, HD__RFC_STACKS, 2, false, &x->stacks));
-    HD__TRY(hd__rfc_grid(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
+    HD__TRY(hd__rfc_section_grid(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
+    HD__TRY(hd__rfc_section_grid(x, HD__RFC_ENTRIES, 1, true, &x->entries));
+    HD__TRY(hd__rfc_section_grid(x, HD__RFC_PATHS, 2, false, &x->paths));
+    HD__TRY(hd__rfc_section_grid(x, HD__RFC_STACKS, 2, false, &x->stacks));
+    HD__TRY(hd__rfc_section_grid(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
     return HD_OK;
 }
 
@@ -25449,12 +25092,12 @@ static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, co
 /* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
 static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof_location *l,
                                     uint64_t *path) {
-    uint64_t packed = hd__grid_get(&x->entries, entry, 0), v[HD__GRID_COLUMNS];
+    uint64_t packed = hd__rfc_grid_get(&x->entries, entry, 0), v[HD__RFC_COLUMNS];
     hd_str strings = hd__rfc_strings(x);
     memset(l, 0, sizeof *l);
     memset(v, 0, sizeof v);
     if (entry < x->locations.count)
-        for (uint32_t c = 0; c < HD__GRID_COLUMNS; c++) v[c] = hd__grid_get(&x->locations, entry, c);
+        for (uint32_t c = 0; c < HD__RFC_COLUMNS; c++) v[c] = hd__rfc_grid_get(&x->locations, entry, c);
     l->function = v[HD__RFC_GUID];
     l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
     l->column = (uint32_t)v[HD__RFC_COLUMN];
@@ -25467,9 +25110,7 @@ static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof
         return "entry %u: a line, column or discriminator of more than 32 bits";
     if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
         return "entry %u: its file is none of the paths";
-    if (v[HD__RFC_NAME] && (v[HD__RFC_NAME] > UINT32_MAX ||
-                            !hd__texts_get((const uint8_t *)strings.data, strings.len,
-                                           (uint32_t)(v[HD__RFC_NAME] - 1), &l->name)))
+    if (v[HD__RFC_NAME] && !hd__rfc_text(strings, v[HD__RFC_NAME] - 1, &l->name))
         return "entry %u: its function's name is no string of the table";
     return NULL;
 }
@@ -25541,18 +25182,18 @@ static hd_status hd__rfc_read_path(hd__rfc_reading *r, uint32_t node, hd_str *pa
     size_t n;
     *path = r->path[node];
     if (path->data) return HD_OK;
-    wrong = hd__path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
+    wrong = hd__rfc_path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
     if (wrong) {
-        HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
         r->path[node] = hd_cstr("");
         return HD_OK;
     }
-    if (n > r->spread) return hd__rfc_too_much(r, hd__grid_offset(&x->paths, node - 1), "paths");
+    if (n > r->spread) return hd__rfc_too_much(r, hd__rfc_grid_offset(&x->paths, node - 1), "paths");
     r->spread -= n;
     p = (char *)hd__arena_take(r->mem, &r->to->arena, n, 1);
     if (!p) return hd__rfc_full(r);
     at = node;
-    hd__path_walk(&x->paths, hd__rfc_strings(x), &at, p + n, &n);
+    hd__rfc_path_walk(&x->paths, hd__rfc_strings(x), &at, p + n, &n);
     *path = r->path[node] = hd__bytes_str((uint8_t *)p, n);
     return HD_OK;
 }
@@ -25576,7 +25217,7 @@ static hd_status hd__rfc_read_locations(hd__rfc_reading *r) {
         const char *wrong = hd__rfc_location(x, i, &l, &path);
         if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
         if (wrong) {
-            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->entries, i), wrong, (uint64_t)i));
+            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->entries, i), wrong, (uint64_t)i));
             memset(&l, 0, sizeof l);
             path = 0;
         }
@@ -25603,10 +25244,10 @@ static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at
     while (node) {
         uint32_t here = node - 1;
         uint64_t entry;
-        bool before = hd__grid_step(&x->stacks, &node, &entry);
+        bool before = hd__rfc_grid_step(&x->stacks, &node, &entry);
         if (!before || entry >= x->entries.count) {
             hd__arr_resize(c->location, from);
-            return hd__rfc_bad(x, hd__grid_offset(&x->stacks, here), before
+            return hd__rfc_bad(x, hd__rfc_grid_offset(&x->stacks, here), before
                                ? "call %u: one of the entries expected, number %u found"
                                : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
         }
@@ -25673,17 +25314,17 @@ static hd_status hd__rfc_read_functions(hd__rfc_reading *r) {
     if (!r->stack || !hd__room(r->mem, c->block_first, n) || !hd__room(r->mem, c->site_first, n))
         return hd__rfc_full(r);
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t guid = hd__grid_get(&x->functions, i, 0), at = hd__grid_get(&x->functions, i, 1);
+        uint64_t guid = hd__rfc_grid_get(&x->functions, i, 0), at = hd__rfc_grid_get(&x->functions, i, 1);
         size_t before = hd__len(c->function);
         if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
         if (before && guid <= c->function[before - 1]) {
-            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->functions, i),
                                 "function %u: a GUID above that of the one before expected, 0x%x found",
                                 (uint64_t)i, guid));
             continue;
         }
         if (at > x->bytes[HD__RFC_RECORDS] || records + at < done) {
-            HD__TRY(hd__rfc_bad(x, hd__grid_offset(&x->functions, i),
+            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->functions, i),
                                 "function %u: a record expected at %u to %u, found at %u", (uint64_t)i,
                                 (uint64_t)(done - records), x->bytes[HD__RFC_RECORDS], at));
             continue;
@@ -25756,6 +25397,12 @@ typedef struct hd__rfc_cell {
     uint32_t from, count;        /* columns of the index, HD_NONE: none. count: AllocCount's */
 } hd__rfc_cell;
 
+/* Nodes, each once: what it stands for and, in the upper half, its parent's number plus one. */
+typedef struct hd__rfc_forest {
+    uint64_t *nodes;             /* stb_ds array */
+    hd__set numbers;
+} hd__rfc_forest;
+
 typedef struct hd__rfc_out {
     const hd_memprof_index *index;
     const hd_options *options;
@@ -25772,8 +25419,10 @@ typedef struct hd__rfc_out {
     uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
     uint32_t *locations;         /* by entry: the location's number */
     uint32_t *path, *name;       /* of it: a node plus one, an id plus one */
-    hd__forest paths, stacks;
-    hd__texts strings;
+    uint8_t *texts;              /* strings, each once; an id is where one begins */
+    hd__set text_ids;
+    hd__rfc_forest paths, stacks;
+    uint64_t seed;
     uint32_t column_count;       /* of the schema */
     hd__rfc_cell column[HD_MEMPROF_FIELDS + 4];
     uint8_t *bytes;
@@ -25821,6 +25470,64 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     return HD_OK;
 }
 
+/* The id of a string, which is copied when it is new. */
+static hd_status hd__rfc_out_text(hd__rfc_out *o, hd_str text, uint32_t *id) {
+    hd_str table = hd__bytes_str(o->texts, hd__len(o->texts)), known;
+    uint64_t hash = hd__hash_bytes(o->seed, text.data, text.len);
+    size_t probe = 0;
+    uint8_t *p;
+    while ((*id = hd__set_next(&o->text_ids, hash, &probe)) != HD_NONE)
+        if (hd__rfc_text(table, *id, &known) && hd_str_equal(known, text)) return HD_OK;
+    if (text.len >= HD_NONE - 16 || table.len >= HD_NONE - 16 - text.len)
+        return hd__fail(o->err, HD_LIMIT, "more than 4 GB of strings");
+    if (o->text_ids.count >= o->max_records)
+        return hd__fail(o->err, HD_LIMIT, "more strings than max_records of %u", o->max_records);
+    *id = (uint32_t)table.len;
+    p = hd__bytes_room(&o->mem, &o->texts, text.len + HD__VARINT_MAX);
+    if (!p || !hd__set_add(&o->mem, &o->text_ids, hash, *id)) return hd__rfc_out_full(o);
+    p = hd__varint_put(p, text.len);
+    if (text.len) memcpy(p, text.data, text.len);
+    hd__bytes_end(o->texts, p + text.len);
+    return HD_OK;
+}
+
+/* Goes from *node, a number plus one, on to its child that stands for `item`. */
+static hd_status hd__rfc_out_child(hd__rfc_out *o, hd__rfc_forest *f, uint32_t item, uint32_t *node) {
+    uint64_t key = (uint64_t)*node << 32 | item, hash = hd__hash_u64(o->seed, key);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&f->numbers, hash, &probe)) != HD_NONE)
+        if (f->nodes[i] == key) break;
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(f->nodes);
+        if (i >= o->max_records)
+            return hd__fail(o->err, HD_LIMIT, "more nodes than max_records of %u", o->max_records);
+        if (!hd__push(&o->mem, f->nodes, key) || !hd__set_add(&o->mem, &f->numbers, hash, i))
+            return hd__rfc_out_full(o);
+    }
+    *node = i + 1;
+    return HD_OK;
+}
+
+/* The number plus one of a path's node. Names are what is between slashes, found or not, so that "/a", "a//b",
+   "./a/" and "" come back as they were. */
+static hd_status hd__rfc_out_path(hd__rfc_out *o, hd_str path, uint32_t *node) {
+    if (path.len > HD__RFC_PATH)
+        return hd__fail(o->err, HD_LIMIT, "a path of at most %u bytes expected, %u found",
+                        (uint64_t)HD__RFC_PATH, (uint64_t)path.len);
+    for (*node = 0;;) {
+        const char *slash = path.len ? (const char *)memchr(path.data, '/', path.len) : NULL;
+        hd_str name = path;
+        uint32_t id;
+        if (slash) name.len = (size_t)(slash - path.data);
+        HD__TRY(hd__rfc_out_text(o, name, &id));
+        HD__TRY(hd__rfc_out_child(o, &o->paths, id, node));
+        if (!slash) return HD_OK;
+        path.data = slash + 1;
+        path.len -= name.len + 1;
+    }
+}
+
 /* The number of a location's entry, made when it is asked for first. */
 static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *entry) {
     const hd_memprof_location *l = &o->index->locations[location];
@@ -25829,11 +25536,9 @@ static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *
         *entry = o->entry[location] - 1;
         return HD_OK;
     }
-    if (l->file.len)
-        HD__TRY(hd__paths_add(&o->mem, &o->paths, &o->mem, &o->strings, l->file, o->max_records, &path,
-                              o->err));
+    if (l->file.len) HD__TRY(hd__rfc_out_path(o, l->file, &path));
     if (l->name.len) {
-        HD__TRY(hd__texts_add(&o->mem, &o->strings, l->name, o->max_records, &name, o->err));
+        HD__TRY(hd__rfc_out_text(o, l->name, &name));
         name++;
     }
     *entry = (uint32_t)hd__len(o->locations);
@@ -25857,7 +25562,7 @@ static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
         if (o->node[s] != HD_NONE) continue;
         for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
             HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
-            HD__TRY(hd__forest_child(&o->mem, &o->stacks, entry, at, o->max_records, &at, o->err));
+            HD__TRY(hd__rfc_out_child(o, &o->stacks, entry, &at));
         }
         o->node[s] = at;
     }
@@ -25962,6 +25667,41 @@ static hd_status hd__rfc_put_records(hd__rfc_out *o) {
     return HD_OK;
 }
 
+/* Appends a grid: cell(owner, row, column) is what it has. The first column has at least `least` bytes; of
+   the others, those that are 0 throughout are left out. */
+static bool hd__rfc_put_grid(hd__rfc_out *o, size_t count, uint32_t columns, uint32_t least,
+                             uint64_t (*cell)(const void *owner, uint32_t row, uint32_t column),
+                             const void *owner) {
+    uint64_t all[HD__RFC_COLUMNS], number[HD__RFC_COLUMNS];
+    unsigned width[HD__RFC_COLUMNS];
+    uint32_t kept = 0, row = 0;
+    char *p;
+    for (uint32_t c = 0; c < columns; c++) {
+        unsigned w = 0;
+        all[c] = 0;
+        for (uint32_t i = 0; i < count; i++) all[c] |= cell(owner, i, c);
+        while (w < 8 && all[c] >> 8 * w) w++;
+        if (!c && w < least) w = least;
+        if (!w) continue;
+        width[kept] = w;
+        number[kept++] = c;
+        row += w;
+    }
+    p = (char *)hd__bytes_room(&o->mem, &o->bytes, 8 + 4 * kept + count * row);
+    if (!p) return false;
+    p = hd__memprof_put(p, 4, false, count);
+    p = hd__memprof_put(p, 4, false, kept);
+    for (uint32_t c = 0; c < kept; c++) {
+        p = hd__memprof_put(p, 2, false, number[c]);
+        p = hd__memprof_put(p, 2, false, width[c]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < kept; c++)
+            p = hd__memprof_put(p, width[c], false, cell(owner, i, (uint32_t)number[c]));
+    hd__bytes_end(o->bytes, (uint8_t *)p);
+    return true;
+}
+
 static uint64_t hd__rfc_function_cell(const void *owner, uint32_t row, uint32_t column) {
     const hd__rfc_out *o = (const hd__rfc_out *)owner;
     return column ? o->record[row] : o->guid[row];
@@ -25989,28 +25729,28 @@ static uint64_t hd__rfc_location_cell(const void *owner, uint32_t row, uint32_t 
     }
 }
 
+static uint64_t hd__rfc_forest_cell(const void *owner, uint32_t row, uint32_t column) {
+    return (uint32_t)(((const hd__rfc_forest *)owner)->nodes[row] >> 32 * column);
+}
+
 static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
-    uint32_t entries = (uint32_t)hd__len(o->locations), functions = (uint32_t)hd__len(o->guid);
+    size_t entries = hd__len(o->locations), functions = hd__len(o->guid);
     bool ok = false;
     hd_status status = HD_OK;
     o->at[s] = hd__len(o->bytes);
     switch (s) {
     case HD__RFC_SCHEMAS: ok = hd__rfc_put_schemas(o); break;
     case HD__RFC_RECORDS: status = hd__rfc_put_records(o); ok = true; break;
-    case HD__RFC_FUNCTIONS:
-        ok = hd__grid_put(&o->mem, &o->bytes, functions, 2, 8, hd__rfc_function_cell, o);
-        break;
-    case HD__RFC_ENTRIES: ok = hd__grid_put(&o->mem, &o->bytes, entries, 1, 8, hd__rfc_entry_cell, o); break;
+    case HD__RFC_FUNCTIONS: ok = hd__rfc_put_grid(o, functions, 2, 8, hd__rfc_function_cell, o); break;
+    case HD__RFC_ENTRIES: ok = hd__rfc_put_grid(o, entries, 1, 8, hd__rfc_entry_cell, o); break;
     case HD__RFC_PATHS:
-        ok = hd__grid_put(&o->mem, &o->bytes, o->paths.count, 2, 1, hd__forest_cell, &o->paths);
+        ok = hd__rfc_put_grid(o, hd__len(o->paths.nodes), 2, 1, hd__rfc_forest_cell, &o->paths);
         break;
-    case HD__RFC_STRINGS:
-        ok = hd__bytes_add(&o->mem, &o->bytes, o->strings.bytes, hd__len(o->strings.bytes));
-        break;
+    case HD__RFC_STRINGS: ok = hd__bytes_add(&o->mem, &o->bytes, o->texts, hd__len(o->texts)); break;
     case HD__RFC_STACKS:
-        ok = hd__grid_put(&o->mem, &o->bytes, o->stacks.count, 2, 1, hd__forest_cell, &o->stacks);
+        ok = hd__rfc_put_grid(o, hd__len(o->stacks.nodes), 2, 1, hd__rfc_forest_cell, &o->stacks);
         break;
-    default: ok = hd__grid_put(&o->mem, &o->bytes, entries, 8, 1, hd__rfc_location_cell, o);
+    default: ok = hd__rfc_put_grid(o, entries, 8, 1, hd__rfc_location_cell, o);
     }
     o->end[s] = hd__len(o->bytes);
     return ok ? status : hd__rfc_out_full(o);
@@ -26021,9 +25761,7 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
                                      HD__RFC_PATHS, HD__RFC_STRINGS, HD__RFC_STACKS, HD__RFC_LOCATIONS };
     hd_status status;
     uint8_t *p;
-    if (!hd__forest_open(&o->mem, &o->paths) || !hd__forest_open(&o->mem, &o->stacks))
-        return hd__rfc_out_full(o);
-    o->strings.seed = hd__seed();
+    o->seed = hd__seed();
     HD__TRY(hd__rfc_out_functions(o));
     HD__TRY(hd__rfc_out_stacks(o));
     hd__rfc_out_columns(o, fields);
@@ -26069,10 +25807,12 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     hd__arr_free(&o.mem, o.path);
     hd__arr_free(&o.mem, o.name);
     hd__arr_free(&o.mem, o.bytes);
-    hd__forest_free(&o.mem, &o.paths);
-    hd__forest_free(&o.mem, &o.stacks);
-    hd__arr_free(&o.mem, o.strings.bytes);
-    hd__set_free(&o.mem, &o.strings.index);
+    hd__arr_free(&o.mem, o.texts);
+    hd__set_free(&o.mem, &o.text_ids);
+    hd__arr_free(&o.mem, o.paths.nodes);
+    hd__set_free(&o.mem, &o.paths.numbers);
+    hd__arr_free(&o.mem, o.stacks.nodes);
+    hd__set_free(&o.mem, &o.stacks.numbers);
     return status;
 }
 

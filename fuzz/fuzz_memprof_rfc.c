@@ -1,5 +1,5 @@
 /* Indexed memprof profiles in the RFC's layout, read strictly and leniently, from memory and in pieces: what is read can be
-   written, and reads as the same; functions are found; tables of texts and paths give back what they say. */
+   written, and reads as the same; functions are found; any paths come back as the files of locations. */
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 #include "pieces.h"
@@ -24,36 +24,34 @@ static void same(const hd_memprof_index *a, const hd_memprof_index *b) {
     }
 }
 
-/* The bytes as lines of paths; and as tables of them. */
-static void tables(const char *data, size_t size) {
-    hd_text_table *t = hd_text_table_create(NULL, NULL);
-    hd_path_table *p = hd_path_table_create(t, NULL, NULL);
-    static char path[HD_PATH_LIMIT];
-    uint32_t node, count = 0, parent;
-    size_t length, half = size / 2;
-    hd_str all = { data, half }, rest = { data + half, size - half }, name;
-    CHECK(t && p);
-    for (size_t at = 0, end; at < size && size < 4096; at = end + 1) {
+/* The bytes as lines, which are paths. */
+static void paths(const char *data, size_t size) {
+    enum { MOST = 4096 };
+    static hd_memprof_location locations[MOST];
+    static uint32_t numbers[MOST + 1], none[2];
+    const uint64_t function = 0;
+    hd_memprof_index x = { .layout = HD_MEMPROF_RFC, .function_count = 1, .locations = locations, .first = numbers, .location = numbers,
+                           .function = &function, .block_stack = numbers, .site_first = none }, *y;
+    hd_buffer out = { 0 };
+    for (size_t at = 0, end; at < size && size < MOST; at = end + 1) {
         for (end = at; end < size && data[end] != '\n'; end++) {}
-        CHECK(!hd_path_table_add(p, (hd_str){ data + at, end - at }, &node, NULL));
-        CHECK(!hd_path_table_path(hd_path_table_bytes(p), hd_text_table_bytes(t), node, path, sizeof path, &length, NULL));
-        CHECK(length == end - at && !memcmp(path, data + at, length));
+        locations[x.location_count++].file = (hd_str){ data + at, end - at };
     }
-    if (!hd_path_table_count(all, &count, NULL))
-        for (uint32_t i = 0; i < count && i < 100; i++) {
-            hd_status status = hd_path_table_node(all, rest, i, &name, &parent, NULL);
-            CHECK(status || parent == HD_NONE || parent < i);
-            if (hd_path_table_path(all, rest, i, path, sizeof path, &length, NULL)) continue;
-            CHECK(!status && length >= name.len && !memcmp(path + length - name.len, name.data, name.len));
-        }
-    hd_path_table_free(p);
-    hd_text_table_free(t);
+    for (uint32_t i = 0; i <= x.location_count; i++) numbers[i] = i;
+    x.stack_count = x.block_count = x.location_count;
+    const uint32_t block_first[2] = { 0, x.block_count };
+    x.block_first = block_first;
+    CHECK(!hd_memprof_index_write(&x, NULL, NULL, hd_out_memory(&out), NULL));
+    CHECK(!hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &y, NULL));
+    same(&x, y);
+    hd_memprof_index_free(y);
+    hd_buffer_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_status status[4];
     uint64_t warnings[4] = { 0 };
-    tables((const char *)data, size);
+    paths((const char *)data, size);
     if (!hd__rfc_detect(data, size)) return 0;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;

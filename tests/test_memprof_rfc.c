@@ -1,5 +1,5 @@
-/* Tables of texts and paths, and indexed memprof profiles in the RFC's layout: its figures and tags, files of tomorrow and
-   of less, and every way to be wrong. */
+/* Indexed memprof profiles in the RFC's layout: its figures and tags, any paths, files of tomorrow and of less, and every
+   way to be wrong. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,249 +12,6 @@
 #include "faults.h"
 #include "memprof.h"
 #include "indexes.h"
-
-/* Tables. */
-
-static uint32_t add_path(hd_path_table *t, const char *path) {
-    uint32_t node = 77;
-    assert_int_equal(hd_path_table_add(t, hd_cstr(path), &node, NULL), HD_OK);
-    return node;
-}
-
-static void is_path(const hd_path_table *t, const hd_text_table *strings, uint32_t node, hd_str path) {
-    char *buffer = (char *)malloc(path.len + 1);
-    size_t length = 77;
-    assert_int_equal(hd_path_table_path(hd_path_table_bytes(t), hd_text_table_bytes(strings), node, buffer, path.len, &length,
-                                        NULL), HD_OK);
-    assert_int_equal(length, path.len);
-    assert_memory_equal(buffer, path.data, path.len);
-    free(buffer);
-}
-
-/* Fig. 5: three paths, seven nodes, seven names. */
-static void figure_5(void **state) {
-    (void)state;
-    static const char *const names[] = { "abc", "def", "ghi", "XY.c", "XY.h", "jkl", "UV.c" };
-    static const uint32_t parents[] = { HD_NONE, 0, 1, 2, 2, 1, 5 }, ids[] = { 0, 4, 8, 12, 17, 22, 26 };
-    static const uint8_t strings[] = "\3abc\3def\3ghi\4XY.c\4XY.h\3jkl\4UV.c";
-    hd_text_table *t = hd_text_table_create(NULL, NULL);
-    hd_path_table *p = hd_path_table_create(t, NULL, NULL);
-    mp_bytes b = { 0 };
-    uint32_t count;
-    assert_int_equal(add_path(p, "abc/def/ghi/XY.c"), 3);
-    assert_int_equal(add_path(p, "abc/def/ghi/XY.h"), 4);
-    assert_int_equal(add_path(p, "abc/def/jkl/UV.c"), 6);
-    assert_int_equal(add_path(p, "abc/def/ghi/XY.h"), 4);
-    assert_int_equal(add_path(p, "abc/def"), 1);
-    hd_str nodes = hd_path_table_bytes(p), texts = hd_text_table_bytes(t);
-    assert_int_equal(hd_path_table_count(nodes, &count, NULL), HD_OK);
-    assert_int_equal(count, 7);
-    for (uint32_t i = 0; i < 7; i++) {
-        hd_str name;
-        uint32_t parent, id;
-        assert_int_equal(hd_path_table_node(nodes, texts, i, &name, &parent, NULL), HD_OK);
-        assert_true(hd_str_equal(name, hd_cstr(names[i])));
-        assert_int_equal(parent, parents[i]);
-        assert_int_equal(hd_text_table_add(t, name, &id, NULL), HD_OK);
-        assert_int_equal(id, ids[i]);
-        assert_int_equal(hd_text_table_get(texts, ids[i], &name, NULL), HD_OK);
-        assert_true(hd_str_equal(name, hd_cstr(names[i])));
-    }
-    is_path(p, t, 3, hd_cstr("abc/def/ghi/XY.c"));
-    is_path(p, t, 4, hd_cstr("abc/def/ghi/XY.h"));
-    is_path(p, t, 6, hd_cstr("abc/def/jkl/UV.c"));
-    is_path(p, t, 2, hd_cstr("abc/def/ghi"));
-    is_path(p, t, 0, hd_cstr("abc"));
-    assert_int_equal(texts.len, sizeof strings - 1);
-    assert_memory_equal(texts.data, strings, texts.len);
-    mp_put(&b, 4, 7), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 4), mp_put(&b, 2, 1), mp_put(&b, 2, 4);
-    for (uint32_t i = 0; i < 7; i++) mp_put(&b, 4, ids[i]), mp_put(&b, 4, parents[i] + 1);
-    assert_int_equal(nodes.len, b.size);
-    assert_memory_equal(nodes.data, b.data, b.size);
-    /* the same in as few bytes as they need, with a column of tomorrow */
-    b.size = 0;
-    mp_put(&b, 4, 7), mp_put(&b, 4, 3), mp_put(&b, 2, 9), mp_put(&b, 2, 3);
-    mp_put(&b, 2, 1), mp_put(&b, 2, 1), mp_put(&b, 2, 0), mp_put(&b, 2, 1);
-    for (uint32_t i = 0; i < 7; i++) mp_put(&b, 3, 0xffffff), mp_put(&b, 1, parents[i] + 1), mp_put(&b, 1, ids[i]);
-    char path[16];
-    size_t length;
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, texts, 6, path, 16, &length, NULL), HD_OK);
-    assert_int_equal(length, 16);
-    assert_memory_equal(path, "abc/def/jkl/UV.c", 16);
-    memset(path, 1, 16);
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, texts, 6, path, 15, &length, NULL), HD_OK);
-    assert_int_equal(length, 16);          /* and nothing is written */
-    for (int i = 0; i < 16; i++) assert_int_equal(path[i], 1);
-    free(b.data);
-    hd_path_table_free(p);
-    hd_text_table_free(t);
-}
-
-static void any_path_comes_back(void **state) {
-    (void)state;
-    static const char *const paths[] = { "", "/", "//", ".", "..", "./a", "a/.", "a/", "/a", "a//b", "///", "a", "a/b/c", "/a/b/c", "b" };
-    hd_text_table *t = hd_text_table_create(NULL, NULL);
-    hd_path_table *p = hd_path_table_create(t, NULL, NULL);
-    uint32_t node[15], count;
-    for (uint32_t i = 0; i < 15; i++) {
-        node[i] = add_path(p, paths[i]);
-        for (uint32_t k = 0; k < i; k++) assert_true(node[k] != node[i]);
-    }
-    for (uint32_t i = 0; i < 15; i++) is_path(p, t, node[i], hd_cstr(paths[i]));
-    uint64_t seed = 5;
-    static char bytes[2000][40];
-    static uint32_t number[2000], size[2000];
-    for (uint32_t i = 0; i < 2000; i++) { /* of few letters, 0 and 255 among them, and many slashes */
-        size[i] = mp_below(&seed, 40);
-        for (uint32_t k = 0; k < size[i]; k++) bytes[i][k] = "/ab\0\xff.//"[mp_below(&seed, 8)];
-        assert_int_equal(hd_path_table_add(p, (hd_str){ bytes[i], size[i] }, &number[i], NULL), HD_OK);
-    }
-    for (uint32_t i = 0; i < 2000; i++) is_path(p, t, number[i], (hd_str){ bytes[i], size[i] });
-    hd_path_table_count(hd_path_table_bytes(p), &count, NULL);
-    for (uint32_t i = 0; i < count; i++) {  /* parents come first */
-        hd_str name;
-        uint32_t parent;
-        assert_int_equal(hd_path_table_node(hd_path_table_bytes(p), hd_text_table_bytes(t), i, &name, &parent, NULL), HD_OK);
-        assert_true(parent == HD_NONE || parent < i);
-    }
-    /* the longest path, in one piece and in as many as can be */
-    char *most = (char *)malloc(HD_PATH_LIMIT + 1);
-    hd_error err = { 0 };
-    uint32_t n = 5;
-    for (int c = 0; c < 2; c++) {
-        memset(most, c ? '/' : 'x', HD_PATH_LIMIT + 1);
-        assert_int_equal(hd_path_table_add(p, (hd_str){ most, HD_PATH_LIMIT }, &n, NULL), HD_OK);
-        is_path(p, t, n, (hd_str){ most, HD_PATH_LIMIT });
-        assert_int_equal(hd_path_table_add(p, (hd_str){ most, HD_PATH_LIMIT + 1 }, &n, &err), HD_LIMIT);
-        assert_string_equal(err.message, "a path of at most 65536 bytes expected, 65537 found");
-    }
-    free(most);
-    hd_path_table_free(p);
-    hd_text_table_free(t);
-}
-
-static void bad_path(mp_bytes *b, hd_str strings, uint32_t node, uint64_t offset, const char *message) {
-    char path[100];
-    size_t length = 77;
-    hd_error err = { 0 };
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b->data, b->size }, strings, node, path, 100, &length, &err), HD_MALFORMED);
-    assert_string_equal(err.message, message);
-    assert_int_equal(err.offset, offset);
-    assert_int_equal(length, 77);
-}
-
-static void bad_tables_are_told(void **state) {
-    (void)state;
-    const hd_str strings = { "\3abc\1d", 6 };
-    mp_bytes b = { 0 };
-    hd_str name = hd_cstr("kept");
-    hd_error err;
-    uint32_t count = 77;
-    mp_put(&b, 4, 3), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 1), mp_put(&b, 2, 1), mp_put(&b, 2, 1);
-    mp_put(&b, 2, 0x000), mp_put(&b, 2, 0x0104), mp_put(&b, 2, 0x0204);
-    char path[100];
-    size_t length;
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, 2, path, 100, &length, NULL), HD_OK);
-    assert_int_equal(length, 7);
-    assert_memory_equal(path, "abc/d/d", 7);
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, 3, path, 100, &length, &err), HD_INVALID);
-    assert_string_equal(err.message, "one of 3 nodes expected, number 3 found");
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, strings, HD_NONE, path, 100, &length, &err), HD_INVALID);
-    mp_set(&b, 21, 1, 3);        /* node 2 in itself, in the next but one */
-    bad_path(&b, strings, 2, 20, "node 2: it is said to be in a directory that is not before it");
-    mp_set(&b, 21, 1, 4);
-    bad_path(&b, strings, 2, 20, "node 2: it is said to be in a directory that is not before it");
-    mp_set(&b, 21, 1, 2);
-    mp_set(&b, 19, 1, 3);        /* 1 in 2 in 1 */
-    bad_path(&b, strings, 2, 18, "node 1: it is said to be in a directory that is not before it");
-    mp_set(&b, 19, 1, 1);
-    mp_set(&b, 16, 1, 6);        /* strings: past the end; one that is longer than what is left */
-    bad_path(&b, strings, 2, 16, "node 0: its name is no string of the table");
-    mp_set(&b, 16, 1, 1);
-    bad_path(&b, strings, 2, 16, "node 0: its name is no string of the table");
-    assert_int_equal(hd_text_table_get(strings, 1, &name, &err), HD_MALFORMED);
-    assert_int_equal(err.offset, 1);
-    assert_string_equal(err.message, "a string expected that ends within the table's 6 bytes");
-    assert_int_equal(hd_text_table_get(strings, 6, &name, &err), HD_MALFORMED);
-    assert_int_equal(hd_text_table_get((hd_str){ NULL, 0 }, 0, &name, &err), HD_MALFORMED);
-    assert_true(hd_str_equal(name, hd_cstr("kept")));
-    mp_set(&b, 0, 4, 4);
-    bad_path(&b, strings, 0, 0, "4 rows announced where 6 bytes are left");
-    mp_set(&b, 0, 4, 3);
-    mp_set(&b, 4, 4, 4);
-    bad_path(&b, strings, 0, 0, "4 columns announced where 14 bytes are left");
-    mp_set(&b, 4, 4, 2);
-    mp_set(&b, 10, 2, 9);
-    bad_path(&b, strings, 0, 8, "columns of at most 8 bytes expected, one of 9 found");
-    mp_set(&b, 10, 2, 1);
-    mp_set(&b, 12, 2, 0);
-    bad_path(&b, strings, 0, 12, "column 0 is told twice");
-    mp_set(&b, 12, 2, 1);
-    mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of no bytes */
-    bad_path(&b, strings, 0, 0, "3 rows announced where 6 bytes are left");
-    for (size_t size = 0; size < 8; size++) {
-        assert_int_equal(hd_path_table_count((hd_str){ (char *)b.data, size }, &count, &err), HD_MALFORMED);
-        assert_int_equal(count, 77);
-    }
-    free(b.data);
-
-    /* a chain of names that comes to more than a path may have, told within as many steps */
-    memset(&b, 0, sizeof b);
-    mp_put(&b, 4, 100000), mp_put(&b, 4, 2), mp_put(&b, 2, 0), mp_put(&b, 2, 0), mp_put(&b, 2, 1), mp_put(&b, 2, 3);
-    for (uint32_t i = 0; i < 100000; i++) mp_put(&b, 3, i);
-    hd_str none = { "\0", 1 };
-    assert_int_equal(hd_path_table_path((hd_str){ (char *)b.data, b.size }, none, 65536, path, 100, &length, NULL), HD_OK);
-    assert_int_equal(length, 65536);
-    bad_path(&b, none, 65537, 19, "node 1: with what is below it, its path has more than 65536 bytes");
-    bad_path(&b, none, 99999, 16 + 3 * 34463, "node 34463: with what is below it, its path has more than 65536 bytes");
-    free(b.data);
-}
-
-static void tables_survive_faults(void **state) {
-    (void)state;
-    hd__faults f = { 0 };
-    HD__EACH_FAULT(f) {
-        hd_options options = { .allocator = hd__faults_allocator(&f) };
-        hd_error err = { 0 };
-        hd_text_table *t = hd_text_table_create(&options, &err);
-        hd_path_table *p = t ? hd_path_table_create(t, &options, &err) : NULL;
-        hd_status status = p ? HD_OK : HD_OUT_OF_MEMORY;
-        char path[] = "usr/include/a0/b.h";
-        for (int i = 0; i < 60 && !status; i++) {
-            uint32_t node;
-            path[13] = (char)('0' + i);
-            status = hd_path_table_add(p, hd_cstr(path), &node, &err);
-            if (!status) is_path(p, t, node, hd_cstr(path));
-        }
-        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
-        assert_int_equal(err.status, status);
-        if (p && status) {       /* what was there is there, and the table goes on */
-            uint32_t node;
-            assert_int_equal(hd_path_table_add(p, hd_cstr("usr/include/a0/b.h"), &node, NULL), HD_OK);
-            is_path(p, t, node, hd_cstr("usr/include/a0/b.h"));
-        }
-        hd_path_table_free(p);
-        hd_text_table_free(t);
-        assert_int_equal(f.live, 0);
-        assert_null(f.misuse);
-    }
-    hd_options few = { .limits.max_records = 3 };
-    hd_text_table *t = hd_text_table_create(&few, NULL);
-    hd_path_table *p = hd_path_table_create(t, &few, NULL);
-    uint32_t node;
-    hd_error err;
-    assert_int_equal(add_path(p, "a/b/c"), 2);
-    assert_int_equal(hd_path_table_add(p, hd_cstr("a/c"), &node, &err), HD_LIMIT);
-    assert_string_equal(err.message, "more nodes than max_records of 3");
-    assert_int_equal(hd_path_table_add(p, hd_cstr("d"), &node, &err), HD_LIMIT);
-    assert_string_equal(err.message, "more strings than max_records of 3");
-    hd_path_table_free(p);
-    hd_text_table_free(t);
-    hd_path_table_free(NULL);
-    hd_text_table_free(NULL);
-}
-
-/* Indexed profiles. */
 
 static hd_status read_index(const void *data, size_t size, const hd_options *options, hd_memprof_index **x, hd_error *err) {
     return hd_memprof_index_read(hd_in_memory(data, size), options, x, err);
@@ -650,6 +407,102 @@ static void tomorrow_can_be_read(void **state) {
     ix_close(&m);
 }
 
+/* An index of one function, a block of which begins in each of these files. */
+static void files_model(ix_model *m, const hd_str *files, uint32_t n) {
+    ix_open(m, HD_MEMPROF_RFC, 0);
+    ix_function(m, GUID_A);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t l = ix_location(m, GUID_A, "", "", i, 0, 0, 0, false);
+        m->locations[l].file = files[i];
+        ix_block(m, ix_stack(m, 1, &l), NULL);
+    }
+}
+
+/* Fig. 5: three paths, seven nodes, seven names. */
+static void figure_5(void **state) {
+    (void)state;
+    static const char *const files[] = { "abc/def/ghi/XY.c", "abc/def/ghi/XY.h", "abc/def/jkl/UV.c", "abc/def/ghi/XY.h", "abc/def" };
+    static const uint32_t parents[] = { 0, 1, 2, 3, 3, 2, 6 }, ids[] = { 0, 4, 8, 12, 17, 22, 26 }, nodes[] = { 3, 4, 6, 4, 1 };
+    hd_str texts[5];
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes b = { 0 }, table = { 0 };
+    hd_memprof_index *d;
+    for (int i = 0; i < 5; i++) texts[i] = hd_cstr(files[i]);
+    files_model(&m, texts, 5);
+    write_index(ix_show(&m), 0, &out);
+    has_section(&out, 6, "\3abc\3def\3ghi\4XY.c\4XY.h\3jkl\4UV.c", 31);
+    mp_put(&table, 4, 7), mp_put(&table, 4, 2), mp_put(&table, 4, 0x10000), mp_put(&table, 4, 0x10001);
+    for (uint32_t i = 0; i < 7; i++) mp_put(&table, 1, ids[i]), mp_put(&table, 1, parents[i]);
+    has_section(&out, 5, table.data, table.size);
+    table.size = 0;
+    mp_put(&table, 4, 5), mp_put(&table, 4, 1), mp_put(&table, 4, 0x80000);
+    for (uint64_t i = 0; i < 5; i++) mp_put(&table, 8, (uint64_t)(nodes[i] + 1) << 40 | i << 16);
+    has_section(&out, 4, table.data, table.size);
+    keeps(&out, 0);
+    /* in columns of 4 bytes; in the other order, with a column of tomorrow */
+    for (int tomorrow = 0; tomorrow < 2; tomorrow++) {
+        table.size = 0;
+        mp_put(&table, 4, 7), mp_put(&table, 4, tomorrow ? 3 : 2);
+        if (tomorrow) mp_put(&table, 4, 0x30009), mp_put(&table, 4, 0x10001), mp_put(&table, 4, 0x10000);
+        else mp_put(&table, 4, 0x40000), mp_put(&table, 4, 0x40001);
+        for (uint32_t i = 0; i < 7; i++)
+            if (tomorrow) mp_put(&table, 3, 0xffffff), mp_put(&table, 1, parents[i]), mp_put(&table, 1, ids[i]);
+            else mp_put(&table, 4, ids[i]), mp_put(&table, 4, parents[i]);
+        const piece p = { 5, table.data, table.size };
+        rebuild(&b, &out, &p, 1);
+        assert_int_equal(read_index(b.data, b.size, NULL, &d, NULL), HD_OK);
+        same_index(ix_show(&m), d);
+        hd_memprof_index_free(d);
+    }
+    free(b.data);
+    free(table.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+static void any_path_comes_back(void **state) {
+    (void)state;
+    static const char *const paths[] = { "", "/", "//", ".", "..", "./a", "a/.", "a/", "/a", "a//b", "///", "a", "a/b/c", "/a/b/c", "b" };
+    enum { GIVEN = sizeof paths / sizeof *paths, RANDOM = 2000 };
+    static char bytes[RANDOM][40];
+    hd_str files[GIVEN + RANDOM + 2];
+    uint64_t seed = 5;
+    ix_model m;
+    hd_buffer out = { 0 };
+    hd_memprof_index *d;
+    hd_error err = { 0 };
+    for (uint32_t i = 0; i < GIVEN; i++) files[i] = hd_cstr(paths[i]);
+    for (uint32_t i = 0; i < RANDOM; i++) { /* of few letters, 0 and 255 among them, and many slashes */
+        uint32_t size = mp_below(&seed, 40);
+        for (uint32_t k = 0; k < size; k++) bytes[i][k] = "/ab\0\xff.//"[mp_below(&seed, 8)];
+        files[GIVEN + i] = (hd_str){ bytes[i], size };
+    }
+    /* the longest path, in one piece and in as many as can be */
+    char *most[2];
+    for (int c = 0; c < 2; c++) {
+        most[c] = (char *)malloc(HD__RFC_PATH + 1);
+        memset(most[c], c ? '/' : 'x', HD__RFC_PATH + 1);
+        files[GIVEN + RANDOM + c] = (hd_str){ most[c], HD__RFC_PATH };
+    }
+    files_model(&m, files, GIVEN + RANDOM + 2);
+    write_index(ix_show(&m), 0, &out);
+    assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
+    same_index(ix_show(&m), d);
+    hd_memprof_index_free(d);
+    keeps(&out, 0);
+    ix_close(&m);
+    for (int c = 0; c < 2; c++) {
+        const hd_str longer = { most[c], HD__RFC_PATH + 1 };
+        files_model(&m, &longer, 1);
+        assert_int_equal(hd_memprof_index_write(ix_show(&m), NULL, NULL, hd_out_memory(&out), &err), HD_LIMIT);
+        assert_string_equal(err.message, "a path of at most 65536 bytes expected, 65537 found");
+        ix_close(&m);
+        free(most[c]);
+    }
+    hd_buffer_free(&out);
+}
+
 static void read_fields(const hd_buffer *base, const char *schema, size_t schema_size, const char *records, size_t size, uint32_t fields,
                         const uint64_t *values) {
     mp_bytes b = { 0 };
@@ -817,6 +670,83 @@ static void bad_input_is_told(void **state) {
     rebuild(&b, &out, &lines, 1);
     is_bad(&b, section_at(&b, 4) + 12 + 16, "entry 2: a line, column or discriminator of more than 32 bits");
     free(b.data);
+    hd_buffer_free(&out);
+    ix_close(&m);
+}
+
+/* A path in a table of directories, and what can be wrong with both. */
+static void bad_path(const hd_buffer *base, const mp_bytes *paths, hd_str strings, uint64_t node, uint64_t offset, const char *message) {
+    mp_bytes b = { 0 }, entry = { 0 };
+    hd_memprof_index *d;
+    mp_put(&entry, 4, 1), mp_put(&entry, 4, 1), mp_put(&entry, 4, 0x80000), mp_put(&entry, 8, (node + 1) << 40);
+    const piece pieces[] = { { 4, entry.data, entry.size }, { 5, paths->data, paths->size }, { 6, strings.data, strings.len } };
+    rebuild(&b, base, pieces, 3);
+    if (offset != HD_UNKNOWN) is_bad(&b, section_at(&b, 5) + offset, message);
+    else {
+        assert_int_equal(read_index(b.data, b.size, NULL, &d, NULL), HD_OK);
+        assert_true(hd_str_equal(d->locations[0].file, hd_cstr(message)));
+        hd_memprof_index_free(d);
+    }
+    free(b.data);
+    free(entry.data);
+}
+
+static void bad_paths_are_told(void **state) {
+    (void)state;
+    const hd_str strings = { "\3abc\1d", 6 }, file = hd_cstr("a"), none = { "\0", 1 };
+    static const char loop[] = "node 2: it is said to be in a directory that is not before it", string[] = "node 0: its name is no string of the table";
+    char *most = (char *)malloc(HD__RFC_PATH + 1);
+    ix_model m;
+    hd_buffer out = { 0 };
+    mp_bytes b = { 0 };
+    files_model(&m, &file, 1);
+    write_index(ix_show(&m), 0, &out);
+    mp_put(&b, 4, 3), mp_put(&b, 4, 2), mp_put(&b, 4, 0x10000), mp_put(&b, 4, 0x10001);
+    mp_put(&b, 2, 0x000), mp_put(&b, 2, 0x0104), mp_put(&b, 2, 0x0204);
+    bad_path(&out, &b, strings, 2, HD_UNKNOWN, "abc/d/d");
+    mp_set(&b, 21, 1, 3);        /* node 2 in itself, in the next but one */
+    bad_path(&out, &b, strings, 2, 20, loop);
+    mp_set(&b, 21, 1, 4);
+    bad_path(&out, &b, strings, 2, 20, loop);
+    mp_set(&b, 21, 1, 2);
+    mp_set(&b, 19, 1, 3);        /* 1 in 2 in 1 */
+    bad_path(&out, &b, strings, 2, 18, "node 1: it is said to be in a directory that is not before it");
+    mp_set(&b, 19, 1, 1);
+    mp_set(&b, 16, 1, 6);        /* strings: past the end; one that is longer than what is left */
+    bad_path(&out, &b, strings, 2, 16, string);
+    bad_path(&out, &b, (hd_str){ "", 0 }, 2, 20, "node 2: its name is no string of the table");
+    mp_set(&b, 16, 1, 1);
+    bad_path(&out, &b, strings, 2, 16, string);
+    mp_set(&b, 0, 4, 4);
+    bad_path(&out, &b, strings, 0, 0, "4 rows announced where 6 bytes are left");
+    mp_set(&b, 0, 4, 3);
+    mp_set(&b, 4, 4, 4);
+    bad_path(&out, &b, strings, 0, 0, "4 columns announced where 14 bytes are left");
+    mp_set(&b, 4, 4, 2);
+    mp_set(&b, 10, 2, 9);
+    bad_path(&out, &b, strings, 0, 8, "columns of at most 8 bytes expected, one of 9 found");
+    mp_set(&b, 10, 2, 1);
+    mp_set(&b, 12, 2, 0);
+    bad_path(&out, &b, strings, 0, 12, "column 0 is told twice");
+    mp_set(&b, 12, 2, 1);
+    mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of no bytes */
+    bad_path(&out, &b, strings, 0, 0, "3 rows announced where 6 bytes are left");
+    for (b.size = 0; b.size < 8; b.size++) {
+        char text[60];
+        snprintf(text, sizeof text, "a table expected, of which %zu bytes are there", b.size);
+        bad_path(&out, &b, strings, 0, 0, text);
+    }
+    /* a chain of names that comes to more than a path may have, told within as many steps */
+    b.size = 0;
+    mp_put(&b, 4, 100000), mp_put(&b, 4, 2), mp_put(&b, 4, 0), mp_put(&b, 4, 0x30001);
+    for (uint32_t i = 0; i < 100000; i++) mp_put(&b, 3, i);
+    memset(most, '/', HD__RFC_PATH);
+    most[HD__RFC_PATH] = 0;
+    bad_path(&out, &b, none, 65536, HD_UNKNOWN, most);
+    bad_path(&out, &b, none, 65537, 19, "node 1: with what is below it, its path has more than 65536 bytes");
+    bad_path(&out, &b, none, 99999, 16 + 3 * 34463, "node 34463: with what is below it, its path has more than 65536 bytes");
+    free(b.data);
+    free(most);
     hd_buffer_free(&out);
     ix_close(&m);
 }
@@ -1019,6 +949,47 @@ static void faults_are_passed_up(void **state) {
     hd_buffer_free(&file);
 }
 
+/* Sixty files, so that tables grow. */
+static void faults_in_tables_are_passed_up(void **state) {
+    (void)state;
+    static char paths[60][20];
+    hd_str files[60];
+    ix_model m;
+    hd_buffer whole = { 0 };
+    hd__faults f = { 0 };
+    for (int i = 0; i < 60; i++) {
+        snprintf(paths[i], sizeof paths[i], "usr/include/a%d/b.h", i);
+        files[i] = hd_cstr(paths[i]);
+    }
+    files_model(&m, files, 60);
+    write_index(ix_show(&m), 0, &whole);
+    HD__EACH_FAULT(f) {
+        hd_options options = { .allocator = hd__faults_allocator(&f) };
+        hd_buffer out = { 0 };
+        hd_error err = { 0 };
+        hd_status status = hd_memprof_index_write(ix_show(&m), NULL, &options, hd_out_memory(&out), &err);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(err.status, status);
+        assert_int_equal(out.size, status ? 0 : whole.size);
+        hd_buffer_free(&out);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+    hd_buffer_free(&whole);
+    ix_close(&m);
+    static const char *const few[][2] = { { "a/b/c", "a/c" }, { "a/b/c", "d" } };
+    static const char *const messages[] = { "more nodes than max_records of 3", "more strings than max_records of 3" };
+    for (int i = 0; i < 2; i++) {
+        hd_options options = { .limits.max_records = 3 };
+        hd_error err = { 0 };
+        files[0] = hd_cstr(few[i][0]), files[1] = hd_cstr(few[i][1]);
+        files_model(&m, files, 2);
+        assert_int_equal(hd_memprof_index_write(ix_show(&m), NULL, &options, hd_out_memory(&whole), &err), HD_LIMIT);
+        assert_string_equal(err.message, messages[i]);
+        ix_close(&m);
+    }
+}
+
 /* Counts that lie, paths and stacks that share all they have: memory follows the bytes. */
 static void memory_follows_the_bytes(void **state) {
     (void)state;
@@ -1206,8 +1177,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_5),
         cmocka_unit_test(any_path_comes_back),
-        cmocka_unit_test(bad_tables_are_told),
-        cmocka_unit_test(tables_survive_faults),
+        cmocka_unit_test(bad_paths_are_told),
+        cmocka_unit_test(faults_in_tables_are_passed_up),
         cmocka_unit_test(two_contexts_of_b),
         cmocka_unit_test(every_field_has_its_tag),
         cmocka_unit_test(totals_are_exact),
