@@ -299,7 +299,6 @@ typedef struct hd_window {
     struct hd__mem *mem;
     uint8_t *buffer;
     size_t capacity;
-    const struct hd__packed *packed; /* what the callback unpacks; NULL: it reads plainly */
 } hd_window;
 
 /* Shows at least `want` bytes from `at` on, or all that the input still has; `at` may move. What is there already
@@ -1167,12 +1166,17 @@ typedef struct hd_format {
     hd_status (*write)(const void *document, const hd_options *options, hd_out out, hd_error *err);
     hd_status (*write_heaps)(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                              hd_error *err);
+    hd_status (*write_graph)(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 } hd_format;
 
 #define HD_DETECT_BYTES 64
 
-/* What a format's `read` calls. The document is what only this format knows, and writes again; of it so many
-   malformed pieces were left out. */
+/* What a format's `read` calls. A window on its input, and what reports malformed pieces and progress: both are
+   the dump's, and gone when `read` has returned. */
+HEAPDUMP_API hd_window *hd_dump_window(hd_dump *dump, hd_in in);
+HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *dump);
+/* The document is what only this format knows, and writes again; so many malformed pieces were left out of it that
+   the dump's reporter was not told of. */
 HEAPDUMP_API void hd_dump_set_document(hd_dump *dump, void *document, uint64_t warning_count);
 /* A heap whose profile or breakdown is the dump's from now on, also when this fails. Its texts are copied.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
@@ -4097,6 +4101,7 @@ typedef struct hd__packed {
     bool failed;                 /* they could not be read */
     bool refused;                /* the stream was out of memory */
     bool damaged;                /* they ended early, or were wrong */
+    hd_reporter reporter;
 } hd__packed;
 
 static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
@@ -4114,14 +4119,6 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
-static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
-    hd__packed *p = (hd__packed *)user;
-    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
-    if (n > 0) p->unpacked += (uint64_t)n;
-    p->damaged |= n < 0 && !p->failed && !p->refused;
-    return n;
-}
-
 static void *hd__packed_allocate(void *user, void *block, size_t old_size, size_t size) {
     hd__packed *p = (hd__packed *)user;
     void *got = hd__realloc(&p->mem, block, old_size, size);
@@ -4136,6 +4133,7 @@ static bool hd__packed_open(hd__packed *p, hd_in in, const hd_options *options) 
     p->mem = hd__mem_options(options);
     p->in = in;
     p->hook = options->inflate;
+    p->reporter = hd_reporter_make(options);
     allocator.allocate = hd__packed_allocate;
     allocator.user = p;
     p->stream = p->hook->open(p->hook->user, allocator, hd__packed_bytes, p);
@@ -4154,6 +4152,20 @@ static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_er
         return hd__fail_at(err, HD_IO, offset, line, "the input became shorter than its %u bytes while it was read",
                            in->size);
     return hd__fail_at(err, HD_IO, offset, line, "reading the input failed");
+}
+
+/* Leniently, what is unpacked ends where the packing is damaged. */
+static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
+    hd__packed *p = (hd__packed *)user;
+    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    if (n > 0) p->unpacked += (uint64_t)n;
+    if (n >= 0 || p->failed || p->refused) return n;
+    if (!p->damaged) {
+        hd__fail_input(NULL, p, &p->reporter.error, p->unpacked, 0);
+        hd__complain(&p->reporter, NULL);
+        p->damaged = true;
+    }
+    return p->reporter.options.lenient ? 0 : -1;
 }
 
 HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err) {
@@ -4333,7 +4345,7 @@ static bool hd__window_move(hd_window *w, uint64_t needs) {
 
 static hd_status hd__window_failed(hd_window *w, uint64_t offset, hd_error *err) {
     if (w->refused) return hd__no_memory(w->mem, err);
-    return hd__fail_input(&w->in, w->packed, err, offset, hd_window_line(w, offset));
+    return hd__fail_input(&w->in, NULL, err, offset, hd_window_line(w, offset));
 }
 
 HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err) {
@@ -12105,11 +12117,12 @@ struct hd_dump {
     hd__strings texts;
     const hd_format *format;
     void *document;
-    uint64_t warnings, max_records;
+    uint64_t max_records;
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
-    const hd__packed *packed;    /* while it is read: what its input comes out of */
-    bool tells_damage;           /* the format's reader tells of damaged packing itself */
+    hd_reporter reporter;
+    hd_window window;            /* open while it is read */
+    const hd__packed *packed;    /* while it is read: what its input comes out of; NULL: it is plain */
 };
 
 static void *hd__dump_allocate(void *user, void *block, size_t old_size, size_t size) {
@@ -12133,6 +12146,7 @@ static hd_dump *hd__dump_make(hd__mem *mem, const hd_format *format, const hd_op
     d->texts.seed = hd__seed();
     d->format = format;
     d->max_records = hd__records(&options->limits);
+    d->reporter = hd_reporter_make(options);
     return d;
 }
 
@@ -12156,8 +12170,15 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
 
 HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
     d->document = document;
-    d->warnings += warning_count;
+    d->reporter.warning_count += warning_count;
 }
+
+HEAPDUMP_API hd_window *hd_dump_window(hd_dump *d, hd_in in) {
+    hd__window_open(&d->window, &d->mem, in);
+    return &d->window;
+}
+
+HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *d) { return &d->reporter; }
 
 /* Makes a text the dump's own; NULL stays NULL. */
 static bool hd__dump_text(hd_dump *d, const char **text) {
@@ -12214,7 +12235,7 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
     return d->document && d->format->graph ? d->format->graph(d->document) : NULL;
 }
 
-HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->warnings; }
+HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->reporter.warning_count; }
 
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options, hd_out out, hd_error *err) {
     if (d->document && d->format->write) return d->format->write(d->document, options, out, err);
@@ -14617,7 +14638,7 @@ static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_du
             hd__trace_label y = hd__trace_label_of(d, order[k]);
             if (hd__trace_compare_dumps(&x, &y)) break;
         }
-        if (o->progress && !o->progress(o->progress_user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (!hd__go_on(o, i, n)) return hd__cancelled(err);
         HD__TRY(hd__trace_write_dump(w, p, d, order + i, k - i, err));
     }
     return HD_OK;
@@ -14919,10 +14940,11 @@ static const char *hd__trace_label_text(const hd__trace_in *x, uint32_t string) 
     return string == HD_NONE ? NULL : hd__trace_text(x, string).data;
 }
 
-static void hd__trace_complaint(const hd__trace_in *x, hd_error *e, hd_status status, hd__trace_where where,
-                                const char *format, va_list args) {
+/* Fills the reporter's error. */
+static void hd__trace_found(hd__trace_in *x, hd_status status, hd__trace_where where, const char *format,
+                            va_list args) {
+    hd_error *e = &x->dump->reporter.error;
     hd_str id = hd__trace_text(x, where.id);
-    size_t n;
     if (id.len > 32) id.len = 32;
     hd__fail_at(e, status, where.offset, where.line,
                 where.event == HD_UNKNOWN ? ""
@@ -14930,29 +14952,17 @@ static void hd__trace_complaint(const hd__trace_in *x, hd_error *e, hd_status st
                 : where.id == HD_NONE     ? "event %u, pid %u: "
                                           : "event %u, pid %u, dump %S: ",
                 where.event, where.pid, id);
-    n = strlen(e->message);
-    hd__format(e->message + n, sizeof e->message - n, format, args);
-}
-
-static void hd__trace_warn(const hd__trace_in *x, const hd_error *e) {
-    if (x->options && x->options->warning) x->options->warning(x->options->warning_user, e);
+    hd__tell_more(e, format, args);
 }
 
 /* A malformed piece: fatal when strict, else counted, told, and left out. */
 static hd_status hd__trace_complain_at(hd__trace_in *x, hd_status status, hd__trace_where where,
                                        const char *format, ...) {
-    hd_error e;
     va_list args;
     va_start(args, format);
-    hd__trace_complaint(x, &e, status, where, format, args);
+    hd__trace_found(x, status, where, format, args);
     va_end(args);
-    if (!x->options || !x->options->lenient) {
-        if (x->err) *x->err = e;
-        return status;
-    }
-    x->dump->warnings++;
-    hd__trace_warn(x, &e);
-    return HD_OK;
+    return hd__complain(&x->dump->reporter, x->err);
 }
 
 static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
@@ -14980,14 +14990,13 @@ static hd__trace_where hd__trace_where_was(const hd__trace_in *x, const hd__trac
 }
 
 /* What is well-formed and still worth a warning, strict or not. Not counted: nothing is left out. */
-static void hd__trace_remark_of(const hd__trace_in *x, const hd__trace_heap *heap, const char *format, ...) {
-    hd_error e;
+static void hd__trace_remark_of(hd__trace_in *x, const hd__trace_heap *heap, const char *format, ...) {
     va_list args;
+    if (!x->options->warning) return;
     va_start(args, format);
-    hd__trace_complaint(x, &e, HD_MALFORMED, hd__trace_where_was(x, &heap->place, heap->process, heap->dump), format,
-                        args);
+    hd__trace_found(x, HD_MALFORMED, hd__trace_where_was(x, &heap->place, heap->process, heap->dump), format, args);
     va_end(args);
-    hd__trace_warn(x, &e);
+    x->options->warning(x->options->warning_user, &x->dump->reporter.error);
 }
 
 #define hd__trace_complain(x, status, offset, ...) \
@@ -15974,11 +15983,10 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
 #define HD__TRACE_PROGRESS 1024u
 
 static hd_status hd__trace_progress(hd__trace_in *x) {
-    const hd_options *o = x->options;
     const hd_window *r = &x->pull.r;
-    if (!o || !o->progress || x->events % HD__TRACE_PROGRESS) return HD_OK;
-    if (o->progress(o->progress_user, hd_window_offset(r), hd__in_total(&r->in))) return HD_OK;
-    return hd__fail(x->err, HD_CANCELLED, "cancelled");
+    if (x->events % HD__TRACE_PROGRESS || hd__go_on(x->options, hd_window_offset(r), hd__in_total(&r->in)))
+        return HD_OK;
+    return hd__cancelled(x->err);
 }
 
 /* Passes over a byte order mark. */
@@ -16824,6 +16832,7 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
             hd__arr_resize(x->heaps, x->event.heaps);
             hd__arr_resize(x->scalars, x->event.scalars);
         }
+        if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* told: that is where it ends */
         {
             hd__trace_where where = hd__trace_where_now(x, error.offset);
             where.line = error.line;
@@ -16850,7 +16859,6 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     hd_status status;
     if (!doc) return hd__no_memory(&mem, err);
     hd_dump_set_document(dump, doc, 0);
-    dump->tells_damage = true;
     doc->mem = mem;
     doc->strings.seed = hd__seed();
     m = &doc->mem;
@@ -16863,7 +16871,6 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.seen.axis_count = x.rows.axis_count = 2;
     x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = doc->strings.seed;
     status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
-    x.pull.r.packed = dump->packed;
     if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
     if (!status) status = hd__trace_build_all(&x);
@@ -16898,7 +16905,7 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 }
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
-                                            hd__trace_free, NULL, NULL, hd_chrome_write };
+                                            hd__trace_free, NULL, NULL, hd_chrome_write, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -16975,9 +16982,7 @@ static hd_status hd__trace_add_progress(hd__trace_add *a) {
     uint64_t offset = hd_window_offset(r);
     if (!a->in.read) hd__trace_add_copy(a, offset);
     if (a->w.json.sink.status) return hd__trace_writer_failed(&a->w, a->w.json.sink.status, a->pull.err);
-    if (o->progress && !o->progress(o->progress_user, offset, hd__in_total(&a->in)))
-        return hd__fail(a->pull.err, HD_CANCELLED, "cancelled");
-    return HD_OK;
+    return hd__go_on(o, offset, hd__in_total(&a->in)) ? HD_OK : hd__cancelled(a->pull.err);
 }
 
 static void hd__trace_add_taken(hd__trace_add *a, uint64_t id) {
@@ -17693,7 +17698,7 @@ static hd_status hd__provider_gather(hd_memory_dump_manager *m, hd_error *err) {
     const hd_options *o = &m->desc.options;
     size_t n = hd__len(m->providers);
     for (size_t i = 0; i < n; i++) {
-        if (o->progress && !o->progress(o->progress_user, i, n)) return hd__fail(err, HD_CANCELLED, "cancelled");
+        if (!hd__go_on(o, i, n)) return hd__cancelled(err);
         if (m->providers[i].failures < HD_PROVIDER_FAILURES)
             HD__TRY(hd__provider_ask(m, &m->providers[i], err));
     }
@@ -18949,8 +18954,13 @@ static hd_status hd__netcf_save(const void *document, const hd_options *options,
     return hd_netcf_write((const hd_netcf *)document, options, out, err);
 }
 
+static hd_status hd__netcf_save_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_netcf_write_graph(graph, NULL, options, out, err);
+}
+
 static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf_detect, hd__netcf_load,
-                                            hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL };
+                                            hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL,
+                                            hd__netcf_save_graph };
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
@@ -20794,8 +20804,13 @@ static hd_status hd__dart_save(const void *document, const hd_options *options, 
     return hd_dart_write((const hd_dart *)document, options, out, err);
 }
 
+static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_dart_write_graph(graph, hd_cstr("heap"), options, out, err);
+}
+
 static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
-                                           hd__dart_unload, hd__dart_objects, hd__dart_save, NULL };
+                                           hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
+                                           hd__dart_save_graph };
 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
@@ -25894,7 +25909,8 @@ static hd_status hd__memprof_save(const void *document, const hd_options *option
 }
 
 static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd__memprof_certainty,
-                                              hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL };
+                                              hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL,
+                                              NULL };
 
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
     return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
@@ -25937,7 +25953,7 @@ static hd_status hd__memprof_index_save(const void *document, const hd_options *
 
 static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__memprof_index_certainty,
                                                     hd__memprof_index_load, hd__memprof_index_unload, NULL,
-                                                    hd__memprof_index_save, NULL };
+                                                    hd__memprof_index_save, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
@@ -25977,7 +25993,7 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
 }
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
-                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL };
+                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL };
 
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them. */
@@ -26044,54 +26060,12 @@ static bool hd__is_gzip(const hd__peeked *p) {
     return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
 }
 
-/* What is packed, to readers that do not tell of damage themselves: the input ends there for them, so that
-   leniently they keep what came before. */
-typedef struct hd__cut {
-    hd__peeked *peeked;
-    hd_dump *dump;
-    const hd_options *options;
-    bool told;
-} hd__cut;
-
-static int64_t hd__cut_read(void *user, void *buffer, size_t capacity) {
-    hd__cut *c = (hd__cut *)user;
-    const hd__packed *packed = c->dump->packed;
-    int64_t n = hd__peeked_read(c->peeked, buffer, capacity);
-    hd_error warning;
-    if (n >= 0 || !packed->damaged || c->dump->tells_damage) return n;
-    if (c->options->lenient && !c->told) {
-        c->told = true;
-        c->dump->warnings++;
-        hd__fail_input(NULL, packed, &warning, packed->unpacked, 0);
-        if (c->options->warning) c->options->warning(c->options->warning_user, &warning);
-    }
-    return 0;
-}
-
-/* From what is packed, if anything is. */
-static hd_status hd__read_format(hd_dump *d, hd__peeked *peeked, const hd_options *options, hd_error *err) {
-    hd_options within = hd__dump_options(d, options);
-    const hd__packed *packed = d->packed;
-    hd__cut cut;
-    hd_status status;
-    if (!packed) return d->format->read(d, hd__peeked_in(peeked), &within, err);
-    cut.peeked = peeked;
-    cut.dump = d;
-    cut.options = options;
-    cut.told = false;
-    status = d->format->read(d, hd_in_callback(hd__cut_read, &cut), &within, err);
-    if (d->tells_damage) return status;
-    if (packed->refused || (packed->failed && status == HD_IO) ||
-        (packed->damaged && !options->lenient && (!status || status == HD_MALFORMED)))
-        return hd__fail_input(NULL, packed, err, packed->unpacked, 0);
-    return status;
-}
-
 /* An input that is plain, of which `peeked` has the beginning. */
 static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd_options *options,
                                 hd_dump **dump, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     const hd_format *format;
+    hd_options within;
     hd_dump *d;
     hd_status status;
     if (!peeked->size)
@@ -26102,8 +26076,15 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     d = hd__dump_make(&mem, format, options);
     if (!d) return hd__no_memory(&mem, err);
     d->packed = packed;
-    status = hd__read_format(d, peeked, options, err);
+    within = hd__dump_options(d, options);
+    if (packed) packed->reporter.options.lenient = options->lenient;
+    status = format->read(d, hd__peeked_in(peeked), &within, err);
     if (status == HD_OUT_OF_MEMORY && d->mem.over) status = hd__no_memory(&d->mem, err);
+    hd__window_close(&d->window);
+    if (packed) {
+        d->reporter.warning_count += packed->reporter.warning_count;
+        if (!status && packed->damaged && !options->lenient) status = hd__fail_at(err, HD_IO, packed->unpacked, 0, "");
+    }
     d->packed = NULL;
     d->mem.within = NULL;        /* the packing goes */
     if (status) hd_dump_free(d);
@@ -26116,13 +26097,17 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
     hd__peeked unpacked;
     hd__packed packed;
     hd_status status;
+    hd_error found;
+    if (!err) err = &found;
     if (!options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
     if (!hd__packed_open(&packed, hd__peeked_in(peeked), options)) return hd__no_memory(&packed.mem, err);
+    packed.reporter.options.lenient = false; /* until there is enough to tell what it is */
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
-    else status = hd__fail_input(NULL, &packed, err, unpacked.size, 0);
+    else status = hd__fail_at(err, HD_IO, unpacked.size, 0, "");
+    if (status == HD_IO) status = hd__fail_input(NULL, &packed, err, err->offset, err->line);
     packed.hook->close(packed.stream);
     return status;
 }
