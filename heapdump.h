@@ -40,8 +40,8 @@
        >>heap.ops            a heap made of another: filter, reroot, invert, rename
        >>heap.diff           two heaps side by side
        >>print               trees, lists of names, diffs: as rows, as text
-       >>graph.ids           object numbers by the ids of a file
-       >>graph               objects, references, roots: filling, sealing, looking
+       >>graph               objects, references, roots: looking
+       >>graph.fill          graphs filled, by object or by columns, and sealed
        >>graph.merge         one graph of several
        >>graph.reach         reachability, retained sizes, referrers, paths
        >>graph.dominators    immediate dominators, the dominator tree
@@ -93,6 +93,10 @@
                                 on WebAssembly's wasi)
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
+       HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one
+       HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF and Dart
+       HEAPDUMP_NO_CHROME       leaves out Chromium traces and the dump provider
+       HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf
 
    CONVENTIONS
 
@@ -122,6 +126,14 @@
 #define HD_UNUSED __attribute__((unused))
 #else
 #define HD_UNUSED
+#endif
+
+/* What rooms that are left out take along. */
+#ifdef HEAPDUMP_NO_GRAPH
+#undef HEAPDUMP_NO_NETCF
+#undef HEAPDUMP_NO_DART
+#define HEAPDUMP_NO_NETCF
+#define HEAPDUMP_NO_DART
 #endif
 
 #ifdef HEAPDUMP_STATIC
@@ -182,6 +194,11 @@ typedef struct hd_allocator {
 /* An allocator over whole pages of the OS: never touches malloc, safe in a malloc hook and in a
    signal handler; wasteful for small blocks (each takes at least a page). */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
+
+/* Bytes of address space taken, and of those what the OS may have to keep in memory. */
+typedef struct hd_memory {
+    uint64_t reserved, resident;
+} hd_memory;
 
 /* Bounds on what one call may take. Zero: the default in brackets. HD_LIMIT names the one that was reached. */
 typedef struct hd_limits {
@@ -796,6 +813,7 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
                                     hd_error *err);
 
+#ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
    What is alive and who holds it. Objects are numbered from 0 in the order of their records, whatever
    ids their file gives them; references stand in compressed sparse rows. What is referred to but has
@@ -1123,6 +1141,10 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
                                      hd_graph_change **out, hd_error *err);
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
 
+#else
+typedef struct hd_graph hd_graph; /* of which there are none */
+#endif /* HEAPDUMP_NO_GRAPH */
+
 /* ============================================================================= >>dump.model
    What a file gave: heaps, scalars, and the document of its format, with the row of the registry that knows
    it. >>dump makes one of any file; a format's room, or a program's own hd_format, fills it. Who has it frees
@@ -1206,6 +1228,7 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *options, hd_out out, hd_error *err);
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 
+#ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================ >>tracker
    Where in the program an allocation happens. Contexts are interned: each is a number, node of one
    tree that all threads share, so that a snapshot is a number, not a copy of a stack. The tracker
@@ -1394,10 +1417,7 @@ typedef struct hd_cursor {
 } hd_cursor;
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
 
-/* Bytes of address space taken, and of those what the OS may have to keep in memory. O(tables). */
-typedef struct hd_memory {
-    uint64_t reserved, resident;
-} hd_memory;
+/* O(tables). */
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
 
 /* =============================================================================== >>recorder
@@ -1513,6 +1533,9 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
                                            const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
 
+#endif /* HEAPDUMP_NO_RECORDER */
+
+#ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
    Heap dumps inside Chromium traces. Written: the new format (cumulative entries) from breakdowns,
    heaps_v2 (self sizes) from profiles. Read, through >>dump: both and the old format, in trace objects,
@@ -1711,19 +1734,25 @@ HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char
    the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
    HD_INVALID (the dump is light). */
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap);
+#ifndef HEAPDUMP_NO_RECORDER
 /* What a recorder has recorded, and as overhead its own memory. */
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
                                                    hd_recorder *rec,
                                                    const hd_snapshot_options *options);
+#endif
 /* Memory that profiling itself takes: a register's, say. These add up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
 
+#ifndef HEAPDUMP_NO_RECORDER
 /* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
    and the trace viewer read. It appears under its name when it is whole, as hd_file_create has it. Errors: as
    hd_recorder_snapshot; HD_IO. */
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err);
+#endif
+#endif /* HEAPDUMP_NO_CHROME */
 
+#ifndef HEAPDUMP_NO_NETCF
 /* ================================================================================== >>netcf
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
    sizes are decimal when hd_options.netcf_decimal says so. Lines end in LF or CR LF and have at most
@@ -1794,6 +1823,9 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netc
 /* The document of a dump of this format, else NULL. Owned by the dump. */
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 
+#endif /* HEAPDUMP_NO_NETCF */
+
+#ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
    Heap snapshots of the Dart VM. Objects and classes have ids from 1 in their order, 0 stands for what
    was left out; the root is object 1. In a document's graph, object id k is number k - 1, class id k is
@@ -2020,6 +2052,9 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 /* The snapshot of a dump of this format, else NULL. Owned by the dump. */
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 
+#endif /* HEAPDUMP_NO_DART */
+
+#ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
    Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations that one
    call stack made, freed or not; a raw profile has the blocks of one process, its call stacks as addresses,
@@ -2404,6 +2439,19 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               const hd_memprof_index_desc *desc, const hd_options *options,
                                               hd_out out, hd_error *err);
 
+/* =========================================================================== >>memprof.rows
+   MemProf files as heap dumps. */
+
+/* The raw profiles of a dump of the format "memprof", else NULL. Its heaps are what hd_memprof_profile makes of
+   each without being told anything: bytes allocated, by call stack, under dump ids 0x1, 0x2, ... Owned by the
+   dump. */
+HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump);
+/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, else NULL. Its one heap is what
+   hd_memprof_profile makes of hd_memprof_index_raw. Owned by the dump. */
+HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
+
+#endif /* HEAPDUMP_NO_MEMPROF */
+
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
 
@@ -2610,6 +2658,11 @@ static HD__THREAD_LOCAL void *hd__stbds_block;
 #include HEAPDUMP_STB_DS_H
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#pragma GCC diagnostic push
+#if defined(HEAPDUMP_NO_RECORDER) || defined(HEAPDUMP_NO_GRAPH) || defined(HEAPDUMP_NO_CHROME) || \
+    defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF)
+#pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
+#endif
 #endif
 
 #ifdef __cplusplus
@@ -9239,6 +9292,7 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
     return hd__print_end(&t.sink, status, err);
 }
 
+#ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
    Ids are found through an index that keeps them in ascending order (which they often are in a file, and then
    nothing is copied) and knows for each of at most as many equal ranges of ids where it starts: neighbours stay
@@ -12067,6 +12121,8 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
 
+#endif /* HEAPDUMP_NO_GRAPH */
+
 /* ============================================================================= >>dump.model
    All that a dump owns counts as its memory: its own arrays, and what a format makes with the allocator that
    its `read` is told. Texts of labels are kept once. */
@@ -12242,6 +12298,7 @@ HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options
     return hd__fail(err, HD_UNSUPPORTED, "a file of the format %s is not written as it was", d->format->name);
 }
 
+#ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================ >>tracker
    Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
    lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
@@ -13987,6 +14044,9 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
     return hd__snapshot_end(&s, status, out);
 }
 
+#endif /* HEAPDUMP_NO_RECORDER */
+
+#ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
    A deduplicator per axis of a process, whose ids are numbered as the trace tells of them. */
 
@@ -17574,6 +17634,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     return HD_OK;
 }
 
+#ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator,
                                                    hd_recorder *rec,
                                                    const hd_snapshot_options *options) {
@@ -17591,6 +17652,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
     hd_recorder_stats(rec, &stats);
     return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
 }
+#endif
 
 /* Takes what was added after there were this many. */
 static void hd__provider_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
@@ -17755,6 +17817,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
     return status;
 }
 
+#ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err) {
     hd_profile *profile;
@@ -17778,7 +17841,11 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
     hd_profile_free(profile);
     return status;
 }
+#endif
 
+#endif /* HEAPDUMP_NO_CHROME */
+
+#ifndef HEAPDUMP_NO_NETCF
 /* ================================================================================== >>netcf
    The reader shows one line at a time, where it lies in memory or in a buffer that grows to the longest
    line. Documents keep two bits a record for the order of the four kinds, the records themselves being
@@ -18966,6 +19033,9 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
 }
 
+#endif /* HEAPDUMP_NO_NETCF */
+
+#ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
    Snapshots record by record. Parsers take what they are for from a span of bytes and return the place behind
    it, or NULL, the span saying why; given NULL they do nothing, so that they can follow each other unchecked.
@@ -20816,6 +20886,9 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
 }
 
+#endif /* HEAPDUMP_NO_DART */
+
+#ifndef HEAPDUMP_NO_MEMPROF
 /* ================================================================================= >>digest
    What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of frames one of its
    own. Source: RFC 1321; the BLAKE3 paper. */
@@ -25995,12 +26068,26 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
                                                    hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL };
 
+#endif /* HEAPDUMP_NO_MEMPROF */
+
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them. */
 
-static const hd_format *const hd__formats[] = { &hd__trace_format,   &hd__netcf_format,         &hd__dart_format,
-                                                &hd__memprof_format, &hd__memprof_index_format,
-                                                &hd__memprof_text_format };
+static const hd_format *const hd__formats[] = {
+#ifndef HEAPDUMP_NO_CHROME
+    &hd__trace_format,
+#endif
+#ifndef HEAPDUMP_NO_NETCF
+    &hd__netcf_format,
+#endif
+#ifndef HEAPDUMP_NO_DART
+    &hd__dart_format,
+#endif
+#ifndef HEAPDUMP_NO_MEMPROF
+    &hd__memprof_format, &hd__memprof_index_format, &hd__memprof_text_format,
+#endif
+    NULL
+};
 
 HEAPDUMP_API const hd_format *hd_format_at(size_t index) {
     return index < sizeof hd__formats / sizeof *hd__formats ? hd__formats[index] : NULL;
@@ -26139,6 +26226,10 @@ HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options,
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
 #endif
 
 /* stb_ds is private no more: its names mean the program's own again. */

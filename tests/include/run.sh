@@ -195,6 +195,13 @@ quick_start() {                  # quick_start "COMPILER"
   compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
     grep -q '"heaps_v2"' live.json
 }
+# Rooms left out: no warnings, and none of their names are left.
+leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: of symbols
+  local flags=() room
+  for room in "${@:3}"; do flags+=("-DHEAPDUMP_NO_$room"); done
+  compile "$1" ../header.c "${flags[@]}" && implementation "$1" -O1 "${flags[@]}" &&
+    none "left in" "$2" < <(defined implementation.o) && defined implementation.o | grep -qx hd_read_file
+}
 # A name that is no literal compiles in HD_SCOPE_NAMED alone.
 literals_only() {                # literals_only "COMPILER"
   local compiler
@@ -216,6 +223,18 @@ for compiler in "$c99" "$cxx11"; do
   check "$compiler: quick start" quick_start "$compiler"
   check "$compiler: HD_SCOPE takes literals" literals_only "$compiler"
 done
+rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF)
+symbols=('^hd_(tracker|register|record|recorder|contexts)_' '^hd_(graph|netcf|dart|dominators)_' '^hd_(chrome|memory_dump|deduplicator)_' \
+  '^hd_netcf_' '^hd_dart_' '^hd_memprof_')
+for compiler in "$c99" "$cxx11"; do
+  for i in "${!rooms[@]}"; do
+    check "$compiler: HEAPDUMP_NO_${rooms[i]}" leaves_out "$compiler" "${symbols[i]}" "${rooms[i]}"
+  done
+  check "$compiler: a recorder alone" leaves_out "$compiler" '^hd_(graph|netcf|dart|chrome|memory_dump|memprof)_' GRAPH CHROME MEMPROF
+  check "$compiler: readers alone" leaves_out "$compiler" '^hd_(tracker|register|record|recorder|contexts)_' RECORDER
+  check "$compiler: all rooms left out that can be" leaves_out "$compiler" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof)_' "${rooms[@]}"
+done
+has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof)_' "${rooms[@]}"
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done
