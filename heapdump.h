@@ -2839,9 +2839,12 @@ HEAPDUMP_API hd_str hd_visible(hd_str *text) {
     unsigned n = 0;
     while (at < text->len) {
         const unsigned char *p = (const unsigned char *)text->data + at;
-        n = hd__utf8(p, text->len - at);
-        if (!hd__is_shown(p, n)) break;
-        at += n;
+        if (*p < 32 || *p > 126) {
+            n = hd__utf8(p, text->len - at);
+            if (!hd__is_shown(p, n)) break;
+            at += n - 1;
+        }
+        at++;
     }
     piece.len = at;
     if (!at && text->len) {
@@ -2867,20 +2870,23 @@ static char *hd__digits(char end[20], uint64_t value, unsigned base) {
    in hexadecimal, %c int. As hd_visible has it, and cut to fit. */
 static void hd__format(char *buffer, size_t capacity, const char *format, va_list args) {
     size_t n = 0;
-    for (; *format; format++) {
+    while (*format) {
         char digits[20];
         hd_str piece;
         piece.data = format;
-        piece.len = 1;
-        if (*format == '%') {
-            switch (*++format) {
+        piece.len = strcspn(format, "%");
+        format += piece.len;
+        if (!piece.len) {
+            piece.len = 1;
+            switch (format[1]) {
             case 's': piece = hd_cstr(va_arg(args, const char *)); break;
             case 'S': piece = va_arg(args, hd_str); break;
             case 'c': digits[0] = (char)va_arg(args, int); piece.data = digits; break;
             default:
-                piece.data = hd__digits(digits, va_arg(args, uint64_t), *format == 'x' ? 16 : 10);
+                piece.data = hd__digits(digits, va_arg(args, uint64_t), format[1] == 'x' ? 16 : 10);
                 piece.len = (size_t)(digits + 20 - piece.data);
             }
+            format += 2;
         }
         while (piece.len && n + 1 < capacity) {
             hd_str part = hd_visible(&piece);
