@@ -22444,10 +22444,9 @@ static hd_str hd__memprof_segment_name(char buffer[HD__MEMPROF_NAME], const hd_m
 
 static hd_str hd__memprof_address_name(char buffer[HD__MEMPROF_NAME], const hd_memprof_raw *raw,
                                        const hd_memprof_address *a) {
-    char segment[HD__MEMPROF_NAME];
-    if (!a->segment) return hd__text(buffer, HD__MEMPROF_NAME, "0x%x", a->offset);
-    return hd__text(buffer, HD__MEMPROF_NAME, "%S+0x%x", hd__memprof_segment_name(segment, raw, a->segment),
-                    a->offset);
+    size_t n = a->segment ? hd__memprof_segment_name(buffer, raw, a->segment).len : 0;
+    hd__text(buffer + n, HD__MEMPROF_NAME - n, n ? "+0x%x" : "0x%x", a->offset);
+    return hd_cstr(buffer);
 }
 
 /* Symbols: behind what is shown, what it owns. */
