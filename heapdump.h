@@ -19094,10 +19094,10 @@ HD__INLINE const uint8_t *hd__dart_uleb(hd__dart_span *s, const uint8_t *p, uint
     return p + 1;
 }
 
-/* A number of up to five bytes, those of a hash code, without a branch that depends on its size. */
+/* A number of up to five bytes, those of a hash code, without a branch that depends on its size. p: not NULL. */
 HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
 #if defined(HD__DART_WORDS)
-    if (HD__LIKELY(p && s->end - p >= 8)) {
+    if (HD__LIKELY(s->end - p >= 8)) {
         uint64_t x, stop, low;
         memcpy(&x, p, 8);
         stop = ~x & UINT64_C(0x8080808080);
@@ -19375,7 +19375,7 @@ HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_d
     }
 }
 
-static hd_status hd__dart_tick(hd_dart_reader *r) {
+HD__NOINLINE static hd_status hd__dart_tick(hd_dart_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
@@ -19406,9 +19406,11 @@ static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p,
 
 /* What stands before an object's references; `mark` is their number. */
 HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
-    p = hd__dart_uleb_mixed(&r->s, p, &o->class_id);
-    r->body = p = hd__dart_uleb_mixed(&r->s, p, &o->size);
-    r->mark = p = hd__dart_data(&r->s, p, &o->data);
+    if (!(p = hd__dart_uleb_mixed(&r->s, p, &o->class_id)) || !(p = hd__dart_uleb_mixed(&r->s, p, &o->size)))
+        return NULL;
+    r->body = p;
+    if (!(p = hd__dart_data(&r->s, p, &o->data))) return NULL;
+    r->mark = p;
     return hd__dart_uleb(&r->s, p, &o->reference_count);
 }
 
@@ -19609,7 +19611,7 @@ static bool hd__dart_over(hd_dart_reader *r, uint64_t count, uint32_t stage) {
 
 static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
     hd_dart_header_info *h = &r->header;
-    HD__TRY(hd__dart_tick(r));
+    if (HD__UNLIKELY(r->done % 256 == 0 || r->left)) HD__TRY(hd__dart_tick(r));
     switch (r->stage) {
     case HD__DART_HEADER:
         HD__TRY(hd__dart_header(r));
@@ -20501,8 +20503,8 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
 }
 
 /* Hands each object that counts to `add`, with its data. */
-static bool hd__dart_ask_all(hd__dart_ask *a,
-                             bool (*add)(hd__dart_ask *a, uint32_t object, const hd_dart_value *d)) {
+HD__INLINE bool hd__dart_ask_all(hd__dart_ask *a,
+                                 bool (*add)(hd__dart_ask *a, uint32_t object, const hd_dart_value *d)) {
     const uint8_t *p = a->doc->data;
     hd__dart_span s = hd__dart_all(p);
     bool ok = true;
