@@ -951,6 +951,7 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *
 /* The columns of a graph that is filled: what is there, and behind it the room that was reserved. */
 typedef struct hd_graph_columns {
     uint32_t objects, references; /* how many are there */
+    uint32_t object_room, reference_room; /* how many there is room for, these included */
     uint32_t *id;                /* by object; NULL in a dense graph */
     uint32_t *class_index;
     uint32_t *size;              /* bytes, less than 2^32 - 1: hd_graph_add_size adds what is more */
@@ -959,8 +960,9 @@ typedef struct hd_graph_columns {
     uint32_t *target;            /* by reference: id or number of what it leads to */
 } hd_graph_columns;
 
-/* Reserves room for so many more objects and references, all ids having 32 bits at most. The columns may move
-   with the next call. Memory that nothing is written to counts for limits alone. */
+/* Reserves room for at least so many more objects and references, ids having 32 bits at most. Keeps what is written
+   and not added yet. The columns may move with the next call. Memory that nothing is written to counts for
+   limits alone. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
 /* Adds so many objects and references of what was reserved and is written by now. References may be added later
@@ -10016,19 +10018,6 @@ HD__NOINLINE static hd_status hd__graph_grow(hd_graph *g, size_t extra, hd_error
     return HD_OK;
 }
 
-/* Room for `times` as many more objects and references as there are, so that no column grows by being
-   copied. Their pages cost nothing until they are used. It is no error when there is no such room, or when
-   it would take more than half of the memory allowed. */
-static void hd__graph_expect(hd_graph *g, double times) {
-    size_t references = hd__len(g->target.low);
-    double objects = (double)g->described * times, targets = (double)references * times;
-    double bytes = objects * 4 * (g->id.high ? 5 : 4) + targets * (g->target.high ? 8 : 4);
-    if (g->sealed || bytes > (double)(SIZE_MAX / 4)) return;
-    if (bytes > (double)hd__mem_left(&g->mem) / 2) return;
-    if (!hd__graph_grow(g, (size_t)objects, NULL)) (void)hd__ids_room(&g->mem, &g->target, (size_t)targets);
-    for (hd__mem *m = &g->mem; m; m = m->within) m->over = false;
-}
-
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *g, uint64_t id, uint32_t class_index, uint64_t size,
                                            hd_error *err) {
     uint64_t bytes = g->bytes;
@@ -10090,6 +10079,9 @@ HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *g, uint32_t objects, uint32_t 
     if (!hd__ids_room(&g->mem, &g->target, references)) return hd__no_memory(&g->mem, err);
     columns->objects = g->described;
     columns->references = (uint32_t)hd__len(g->target.low);
+    columns->object_room = g->room < g->max_records ? g->room : (uint32_t)g->max_records;
+    columns->reference_room = stbds_arrcap(g->target.low) < g->max_records ? (uint32_t)stbds_arrcap(g->target.low)
+                                                                          : (uint32_t)g->max_records;
     columns->id = g->id.low;
     columns->class_index = g->class_of;
     columns->size = g->size;
@@ -18550,6 +18542,21 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
                                                                                                   : HD_OUT_OF_MEMORY;
 }
 
+/* Reserves room for `times` as many more objects and references as there are, so that no column grows by being
+   copied. It is no error when there is no such room, or when it would take more than half of the memory allowed. */
+static void hd__netcf_expect(hd__netcf_in *x, double times) {
+    hd_graph_columns c;
+    double objects, references, bytes;
+    if (hd_graph_reserve(x->g, 0, 0, &c, NULL)) return;
+    objects = c.objects * times;
+    references = c.references * times;
+    bytes = objects * 20 + references * 8;
+    if (objects + references > HD_NONE - 1 || bytes > (double)(SIZE_MAX / 4)) return;
+    if (bytes > (double)hd__mem_left(&x->doc->mem) / 2) return;
+    (void)hd_graph_reserve(x->g, (uint32_t)objects, (uint32_t)references, &c, NULL);
+    for (hd__mem *m = &x->g->mem; m; m = m->within) m->over = false;
+}
+
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
     hd_graph *g = x->g;
     uint32_t class_index;
@@ -18561,7 +18568,7 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
     if (x->r->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
     /* What the rest of an input of known length will hold, going by the domain so far. */
     if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE && size > at))
-        hd__graph_expect(g, 1.0625 * (double)(size - at) / (double)(at - x->s->offset));
+        hd__netcf_expect(x, 1.0625 * (double)(size - at) / (double)(at - x->s->offset));
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
     HD__TRY(hd_graph_add_object(g, record->id, class_index, record->size, NULL));
     x->bytes = bytes;
@@ -19695,7 +19702,10 @@ typedef struct hd__dart_in {
     hd__mem *mem;
     hd_dart_reader *r;
     hd_options options;
-    uint64_t most;
+    uint64_t most, bytes;        /* bytes: of all objects */
+    hd_graph_columns columns;
+    uint32_t objects, references; /* read whole */
+    uint32_t target;             /* the same as `references`, and those read of the object at hand */
 } hd__dart_in;
 
 static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->report.error); }
@@ -19771,47 +19781,53 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
                ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
-/* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
-HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
-    hd_graph *g = x->g;
-    uint64_t here = hd_window_left(&x->r->w) / 4 + 1;
-    uint64_t extra = x->r->header.object_count - g->described;
-    if (here < g->described) here = g->described;
-    if (extra > here) extra = here;
-    if (extra > x->most - g->described) extra = x->most - g->described;
-    if (!extra) return hd__dart_most(x, "objects");
-    hd__graph_set_lengths(g);
-    if (!hd__room(x->mem, g->class_of, (size_t)extra + 1) || !hd__room(x->mem, g->size, (size_t)extra + 1) ||
-        !hd__room(x->mem, g->first, (size_t)extra + 2)) /* sealing adds to them */
-        return hd__dart_full(x);
-    g->room = g->described + (uint32_t)extra;
+/* Adds what was read whole to the graph. */
+static hd_status hd__dart_commit(hd__dart_in *x) {
+    hd_graph_columns *c = &x->columns;
+    if (hd_graph_commit(x->g, x->objects - c->objects, x->references - c->references, NULL)) return hd__dart_full(x);
+    c->objects = x->objects;
+    c->references = x->references;
     return HD_OK;
 }
 
-/* The same for references: for `n` more at least. More may be announced than there are: nothing is reserved
-   that the input or half of the memory left has no room for. */
+/* Room for more objects and for references, those not added yet included. */
+static hd_status hd__dart_reserve(hd__dart_in *x, uint64_t objects, uint64_t references) {
+    HD__TRY(hd__dart_commit(x));
+    return hd_graph_reserve(x->g, (uint32_t)objects, (uint32_t)references, &x->columns, NULL) ? hd__dart_full(x)
+                                                                                               : HD_OK;
+}
+
+/* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
+HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
+    uint64_t here = hd_window_left(&x->r->w) / 4 + 1, extra = x->r->header.object_count - x->objects;
+    if (here < x->objects) here = x->objects;
+    if (extra > here) extra = here;
+    if (extra > x->most - x->objects) extra = x->most - x->objects;
+    if (!extra) return hd__dart_most(x, "objects");
+    return hd__dart_reserve(x, extra, 0);
+}
+
+/* Room for references: for `n` more at least. More may be announced than there are: nothing is reserved that
+   the input or half of the memory left has no room for. */
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
-    hd_graph *g = x->g;
-    size_t have = hd__len(g->target.low);
-    uint64_t here = hd_window_left(&x->r->w), extra = hd__less(x->r->header.reference_count, have);
-    if (n > x->most - have) return hd__dart_most(x, "references");
-    if (extra > x->most - have) extra = x->most - have;
+    uint64_t here = hd_window_left(&x->r->w), extra = hd__less(x->r->header.reference_count, x->target);
+    if (n > x->most - x->target) return hd__dart_most(x, "references");
+    if (extra > x->most - x->target) extra = x->most - x->target;
     if (extra < n || extra > here || extra > hd__mem_left(x->mem) / 8) extra = n;
-    return hd__room(x->mem, g->target.low, (size_t)extra) ? HD_OK : hd__dart_full(x);
+    return hd__dart_reserve(x, 0, x->target - x->references + extra);
 }
 
 /* The references of the object at hand, as ids. */
 HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
-    hd_graph *g = x->g;
     hd_dart_reader *r = x->r;
+    x->target = x->references;
     while (r->left) {
-        size_t have = hd__len(g->target.low), here = (size_t)(r->w.end - r->w.at), took;
+        size_t here = (size_t)(r->w.end - r->w.at), took;
         size_t n = here < r->left ? here : (size_t)r->left;
         if (!n) n = 1;           /* the window is used up */
-        if (HD__UNLIKELY(stbds_arrcap(g->target.low) - have < n || have + n > x->most))
-            HD__TRY(hd__dart_grow_references(x, n));
-        HD__TRY(hd__dart_more(r, g->target.low + have, n, &took));
-        hd__arr_resize(g->target.low, have + took);
+        if (HD__UNLIKELY(x->columns.reference_room - x->target < n)) HD__TRY(hd__dart_grow_references(x, n));
+        HD__TRY(hd__dart_more(r, x->columns.target + x->target, n, &took));
+        x->target += (uint32_t)took;
         if (HD__UNLIKELY(r->s.odd && !r->report.warning_count)) HD__TRY(hd__dart_note(x, r->from, took));
     }
     return HD_OK;
@@ -19825,17 +19841,17 @@ HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
 
 HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     hd_dart *doc = x->doc;
-    hd_graph *g = x->g;
+    hd_graph_columns *c = &x->columns;
     hd_dart_reader *r = x->r;
     hd_dart_record o;
-    uint32_t n = g->described;
-    uint64_t bytes = g->bytes, at = hd__len(doc->data);
+    uint32_t n = x->objects;
+    uint64_t bytes = x->bytes, at = hd__len(doc->data);
     HD__TRY(hd__dart_head(r, &o));
-    if (HD__UNLIKELY(n == g->room)) HD__TRY(hd__dart_grow(x));
+    if (HD__UNLIKELY(n == c->object_room)) HD__TRY(hd__dart_grow(x));
     if (HD__UNLIKELY(!hd__sum(&bytes, o.size))) {
         HD__TRY(hd__dart_overflow(x));
         o.size = 0;
-        bytes = g->bytes;
+        bytes = x->bytes;
     }
     if (HD__UNLIKELY(!o.class_id)) {
         if (doc->no_class == HD_NONE) HD__TRY(hd__dart_no_class(x));
@@ -19847,14 +19863,16 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
         HD__TRY(hd__dart_note(x, r->from, 2));
         HD__TRY(hd__dart_note(x, r->mark, 1));
     }
-    g->class_of[n] = (uint32_t)o.class_id;
-    g->size[n] = o.size < UINT32_MAX ? (uint32_t)o.size : 0;
-    g->first[n] = (uint32_t)hd__len(g->target.low);
+    c->class_index[n] = (uint32_t)o.class_id;
+    c->size[n] = o.size < UINT32_MAX ? (uint32_t)o.size : 0;
+    c->first[n] = x->references;
     HD__TRY(hd__dart_take_references(x));
-    g->described++;
-    if (HD__LIKELY(o.size < UINT32_MAX)) g->bytes = bytes;
-    else if (hd_graph_add_size(g, n, o.size, NULL)) return hd__dart_full(x);
-    return HD_OK;
+    x->objects++;
+    x->references = x->target;
+    x->bytes = bytes;
+    if (HD__LIKELY(o.size < UINT32_MAX)) return HD_OK;
+    HD__TRY(hd__dart_commit(x));
+    return hd_graph_add_size(x->g, n, o.size, NULL) ? hd__dart_full(x) : HD_OK;
 }
 
 /* All objects; what was begun of one that could not be read is taken back. */
@@ -19862,7 +19880,7 @@ static hd_status hd__dart_take_objects(hd__dart_in *x) {
     hd_dart_reader *r = x->r;
     hd_status status = HD_OK;
     while (!status && r->done < r->header.object_count) {
-        size_t data = hd__len(x->doc->data), references = hd__len(x->g->target.low);
+        size_t data = hd__len(x->doc->data);
         r->number = r->done + 1;
         status = r->done % 256 ? HD_OK : hd__dart_tick(r);
         if (!status) status = hd__dart_take_object(x);
@@ -19871,9 +19889,9 @@ static hd_status hd__dart_take_objects(hd__dart_in *x) {
             continue;
         }
         hd__arr_resize(x->doc->data, data);
-        hd__arr_resize(x->g->target.low, references);
-        hd__arr_resize(x->doc->data_at, ((size_t)x->g->described + HD__DART_STEP - 1) / HD__DART_STEP);
+        hd__arr_resize(x->doc->data_at, ((size_t)x->objects + HD__DART_STEP - 1) / HD__DART_STEP);
     }
+    HD__TRY(hd__dart_commit(x));
     if (status) return status;
     r->done = r->number = 0;
     r->stage = HD__DART_EXTERNAL_COUNT;
@@ -19959,19 +19977,6 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* References from ids to numbers. What is referred to but not there is the object behind the last. */
-static bool hd__dart_number(hd_graph *g) {
-    uint32_t *target = g->target.low, count = g->described, most = 0;
-    size_t n = hd__len(target);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t number = target[i] - 1;
-        number = number < count ? number : count;
-        most = number > most ? number : most;
-        target[i] = number;
-    }
-    return n && most == count;
-}
-
 /* Fields that hold weakly, in the order the VM gives them; a field of another name is strong. */
 typedef struct hd__dart_weak_field {
     const char *name;            /* NULL: there are no more */
@@ -20028,39 +20033,37 @@ static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
     return weak;
 }
 
-/* Marks the references of an object, `n` from number `first` on. */
-static bool hd__dart_mark(hd_graph *g, const hd__dart_weak *weak, uint32_t first, uint32_t n) {
+/* Says which of an object's references are weak. */
+static bool hd__dart_mark(hd__dart_in *x, const hd__dart_weak *weak, uint32_t object) {
     const hd__dart_weak_field *fields = hd__dart_weak_classes[weak->which - 1].fields;
+    const hd_graph_columns *c = &x->columns;
+    uint32_t first = c->first[object], n = (object + 1 < c->objects ? c->first[object + 1] : c->references) - first;
     bool ok = true;
     if (weak->which == HD__DART_WEAK_ARRAY) {
         for (uint32_t i = 0; i < n && ok; i++)
-            if (i != weak->index[0]) ok = hd__graph_mark(g, first + i, HD_REFERENCE_WEAK);
+            if (i != weak->index[0]) ok = !hd_graph_set_kind(x->g, object, i, HD_REFERENCE_WEAK, NULL);
         return ok;
     }
     for (uint32_t f = 0; fields[f].name && ok; f++) {
         if (fields[f].kind == HD_REFERENCE_STRONG || weak->index[f] >= n) continue;
-        if (fields[f].kind == HD_REFERENCE_KEY && g->target.low[first + weak->index[f]] == g->described)
+        if (fields[f].kind == HD_REFERENCE_KEY && c->target[first + weak->index[f]] - 1 >= c->objects)
             return true;         /* a key that was left out is taken for alive */
-        ok = hd__graph_mark(g, first + weak->index[f], fields[f].kind);
+        ok = !hd_graph_set_kind(x->g, object, weak->index[f], fields[f].kind, NULL);
     }
     return ok;
 }
 
-/* Finds what is weak, once references are numbers. */
+/* Finds what is weak, once all objects are there. */
 static bool hd__dart_mark_all(hd__dart_in *x) {
-    hd_graph *g = x->g;
-    uint32_t classes = (uint32_t)hd__len(g->classes), references = (uint32_t)hd__len(g->target.low), any = 0;
+    uint32_t classes = hd_graph_class_count(x->g), any = 0;
     hd__dart_weak *weak = (hd__dart_weak *)hd__calloc(x->mem, classes, sizeof *weak);
     bool ok = weak != NULL;
     for (uint32_t i = 1; i < classes && ok; i++) {
         weak[i] = hd__dart_weak_of(hd_dart_class(x->doc, i));
         any |= weak[i].which;
     }
-    for (uint32_t o = 0; o < g->described && ok && any; o++) {
-        uint32_t end = o + 1 < g->described ? g->first[o + 1] : references;
-        if (weak[g->class_of[o]].which)
-            ok = hd__dart_mark(g, &weak[g->class_of[o]], g->first[o], end - g->first[o]);
-    }
+    for (uint32_t o = 0; o < x->objects && ok && any; o++)
+        if (weak[x->columns.class_index[o]].which) ok = hd__dart_mark(x, &weak[x->columns.class_index[o]], o);
     if (weak) hd__cfree(x->mem, weak, classes, sizeof *weak);
     return ok;
 }
@@ -20073,10 +20076,9 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_root root;
     memset(&root, 0, sizeof root);
     root.container = HD_NONE;
-    hd__graph_set_lengths(g);
     if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
-        (hd__dart_number(g) && !hd__ids_push(m, &g->extra, 0)) ||
-        (g->described && !hd__push(m, g->roots, root)) || !hd__dart_mark_all(x) || !hd__graph_close(g) ||
+        !hd__dart_mark_all(x) || (x->objects && hd_graph_add_root(g, 1, &root, NULL)) ||
+        hd_graph_seal(g, NULL, NULL) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
     while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
