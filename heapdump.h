@@ -3175,10 +3175,11 @@ static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
 static void hd__bytes_end(uint8_t *bytes, const uint8_t *p) { hd__arr_resize(bytes, (size_t)(p - bytes)); }
 
 static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t size) {
-    uint8_t *p = hd__bytes_room(m, bytes, size);
-    if (p && size) memcpy(p, data, size);
-    if (p) hd__bytes_end(*bytes, p + size);
-    return p != NULL;
+    uint8_t *p = size ? hd__bytes_room(m, bytes, size) : NULL;
+    if (!p) return !size;
+    memcpy(p, data, size);
+    hd__bytes_end(*bytes, p + size);
+    return true;
 }
 
 static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
@@ -4269,9 +4270,9 @@ HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *val
         *at = p + 1;
         return true;
     }
-    for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
+    for (unsigned shift = 0; p < end; shift += 7) {
         uint8_t byte = *p++;
-        if (shift == 63 && byte > 1) return false;
+        if (shift == 63 && byte > 1) return false; /* more than 64 bits, or the number goes on */
         v |= (uint64_t)(byte & 127) << shift;
         if (byte >= 128) continue;
         *value = v;
