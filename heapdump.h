@@ -56,7 +56,9 @@
        >>trace.resolve       what the events said, made into heaps
        >>trace.add           heap dumps inserted into a trace that is there
        >>provider            dump providers and the manager that asks them
-       >>netcf               .NET Compact Framework and XNA heap dumps (text)
+       >>netcf.read          .NET Compact Framework and XNA heap dumps (text), record by record
+       >>netcf.document      a dump in memory: a graph for each application domain
+       >>netcf.write         dumps from documents or from any graph
        >>dart.read           Dart VM heap snapshots, record by record
        >>dart.document       a snapshot in memory: its graph, with what the graph has no column for
        >>dart.write          snapshots from documents or from any graph
@@ -1755,7 +1757,7 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 #endif /* HEAPDUMP_NO_CHROME */
 
 #ifndef HEAPDUMP_NO_NETCF
-/* ================================================================================== >>netcf
+/* ============================================================================= >>netcf.read
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
    sizes are decimal when hd_options.netcf_decimal says so. Lines end in LF or CR LF and have at most
    2^28 bytes; blank ones may stand anywhere. Source: netcf-gc-heap-dump, AS-SHIPPED. */
@@ -1789,6 +1791,9 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *reader, hd_netcf_record *r
 HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *reader);
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
 
+/* ========================================================================= >>netcf.document
+   A dump in memory: a graph for each application domain. */
+
 /* A whole file: a graph for each application domain, and what it takes to write the file again, a
    quarter of a byte a record and lines of unusual spelling. */
 typedef struct hd_netcf hd_netcf;
@@ -1809,6 +1814,9 @@ HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *netcf, size_t 
 /* All domains as one graph: hd_graph_merge of several. NULL: the file has no domain. */
 HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *netcf);
 HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *netcf);
+/* ============================================================================ >>netcf.write
+   Dumps from documents, the bytes that were read, or from any graph. */
+
 /* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
    Errors: the output's, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out,
@@ -1964,6 +1972,9 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *opti
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
+/* The snapshot of a dump of this format, else NULL. Owned by the dump. */
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
+
 /* =============================================================================== >>dart.ask
    What a snapshot's objects tell beyond their graph: texts, lengths, libraries, identity. */
 
@@ -2050,9 +2061,6 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
-
-/* The snapshot of a dump of this format, else NULL. Owned by the dump. */
-HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 
 #endif /* HEAPDUMP_NO_DART */
 
@@ -4132,6 +4140,12 @@ static hd_status hd__sink_flush(hd_sink *s) {
     if (!s->status && s->fill) s->status = s->out.write(s->out.user, s->buffer, s->fill);
     s->fill = 0;
     return s->status;
+}
+
+/* The last bytes; `what` was written, for messages. */
+static hd_status hd__sink_end(hd_sink *s, const char *what, hd_error *err) {
+    hd_status status = hd__sink_flush(s);
+    return status ? hd__fail(err, status, "writing %s failed", what) : HD_OK;
 }
 
 static void hd__sink_put(hd_sink *s, const char *data, size_t size) {
@@ -17845,10 +17859,11 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 #endif /* HEAPDUMP_NO_CHROME */
 
 #ifndef HEAPDUMP_NO_NETCF
-/* ================================================================================== >>netcf
-   The reader shows one line at a time, where it lies in memory or in a buffer that grows to the longest
-   line. Documents keep two bits a record for the order of the four kinds, the records themselves being
-   in the graph, and the text of lines that would be written otherwise than they were read, or are blank. */
+/* ============================================================================= >>netcf.read
+   Dumps record by record. A record is a line, looked at where it lies in the window, which grows to the longest
+   line. Nearly all are objects of the plainest spelling: these are taken eight digits at a time; every other line,
+   and each that is wrong, goes through parsers that say at which column they expected what. How a line is
+   spelled stands in its record's `form`, for >>netcf.document. */
 
 #define HD__NETCF_LINE ((size_t)1 << 28)
 
@@ -17864,36 +17879,25 @@ enum {
 
 struct hd_netcf_reader {
     hd__mem mem;
-    hd_options options;
-    hd_in in;
-    const uint8_t *start, *at, *end; /* the window; `at`: the next line */
-    uint64_t base;               /* offset of start in the input */
-    uint64_t line, warnings, ticked;
-    uint8_t *buffer;
-    size_t capacity;
-    uint64_t *references;        /* stb_ds arrays */
-    char *domain;                /* name of the domain that is open */
-    char **blank;                /* where a document keeps blank lines, an stb_ds array; NULL: nowhere */
-    bool open, ended, bom, unterminated;
+    hd_window w;
+    hd_reporter report;
+    uint64_t line;
+    uint64_t *references;        /* arrays */
+    uint8_t *domain;             /* name of the domain that is open */
+    uint8_t **blank;             /* where a document keeps blank lines, an array; NULL: nowhere */
+    bool open, bom, unterminated, skip; /* skip: the line at hand is too long, its rest still comes */
     const uint8_t *from, *to;    /* the line at hand, without its end */
     uint64_t before;             /* bytes of it in front of `from` */
-    hd_error error;              /* of the line at hand */
 };
 
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
                                      hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd_netcf_reader *r = (hd_netcf_reader *)hd__realloc(&mem, NULL, 0, sizeof *r);
+    hd_netcf_reader *r = (hd_netcf_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
-    memset(r, 0, sizeof *r);
     r->mem = mem;
-    if (options) r->options = *options;
-    r->in = in;
-    if (!in.read) {
-        r->start = r->at = in.data;
-        r->end = in.data + in.size;
-        r->ended = true;
-    }
+    r->report = hd_reporter_make(options);
+    hd__window_open(&r->w, &r->mem, in);
     *out = r;
     return HD_OK;
 }
@@ -17901,127 +17905,111 @@ HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_net
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
     hd__mem mem;
     if (!r) return;
-    hd__free(&r->mem, r->buffer, r->capacity);
+    hd__window_close(&r->w);
     hd__arr_free(&r->mem, r->references);
     hd__arr_free(&r->mem, r->domain);
     mem = r->mem;
-    hd__free(&mem, r, sizeof *r);
+    hd__cfree(&mem, r, 1, sizeof *r);
 }
 
-HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->warnings; }
+HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->report.warning_count; }
 
-/* More of the input behind what is in the window from `at` on. False when there is no memory; `ended`
-   says when the input is. */
-static hd_status hd__netcf_fill(hd_netcf_reader *r, hd_error *err) {
-    size_t kept = (size_t)(r->end - r->at);
-    int64_t n;
-    if (kept) memmove(r->buffer, r->at, kept);
-    r->base += (uint64_t)(r->at - r->start);
-    if (kept == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : HD__WINDOW_BUFFER;
-        uint8_t *grown = (uint8_t *)hd__realloc(&r->mem, r->buffer, r->capacity, capacity);
-        if (grown) {
-            r->buffer = grown;
-            r->capacity = capacity;
-        }
-        r->start = r->at = r->buffer;
-        r->end = r->buffer ? r->buffer + kept : NULL;
-        if (!grown) return hd__no_memory(&r->mem, err);
-    }
-    r->start = r->at = r->buffer;
-    n = hd__in_read(&r->in, r->base + kept, r->buffer + kept, r->capacity - kept);
-    r->end = r->buffer + kept + (n > 0 ? n : 0);
-    r->ended = n <= 0;
-    return n < 0 ? hd__fail_input(&r->in, NULL, err, r->base + kept, r->line) : HD_OK;
+/* Of a place in the window. */
+static uint64_t hd__netcf_offset(const hd_netcf_reader *r, const uint8_t *p) {
+    return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
 
 /* Says what is wrong at a place of the line at hand. */
 HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *at, const char *expected) {
-    hd_str found;
-    found.data = (const char *)at;
-    found.len = (size_t)(r->to - at) < 40 ? (size_t)(r->to - at) : 40;
-    hd__fail_at(&r->error, HD_MALFORMED, r->base + (uint64_t)(at - r->start), r->line,
+    uint64_t column = r->before + (uint64_t)(at - r->from) + 1;
+    hd_str found = hd__bytes_str(at, r->to - at < 40 ? (size_t)(r->to - at) : 40);
+    hd__fail_at(&r->report.error, HD_MALFORMED, hd__netcf_offset(r, at), r->line,
                 found.len ? "line %u, column %u: %s expected, found '%S'" : "line %u, column %u: %s expected",
-                r->line, r->before + (uint64_t)(at - r->from) + 1, expected, found);
-    r->error.column = r->before + (uint64_t)(at - r->from) + 1;
+                r->line, column, expected, found);
+    r->report.error.column = column;
     return HD_MALFORMED;
 }
 
-/* What the reader does about the error it holds: counts it and goes on, or fails. */
-static hd_status hd__netcf_complain(hd_netcf_reader *r, hd_error *err) {
-    if (r->options.lenient && (r->error.status == HD_MALFORMED || r->error.status == HD_OVERFLOW)) {
-        r->warnings++;
-        if (r->options.warning) r->options.warning(r->options.warning_user, &r->error);
-        return HD_OK;
-    }
-    if (err) *err = r->error;
-    return r->error.status;
+/* Complaints that cost no record: HD_OK when reading goes on. */
+#define HD__NETCF_REPAIR(r, ...) (hd__netcf_bad((r), __VA_ARGS__), hd__complain(&(r)->report, NULL))
+
+static hd_status hd__netcf_no_memory(hd_netcf_reader *r) { return hd__no_memory(&r->mem, &r->report.error); }
+
+static hd_status hd__netcf_tick(hd_netcf_reader *r) {
+    return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
+}
+
+/* More of the input than is in view. */
+static hd_status hd__netcf_fill(hd_netcf_reader *r) {
+    hd_status status = hd_window_fill(&r->w, (uint64_t)(r->w.end - r->w.at) + 1, &r->report.error);
+    r->report.error.line = r->line;
+    return status ? status : hd__netcf_tick(r);
 }
 
 /* Passes over what is left of a line that is too long. */
-static hd_status hd__netcf_skip(hd_netcf_reader *r, hd_error *err) {
-    for (;;) {
-        const uint8_t *newline = (const uint8_t *)memchr(r->at, '\n', (size_t)(r->end - r->at));
-        r->at = newline ? newline + 1 : r->end;
-        if (newline || r->ended) return HD_OK;
-        HD__TRY(hd__netcf_fill(r, err));
-        if (!hd__go_on(&r->options, r->base, HD_UNKNOWN)) return hd__cancelled(err);
+static hd_status hd__netcf_skip(hd_netcf_reader *r) {
+    while (r->skip) {
+        const uint8_t *newline = (const uint8_t *)memchr(r->w.at, '\n', (size_t)(r->w.end - r->w.at));
+        r->w.at = newline ? newline + 1 : r->w.end;
+        r->skip = !newline && !r->w.ended;
+        if (r->skip) HD__TRY(hd__netcf_fill(r));
     }
+    return HD_OK;
 }
 
 /* The next line into from and to; *any is false at the end. */
-static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any, hd_error *err) {
-    uint64_t length = (uint64_t)(r->to - r->from);
+static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
+    hd_window *w = &r->w;
+    const uint8_t *newline = NULL;
+    size_t searched = 0, left;
+    HD__TRY(hd__netcf_skip(r));
+    r->before = r->unterminated ? (uint64_t)(r->to - r->from) : 0;
+    r->line++;
     for (;;) {
-        const uint8_t *newline = NULL;
-        size_t searched = 0, most;
-        r->line++;
-        for (;;) {
-            size_t left = (size_t)(r->end - r->at);
-            most = left > HD__NETCF_LINE + 1 ? HD__NETCF_LINE + 1 : left;
-            if (most > searched) newline = (const uint8_t *)memchr(r->at + searched, '\n', most - searched);
-            if (newline || r->ended || most > HD__NETCF_LINE) break;
-            searched = most;
-            HD__TRY(hd__netcf_fill(r, err));
-        }
-        *any = newline || most;
-        if (!*any && r->unterminated) {  /* the end is that of the last line */
-            r->line--;
-            r->before = length;
-        }
-        r->from = r->at;
-        r->to = newline ? newline : r->at + most;
-        if (newline || most <= HD__NETCF_LINE) {
-            r->at = newline ? newline + 1 : r->to;
-            if (*any) r->unterminated = !newline;
-            return HD_OK;
-        }
-        hd__netcf_bad(r, r->from + HD__NETCF_LINE, "a line of at most 2^28 bytes");
-        HD__TRY(hd__netcf_complain(r, err));
-        HD__TRY(hd__netcf_skip(r, err));
+        left = (size_t)(w->end - w->at);
+        if (left > HD__NETCF_LINE + 1) left = HD__NETCF_LINE + 1;
+        if (left > searched) newline = (const uint8_t *)memchr(w->at + searched, '\n', left - searched);
+        if (newline || w->ended || left > HD__NETCF_LINE) break;
+        searched = left;
+        HD__TRY(hd__netcf_fill(r));
     }
+    *any = left != 0;
+    r->from = w->at;
+    r->to = newline ? newline : w->at + left;
+    r->skip = !newline && left > HD__NETCF_LINE;
+    if (r->skip) return hd__netcf_bad(r, r->from + HD__NETCF_LINE, "a line of at most 2^28 bytes");
+    w->at = newline ? newline + 1 : r->to;
+    if (!*any && r->unterminated) r->line--; /* the end is that of the last line */
+    else r->before = 0;
+    if (*any) r->unterminated = !newline;
+    if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
+        r->bom = true;
+        r->from += 3;
+        r->before = 3;
+    }
+    return HD_OK;
 }
 
 /* By byte: the value of a digit with 32 for a to f and 64 for A to F; 128 for what is no digit. */
-#define HD__X8 128, 128, 128, 128, 128, 128, 128, 128
-#define HD__X32 HD__X8, HD__X8, HD__X8, HD__X8
-static const uint8_t hd__hex_digit[256] = {
-    HD__X32, HD__X8, HD__X8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 128, 128, 128, 128, 128,
-    128, 74, 75, 76, 77, 78, 79, 128, HD__X8, HD__X8, HD__X8,
-    128, 42, 43, 44, 45, 46, 47, 128, HD__X8, HD__X8, HD__X8,
-    HD__X32, HD__X32, HD__X32, HD__X32 };
+#define HD__NETCF_X8 128, 128, 128, 128, 128, 128, 128, 128
+#define HD__NETCF_X32 HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8
+static const uint8_t hd__netcf_digit[256] = {
+    HD__NETCF_X32, HD__NETCF_X8, HD__NETCF_X8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 128, 128, 128, 128, 128,
+    128, 74, 75, 76, 77, 78, 79, 128, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8,
+    128, 42, 43, 44, 45, 46, 47, 128, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8,
+    HD__NETCF_X32, HD__NETCF_X32, HD__NETCF_X32, HD__NETCF_X32 };
 
 /* Eight digits at a time, where a word in memory starts with its lowest byte: the value of the bytes at p up
    to the first one that is a blank or control character, at most eight of them. Returns how many these are,
    0 when not all are hexadecimal digits. The next word can be fetched once their number is known, before
    their value is. */
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define HD__HEX_WORDS
-typedef struct hd__letters {
+#define HD__NETCF_WORDS
+typedef struct hd__netcf_letters {
     uint64_t lower, upper;       /* not 0: there were digits a to f, A to F */
-} hd__letters;
+} hd__netcf_letters;
 
-HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters *seen) {
+HD__INLINE unsigned hd__netcf_word(const uint8_t *p, uint64_t *value, hd__netcf_letters *seen) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t x, v, end, cases, again;
     unsigned n, rest;
@@ -18044,7 +18032,7 @@ HD__INLINE unsigned hd__hex_word(const uint8_t *p, uint64_t *value, hd__letters 
     return n;
 }
 
-HD__INLINE uint32_t hd__letters_form(const hd__letters *seen) {
+HD__INLINE uint32_t hd__netcf_form(const hd__netcf_letters *seen) {
     return (uint32_t)(seen->lower != 0) * HD__NETCF_LOWER | (uint32_t)(seen->upper != 0) * HD__NETCF_UPPER;
 }
 #endif
@@ -18055,12 +18043,12 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
     const uint8_t *p = *at, *end = r->to;
     uint64_t v = 0;
     uint8_t seen = 0, digit = 128;
-#if defined(HD__HEX_WORDS)
-    if (HD__LIKELY(r->end - p > 8)) {
-        hd__letters letters = { 0, 0 };
-        unsigned n = hd__hex_word(p, &v, &letters);
+#if defined(HD__NETCF_WORDS)
+    if (HD__LIKELY(r->w.end - p > 8)) {
+        hd__netcf_letters letters = { 0, 0 };
+        unsigned n = hd__netcf_word(p, &v, &letters);
         if (HD__LIKELY(n && (p[n] == ' ' || p + n == end))) {
-            *form |= hd__letters_form(&letters) | (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
+            *form |= hd__netcf_form(&letters) | (uint32_t)(*p == '0' && n > 1) * HD__NETCF_ODD;
             *value = v;
             *at = p + n;
             return HD_OK;
@@ -18068,7 +18056,7 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
         v = 0;                   /* none, more than eight, or something behind them */
     }
 #endif
-    for (; p < end && (digit = hd__hex_digit[*p]) < 128; p++) {
+    for (; p < end && (digit = hd__netcf_digit[*p]) < 128; p++) {
         if (HD__UNLIKELY(v >> 60)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
         v = v << 4 | (digit & 15);
         seen |= digit;
@@ -18125,8 +18113,7 @@ static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uin
     if (at >= end) return hd__netcf_bad(r, at > end ? end : at, what);
     nul = (const uint8_t *)memchr(at, 0, (size_t)(end - at));
     if (nul) return hd__netcf_bad(r, nul, "a name without NUL bytes");
-    name->data = (const char *)at;
-    name->len = (size_t)(end - at);
+    *name = hd__bytes_str(at, (size_t)(end - at));
     return HD_OK;
 }
 
@@ -18145,18 +18132,17 @@ static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_n
     HD__TRY(hd__netcf_hex(r, &space, "a time stamp, a hexadecimal number,", &record->time_ms, &record->form));
     if (r->to == end) return HD_OK;
     r->to = end;
-    hd__netcf_bad(r, space, "the end of the line");
-    return hd__netcf_complain(r, NULL);
+    return HD__NETCF_REPAIR(r, space, "the end of the line");
 }
 
-static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
+static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t form = record->form;
     size_t n = 0, room = stbds_arrcap(r->references);
     HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
     hd__netcf_field(r, &at, &form);
     HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
     hd__netcf_field(r, &at, &form);
-    if (r->options.netcf_decimal) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
+    if (r->report.options.netcf_decimal) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
     else HD__TRY(hd__netcf_hex(r, &at, "a size, a hexadecimal number,", &record->size, &form));
     while (at < r->to) {
         hd__netcf_field(r, &at, &form);
@@ -18166,7 +18152,7 @@ static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netc
         }
         if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
             hd__arr_resize(r->references, n);
-            if (!hd__room(&r->mem, r->references, 4)) return hd__no_memory(&r->mem, &r->error);
+            if (!hd__room(&r->mem, r->references, 4)) return hd__netcf_no_memory(r);
             room = stbds_arrcap(r->references);
         }
         HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &r->references[n], &form));
@@ -18178,7 +18164,7 @@ static hd_status hd__netcf_object(hd_netcf_reader *r, const uint8_t *at, hd_netc
     return HD_OK;
 }
 
-static hd_status hd__netcf_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
+static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t *form = &record->form;
     HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, form));
     hd__netcf_field(r, &at, form);
@@ -18198,26 +18184,17 @@ static hd_status hd__netcf_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_
 
 /* Whether a record may stand here: 'a' opens a domain, 'c' closes it, all else is inside. */
 static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
-    hd_str open;
-    open.data = r->domain;
-    open.len = hd__len(r->domain);
     if (record->kind == 'a') {
-        if (r->open) {
-            hd__netcf_bad(r, r->from, "the end record of the application domain before");
-            if (!r->options.lenient) return HD_MALFORMED;
-            hd__netcf_complain(r, NULL);
-        }
+        if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
         hd__arr_resize(r->domain, 0);
-        if (!hd__append(&r->mem, &r->domain, record->name)) return hd__no_memory(&r->mem, &r->error);
+        if (!hd__bytes_add(&r->mem, &r->domain, record->name.data, record->name.len)) return hd__netcf_no_memory(r);
         r->open = true;
         return HD_OK;
     }
     if (!r->open) return hd__netcf_bad(r, r->from, "an application domain record");
     if (record->kind != 'c') return HD_OK;
-    if (!hd_str_equal(open, record->name)) {
-        hd__netcf_bad(r, r->from + 2, "the name in the application domain record");
-        if (!r->options.lenient) return HD_MALFORMED;
-        hd__netcf_complain(r, NULL);
+    if (!hd_str_equal(hd__bytes_str(r->domain, hd__len(r->domain)), record->name)) {
+        HD__TRY(HD__NETCF_REPAIR(r, r->from + 2, "the name in the application domain record"));
         record->form |= HD__NETCF_WRONG;
     }
     r->open = false;
@@ -18227,9 +18204,8 @@ static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
 static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     const uint8_t *at = r->from;
     record->line = r->line;
-    record->offset = r->base + (uint64_t)(r->from - r->start);
-    record->text.data = (const char *)r->from;
-    record->text.len = (size_t)(r->to - r->from);
+    record->offset = hd__netcf_offset(r, r->from);
+    record->text = hd__bytes_str(r->from, (size_t)(r->to - r->from));
     record->form = 0;
     if (r->to > r->from && r->to[-1] == '\r') {
         r->to--;
@@ -18245,9 +18221,9 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     switch (record->kind) {
     case 'o':
         if (!r->open) break;
-        return hd__netcf_object(r, at, record);
+        return hd__netcf_parse_object(r, at, record);
     case 'r':
-        HD__TRY(hd__netcf_root(r, at, record));
+        HD__TRY(hd__netcf_parse_root(r, at, record));
         break;
     case 't':
         HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->id, &record->form));
@@ -18263,14 +18239,14 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     return hd__netcf_place(r, record);
 }
 
-#if defined(HD__HEX_WORDS)
+#if defined(HD__NETCF_WORDS)
 /* A number of at most 16 digits, without leading zeros, at p and behind it what ends it: its length, 0 when
    it is anything else. Reads 16 bytes. */
-HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__letters *seen) {
+HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__netcf_letters *seen) {
     uint64_t low;
-    unsigned n = hd__hex_word(p, value, seen), more;
+    unsigned n = hd__netcf_word(p, value, seen), more;
     if (HD__LIKELY(p[n] <= ' ')) return *p == '0' && n > 1 ? 0 : n;
-    more = n == 8 ? hd__hex_word(p + 8, &low, seen) : 0;
+    more = n == 8 ? hd__netcf_word(p + 8, &low, seen) : 0;
     if (!more || *p == '0') return 0;
     *value = *value << 4 * more | low;
     return n + more;
@@ -18279,12 +18255,12 @@ HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd
 /* The record at hand when it is what nearly all are: an object, spelled without anything that is not needed,
    and far enough from the end of the window. All else is left to others, as if not looked at. */
 HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
-    const uint8_t *from = r->at, *p, *newline;
+    const uint8_t *from = r->w.at, *p, *newline;
     uint64_t *number = r->references;
-    size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->end - from);
-    hd__letters seen = { 0, 0 };
+    size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->w.end - from);
+    hd__netcf_letters seen = { 0, 0 };
     if (left > HD__NETCF_LINE) left = HD__NETCF_LINE;
-    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->options.netcf_decimal) return false;
+    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->report.options.netcf_decimal) return false;
     p = from + 2;
     for (;;) {
         unsigned length;
@@ -18297,13 +18273,13 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
         p++;
     }
     if (n < 3) return false;
-    record->form = hd__letters_form(&seen) | (uint32_t)(p[-1] == ' ') * HD__NETCF_SPACE;
+    record->form = hd__netcf_form(&seen) | (uint32_t)(p[-1] == ' ') * HD__NETCF_SPACE;
     record->form |= (uint32_t)(*p == '\r') * HD__NETCF_CR;
     newline = p + (*p == '\r');
     if (*newline != '\n') return false;
     r->from = from;
     r->to = p;
-    r->at = newline + 1;
+    r->w.at = newline + 1;
     record->kind = 'o';
     record->id = number[0];
     record->type = number[1];
@@ -18311,9 +18287,8 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
     record->references = number + 3;
     record->reference_count = n - 3;
     record->line = ++r->line;
-    record->offset = r->base + (uint64_t)(from - r->start);
-    record->text.data = (const char *)from;
-    record->text.len = (size_t)(newline - from);
+    record->offset = hd__netcf_offset(r, from);
+    record->text = hd__bytes_str(from, (size_t)(newline - from));
     r->unterminated = false;
     return true;
 }
@@ -18331,56 +18306,46 @@ static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
     return p == r->to;
 }
 
-/* Keeps a blank line with its LF. */
-static hd_status hd__netcf_keep_blank(hd_netcf_reader *r, hd_error *err) {
-    hd_str line;
-    line.data = (const char *)r->from;
-    line.len = (size_t)(r->to - r->from);
-    if (!r->blank) return HD_OK;
-    return hd__append(&r->mem, r->blank, line) && hd__append(&r->mem, r->blank, hd_cstr("\n"))
-               ? HD_OK : hd__no_memory(&r->mem, err);
+/* Keeps a line with its LF. */
+static hd_status hd__netcf_keep_line(hd_netcf_reader *r) {
+    if (!r->blank || (hd__bytes_add(&r->mem, r->blank, r->from, (size_t)(r->to - r->from)) &&
+                      hd__bytes_add(&r->mem, r->blank, "\n", 1)))
+        return HD_OK;
+    return hd__netcf_no_memory(r);
 }
 
-/* What is left to say when the input has ended. */
-static hd_status hd__netcf_end(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
+/* The record on the next line; *any is false when that has none. */
+static hd_status hd__netcf_step(hd_netcf_reader *r, hd_netcf_record *record, bool *any) {
+    HD__TRY(hd__netcf_line(r, any));
+    if (*any && hd__netcf_is_blank(r)) {
+        *any = false;
+        return hd__netcf_keep_line(r);
+    }
+    if (*any) return hd__netcf_parse(r, record);
+    *any = true;
     record->kind = 0;
     if (!r->open) return HD_OK;
     r->open = false;
-    hd__netcf_bad(r, r->from, "the end record of the application domain");
-    return hd__netcf_complain(r, err);
+    return hd__netcf_bad(r, r->from, "the end record of the application domain");
 }
 
 HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record, hd_error *err) {
-    for (;;) {
-        hd_status status;
-        bool any;
-        uint64_t done = r->base + (uint64_t)(r->at - r->start);
-        if (done >= r->ticked) {
-            r->ticked = done + 1048576;
-            if (!hd__go_on(&r->options, done, hd__in_total(&r->in)))
-                return hd__cancelled(err);
-        }
-        r->before = 0;
-        if (HD__LIKELY(hd__netcf_plain_object(r, record))) return HD_OK;
-        HD__TRY(hd__netcf_line(r, &any, err));
-        if (r->line == 1 && r->to - r->from >= 3 && !memcmp(r->from, "\xef\xbb\xbf", 3)) {
-            r->bom = true;
-            r->from += 3;
-            r->before = 3;
-        }
-        if (!any) return hd__netcf_end(r, record, err);
-        if (hd__netcf_is_blank(r)) {
-            HD__TRY(hd__netcf_keep_blank(r, err));
-            continue;
-        }
-        status = hd__netcf_parse(r, record);
-        if (!status) return HD_OK;
-        r->error.status = status;
-        HD__TRY(hd__netcf_complain(r, err));
+    for (bool any = false; !any;) {
+        hd_status status = HD__UNLIKELY(r->line % 4096 == 0) ? hd__netcf_tick(r) : HD_OK;
+        if (HD__LIKELY(!status && hd__netcf_plain_object(r, record))) return HD_OK;
+        if (!status) status = hd__netcf_step(r, record, &any);
+        if (!status) continue;
+        HD__TRY(hd__complain(&r->report, err));
+        any = false;
     }
+    return HD_OK;
 }
 
-/* Documents. ---------------------------------------------------------------------------------- */
+/* ========================================================================= >>netcf.document
+   A document keeps its records in graphs, one for each domain, and two bits a record for the order of the four
+   kinds. Lines that would be written otherwise than they were read, blank ones among them, it keeps as text. What only a whole
+   domain can tell (who is described twice) is found when its graph is sealed; lenient reading, which goes on then, asks of each
+   object once ids do not ascend. */
 
 enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
 
@@ -18405,7 +18370,7 @@ struct hd_netcf {
     uint8_t *kinds;              /* of records, four a byte */
     uint32_t *types;             /* by type record: class */
     hd__netcf_kept *kept;        /* by place */
-    char *text;                  /* of lines kept, each with an LF */
+    uint8_t *text;               /* of lines kept, each with an LF */
     hd_graph *merged;            /* of several domains */
     uint64_t records, warnings;
     bool decimal, bom, unterminated;
@@ -18427,31 +18392,18 @@ typedef struct hd__netcf_in {
     struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
-static uint64_t hd__netcf_type_hash(const void *owner, uint32_t number) {
-    const hd__netcf_in *x = (const hd__netcf_in *)owner;
-    return hd__hash_u64(x->seed, x->g->classes[number].id);
-}
-
-static uint64_t hd__netcf_object_hash(const void *owner, uint32_t number) {
-    const hd__netcf_in *x = (const hd__netcf_in *)owner;
-    return hd__hash_u64(x->seed, hd__ids_get(&x->g->id, number));
-}
+static hd_status hd__netcf_full(hd__netcf_in *x) { return hd__no_memory(&x->doc->mem, &x->r->report.error); }
 
 /* A class that no record named so far. */
 static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
-    char text[32] = "<type ", digits[20], *p = hd__digits(digits, id, 16);
-    size_t length = (size_t)(digits + 20 - p);
+    char text[32];
     hd_class desc;
-    memcpy(text + 6, p, length);
-    text[6 + length] = '>';
     memset(&desc, 0, sizeof desc);
     desc.id = id;
-    desc.name.data = text;
-    desc.name.len = length + 7;
+    desc.name = hd__text(text, sizeof text, "<type %x>", id);
     desc.scope = x->s->domain.name;
-    HD__TRY(hd_graph_add_class(x->g, &desc, class_index, NULL));
-    return hd__index_add(&x->doc->mem, &x->types, hash, *class_index, hd__netcf_type_hash, x) ? HD_OK
-                                                                                              : HD_OUT_OF_MEMORY;
+    HD__TRY(hd_graph_add_class(x->g, &desc, class_index, &x->r->report.error));
+    return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(x);
 }
 
 /* The class of a type id, made when it is not there. */
@@ -18476,10 +18428,9 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd_netcf *doc = x->doc;
     hd__netcf_section s;
     hd_graph_desc desc;
-    hd_error error;
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
-    desc.limits = x->r->options.limits;
+    desc.limits = x->r->report.options.limits;
     memset(&s, 0, sizeof s);
     s.record = doc->records;
     s.line = record->line;
@@ -18488,13 +18439,10 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     s.domain.begin_ms = s.domain.end_ms = record->time_ms;
     s.domain.name = record->name;
     s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
-    if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return HD_OUT_OF_MEMORY;
+    if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return hd__netcf_full(x);
     hd__limits_rest(&desc.limits, &doc->mem);
-    s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &error);
-    if (!s.graph) {
-        doc->mem.over = error.status == HD_LIMIT;
-        return error.status;
-    }
+    s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &x->r->report.error);
+    if (!s.graph) return x->r->report.error.status;
     hd__mem_join(&s.graph->mem, &doc->mem);
     stbds_arrput(doc->sections, s);
     x->s = &stbds_arrlast(doc->sections);
@@ -18519,8 +18467,8 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
     desc.name = record->name;
     desc.described = true;
-    HD__TRY(hd_graph_set_class(x->g, n, &desc, NULL));
-    return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : HD_OUT_OF_MEMORY;
+    HD__TRY(hd_graph_set_class(x->g, n, &desc, &x->r->report.error));
+    return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : hd__netcf_full(x);
 }
 
 /* Lenient reading: whether no object has this id yet. */
@@ -18532,22 +18480,24 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
         x->ordered = !n || id > x->last;
         x->last = id;
         for (uint32_t i = 0; i < n && !x->ordered; i++)
-            if (!hd__index_add(&x->doc->mem, &x->seen, hd__netcf_object_hash(x, i), i, hd__netcf_object_hash, x))
-                return HD_OUT_OF_MEMORY;
+            if (!hd__set_add(&x->doc->mem, &x->seen, hd__hash_u64(x->seed, hd__ids_get(&x->g->id, i)), i))
+                return hd__netcf_full(x);
         if (x->ordered) return HD_OK;
     }
     while ((n = hd__set_next(&x->seen, hash, &probe)) != HD_NONE)
         if (hd__ids_get(&x->g->id, n) == id)
             return hd__netcf_reject(x, "an object that was not described before");
-    return hd__index_add(&x->doc->mem, &x->seen, hash, x->g->described, hd__netcf_object_hash, x) ? HD_OK
-                                                                                                  : HD_OUT_OF_MEMORY;
+    return hd__set_add(&x->doc->mem, &x->seen, hash, x->g->described) ? HD_OK : hd__netcf_full(x);
 }
 
-/* Reserves room for `times` as many more objects and references as there are, so that no column grows by being
-   copied. It is no error when there is no such room, or when it would take more than half of the memory allowed. */
-static void hd__netcf_expect(hd__netcf_in *x, double times) {
-    hd_graph_columns c;
+/* Reserves room for what the rest of an input of known length will hold, going by the domain so far, so that no
+   column grows by being copied. It is no error when there is no such room; half of the memory left is not asked
+   for. */
+static void hd__netcf_expect(hd__netcf_in *x, uint64_t offset) {
+    uint64_t size = x->r->w.in.size;
+    double times = size > offset ? 1.0625 * (double)(size - offset) / (double)(offset - x->s->offset) : 0;
     double objects, references, bytes;
+    hd_graph_columns c;
     if (hd_graph_reserve(x->g, 0, 0, &c, NULL)) return;
     objects = c.objects * times;
     references = c.references * times;
@@ -18559,21 +18509,19 @@ static void hd__netcf_expect(hd__netcf_in *x, double times) {
 }
 
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd_graph *g = x->g;
+    hd_reporter *report = &x->r->report;
     uint32_t class_index;
-    uint64_t bytes = x->bytes, size = x->r->in.size, at = record->offset;
+    uint64_t bytes = x->bytes;
     if (!hd__sum(&bytes, record->size)) {
         hd__netcf_reject(x, "a size that does not take the sum past 2^64");
-        return x->r->error.status = x->r->options.lenient ? HD_MALFORMED : HD_OVERFLOW;
+        return report->error.status = report->options.lenient ? HD_MALFORMED : HD_OVERFLOW;
     }
-    if (x->r->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
-    /* What the rest of an input of known length will hold, going by the domain so far. */
-    if (HD__UNLIKELY(g->described == HD__NETCF_SAMPLE && size > at))
-        hd__netcf_expect(x, 1.0625 * (double)(size - at) / (double)(at - x->s->offset));
+    if (report->options.lenient) HD__TRY(hd__netcf_unseen(x, record->id));
+    if (HD__UNLIKELY(x->g->described == HD__NETCF_SAMPLE)) hd__netcf_expect(x, record->offset);
     HD__TRY(hd__netcf_class(x, record->type, &class_index));
-    HD__TRY(hd_graph_add_object(g, record->id, class_index, record->size, NULL));
+    HD__TRY(hd_graph_add_object(x->g, record->id, class_index, record->size, &report->error));
     x->bytes = bytes;
-    return hd_graph_add_references(g, record->references, record->reference_count, NULL);
+    return hd_graph_add_references(x->g, record->references, record->reference_count, &report->error);
 }
 
 static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
@@ -18583,7 +18531,7 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     root.flags = record->flags;
     root.container = HD_NONE;
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
-    return hd_graph_add_root(x->g, record->id, &root, NULL);
+    return hd_graph_add_root(x->g, record->id, &root, &x->r->report.error);
 }
 
 /* Keeps text up to `end` for a place, if there is any. */
@@ -18615,12 +18563,12 @@ static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) 
                     : record->kind == 'o' ? HD__NETCF_O
                     : record->kind == 'r' ? HD__NETCF_R
                                           : HD__NETCF_A_C;
-    if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return HD_OUT_OF_MEMORY;
+    if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return hd__netcf_full(x);
     stbds_arrlast(doc->kinds) = (uint8_t)(stbds_arrlast(doc->kinds) | kind << (doc->records % 4 * 2));
     if (HD__UNLIKELY(hd__netcf_is_odd(x->s, record)) &&
-        (!hd__append(&doc->mem, &doc->text, record->text) || !hd__append(&doc->mem, &doc->text, hd_cstr("\n")) ||
-         !hd__netcf_keep(doc, 2 * doc->records + 1)))
-        return HD_OUT_OF_MEMORY;
+        (!hd__bytes_add(&doc->mem, &doc->text, record->text.data, record->text.len) ||
+         !hd__bytes_add(&doc->mem, &doc->text, "\n", 1) || !hd__netcf_keep(doc, 2 * doc->records + 1)))
+        return hd__netcf_full(x);
     doc->records++;
     return HD_OK;
 }
@@ -18632,7 +18580,7 @@ static unsigned hd__netcf_kind(const hd_netcf *doc, uint64_t record) {
 /* Where an object of the last domain was described, after strict reading: a record a line, blank ones apart. */
 static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64_t *column) {
     const hd_netcf *doc = x->doc;
-    const uint8_t *text = (const uint8_t *)doc->text;
+    const uint8_t *text = doc->text;
     uint64_t i = x->s->record, line, from = 0;
     for (uint32_t n = 0; hd__netcf_kind(doc, i) != HD__NETCF_O || n++ != object;) i++;
     line = x->s->line + (i - x->s->record);
@@ -18646,22 +18594,18 @@ static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64
     return line;
 }
 
-static hd_status hd__netcf_finish(hd__netcf_in *x, hd_error *err) {
-    uint32_t duplicate;
-    hd_status status;
-    hd_error error;
-    memset(&error, 0, sizeof error);
+static hd_status hd__netcf_finish(hd__netcf_in *x) {
+    hd_error *e = &x->r->report.error;
+    uint64_t line, column;
+    hd_status status = hd_graph_seal(x->g, &x->r->report.options, e);
+    uint32_t duplicate = status == HD_MALFORMED ? hd_graph_duplicate(x->g) : HD_NONE;
     x->s->closed = true;
-    status = hd_graph_seal(x->g, &x->r->options, &error);
-    duplicate = status == HD_MALFORMED ? hd_graph_duplicate(x->g) : HD_NONE;
-    if (duplicate != HD_NONE) {
-        uint64_t column, line = hd__netcf_line_of(x, duplicate, &column);
-        hd__fail_at(&error, HD_MALFORMED, HD_UNKNOWN, line,
-                    "line %u, column %u: an object that was not described before expected, found '%x'", line,
-                    column, hd__ids_get(&x->g->id, duplicate));
-        error.column = column;
-    }
-    if (status && err) *err = error;
+    if (duplicate == HD_NONE) return status;
+    line = hd__netcf_line_of(x, duplicate, &column);
+    hd__fail_at(e, status, HD_UNKNOWN, line,
+                "line %u, column %u: an object that was not described before expected, found '%x'", line, column,
+                hd__ids_get(&x->g->id, duplicate));
+    e->column = column;
     return status;
 }
 
@@ -18679,39 +18623,27 @@ static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) 
     return hd__netcf_note(x, record);
 }
 
-/* Why there is no room for a record. */
-static hd_status hd__netcf_full(hd__netcf_in *x, hd_status status, const hd_netcf_record *record,
-                                hd_error *err) {
-    hd_error ignored;
-    if (!err) err = &ignored;
-    if (status != HD_LIMIT || x->doc->mem.over) status = hd__no_memory(&x->doc->mem, err);
-    else
-        hd__fail(err, status, "more objects, references, roots or classes than max_records of %u",
-                 x->g->max_records);
-    err->offset = record->offset;
-    err->line = record->line;
-    return status;
-}
-
+/* Takes all records. What is wrong with one that only the document can see is the reader's error. */
 static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
-    hd_netcf *doc = x->doc;
+    hd_error *e = &x->r->report.error;
     hd_netcf_record record;
-    for (;;) {
+    do {
         bool open = x->s && !x->s->closed;
         hd_status status;
         HD__TRY(hd_netcf_next(x->r, &record, err));
-        if (!hd__netcf_keep(doc, 2 * doc->records)) return hd__no_memory(&doc->mem, err);
-        if (open && (record.kind == 'a' || !record.kind)) HD__TRY(hd__netcf_finish(x, err));
-        if (!record.kind) return HD_OK;
-        x->r->error.status = HD_OK;
-        status = hd__netcf_take(x, &record);
-        if (status && x->r->error.status == status) {
-            HD__TRY(hd__netcf_complain(x->r, err));
-            continue;
+        status = hd__netcf_keep(x->doc, 2 * x->doc->records) ? HD_OK : hd__netcf_full(x);
+        if (!status && open && (record.kind == 'a' || !record.kind)) status = hd__netcf_finish(x);
+        if (!status && record.kind) {
+            status = hd__netcf_take(x, &record);
+            if (status && e->offset == HD_UNKNOWN) {
+                e->offset = record.offset;
+                e->line = record.line;
+            }
+            if (!status && record.kind == 'c') status = hd__netcf_finish(x);
         }
-        if (status) return hd__netcf_full(x, status, &record, err);
-        if (record.kind == 'c') HD__TRY(hd__netcf_finish(x, err));
-    }
+        if (status) HD__TRY(hd__complain(&x->r->report, err));
+    } while (record.kind);
+    return HD_OK;
 }
 
 /* One graph of all domains, once there are several. */
@@ -18758,7 +18690,7 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
         hd__mem_join(&x->r->mem, &doc->mem);
         x->r->blank = &doc->text;
         status = hd__netcf_run(x, err);
-        doc->warnings = x->r->warnings;
+        doc->warnings = x->r->report.warning_count;
         doc->bom = x->r->bom;
         doc->unterminated = x->r->unterminated;
     }
@@ -18800,7 +18732,9 @@ HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *doc) {
 
 HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *doc) { return doc->warnings; }
 
-/* Writing. ------------------------------------------------------------------------------------ */
+/* ============================================================================ >>netcf.write
+   A document is written with its domains' own spelling and, in their places, the lines that it kept as they were;
+   any other graph as one domain in the plainest spelling. Output stops at its first failure; nothing grows. */
 
 typedef struct hd__netcf_out {
     hd_sink sink;
@@ -18814,12 +18748,6 @@ static void hd__netcf_out_begin(hd__netcf_out *o, hd_out out, bool decimal) {
     o->digits = "0123456789abcdef";
     o->cr = o->space = o->own_ids = o->own_types = false;
     o->decimal = decimal;
-}
-
-static hd_status hd__netcf_out_end(hd__netcf_out *o, hd_status status, hd_error *err) {
-    if (status) return hd__cancelled(err);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the dump failed") : HD_OK;
 }
 
 static void hd__netcf_letter(hd__netcf_out *o, const char *letter) { hd__sink_put(&o->sink, letter, 1); }
@@ -18911,7 +18839,7 @@ static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t r
     for (; *next < hd__len(doc->kept) && doc->kept[*next].place / 2 == record; ++*next) {
         uint64_t from = *next ? doc->kept[*next - 1].end : 0;
         instead = doc->kept[*next].place % 2;
-        hd__sink_put(&o->sink, doc->text + from, (size_t)(doc->kept[*next].end - from - 1));
+        hd__sink_put(&o->sink, (const char *)doc->text + from, (size_t)(doc->kept[*next].end - from - 1));
         hd__netcf_letter(o, "\n"); /* the last of a file may be taken back */
     }
     return instead;
@@ -18919,7 +18847,7 @@ static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t r
 
 /* The records of a domain up to the next one's; `next`: of types, and of lines kept. */
 static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, const hd__netcf_section *s,
-                                       uint64_t end, size_t next[2], const hd_options *options) {
+                                       uint64_t end, size_t next[2], const hd_options *options, hd_error *err) {
     hd__holding rows = hd__holding_own(s->graph);
     uint32_t object = 0, root = 0;
     o->digits = s->style & HD__NETCF_UPPER ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -18927,7 +18855,7 @@ static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, co
     o->space = (s->style & HD__NETCF_SPACE) != 0;
     for (uint64_t i = s->record; i < end && !o->sink.status; i++) {
         bool instead = hd__netcf_put_kept(o, doc, i, &next[1]);
-        if (!(i & HD__TICK) && !hd__go_on(options, i, doc->records)) return HD_CANCELLED;
+        HD__TRY(hd__tick(options, i, doc->records, err));
         switch (hd__netcf_kind(doc, i)) {
         case HD__NETCF_T:
             if (!instead) hd__netcf_put_type(o, s->graph, doc->types[next[0]]);
@@ -18952,17 +18880,16 @@ static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, co
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *options, hd_out out,
                                       hd_error *err) {
     size_t next[2] = { 0, 0 }, n = hd__len(doc->sections);
-    hd_status status = HD_OK;
     hd__netcf_out o;
     hd__netcf_out_begin(&o, out, doc->decimal);
     if (doc->bom && (doc->sections || doc->text)) hd__sink_put(&o.sink, "\xef\xbb\xbf", 3);
-    for (size_t k = 0; k < n && !status; k++) {
+    for (size_t k = 0; k < n; k++) {
         const hd__netcf_section *s = &doc->sections[k];
-        status = hd__netcf_put_section(&o, doc, s, k + 1 < n ? s[1].record : doc->records, next, options);
+        HD__TRY(hd__netcf_put_section(&o, doc, s, k + 1 < n ? s[1].record : doc->records, next, options, err));
     }
     hd__netcf_put_kept(&o, doc, doc->records, &next[1]);
     if (doc->unterminated && o.sink.fill) o.sink.fill--; /* the LF of the last line */
-    return hd__netcf_out_end(&o, status, err);
+    return hd__sink_end(&o.sink, "the dump", err);
 }
 
 /* Whether two classes have one id. True also when there is no memory to find out. */
@@ -18998,13 +18925,13 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     for (uint32_t i = 1; i < hd__len(g->classes); i++)
         if (g->classes[i].described) hd__netcf_put_type(&o, g, i);
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
-        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
+        status = hd__tick(options, i, g->described, err);
         hd__netcf_put_object(&o, g, &rows, i);
     }
     hd__holding_close(&m, &rows);
     for (uint32_t i = 0; i < hd__len(g->roots) && !status; i++) hd__netcf_put_root(&o, g, i);
     hd__netcf_put_domain(&o, &d, false);
-    return hd__netcf_out_end(&o, status, err);
+    return status ? status : hd__sink_end(&o.sink, "the dump", err);
 }
 
 /* The row of the registry. --------------------------------------------------------------------- */
@@ -19014,7 +18941,7 @@ static int hd__netcf_detect(const uint8_t *p, size_t size) {
     size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0, digits;
     while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
     if (size - i < 4 || p[i] != 'a' || p[i + 1] != ' ') return 0;
-    for (digits = i += 2; i < size && hd__hex_digit[p[i]] < 128; i++) {}
+    for (digits = i += 2; i < size && hd__netcf_digit[p[i]] < 128; i++) {}
     return i > digits && i < size && p[i] == ' ' ? 60 : 0;
 }
 
@@ -20258,12 +20185,6 @@ static void hd__dart_out_begin(hd__dart_out *o, hd_out out, const uint64_t *odd)
     o->odd_end = odd ? odd + hd__len(odd) : NULL;
 }
 
-static hd_status hd__dart_out_end(hd__dart_out *o, hd_status status, hd_error *err) {
-    if (status) return hd__cancelled(err);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the snapshot failed") : HD_OK;
-}
-
 static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
     hd__sink_put(&o->sink, (const char *)data, size);
 }
@@ -20330,7 +20251,8 @@ HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object,
     }
 }
 
-static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const hd_options *options) {
+static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const hd_options *options,
+                                      hd_error *err) {
     const hd_graph *g = doc->graph;
     const uint8_t *p = doc->data;
     hd__dart_span s = hd__dart_all(p);
@@ -20341,7 +20263,7 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
         uint64_t size = hd__graph_size(g, i);
         uint32_t count;
         const uint32_t *row = hd__graph_row(g, i, &count, &kinds);
-        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) return HD_CANCELLED;
+        HD__TRY(hd__tick(options, i, g->described, err));
         for (; external < externals && doc->external[external].object == i; external++)
             size -= doc->external[external].size;
         hd__dart_put(o, g->class_of[i] == doc->no_class ? 0 : g->class_of[i]);
@@ -20357,19 +20279,18 @@ static hd_status hd__dart_put_objects(hd__dart_out *o, const hd_dart *doc, const
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *options, hd_out out,
                                      hd_error *err) {
     hd__dart_out o;
-    hd_status status;
     hd__dart_out_begin(&o, out, doc->odd);
     hd__dart_put_bytes(&o, doc->head, hd__len(doc->head));
     hd__dart_put(&o, doc->header.class_count);
     hd__dart_put_bytes(&o, doc->classes, hd__len(doc->classes));
     hd__dart_put(&o, doc->header.reference_count);
     hd__dart_put(&o, doc->header.object_count);
-    status = hd__dart_put_objects(&o, doc, options);
+    HD__TRY(hd__dart_put_objects(&o, doc, options, err));
     hd__dart_put(&o, doc->header.external_count);
     hd__dart_put_bytes(&o, doc->back, hd__len(doc->back));
     for (size_t i = 0; i < hd__len(doc->identity.low) && !o.sink.status; i++)
         hd__dart_put(&o, hd__ids_get(&doc->identity, i));
-    return hd__dart_out_end(&o, status, err);
+    return hd__sink_end(&o.sink, "the snapshot", err);
 }
 
 /* A class with those of the graph's fields that are its own, of which *field is the first to look at. */
@@ -20444,7 +20365,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     hd__dart_put_root(&o, g, name, holding,
                       rows.first[g->count] + hd__graph_references(g) - hd__len(g->target.low));
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
-        if (!(i & HD__TICK) && !hd__go_on(options, i, g->described)) status = HD_CANCELLED;
+        status = hd__tick(options, i, g->described, err);
         hd__dart_put(&o, (uint64_t)g->class_of[i] + 1);
         hd__dart_put(&o, hd__graph_size(g, i));
         hd__dart_put(&o, HD_DART_NO_DATA);
@@ -20452,7 +20373,42 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     }
     hd__dart_put(&o, 0);
     hd__holding_close(&m, &rows);
-    return hd__dart_out_end(&o, status, err);
+    return status ? status : hd__sink_end(&o.sink, "the snapshot", err);
+}
+
+/* The row of the registry. --------------------------------------------------------------------- */
+
+static int hd__dart_detect(const uint8_t *p, size_t size) {
+    return size >= 8 && !memcmp(p, "dartheap", 8) ? 100 : 0;
+}
+
+static hd_status hd__dart_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_dart *doc;
+    HD__TRY(hd_dart_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_dart_warning_count(doc));
+    return HD_OK;
+}
+
+static void hd__dart_unload(void *document) { hd_dart_free((hd_dart *)document); }
+
+static const hd_graph *hd__dart_objects(const void *document) {
+    return hd_dart_graph((const hd_dart *)document);
+}
+
+static hd_status hd__dart_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_dart_write((const hd_dart *)document, options, out, err);
+}
+
+static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_dart_write_graph(graph, hd_cstr("heap"), options, out, err);
+}
+
+static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
+                                           hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
+                                           hd__dart_save_graph };
+
+HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
+    return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
 }
 
 /* =============================================================================== >>dart.ask
@@ -20861,41 +20817,6 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 }
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
-
-/* The row of the registry. --------------------------------------------------------------------- */
-
-static int hd__dart_detect(const uint8_t *p, size_t size) {
-    return size >= 8 && !memcmp(p, "dartheap", 8) ? 100 : 0;
-}
-
-static hd_status hd__dart_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd_dart *doc;
-    HD__TRY(hd_dart_read(in, options, &doc, err));
-    hd_dump_set_document(dump, doc, hd_dart_warning_count(doc));
-    return HD_OK;
-}
-
-static void hd__dart_unload(void *document) { hd_dart_free((hd_dart *)document); }
-
-static const hd_graph *hd__dart_objects(const void *document) {
-    return hd_dart_graph((const hd_dart *)document);
-}
-
-static hd_status hd__dart_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
-    return hd_dart_write((const hd_dart *)document, options, out, err);
-}
-
-static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err) {
-    return hd_dart_write_graph(graph, hd_cstr("heap"), options, out, err);
-}
-
-static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
-                                           hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
-                                           hd__dart_save_graph };
-
-HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
-    return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
-}
 
 #endif /* HEAPDUMP_NO_DART */
 
