@@ -4274,6 +4274,24 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
     return status;
 }
 
+/* Numbers of up to 8 bytes, the lowest byte first. */
+HD__INLINE uint64_t hd__get_le(const uint8_t *p, unsigned width) {
+    uint64_t v = 0;
+    if (width == 8)
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    if (width == 4) return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    while (width) v = v << 8 | p[--width];
+    return v;
+}
+HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__get_le(p, 4); }
+HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__get_le(p, 8); }
+
+HD__INLINE uint8_t *hd__put_le(uint8_t *p, unsigned width, uint64_t v) {
+    for (; width; width--, v >>= 8) *p++ = (uint8_t)v;
+    return p;
+}
+
 /* A number of at most 64 bits, 7 of them in each byte, the lowest first; all bytes but the last have their
    highest bit set. False: it does not end before `end`, or is larger. */
 HD__INLINE bool hd__varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
@@ -20822,29 +20840,11 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
 
 #ifndef HEAPDUMP_NO_MEMPROF
 /* ================================================================================= >>digest
-   What LLVM calls things by are hashes of them: of names MD5, of call stacks BLAKE3, of frames one of its
-   own. Source: RFC 1321; the BLAKE3 paper. */
-
-/* Numbers of 2, 4 or 8 bytes, in the file's byte order. */
-HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
-    uint64_t v = 0;
-    if (width == 8 && !big)
-        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-    if (width == 4 && !big)
-        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
-    for (unsigned i = 0; i < width; i++) v = v << 8 | p[big ? i : width - 1 - i];
-    return v;
-}
+   Hashes that formats name things by: MD5 of bytes, BLAKE3 of numbers, of both the first 8 bytes. One call makes
+   one, in time that grows with the bytes, without memory of its own. What is hashed, and why, is left to the formats.
+   Source: RFC 1321; the BLAKE3 paper. */
 
 HD__INLINE uint32_t hd__rotate_left(uint32_t v, unsigned by) { return v << by | v >> (32 - by); }
-
-static void hd__put_le32(uint8_t *p, uint32_t v) {
-    for (int i = 0; i < 4; i++, v >>= 8) p[i] = (uint8_t)v;
-}
-
-HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__memprof_get(p, 4, false); }
-HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__memprof_get(p, 8, false); }
 
 static void hd__md5_block(uint32_t state[4], const uint8_t *p) {
     static const uint8_t turns[4][4] = {
@@ -20891,8 +20891,7 @@ static uint64_t hd__md5(const void *data, size_t size) {
     if (left) memcpy(last, p, left);
     last[left] = 0x80;
     tail = left < 56 ? 64 : 128;
-    hd__put_le32(last + tail - 8, (uint32_t)(size << 3));
-    hd__put_le32(last + tail - 4, (uint32_t)((uint64_t)size >> 29));
+    hd__put_le(last + tail - 8, 8, (uint64_t)size << 3);
     for (size_t i = 0; i < tail; i += 64) hd__md5_block(state, last + i);
     return state[0] | (uint64_t)state[1] << 32;
 }
@@ -20942,20 +20941,18 @@ static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t
     for (unsigned i = 0; i < 8; i++) chain[i] = s[i] ^ s[i + 8];
 }
 
-/* A chunk of up to 1,024 bytes, of numbers of 8 bytes. */
-static void hd__blake3_chunk(const uint64_t *ids, size_t n, uint64_t number, hd__blake3_node *node) {
+/* A chunk of up to 1,024 bytes, of numbers of 8 bytes; of the last one bytes that do not count are 0. */
+static void hd__blake3_chunk(const uint64_t *ids, size_t size, uint64_t number, hd__blake3_node *node) {
     memcpy(node->chain, hd__blake3_start, sizeof node->chain);
     node->number = number;
-    for (size_t at = 0; at < n || !at; at += 8) {
-        size_t count = n - at < 8 ? n - at : 8;
-        node->flags = at ? 0 : HD__BLAKE3_START;
-        node->length = (uint32_t)(8 * count);
-        memset(node->words, 0, sizeof node->words);
-        for (size_t i = 0; i < count; i++) {
-            node->words[2 * i] = (uint32_t)ids[at + i];
-            node->words[2 * i + 1] = (uint32_t)(ids[at + i] >> 32);
-        }
-        if (at + 8 < n) hd__blake3_finish(node, 0, node->chain);
+    node->flags = HD__BLAKE3_START;
+    for (size_t left = size;; left -= 64, ids += 8) {
+        node->length = left < 64 ? (uint32_t)left : 64;
+        for (uint32_t i = 0; i < 16; i++)
+            node->words[i] = 8 * (i / 2) < node->length ? (uint32_t)(ids[i / 2] >> 32 * (i & 1)) : 0;
+        if (left <= 64) break;
+        hd__blake3_finish(node, 0, node->chain);
+        node->flags = 0;
     }
     node->flags |= HD__BLAKE3_END;
 }
@@ -20972,18 +20969,18 @@ static void hd__blake3_join(const uint32_t left[8], hd__blake3_node *node) {
     node->flags = HD__BLAKE3_PARENT;
 }
 
-/* The first 8 bytes of the BLAKE3 of these numbers. */
-static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
+/* The first 8 bytes of the BLAKE3 of `size` bytes of numbers. */
+static uint64_t hd__blake3(const uint64_t *ids, size_t size) {
     uint32_t left[64][8], out[8];
     hd__blake3_node node;
     unsigned depth = 0;
     uint64_t number = 0;
-    for (; n > 128; ids += 128, n -= 128) {
-        hd__blake3_chunk(ids, 128, number++, &node);
+    for (; size > 1024; ids += 128, size -= 1024) {
+        hd__blake3_chunk(ids, 1024, number++, &node);
         for (uint64_t whole = number; !(whole & 1); whole >>= 1) hd__blake3_join(left[--depth], &node);
         hd__blake3_finish(&node, 0, left[depth++]);
     }
-    hd__blake3_chunk(ids, n, number, &node);
+    hd__blake3_chunk(ids, size, number, &node);
     while (depth) hd__blake3_join(left[--depth], &node);
     hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
     return out[0] | (uint64_t)out[1] << 32;
@@ -20993,6 +20990,14 @@ static uint64_t hd__blake3(const uint64_t *ids, size_t n) {
    Reading holds one profile as bytes and one as columns: sections are found by their offsets, checked against
    the bytes that are there, and taken apart. Strictly read are files that the writer makes again: sections in
    their usual order, each filled up to 8 bytes, with whatever the runtime left there. */
+
+/* Numbers of up to 8 bytes, in the file's byte order. */
+HD__INLINE uint64_t hd__memprof_get(const uint8_t *p, unsigned width, bool big) {
+    uint64_t v = 0;
+    if (!big) return hd__get_le(p, width);
+    while (width--) v = v << 8 | *p++;
+    return v;
+}
 
 /* Name, bytes in a raw profile, what several of them come to: only some come to anything. */
 enum { HD__MEMPROF_SUM, HD__MEMPROF_MIN, HD__MEMPROF_MAX, HD__MEMPROF_OWN };
@@ -22739,20 +22744,25 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
 }
 
 /* ========================================================================== >>memprof.index
-   What an indexed profile is, however it came about: columns, and what they are asked. */
+   What an indexed profile is, however it came about: columns, and what they are asked. Functions are found by
+   hash; a call stack stands there once, whatever refers to it; all is freed at once. Columns that a caller filled
+   are looked through before they are used (hd__index_fits). Reading, making and writing them is left to the
+   rooms below. */
 
 /* Cuts what begins at the last `suffix`, if nothing but a part without a dot follows. */
-static void hd__cut_suffix(hd_str *name, const char *suffix) {
+static void hd__index_cut_suffix(hd_str *name, const char *suffix) {
     size_t n = strlen(suffix), at = name->len;
     while (at && name->data[at - 1] != '.') at--;
     if (at >= n && !memcmp(name->data + at - n, suffix, n)) name->len = at - n;
 }
 
 HEAPDUMP_API uint64_t hd_memprof_guid(hd_str name) {
-    hd__cut_suffix(&name, ".llvm.");
-    hd__cut_suffix(&name, ".part.");
+    hd__index_cut_suffix(&name, ".llvm.");
+    hd__index_cut_suffix(&name, ".part.");
     return hd__md5(name.data, name.len);
 }
+
+#define HD__INDEX_FRAME 17u      /* bytes of a frame in a file */
 
 /* LLVM's frame id, up to headers of version 12. */
 static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
@@ -22765,18 +22775,13 @@ static uint64_t hd__memprof_location_id(const hd_memprof_location *l) {
     return id;
 }
 
-/* The same from 13 on: the BLAKE3 of a frame's 17 bytes. */
+/* LLVM's frame id from headers of version 13 on: the BLAKE3 of the 17 bytes of a frame. */
 static uint64_t hd__memprof_location_blake3(const hd_memprof_location *l) {
     uint64_t values[3];
-    uint32_t out[8];
-    hd__blake3_node node;
     values[0] = l->function;
     values[1] = l->line_offset | (uint64_t)l->column << 32;
     values[2] = l->inlined;
-    hd__blake3_chunk(values, 3, 0, &node);
-    node.length = 17;
-    hd__blake3_finish(&node, HD__BLAKE3_ROOT, out);
-    return out[0] | (uint64_t)out[1] << 32;
+    return hd__blake3(values, HD__INDEX_FRAME);
 }
 
 static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 0x81 };
@@ -22843,20 +22848,20 @@ HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
     return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
 }
 
-/* An index in columns: behind what is shown, what it owns. */
-typedef struct hd__indexed {
+/* Columns and what they own, behind what is shown of them. */
+typedef struct hd__index_columns {
     hd_memprof_index shown;
     hd__mem mem;
     uint64_t seed, warnings;
-    hd__set functions;         /* by GUID */
+    hd__set functions;           /* by GUID */
     hd_memprof_location *locations; /* stb_ds arrays, as are all here */
     uint64_t *location_id, *stack_id, *function, *value;
     uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
-    char *around;                /* what else is in the file */
+    uint8_t *around;             /* what else is in the file */
     hd__arena arena;
-} hd__indexed;
+} hd__index_columns;
 
-static void hd__indexed_free(hd__indexed *d) {
+static void hd__index_free(hd__index_columns *d) {
     hd__mem *m = &d->mem, mem;
     hd__set_free(m, &d->functions);
     hd__arr_free(m, d->locations);
@@ -22877,25 +22882,28 @@ static void hd__indexed_free(hd__indexed *d) {
 }
 
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
-    if (index) hd__indexed_free((hd__indexed *)(void *)index);
+    if (index) hd__index_free((hd__index_columns *)(void *)index);
 }
 
 HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index) {
-    return ((const hd__indexed *)(const void *)index)->warnings;
+    return ((const hd__index_columns *)(const void *)index)->warnings;
 }
 
-static hd__indexed *hd__indexed_create(hd__mem *m) {
-    hd__indexed *d = (hd__indexed *)hd__calloc(m, 1, sizeof *d);
+/* Empty columns, to which the memory belongs from now on; NULL when there is none. */
+static hd__index_columns *hd__index_create(hd__mem *m) {
+    hd__index_columns *d = (hd__index_columns *)hd__calloc(m, 1, sizeof *d);
     if (!d) return NULL;
-    d->seed = hd__seed();
-    if (hd__push(m, d->first, 0u) && hd__push(m, d->block_first, 0u) && hd__push(m, d->site_first, 0u))
-        return d;
     d->mem = *m;
-    hd__indexed_free(d);
+    d->seed = hd__seed();
+    if (hd__push(&d->mem, d->first, 0u) && hd__push(&d->mem, d->block_first, 0u) &&
+        hd__push(&d->mem, d->site_first, 0u))
+        return d;
+    m->over = d->mem.over;
+    hd__index_free(d);
     return NULL;
 }
 
-static void hd__indexed_show(hd__indexed *d) {
+static hd_memprof_index *hd__index_show(hd__index_columns *d) {
     hd_memprof_index *x = &d->shown;
     x->location_count = (uint32_t)hd__len(d->locations);
     x->stack_count = (uint32_t)hd__len(d->first) - 1;
@@ -22913,42 +22921,33 @@ static void hd__indexed_show(hd__indexed *d) {
     x->block_stack = d->block_stack;
     x->value = d->value;
     x->site = d->site;
+    return x;
 }
 
-static uint64_t hd__indexed_function_rehash(const void *owner, uint32_t function) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->function[function]);
-}
-
-static uint32_t hd__indexed_function(const hd__indexed *d, uint64_t guid) {
+/* The place of an id in a column of distinct ones; HD_NONE: it is not there. */
+static uint32_t hd__index_id(const hd__index_columns *d, const hd__set *set, const uint64_t *ids, uint64_t id) {
+    uint64_t hash = hd__hash_u64(d->seed, id);
     size_t probe = 0;
-    uint32_t f;
-    while ((f = hd__set_next(&d->functions, hd__hash_u64(d->seed, guid), &probe)) != HD_NONE)
-        if (d->function[f] == guid) break;
-    return f;
+    uint32_t i;
+    while ((i = hd__set_next(set, hash, &probe)) != HD_NONE)
+        if (ids[i] == id) break;
+    return i;
+}
+
+/* Appends an id that is not there. False: out of memory. */
+static bool hd__index_id_add(hd__index_columns *d, hd__set *set, uint64_t **ids, uint64_t id) {
+    return hd__push(&d->mem, *ids, id) &&
+           hd__set_add(&d->mem, set, hd__hash_u64(d->seed, id), (uint32_t)hd__len(*ids) - 1);
 }
 
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
-    return hd__indexed_function((const hd__indexed *)(const void *)index, guid);
-}
-
-/* A function that has no record yet. False: out of memory. */
-static bool hd__indexed_add_function(hd__mem *m, hd__indexed *d, uint64_t guid) {
-    uint32_t f = (uint32_t)hd__len(d->function);
-    return hd__push(m, d->function, guid) &&
-           hd__index_add(m, &d->functions, hd__hash_u64(d->seed, guid), f, hd__indexed_function_rehash, d);
-}
-
-/* Call stacks by what they are. */
-static uint64_t hd__indexed_stack_rehash(const void *owner, uint32_t stack) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_bytes(d->seed, d->location + d->first[stack],
-                          (d->first[stack + 1] - d->first[stack]) * sizeof *d->location);
+    const hd__index_columns *d = (const hd__index_columns *)(const void *)index;
+    return hd__index_id(d, &d->functions, d->function, guid);
 }
 
 /* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
    memory. */
-static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__set *stacks) {
+static uint32_t hd__index_stack(hd__index_columns *d, hd__set *stacks) {
     uint32_t new_one = (uint32_t)hd__len(d->first) - 1, from = d->first[new_one], s;
     size_t size = (hd__len(d->location) - from) * sizeof *d->location, probe = 0;
     uint64_t hash = hd__hash_bytes(d->seed, d->location + from, size);
@@ -22958,55 +22957,61 @@ static uint32_t hd__indexed_stack(hd__mem *m, hd__indexed *d, hd__set *stacks) {
         hd__arr_resize(d->location, from);
         return s;
     }
-    if (!hd__push(m, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
-    return hd__index_add(m, stacks, hash, new_one, hd__indexed_stack_rehash, d) ? new_one : HD_NONE;
+    if (!hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
+    return hd__set_add(&d->mem, stacks, hash, new_one) ? new_one : HD_NONE;
 }
 
-/* How often the record of the function that allocates has each block of a stack. LLVM's: as often as it is
-   among those inlined there. `known`, by stack: what was counted before; 0: nothing was. */
-static uint32_t hd__index_copies(const hd_memprof_index *x, uint32_t stack, uint32_t *known) {
+/* Whether a block is told by the function that allocates, and for the first time. LLVM repeats it there as often as
+   that function is among those inlined at the stack's end, and in each other of these. `told`, from
+   hd__index_told_create: by stack, blocks so far, and how often each is repeated. */
+static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, uint32_t *told) {
+    uint32_t stack = x->block_stack[block], *seen = told + 2 * (size_t)stack, *copies = seen + 1;
     uint64_t guid = x->locations[x->location[x->first[stack]]].function;
-    uint32_t n = 0;
-    if (x->layout == HD_MEMPROF_RFC) return 1;
-    if (known[stack]) return known[stack];
-    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++) {
+    if (x->layout == HD_MEMPROF_RFC) return true;
+    if (guid != x->function[function]) return false;
+    for (uint32_t i = x->first[stack]; !*seen && i < x->first[stack + 1]; i++) {
         const hd_memprof_location *l = &x->locations[x->location[i]];
-        n += l->function == guid;
+        *copies += l->function == guid;
         if (!l->inlined) break;
     }
-    known[stack] = n;
-    return n;
+    return (*seen)++ % *copies == 0;
 }
 
-/* Whether a block is told by the function that allocates. */
-static bool hd__index_owns(const hd_memprof_index *x, uint32_t function, uint32_t block) {
-    uint32_t innermost = x->location[x->first[x->block_stack[block]]];
-    return x->layout == HD_MEMPROF_RFC || x->locations[innermost].function == x->function[function];
+static uint32_t *hd__index_told_create(hd__mem *m, const hd_memprof_index *x) {
+    return (uint32_t *)hd__calloc(m, x->stack_count, 2 * sizeof(uint32_t));
+}
+static void hd__index_told_free(hd__mem *m, const hd_memprof_index *x, uint32_t *told) {
+    if (told) hd__cfree(m, told, x->stack_count, 2 * sizeof *told);
+}
+
+/* The first of n numbers that is not below `limit`; n: there is none. */
+static uint32_t hd__index_outside(const uint32_t *numbers, uint32_t n, uint32_t limit) {
+    uint32_t i = 0;
+    while (i < n && numbers[i] < limit) i++;
+    return i;
 }
 
 /* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
 static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
+    uint32_t frames = x->stack_count ? x->first[x->stack_count] : 0, i;
     for (uint32_t s = 0; s < x->stack_count; s++)
         if (x->first[s] >= x->first[s + 1])
             return hd__fail(err, HD_INVALID, "call stack %u has no frames", (uint64_t)s);
-    for (uint32_t i = 0; x->stack_count && i < x->first[x->stack_count]; i++)
-        if (x->location[i] >= x->location_count)
-            return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
-                            (uint64_t)x->location_count, (uint64_t)x->location[i]);
+    if ((i = hd__index_outside(x->location, frames, x->location_count)) < frames)
+        return hd__fail(err, HD_INVALID, "one of %u locations expected, number %u found",
+                        (uint64_t)x->location_count, (uint64_t)x->location[i]);
     for (uint32_t f = 0; f < x->function_count; f++)
         if (x->block_first[f] > x->block_first[f + 1] || x->block_first[f + 1] > x->block_count ||
             x->site_first[f] > x->site_first[f + 1] || x->site_first[f + 1] > x->site_count)
             return hd__fail(err, HD_INVALID, "function %u: its blocks or call sites are none", (uint64_t)f);
-    for (uint32_t i = 0; i < x->block_count; i++)
-        if (x->block_stack[i] >= x->stack_count)
-            return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
-    for (uint32_t i = 0; i < x->site_count; i++)
-        if (x->site[i] >= x->stack_count)
-            return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
-    for (uint32_t i = 0, seen = 0; i < x->field_count; i++) {
-        if (!x->field[i] || x->field[i] >= HD_MEMPROF_FIELDS || seen >> x->field[i] & 1)
-            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[i]);
-        seen |= HD_MEMPROF_FIELD(x->field[i]);
+    if ((i = hd__index_outside(x->block_stack, x->block_count, x->stack_count)) < x->block_count)
+        return hd__fail(err, HD_INVALID, "block %u: there is no such call stack", (uint64_t)i);
+    if ((i = hd__index_outside(x->site, x->site_count, x->stack_count)) < x->site_count)
+        return hd__fail(err, HD_INVALID, "call site %u: there is no such call stack", (uint64_t)i);
+    for (uint32_t k = 0, seen = 0; k < x->field_count; k++) {
+        if (!x->field[k] || x->field[k] >= HD_MEMPROF_FIELDS || seen >> x->field[k] & 1)
+            return hd__fail(err, HD_INVALID, "there is no field %u, or one already", (uint64_t)x->field[k]);
+        seen |= HD_MEMPROF_FIELD(x->field[k]);
     }
     return HD_OK;
 }
@@ -23058,75 +23063,52 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
     return n;
 }
 
-typedef struct hd__index_flat {
-    const hd_memprof_index *from;
-    hd__mem *m;
-    hd__memprof_columns *to;
-    uint32_t *map, *seen, *copies; /* by stack: its number there; blocks so far; hd__index_copies. stb_ds
-                                      arrays */
-} hd__index_flat;
-
-static bool hd__index_flat_block(hd__index_flat *x, uint32_t block) {
-    const hd_memprof_index *from = x->from;
-    hd__memprof_columns *c = x->to;
-    uint32_t s = from->block_stack[block], n = from->first[s + 1] - from->first[s];
+/* A block and, when it is the first with that, its stack. `map`: by stack, its number in a raw profile. */
+static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, uint32_t *map, hd__mem *m,
+                                 hd__memprof_columns *to) {
+    uint32_t s = x->block_stack[block], n = x->first[s + 1] - x->first[s];
     hd_memprof_block b;
-    if (x->seen[s]++ % hd__index_copies(from, s, x->copies)) return true;
-    if (x->map[s] == HD_NONE) {
-        x->map[s] = (uint32_t)hd__len(c->stack_id);
-        if (!hd__room(x->m, c->pc, n) || !hd__push(x->m, c->stack_id, (uint64_t)x->map[s] + 1)) return false;
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(c->pc, (uint64_t)from->location[from->first[s] + i]);
-        if (!hd__push(x->m, c->first, (uint32_t)hd__len(c->pc))) return false;
+    if (map[s] == HD_NONE) {
+        map[s] = (uint32_t)hd__len(to->stack_id);
+        if (!hd__room(m, to->pc, n) || !hd__push(m, to->stack_id, (uint64_t)map[s] + 1)) return false;
+        for (uint32_t i = 0; i < n; i++) stbds_arrput(to->pc, (uint64_t)x->location[x->first[s] + i]);
+        if (!hd__push(m, to->first, (uint32_t)hd__len(to->pc))) return false;
     }
     memset(&b, 0, sizeof b);
-    b.stack = x->map[s];
-    for (uint32_t i = 0; i < from->field_count; i++)
-        b.value[from->field[i]] = from->value[(size_t)block * from->field_count + i];
+    b.stack = map[s];
+    for (uint32_t i = 0; i < x->field_count; i++) b.value[x->field[i]] = x->value[(size_t)block * x->field_count + i];
     b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
-    return hd__push(x->m, c->blocks, b);
-}
-
-static bool hd__index_flat_all(hd__index_flat *x) {
-    const hd_memprof_index *from = x->from;
-    uint32_t n = from->stack_count;
-    if (!hd__room(x->m, x->map, n) || !hd__room(x->m, x->seen, n) || !hd__room(x->m, x->copies, n) ||
-        !hd__push(x->m, x->to->first, 0u))
-        return false;
-    if (n) memset(x->map, 0xff, n * sizeof *x->map);
-    if (n) memset(x->seen, 0, n * sizeof *x->seen);
-    if (n) memset(x->copies, 0, n * sizeof *x->copies);
-    for (uint32_t f = 0; f < from->function_count; f++)
-        for (uint32_t b = from->block_first[f]; b < from->block_first[f + 1]; b++)
-            if (hd__index_owns(from, f, b) && !hd__index_flat_block(x, b)) return false;
-    return true;
+    return hd__push(m, to->blocks, b);
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
+    hd__mem mem = hd__mem_options(options), *m;
+    uint32_t *map = NULL, *told;
     hd_memprof *doc;
-    hd_memprof_raw *raw;
-    hd__index_flat x;
-    hd_status status = HD_OK;
+    hd__memprof_columns *to;
+    bool whole;
     HD__TRY(hd__index_fits(index, err));
     doc = hd__memprof_create(&mem);
     if (!doc) return hd__no_memory(&mem, err);
-    memset(&x, 0, sizeof x);
-    x.from = index;
-    x.m = &doc->mem;
-    x.to = &doc->parts->columns;
-    if (!hd__index_flat_all(&x)) status = hd__no_memory(x.m, err);
-    hd__arr_free(x.m, x.map);
-    hd__arr_free(x.m, x.seen);
-    hd__arr_free(x.m, x.copies);
-    if (status) {
+    m = &doc->mem;
+    to = &doc->parts->columns;
+    told = hd__index_told_create(m, index);
+    whole = told && hd__room(m, map, index->stack_count) && hd__push(m, to->first, 0u);
+    for (uint32_t s = 0; s < index->stack_count && whole; s++) stbds_arrput(map, HD_NONE);
+    for (uint32_t f = 0; f < index->function_count && whole; f++)
+        for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1] && whole; b++)
+            whole = !hd__index_is_first(index, f, b, told) || hd__index_flat_block(index, b, map, m, to);
+    hd__arr_free(m, map);
+    hd__index_told_free(m, index, told);
+    if (!whole) {
+        hd_status status = hd__no_memory(m, err);
         hd_memprof_free(doc);
         return status;
     }
-    raw = &doc->parts->raw;
-    raw->version = 3;
-    raw->fields = index->fields & ~HD__MEMPROF_HISTOGRAM;
-    hd__memprof_columns_show(x.to, raw);
+    doc->parts->raw.version = 3;
+    doc->parts->raw.fields = index->fields & ~HD__MEMPROF_HISTOGRAM;
+    hd__memprof_columns_show(to, &doc->parts->raw);
     *out = doc;
     return HD_OK;
 }
@@ -23139,13 +23121,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
     l = &namer->index->locations[address->pc];
     frames->function = l->name;
     if (!l->name.len && namer->name) frames->function = namer->name(namer->user, l->function);
-    if (!frames->function.len) {
-        char *from = hd__digits(namer->text + 2, l->function, 16);
-        *--from = 'x';
-        *--from = '0';
-        frames->function.data = from;
-        frames->function.len = (size_t)(namer->text + 22 - from);
-    }
+    if (!frames->function.len) frames->function = hd__text(namer->text, sizeof namer->text, "0x%x", l->function);
     frames->file = l->file;
     frames->line = l->line ? l->line : l->line_offset;
     frames->start_line = frames->line - l->line_offset;
@@ -23155,108 +23131,175 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *user, const hd_memprof_addres
 }
 
 /* ===================================================================== >>memprof.index.read
-   LLVM's indexed files: header, counters and names of instrumentation, which are left alone, and the memprof
-   section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind how many
-   they are; at the end, where each bucket begins. */
+   LLVM's layouts, read: a file's header, counters and names of instrumentation, which are kept as they are, and
+   the memprof section. Tables of it are LLVM's on-disk hash tables: items of a bucket one after another, behind
+   how many they are; at the end, where each bucket begins. No byte of a table is read twice, whatever its
+   buckets say, so that time grows with the file; call stacks that share their ends unfold to no more than
+   HD__INDEX_UNFOLD times what they take there. All of the file is in memory while it is read. */
+
+/* A file that is read, in whichever layout, and what becomes of it, whose memory all of it takes. */
+typedef struct hd__index_in {
+    const uint8_t *p;
+    uint64_t size, max_records;
+    hd_reporter reporter;
+    hd_error *err;
+    hd__index_columns *to;
+} hd__index_in;
+
+static hd_status hd__index_full(hd__index_in *in) { return hd__no_memory(&in->to->mem, in->err); }
+
+/* HD_OK: lenient reading goes on. */
+HD__NOINLINE static hd_status hd__index_bad(hd__index_in *in, uint64_t at, const char *format, ...) {
+    va_list args;
+    hd__tell(&in->reporter.error, HD_MALFORMED, at, 0, "");
+    va_start(args, format);
+    hd__tell_more(&in->reporter.error, format, args);
+    va_end(args);
+    return hd__complain(&in->reporter, in->err);
+}
+
+/* Whether there may be n of what the file tells, of which the last is at `at`. */
+static hd_status hd__index_limit(hd__index_in *in, uint64_t at, uint64_t n, const char *what) {
+    if (n <= in->max_records) return HD_OK;
+    return hd__fail_at(in->err, HD_LIMIT, at, 0, "more %s than max_records of %u", what, in->max_records);
+}
 
 enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
 static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
-#define HD__INDEX_FRAME 17u      /* bytes of a frame */
 
-/* A memprof section of a file: where it is, its schema, and of each table where its items begin, where they
-   end, and the sizes that it tells. */
+/* A memprof section: where it is, and of each table where its items begin, where they end, and the sizes that
+   it tells. Version 3 has frames and call stacks in arrays, which tell none. */
 typedef struct hd__index_section {
-    const uint8_t *data;         /* the file */
-    uint64_t begin, end;
-    hd_memprof_layout layout;
-    uint32_t field_count;
-    uint8_t field[HD_MEMPROF_FIELDS];
-    uint64_t width;              /* bytes of a block's fields */
+    hd__index_in *in;
+    const uint8_t *p;            /* the file */
+    uint64_t begin, end, width;  /* width: bytes of a block's fields */
     uint64_t payload[3], table[3], buckets[3], entries[3];
+    hd__set locations, stacks;   /* by id; in versions 0 and 1 stacks by what they are */
+    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
+    /* the table at hand */
+    int k;
+    uint64_t bucket, left, at, count;
 } hd__index_section;
 
 /* A table whose items begin at `payload`. */
-static hd_status hd__index_table(hd__index_section *l, int k, uint64_t payload, uint64_t at, hd_error *err) {
+static hd_status hd__index_table(hd__index_section *x, int k, uint64_t payload, uint64_t at) {
     const char *name = hd__index_table_name[k];
-    if (payload < l->begin || at < payload || at > l->end || l->end - at < 16)
-        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
-                           "the %s table expected within bytes %u to %u, found at %u to %u", name, l->begin,
-                           l->end, payload, at);
-    l->payload[k] = payload;
-    l->table[k] = at;
-    l->buckets[k] = hd__get_le64(l->data + at);
-    l->entries[k] = hd__get_le64(l->data + at + 8);
-    if (!l->buckets[k] || l->buckets[k] & (l->buckets[k] - 1) || l->buckets[k] > (l->end - at - 16) / 8)
-        return hd__fail_at(err, HD_MALFORMED, at, 0,
+    if (payload < x->begin || at < payload || at > x->end || x->end - at < 16)
+        return hd__fail_at(x->in->err, HD_MALFORMED, x->begin, 0,
+                           "the %s table expected within bytes %u to %u, found at %u to %u", name, x->begin,
+                           x->end, payload, at);
+    x->payload[k] = payload;
+    x->table[k] = at;
+    x->buckets[k] = hd__get_le64(x->p + at);
+    x->entries[k] = hd__get_le64(x->p + at + 8);
+    if (!x->buckets[k] || x->buckets[k] & (x->buckets[k] - 1) || x->buckets[k] > (x->end - at - 16) / 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0,
                            "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
-                           l->end - at - 16, l->buckets[k]);
+                           x->end - at - 16, x->buckets[k]);
     return HD_OK;
 }
 
-static uint64_t hd__index_table_end(const hd__index_section *l, int k) {
-    return l->table[k] + 16 + 8 * l->buckets[k];
-}
-
-/* An array instead. */
-static hd_status hd__index_array(hd__index_section *l, int k, uint64_t begin, uint64_t end, uint64_t width,
-                                 hd_error *err) {
-    if (begin < l->begin || end < begin || end > l->end || (end - begin) % width)
-        return hd__fail_at(err, HD_MALFORMED, l->begin, 0,
+static hd_status hd__index_array(hd__index_section *x, int k, uint64_t begin, uint64_t end, uint64_t width) {
+    if (begin < x->begin || end < begin || end > x->end || (end - begin) % width)
+        return hd__fail_at(x->in->err, HD_MALFORMED, x->begin, 0,
                            "the %s array expected within bytes %u to %u, found at %u to %u",
-                           hd__index_table_name[k], l->begin, l->end, begin, end);
-    l->payload[k] = begin;
-    l->table[k] = end;
+                           hd__index_table_name[k], x->begin, x->end, begin, end);
+    x->payload[k] = begin;
+    x->table[k] = end;
     return HD_OK;
 }
 
 /* A field of every block's, by number: as many bytes as in a raw profile. */
-static hd_status hd__index_schema(hd__index_section *l, uint64_t *at, hd_error *err) {
-    uint64_t count, seen = 0;
-    if (l->end - *at < 8) return hd__fail_at(err, HD_MALFORMED, *at, 0, "the section ends before the schema");
-    count = hd__get_le64(l->data + *at);
-    if (count >= HD_MEMPROF_FIELDS || count > (l->end - *at - 8) / 8)
-        return hd__fail_at(err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
+static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
+    hd_memprof_index *to = &x->in->to->shown;
+    uint64_t count;
+    if (x->end - *at < 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "the section ends before the schema");
+    count = hd__get_le64(x->p + *at);
+    if (count >= HD_MEMPROF_FIELDS || count > (x->end - *at - 8) / 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "a schema of up to %u fields expected, of %u found",
                            (uint64_t)HD_MEMPROF_FIELDS - 1, count);
-    for (*at += 8; l->field_count < count; *at += 8) {
-        uint64_t field = hd__get_le64(l->data + *at);
-        if (!field || field >= HD_MEMPROF_FIELDS || seen >> field & 1)
-            return hd__fail_at(err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
+    for (*at += 8; to->field_count < count; *at += 8) {
+        uint64_t field = hd__get_le64(x->p + *at);
+        if (!field || field >= HD_MEMPROF_FIELDS || to->fields >> field & 1)
+            return hd__fail_at(x->in->err, HD_MALFORMED, *at, 0, "the schema: field %u %s", field,
                                field && field < HD_MEMPROF_FIELDS ? "is told twice" : "is not known");
-        seen |= UINT64_C(1) << field;
-        l->field[l->field_count++] = (uint8_t)field;
-        l->width += hd__memprof_mib[field].width;
+        to->fields |= HD_MEMPROF_FIELD(field);
+        to->field[to->field_count++] = (uint8_t)field;
+        x->width += hd__memprof_mib[field].width;
     }
     return HD_OK;
 }
 
 /* Version 0 begins with an offset, which cannot be that small, the others with their version. */
-static hd_status hd__index_section_get(hd__index_section *l, hd_error *err) {
-    uint64_t word[6] = { 0 }, at = l->begin, first, words;
-    if (l->end - at < 8) return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    first = hd__get_le64(l->data + at);
+static hd_status hd__index_open(hd__index_section *x) {
+    hd_memprof_layout *layout = &x->in->to->shown.layout;
+    uint64_t word[6] = { 0 }, at = x->begin, first, words;
+    if (x->end - at < 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    first = hd__get_le64(x->p + at);
     if (first == 4)
-        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+        return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
                            "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
                            "merge the raw profiles with llvm-profdata's --memprof-version=3 instead");
     if (first > 3 && first < 24)
-        return hd__fail_at(err, HD_UNSUPPORTED, at, 0,
+        return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
                            "a memprof section of version 0 to 3 expected, %u found", first);
-    l->layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
-    if (l->layout != HD_MEMPROF_LLVM_0) at += 8;
-    words = l->layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
-    if (!first || (l->end - at) / 8 < words)
-        return hd__fail_at(err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(l->data + at);
-    HD__TRY(hd__index_schema(l, &at, err));
-    if (l->layout == HD_MEMPROF_LLVM_3) {
-        HD__TRY(hd__index_array(l, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME, err));
-        HD__TRY(hd__index_array(l, HD__INDEX_STACKS, word[0], word[1], 4, err));
-        return hd__index_table(l, HD__INDEX_RECORDS, word[1], word[2], err);
+    *layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
+    if (*layout != HD_MEMPROF_LLVM_0) at += 8;
+    words = *layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
+    if (!first || (x->end - at) / 8 < words)
+        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
+    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(x->p + at);
+    HD__TRY(hd__index_schema(x, &at));
+    if (*layout == HD_MEMPROF_LLVM_3) {
+        HD__TRY(hd__index_array(x, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME));
+        HD__TRY(hd__index_array(x, HD__INDEX_STACKS, word[0], word[1], 4));
+        return hd__index_table(x, HD__INDEX_RECORDS, word[1], word[2]);
     }
-    HD__TRY(hd__index_table(l, HD__INDEX_RECORDS, at, word[0], err));
-    HD__TRY(hd__index_table(l, HD__INDEX_FRAMES, word[1], word[2], err));
-    if (l->layout != HD_MEMPROF_LLVM_2) return HD_OK;
-    return hd__index_table(l, HD__INDEX_STACKS, word[3], word[4], err);
+    HD__TRY(hd__index_table(x, HD__INDEX_RECORDS, at, word[0]));
+    HD__TRY(hd__index_table(x, HD__INDEX_FRAMES, word[1], word[2]));
+    return *layout == HD_MEMPROF_LLVM_2 ? hd__index_table(x, HD__INDEX_STACKS, word[3], word[4]) : HD_OK;
+}
+
+static void hd__index_begin(hd__index_section *x, int k) {
+    x->k = k;
+    x->bucket = x->left = x->count = 0;
+    x->at = x->payload[k];
+}
+
+/* Behind the last bucket: buckets lie one after another, then the table. */
+static hd_status hd__index_end(hd__index_section *x) {
+    if (((x->at + 7) & ~(uint64_t)7) != x->table[x->k])
+        HD__TRY(hd__index_bad(x->in, x->at, "the %s table expected behind its items, found at %u",
+                              hd__index_table_name[x->k], x->table[x->k]));
+    if (x->count != x->entries[x->k])
+        HD__TRY(hd__index_bad(x->in, x->table[x->k] + 8, "the %s table: %u entries announced, %u found",
+                              hd__index_table_name[x->k], x->entries[x->k], x->count));
+    return HD_OK;
+}
+
+/* The next bucket with items; x->left is 0 when there is none. */
+static hd_status hd__index_bucket(hd__index_section *x) {
+    for (; x->bucket < x->buckets[x->k] && !x->left; x->bucket++) {
+        uint64_t place = x->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(x->p + place);
+        HD__TRY(hd_report_progress(&x->in->reporter, x->at, x->in->size, x->in->err));
+        if (!at) continue;
+        if (at != x->at) {
+            HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u expected at %u, found at %u",
+                                  hd__index_table_name[x->k], x->bucket, x->at, at));
+            if (at < x->at) continue; /* so that no byte is read twice */
+        }
+        if (x->table[x->k] - x->at < 2 || at > x->table[x->k] - 2) {
+            HD__TRY(hd__index_bad(x->in, place, "the %s table: bucket %u is outside of it",
+                                  hd__index_table_name[x->k], x->bucket));
+            continue;
+        }
+        x->at = at + 2;
+        x->left = hd__get_le(x->p + at, 2);
+        if (!x->left) HD__TRY(hd__index_bad(x->in, at, "bucket %u has no items", x->bucket));
+    }
+    return HD_OK;
 }
 
 /* An item of a table. Keys are their own hashes. */
@@ -23264,35 +23307,126 @@ typedef struct hd__index_item {
     uint64_t key, at, end;       /* where its data is */
 } hd__index_item;
 
-/* The item at `at`, whose table ends at `end`: how many bytes up to its data; 0: it is no item. */
-static uint64_t hd__index_item_get(const hd__index_section *l, int k, uint64_t at, uint64_t end,
-                                   hd__index_item *item) {
-    uint64_t lengths = k == HD__INDEX_STACKS ? 8 : 16, size;
-    if (end - at < 16 + lengths) return 0;
-    if (lengths == 16 && hd__get_le64(l->data + at + 8) != 8) return 0;
-    size = hd__get_le64(l->data + at + lengths);
-    item->key = hd__get_le64(l->data + at + 8 + lengths);
-    item->at = at + 16 + lengths;
+/* False: there is no item at x->at. */
+static bool hd__index_item_get(const hd__index_section *x, hd__index_item *item) {
+    uint64_t lengths = x->k == HD__INDEX_STACKS ? 8 : 16, end = x->table[x->k], size;
+    const uint8_t *p = x->p + x->at;
+    if (end - x->at < 16 + lengths) return false;
+    if (lengths == 16 && hd__get_le64(p + 8) != 8) return false;
+    size = hd__get_le64(p + lengths);
+    item->key = hd__get_le64(p + 8 + lengths);
+    item->at = x->at + 16 + lengths;
     item->end = item->at + size;
-    if (size > end - item->at || hd__get_le64(l->data + at) != item->key) return 0;
-    return 16 + lengths;
+    return size <= end - item->at && hd__get_le64(p) == item->key;
 }
 
-static void hd__index_location_get(const uint8_t *p, hd_memprof_location *location) {
-    memset(location, 0, sizeof *location);
-    location->function = hd__get_le64(p);
-    location->line_offset = hd__get_le32(p + 8);
-    location->column = hd__get_le32(p + 12);
-    location->inlined = p[16] != 0;
-}
-
-static void hd__index_values_get(const hd__index_section *l, const uint8_t *p, uint64_t *value) {
-    for (uint32_t i = 0; i < l->field_count; i++) {
-        unsigned width = hd__memprof_mib[l->field[i]].width;
-        value[i] = hd__memprof_get(p, width, false);
-        p += width;
+/* The next item that stands where it belongs. *more false: there is none. */
+static hd_status hd__index_next(hd__index_section *x, hd__index_item *item, bool *more) {
+    for (;;) {
+        if (!x->left) HD__TRY(hd__index_bucket(x));
+        *more = x->left != 0;
+        if (!*more) return hd__index_end(x);
+        x->left--;
+        if (!hd__index_item_get(x, item)) {
+            HD__TRY(hd__index_bad(x->in, x->at, "no item of the %s table", hd__index_table_name[x->k]));
+            x->left = 0;
+            continue;
+        }
+        x->at = item->end;
+        x->count++;
+        if ((item->key & (x->buckets[x->k] - 1)) == x->bucket - 1)
+            return hd__index_limit(x->in, item->at, x->count, hd__index_table_name[x->k]);
+        HD__TRY(hd__index_bad(x->in, item->at, "the %s table: 0x%x is in bucket %u, not its own",
+                              hd__index_table_name[x->k], item->key, x->bucket - 1));
     }
 }
+
+static hd_status hd__index_read_location(hd__index_section *x, uint64_t at) {
+    const uint8_t *p = x->p + at;
+    hd_memprof_location l;
+    memset(&l, 0, sizeof l);
+    l.function = hd__get_le64(p);
+    l.line_offset = hd__get_le32(p + 8);
+    l.column = hd__get_le32(p + 12);
+    l.inlined = p[16] != 0;
+    if (p[16] > 1)
+        HD__TRY(hd__index_bad(x->in, at + 16, "inlined expected to be 0 or 1, %u found", (uint64_t)p[16]));
+    return hd__push(&x->in->to->mem, x->in->to->locations, l) ? HD_OK : hd__index_full(x->in);
+}
+
+static hd_status hd__index_read_frames(hd__index_section *x) {
+    hd__index_columns *d = x->in->to;
+    hd__index_item item;
+    bool more;
+    hd__index_begin(x, HD__INDEX_FRAMES);
+    if (d->shown.layout == HD_MEMPROF_LLVM_3) {
+        for (; x->at < x->table[x->k]; x->at += HD__INDEX_FRAME) {
+            HD__TRY(hd__index_limit(x->in, x->at, ++x->count, "frames"));
+            HD__TRY(hd__index_read_location(x, x->at));
+        }
+        return HD_OK;
+    }
+    for (;;) {
+        HD__TRY(hd__index_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if (item.end - item.at != HD__INDEX_FRAME) {
+            HD__TRY(hd__index_bad(x->in, item.at, "a frame of 17 bytes expected, %u found", item.end - item.at));
+            continue;
+        }
+        if (hd__index_id(d, &x->locations, d->location_id, item.key) != HD_NONE) {
+            HD__TRY(hd__index_bad(x->in, item.at, "frame 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__index_read_location(x, item.at));
+        if (!hd__index_id_add(d, &x->locations, &d->location_id, item.key)) return hd__index_full(x->in);
+    }
+}
+
+/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
+static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t n, bool *whole) {
+    hd__index_columns *d = x->in->to;
+    size_t from = hd__len(d->location);
+    *whole = n != 0;
+    if (!n) HD__TRY(hd__index_bad(x->in, at, "a call stack of no frames"));
+    HD__TRY(hd__index_limit(x->in, at, from + n, "frames of call stacks"));
+    if (!hd__room(&d->mem, d->location, (size_t)n)) return hd__index_full(x->in);
+    for (uint64_t i = 0; i < n && *whole; i++) {
+        uint64_t id = hd__get_le64(x->p + at + 8 * i);
+        uint32_t number = hd__index_id(d, &x->locations, d->location_id, id);
+        *whole = number != HD_NONE;
+        if (!*whole) HD__TRY(hd__index_bad(x->in, at + 8 * i, "frame 0x%x is not told", id));
+        stbds_arrput(d->location, number);
+    }
+    if (!*whole) hd__arr_resize(d->location, from);
+    return HD_OK;
+}
+
+static hd_status hd__index_read_stacks(hd__index_section *x) {
+    hd__index_columns *d = x->in->to;
+    hd__index_item item;
+    bool more, whole;
+    hd__index_begin(x, HD__INDEX_STACKS);
+    for (;;) {
+        HD__TRY(hd__index_next(x, &item, &more));
+        if (!more) return HD_OK;
+        if ((item.end - item.at) % 8) {
+            HD__TRY(hd__index_bad(x->in, item.at, "a call stack of %u bytes", item.end - item.at));
+            continue;
+        }
+        if (hd__index_id(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
+            HD__TRY(hd__index_bad(x->in, item.at, "call stack 0x%x is told twice", item.key));
+            continue;
+        }
+        HD__TRY(hd__index_read_ids(x, item.at, (item.end - item.at) / 8, &whole));
+        if (whole && (!hd__index_id_add(d, &x->stacks, &d->stack_id, item.key) ||
+                      !hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))))
+            return hd__index_full(x->in);
+    }
+}
+
+/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
+#define HD__INDEX_UNFOLD 256u
+#define HD__INDEX_UNFOLD_LEAST (1u << 22)
 
 /* A step along version 3's array of call stacks, which leads on to what this one shares with another: the
    element at *at, behind a jump if there is one. False: it leads outside, or to another jump. */
@@ -23310,219 +23444,25 @@ HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t en
     return true;
 }
 
-/* Reading: memory and errors are the reader's. */
-typedef struct hd__indexing {
-    hd_memprof_reader *r;
-    hd__indexed *to;
-    hd__index_section l;
-    hd__set locations, stacks; /* by id; in versions 0 and 1 stacks by what they are */
-    uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
-    /* the table at hand */
-    int k;
-    uint64_t bucket, left, at, count;
-} hd__indexing;
-
-static uint64_t hd__indexing_location_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->location_id[number]);
-}
-
-static uint64_t hd__indexing_stack_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, d->stack_id[number]);
-}
-
-static uint32_t hd__indexing_find(const hd__indexed *d, const hd__set *index, const uint64_t *ids,
-                                  uint64_t id) {
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(index, hd__hash_u64(d->seed, id), &probe)) != HD_NONE)
-        if (ids[i] == id) break;
-    return i;
-}
-
-static void hd__indexing_begin(hd__indexing *x, int k) {
-    x->k = k;
-    x->bucket = 0;
-    x->left = 0;
-    x->count = 0;
-    x->at = x->l.payload[k];
-}
-
-static hd_status hd__indexing_limit(hd__indexing *x, uint64_t at, uint64_t n, const char *what) {
-    if (n < x->r->max_records) return HD_OK;
-    return hd__fail_at(&x->r->report.error, HD_LIMIT, at, 0, "more %s than max_records of %u", what,
-                       x->r->max_records);
-}
-
-/* The table has been read: buckets lie one after another, then it. */
-static hd_status hd__indexing_end(hd__indexing *x) {
-    const hd__index_section *l = &x->l;
-    if (((x->at + 7) & ~(uint64_t)7) != l->table[x->k])
-        HD__TRY(hd__memprof_bad(x->r, x->at, "the %s table expected behind its items, found at %u",
-                                hd__index_table_name[x->k], l->table[x->k]));
-    if (x->count != l->entries[x->k])
-        HD__TRY(hd__memprof_bad(x->r, l->table[x->k] + 8, "the %s table: %u entries announced, %u found",
-                                hd__index_table_name[x->k], l->entries[x->k], x->count));
-    return HD_OK;
-}
-
-/* The next bucket with items. *more false: there is none. */
-static hd_status hd__indexing_bucket(hd__indexing *x, bool *more) {
-    const hd__index_section *l = &x->l;
-    for (*more = false; x->bucket < l->buckets[x->k] && !*more; x->bucket++) {
-        uint64_t place = l->table[x->k] + 16 + 8 * x->bucket, at = hd__get_le64(l->data + place);
-        if (!(x->bucket & HD__TICK) && !hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->report.error);
-        if (!at) continue;
-        if (at != x->at) {
-            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u expected at %u, found at %u",
-                                    hd__index_table_name[x->k], x->bucket, x->at, at));
-            if (at < x->at) continue; /* so that no byte is read twice */
-        }
-        if (l->table[x->k] - x->at < 2 || at > l->table[x->k] - 2) {
-            HD__TRY(hd__memprof_bad(x->r, place, "the %s table: bucket %u is outside of it",
-                                    hd__index_table_name[x->k], x->bucket));
-            continue;
-        }
-        x->at = at + 2;
-        x->left = l->data[at] | (uint64_t)l->data[at + 1] << 8;
-        if (!x->left) HD__TRY(hd__memprof_bad(x->r, at, "bucket %u has no items", x->bucket));
-        *more = x->left != 0;
-    }
-    return HD_OK;
-}
-
-static hd_status hd__indexing_next(hd__indexing *x, hd__index_item *item, bool *more) {
-    const hd__index_section *l = &x->l;
-    for (;;) {
-        *more = x->left != 0;
-        if (!x->left) HD__TRY(hd__indexing_bucket(x, more));
-        if (!*more) return hd__indexing_end(x);
-        x->left--;
-        if (!hd__index_item_get(l, x->k, x->at, l->table[x->k], item)) {
-            HD__TRY(hd__memprof_bad(x->r, x->at, "no item of the %s table", hd__index_table_name[x->k]));
-            x->left = 0;
-            continue;
-        }
-        x->at = item->end;
-        x->count++;
-        if ((item->key & (l->buckets[x->k] - 1)) != x->bucket - 1) {
-            HD__TRY(hd__memprof_bad(x->r, item->at, "the %s table: 0x%x is in bucket %u, not its own",
-                                    hd__index_table_name[x->k], item->key, x->bucket - 1));
-            continue;
-        }
-        return hd__indexing_limit(x, item->at, x->count, hd__index_table_name[x->k]);
-    }
-}
-
-static hd_status hd__indexing_add_location(hd__indexing *x, uint64_t at) {
-    hd_memprof_location location;
-    hd__index_location_get(x->l.data + at, &location);
-    if (x->l.data[at + 16] > 1)
-        HD__TRY(hd__memprof_bad(x->r, at + 16, "inlined expected to be 0 or 1, %u found",
-                                (uint64_t)x->l.data[at + 16]));
-    return hd__push(&x->r->mem, x->to->locations, location) ? HD_OK : hd__memprof_full(x->r);
-}
-
-static hd_status hd__indexing_frames(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__index_item item;
-    bool more;
-    hd__indexing_begin(x, HD__INDEX_FRAMES);
-    if (x->l.layout == HD_MEMPROF_LLVM_3) {
-        for (uint64_t n = 1; x->at < x->l.table[x->k]; x->at += HD__INDEX_FRAME, n++) {
-            HD__TRY(hd__indexing_limit(x, x->at, n, "frames"));
-            HD__TRY(hd__indexing_add_location(x, x->at));
-        }
-        return HD_OK;
-    }
-    for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if (item.end - item.at != HD__INDEX_FRAME) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "a frame of 17 bytes expected, %u found",
-                                    item.end - item.at));
-            continue;
-        }
-        if (hd__indexing_find(d, &x->locations, d->location_id, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "frame 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__indexing_add_location(x, item.at));
-        if (!hd__push(&x->r->mem, d->location_id, item.key) ||
-            !hd__index_add(&x->r->mem, &x->locations, hd__hash_u64(d->seed, item.key),
-                           (uint32_t)hd__len(d->locations) - 1, hd__indexing_location_rehash, d))
-            return hd__memprof_full(x->r);
-    }
-}
-
-/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
-static hd_status hd__indexing_ids(hd__indexing *x, uint64_t at, uint64_t n, bool *whole) {
-    hd__indexed *d = x->to;
-    size_t from = hd__len(d->location);
-    *whole = n != 0;
-    if (!n) HD__TRY(hd__memprof_bad(x->r, at, "a call stack of no frames"));
-    HD__TRY(hd__indexing_limit(x, at, from + n, "frames of call stacks"));
-    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
-    for (uint64_t i = 0; i < n && *whole; i++) {
-        uint64_t id = hd__get_le64(x->l.data + at + 8 * i);
-        uint32_t number = hd__indexing_find(d, &x->locations, d->location_id, id);
-        *whole = number != HD_NONE;
-        if (!*whole) HD__TRY(hd__memprof_bad(x->r, at + 8 * i, "frame 0x%x is not told", id));
-        stbds_arrput(d->location, number);
-    }
-    if (!*whole) hd__arr_resize(d->location, from);
-    return HD_OK;
-}
-
-static hd_status hd__indexing_stack_table(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__index_item item;
-    bool more, whole;
-    hd__indexing_begin(x, HD__INDEX_STACKS);
-    for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if ((item.end - item.at) % 8) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "a call stack of %u bytes", item.end - item.at));
-            continue;
-        }
-        if (hd__indexing_find(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "call stack 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__indexing_ids(x, item.at, (item.end - item.at) / 8, &whole));
-        if (!whole) continue;
-        if (!hd__push(&x->r->mem, d->stack_id, item.key) ||
-            !hd__push(&x->r->mem, d->first, (uint32_t)hd__len(d->location)) ||
-            !hd__index_add(&x->r->mem, &x->stacks, hd__hash_u64(d->seed, item.key),
-                           (uint32_t)hd__len(d->stack_id) - 1, hd__indexing_stack_rehash, d))
-            return hd__memprof_full(x->r);
-    }
-}
-
-/* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
-#define HD__INDEX_UNFOLD 256u
-#define HD__INDEX_UNFOLD_LEAST (1u << 22)
-
 /* The stack at x->at, of which x->at then is the end. *whole false (lenient): it leads nowhere. */
-static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
-    hd__indexed *d = x->to;
-    uint64_t begin = x->l.payload[x->k], end = x->l.table[x->k], at = x->at + 4, own = 0;
-    uint64_t n = hd__get_le32(x->l.data + x->at), most = (end - begin) / 4;
+static hd_status hd__index_radix_one(hd__index_section *x, bool *whole) {
+    hd__index_columns *d = x->in->to;
+    uint64_t begin = x->payload[x->k], end = x->table[x->k], at = x->at + 4, own = 0;
+    uint64_t n = hd__get_le32(x->p + x->at), most = (end - begin) / 4;
     size_t from = hd__len(d->location);
     *whole = n && n <= most;
-    if (!*whole) return hd__memprof_bad(x->r, x->at, "a call stack of %u frames in an array of %u", n, most);
+    if (!*whole)
+        return hd__index_bad(x->in, x->at, "a call stack of %u frames in an array of %u", n, most);
     if ((from + n > HD__INDEX_UNFOLD * most && from + n > HD__INDEX_UNFOLD_LEAST) ||
-        from + n >= x->r->max_records)
-        return hd__fail_at(&x->r->report.error, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
+        from + n > x->in->max_records)
+        return hd__fail_at(x->in->err, HD_LIMIT, x->at, 0, "call stacks unfold to more than %u frames",
                            (uint64_t)from);
-    if (!hd__room(&x->r->mem, d->location, (size_t)n)) return hd__memprof_full(x->r);
+    if (!hd__room(&d->mem, d->location, (size_t)n)) return hd__index_full(x->in);
     for (uint64_t i = 0; i < n && *whole; i++) {
         uint64_t before = at;
         uint32_t element = 0;
-        *whole = hd__index_radix_next(x->l.data, &at, end, &element) && element < hd__len(d->locations);
-        if (!*whole) HD__TRY(hd__memprof_bad(x->r, before, "a call stack leads nowhere"));
+        *whole = hd__index_radix_next(x->p, &at, end, &element) && element < hd__len(d->locations);
+        if (!*whole) HD__TRY(hd__index_bad(x->in, before, "a call stack leads nowhere"));
         else stbds_arrput(d->location, element);
         if (!own && at != before + 4) own = before + 4; /* behind the first jump the next stack begins */
     }
@@ -23531,23 +23471,23 @@ static hd_status hd__indexing_radix_one(hd__indexing *x, bool *whole) {
     return HD_OK;
 }
 
-static hd_status hd__indexing_radix(hd__indexing *x) {
-    hd__mem *m = &x->r->mem;
+static hd_status hd__index_radix(hd__index_section *x) {
+    hd__index_columns *d = x->in->to;
     bool whole = true;
-    hd__indexing_begin(x, HD__INDEX_STACKS);
-    while (whole && x->at < x->l.table[x->k]) {
-        uint32_t start = (uint32_t)((x->at - x->l.payload[x->k]) / 4);
-        if (!hd__memprof_tick(x->r, x->at)) return hd__cancelled(&x->r->report.error);
-        HD__TRY(hd__indexing_radix_one(x, &whole));
-        if (whole && (!hd__push(m, x->starts, start) ||
-                      !hd__push(m, x->to->first, (uint32_t)hd__len(x->to->location))))
-            return hd__memprof_full(x->r);
+    hd__index_begin(x, HD__INDEX_STACKS);
+    while (whole && x->at < x->table[x->k]) {
+        uint32_t start = (uint32_t)((x->at - x->payload[x->k]) / 4);
+        HD__TRY(hd_report_progress(&x->in->reporter, x->at, x->in->size, x->in->err));
+        HD__TRY(hd__index_radix_one(x, &whole));
+        if (whole && (!hd__push(&d->mem, x->starts, start) ||
+                      !hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))))
+            return hd__index_full(x->in);
     }
     return HD_OK;
 }
 
 /* The stack that begins at a place of the array; HD_NONE: none does. */
-static uint32_t hd__indexing_start(const hd__indexing *x, uint32_t place) {
+static uint32_t hd__index_start(const hd__index_section *x, uint64_t place) {
     size_t low = 0, high = hd__len(x->starts);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -23559,257 +23499,249 @@ static uint32_t hd__indexing_start(const hd__indexing *x, uint32_t place) {
 
 /* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
    follows cannot be found. */
-static hd_status hd__indexing_stack(hd__indexing *x, uint64_t *at, uint64_t end, uint32_t *stack) {
-    hd__indexed *d = x->to;
-    uint64_t width = x->l.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
+static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64_t end, uint32_t *stack) {
+    hd__index_columns *d = x->in->to;
+    uint64_t width = d->shown.layout == HD_MEMPROF_LLVM_3 ? 4 : 8, id;
     bool whole;
     *stack = HD_NONE;
-    if (end - *at < width) return hd__memprof_bad(x->r, *at, "the record ends before its last call stack");
-    id = hd__memprof_get(x->l.data + *at, (unsigned)width, false);
-    if (x->l.layout <= HD_MEMPROF_LLVM_1) {
+    if (end - *at < width) return hd__index_bad(x->in, *at, "the record ends before its last call stack");
+    id = hd__get_le(x->p + *at, (unsigned)width);
+    if (d->shown.layout <= HD_MEMPROF_LLVM_1) {
         if (id > (end - *at - 8) / 8)
-            return hd__memprof_bad(x->r, *at, "a call stack of %u frames in %u bytes", id, end - *at - 8);
-        HD__TRY(hd__indexing_ids(x, *at + 8, id, &whole));
+            return hd__index_bad(x->in, *at, "a call stack of %u frames in %u bytes", id, end - *at - 8);
+        HD__TRY(hd__index_read_ids(x, *at + 8, id, &whole));
         *at += 8 + 8 * id;
         if (!whole) return HD_OK;
-        *stack = hd__indexed_stack(&x->r->mem, d, &x->stacks);
-        return *stack == HD_NONE ? hd__memprof_full(x->r) : HD_OK;
+        *stack = hd__index_stack(d, &x->stacks);
+        return *stack == HD_NONE ? hd__index_full(x->in) : HD_OK;
     }
     *at += width;
-    *stack = width == 4 ? hd__indexing_start(x, (uint32_t)id)
-                        : hd__indexing_find(d, &x->stacks, d->stack_id, id);
-    return *stack == HD_NONE ? hd__memprof_bad(x->r, *at - width, "call stack 0x%x is not told", id) : HD_OK;
+    *stack = width == 4 ? hd__index_start(x, id) : hd__index_id(d, &x->stacks, d->stack_id, id);
+    return *stack == HD_NONE ? hd__index_bad(x->in, *at - width, "call stack 0x%x is not told", id) : HD_OK;
 }
 
 /* How many of a record's blocks or call sites follow; 0 when there cannot be as many. */
-static hd_status hd__indexing_count(hd__indexing *x, uint64_t *at, uint64_t end, uint64_t least,
-                                    const char *what, uint64_t *n) {
+static hd_status hd__index_read_count(hd__index_section *x, uint64_t *at, uint64_t end, uint64_t least,
+                                      const char *what, uint64_t *n) {
     *n = 0;
-    if (end - *at < 8) return hd__memprof_bad(x->r, *at, "the record ends before its %s", what);
-    *n = hd__get_le64(x->l.data + *at);
+    if (end - *at < 8) return hd__index_bad(x->in, *at, "the record ends before its %s", what);
+    *n = hd__get_le64(x->p + *at);
     *at += 8;
     if (*n <= (end - *at) / least) return HD_OK;
-    HD__TRY(hd__memprof_bad(x->r, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
+    HD__TRY(hd__index_bad(x->in, *at - 8, "%u %s announced where %u bytes are left", *n, what, end - *at));
     *n = (end - *at) / least;
     return HD_OK;
 }
 
-static hd_status hd__indexing_record(hd__indexing *x, const hd__index_item *item) {
-    hd__indexed *d = x->to;
-    hd__mem *m = &x->r->mem;
-    const hd__index_section *l = &x->l;
-    uint64_t at = item->at, before, n, width = l->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
-    uint32_t stack;
-    HD__TRY(hd__indexing_count(x, &at, item->end, width + l->width, "blocks", &n));
-    for (before = 0; n && at != before; n--) {
-        before = at;
-        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
-        if (at == before) return HD_OK;
-        if (item->end - at < l->width) return hd__memprof_bad(x->r, at, "the record ends within a block");
-        if (stack != HD_NONE) {
-            HD__TRY(hd__indexing_limit(x, at, hd__len(d->block_stack), "blocks"));
-            if (!hd__push(m, d->block_stack, stack) || !hd__room(m, d->value, l->field_count))
-                return hd__memprof_full(x->r);
-            if (l->field_count)
-                hd__index_values_get(l, l->data + at, stbds_arraddnptr(d->value, l->field_count));
-        }
-        at += l->width;
+static hd_status hd__index_read_block(hd__index_section *x, uint64_t at, uint32_t stack) {
+    hd__index_columns *d = x->in->to;
+    HD__TRY(hd__index_limit(x->in, at, hd__len(d->block_stack) + 1, "blocks"));
+    if (!hd__push(&d->mem, d->block_stack, stack) || !hd__room(&d->mem, d->value, d->shown.field_count))
+        return hd__index_full(x->in);
+    for (uint32_t i = 0; i < d->shown.field_count; i++) {
+        unsigned width = hd__memprof_mib[d->shown.field[i]].width;
+        stbds_arrput(d->value, hd__get_le(x->p + at, width));
+        at += width;
     }
-    HD__TRY(hd__indexing_count(x, &at, item->end, width, "call sites", &n));
-    for (; n; n--) {
-        before = at;
-        HD__TRY(hd__indexing_stack(x, &at, item->end, &stack));
-        if (at == before) return HD_OK;
-        HD__TRY(hd__indexing_limit(x, at, hd__len(d->site), "call sites"));
-        if (stack != HD_NONE && !hd__push(m, d->site, stack)) return hd__memprof_full(x->r);
-    }
-    return at == item->end ? HD_OK
-                           : hd__memprof_bad(x->r, at, "%u bytes are left of a record", item->end - at);
+    return HD_OK;
 }
 
-static hd_status hd__indexing_records(hd__indexing *x) {
-    hd__indexed *d = x->to;
-    hd__mem *m = &x->r->mem;
+static hd_status hd__index_read_record(hd__index_section *x, const hd__index_item *item) {
+    hd__index_columns *d = x->in->to;
+    uint64_t at = item->at, before, n, width = d->shown.layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
+    uint32_t stack;
+    HD__TRY(hd__index_read_count(x, &at, item->end, width + x->width, "blocks", &n));
+    for (; n; n--) {
+        before = at;
+        HD__TRY(hd__index_read_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        if (item->end - at < x->width) return hd__index_bad(x->in, at, "the record ends within a block");
+        if (stack != HD_NONE) HD__TRY(hd__index_read_block(x, at, stack));
+        at += x->width;
+    }
+    HD__TRY(hd__index_read_count(x, &at, item->end, width, "call sites", &n));
+    for (; n; n--) {
+        before = at;
+        HD__TRY(hd__index_read_stack(x, &at, item->end, &stack));
+        if (at == before) return HD_OK;
+        if (stack == HD_NONE) continue;
+        HD__TRY(hd__index_limit(x->in, at, hd__len(d->site) + 1, "call sites"));
+        if (!hd__push(&d->mem, d->site, stack)) return hd__index_full(x->in);
+    }
+    return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
+}
+
+static hd_status hd__index_read_records(hd__index_section *x) {
+    hd__index_columns *d = x->in->to;
     hd__index_item item;
     bool more;
-    hd__indexing_begin(x, HD__INDEX_RECORDS);
+    hd__index_begin(x, HD__INDEX_RECORDS);
     for (;;) {
-        HD__TRY(hd__indexing_next(x, &item, &more));
+        HD__TRY(hd__index_next(x, &item, &more));
         if (!more) return HD_OK;
-        if (hd__indexed_function(d, item.key) != HD_NONE) {
-            HD__TRY(hd__memprof_bad(x->r, item.at, "function 0x%x is told twice", item.key));
+        if (hd__index_id(d, &d->functions, d->function, item.key) != HD_NONE) {
+            HD__TRY(hd__index_bad(x->in, item.at, "function 0x%x is told twice", item.key));
             continue;
         }
-        if (!hd__indexed_add_function(m, d, item.key)) return hd__memprof_full(x->r);
-        HD__TRY(hd__indexing_record(x, &item));
-        if (!hd__push(m, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
-            !hd__push(m, d->site_first, (uint32_t)hd__len(d->site)))
-            return hd__memprof_full(x->r);
+        if (!hd__index_id_add(d, &d->functions, &d->function, item.key)) return hd__index_full(x->in);
+        HD__TRY(hd__index_read_record(x, &item));
+        if (!hd__push(&d->mem, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
+            !hd__push(&d->mem, d->site_first, (uint32_t)hd__len(d->site)))
+            return hd__index_full(x->in);
     }
 }
 
 /* Keeps the rest of a file, its header telling offsets as if the section were empty. */
-static bool hd__indexed_surround(hd__mem *m, hd__indexed *d, const uint8_t *p, uint64_t size, uint64_t begin,
-                                 uint64_t end) {
+static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *p, uint64_t size, uint64_t begin,
+                               uint64_t end) {
     uint64_t total = begin + (size - end), version = hd__get_le64(p + 8);
-    if (total > SIZE_MAX / 2 || !hd__room(m, d->around, (size_t)total)) return false;
-    memcpy(stbds_arraddnptr(d->around, (size_t)begin), p, (size_t)begin);
-    if (size > end) memcpy(stbds_arraddnptr(d->around, (size_t)(size - end)), p + end, (size_t)(size - end));
-    hd__memprof_put(d->around + 8, 8, false, version | HD__INDEX_MEMPROF);
-    hd__memprof_put(d->around + 40, 8, false, begin);
+    uint8_t *to;
+    if (total > SIZE_MAX / 2 || !hd__bytes_add(m, &d->around, p, (size_t)begin) ||
+        !hd__bytes_add(m, &d->around, p + end, (size_t)(size - end)))
+        return false;
+    to = d->around;
+    hd__put_le(to + 8, 8, version | HD__INDEX_MEMPROF);
+    hd__put_le(to + 40, 8, begin);
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++) {
         uint64_t at;
         if ((version & 0xffffffffu) < hd__index_since[i]) break;
         at = hd__get_le64(p + 32 + 8 * i);
-        if (at >= end) hd__memprof_put(d->around + 32 + 8 * i, 8, false, at - (end - begin));
+        if (at >= end) hd__put_le(to + 32 + 8 * i, 8, at - (end - begin));
     }
-    d->shown.before.data = d->around;
-    d->shown.before.len = (size_t)begin;
-    d->shown.after.data = d->around + begin;
-    d->shown.after.len = (size_t)(size - end);
+    d->shown.before = hd__bytes_str(to, (size_t)begin);
+    d->shown.after = hd__bytes_str(to + begin, (size_t)(size - end));
     return true;
 }
 
 /* The section's parts lie one after another, and then what else is in the file. */
-static hd_status hd__indexing_parts(hd__indexing *x) {
+static hd_status hd__index_parts(hd__index_section *x) {
     static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
                                          { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
-    const hd__index_section *l = &x->l;
-    const uint8_t *parts = order[l->layout == HD_MEMPROF_LLVM_3];
-    int count = l->layout < HD_MEMPROF_LLVM_2 ? 2 : 3;
-    uint64_t at = l->payload[parts[0]];
-    for (int i = 0; i < count; i++) {
+    hd_memprof_layout layout = x->in->to->shown.layout;
+    const uint8_t *parts = order[layout == HD_MEMPROF_LLVM_3];
+    uint64_t at = x->payload[parts[0]];
+    for (int i = 0; i < (layout < HD_MEMPROF_LLVM_2 ? 2 : 3); i++) {
         int k = parts[i];
-        if (l->payload[k] != at)
-            HD__TRY(hd__memprof_bad(x->r, l->begin, "the %ss expected at %u, found at %u",
-                                    hd__index_table_name[k], at, l->payload[k]));
-        at = l->buckets[k] ? hd__index_table_end(l, k) : l->table[k];
+        if (x->payload[k] != at)
+            HD__TRY(hd__index_bad(x->in, x->begin, "the %ss expected at %u, found at %u",
+                                  hd__index_table_name[k], at, x->payload[k]));
+        at = x->table[k] + (x->buckets[k] ? 16 + 8 * x->buckets[k] : 0);
     }
-    if (at != l->end) HD__TRY(hd__memprof_bad(x->r, at, "%u bytes behind the memprof section", l->end - at));
+    if (at != x->end) HD__TRY(hd__index_bad(x->in, at, "%u bytes behind the memprof section", x->end - at));
     return HD_OK;
 }
 
-static hd_status hd__indexing_all(hd__indexing *x) {
-    hd_memprof_reader *r = x->r;
+static hd_status hd__index_sections(hd__index_section *x) {
+    hd__index_in *in = x->in;
+    hd__index_columns *d = in->to;
     hd__index_header h;
-    HD__TRY(hd__index_header_get(r->p, r->size, &h, &r->report.error));
-    if (!h.there) return hd__fail(&r->report.error, HD_UNSUPPORTED, "an indexed profile without a memprof section");
-    x->l.data = r->p;
-    x->l.begin = h.begin;
-    x->l.end = h.end;
-    HD__TRY(hd__index_section_get(&x->l, &r->report.error));
-    x->to->shown.layout = x->l.layout;
-    x->to->shown.field_count = x->l.field_count;
-    memcpy(x->to->shown.field, x->l.field, sizeof x->l.field);
-    for (uint32_t i = 0; i < x->l.field_count; i++) x->to->shown.fields |= HD_MEMPROF_FIELD(x->l.field[i]);
-    HD__TRY(hd__indexing_parts(x));
-    HD__TRY(hd__indexing_frames(x));
-    if (x->l.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__indexing_stack_table(x));
-    if (x->l.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__indexing_radix(x));
-    HD__TRY(hd__indexing_records(x));
-    return hd__indexed_surround(&r->mem, x->to, r->p, r->size, x->l.begin, x->l.end) ? HD_OK
-                                                                                    : hd__memprof_full(r);
+    HD__TRY(hd__index_header_get(in->p, in->size, &h, in->err));
+    if (!h.there) return hd__fail(in->err, HD_UNSUPPORTED, "an indexed profile without a memprof section");
+    x->p = in->p;
+    x->begin = h.begin;
+    x->end = h.end;
+    HD__TRY(hd_report_progress(&in->reporter, 0, in->size, in->err));
+    HD__TRY(hd__index_open(x));
+    HD__TRY(hd__index_parts(x));
+    HD__TRY(hd__index_read_frames(x));
+    if (d->shown.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__index_read_stacks(x));
+    if (d->shown.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__index_radix(x));
+    HD__TRY(hd__index_read_records(x));
+    return hd__index_surround(&d->mem, d, in->p, in->size, h.begin, h.end) ? HD_OK : hd__index_full(in);
+}
+
+static hd_status hd__index_read(hd__index_in *in) {
+    hd__index_section x;
+    hd_status status;
+    memset(&x, 0, sizeof x);
+    x.in = in;
+    status = hd__index_sections(&x);
+    hd__set_free(&in->to->mem, &x.locations);
+    hd__set_free(&in->to->mem, &x.stacks);
+    hd__arr_free(&in->to->mem, x.starts);
+    return status;
 }
 
 /* ==================================================================== >>memprof.index.build
-   Making an index of a raw profile, as llvm-profdata does. The frames of one address are one after another,
-   up to the first that is not inlined. */
+   Making an index as llvm-profdata does, in the order of its tables: of a raw profile, or of an index in the RFC's
+   layout what LLVM has beyond that, blocks also where calls were inlined to, and call sites. The frames of one
+   address are one after another in a stack, up to the first that is not inlined. Costs time and memory as the
+   frames of all stacks do. Symbolizing is left to >>memprof.frames. */
 
 typedef struct hd__index_pair {
     uint32_t function, number;   /* a block, or the first frame of an address: a call site */
 } hd__index_pair;
 
 typedef struct hd__index_building {
-    const hd_memprof_raw *raw;
-    const hd_memprof_symbols *symbols;
-    hd__mem *m;
-    hd__indexed *to;
-    hd__set locations, stacks;
-    uint32_t *number;            /* location of each frame; stb_ds arrays, as are all here */
+    hd__index_columns *to;       /* whose memory all of it takes */
+    const hd_memprof_raw *raw;   /* what it is made of; NULL: `from` */
+    const hd_memprof_index *from;
+    uint32_t block_count, stack_count, frame_count;
+    const uint32_t *first, *frame; /* of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1], numbers */
+    const uint32_t *number;      /* location of each frame */
+    hd__arena arena;             /* of these: */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
-    uint32_t *site;              /* the same: its stack */
+    uint32_t *site;              /* by the same: its stack */
     uint32_t *stack;             /* of each raw stack; HD_NONE: it has no frames, or no block */
-    hd__index_pair *blocks, *sites;
     uint32_t *order, *next, *heads, *old;
-    uint64_t *guids;
+    hd__set locations, stacks;
+    hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here */
+    hd__index_columns *addresses; /* of `from`: stacks of these are addresses, each once */
+    hd__set runs;                /* of addresses */
+    uint32_t *firsts, *frames;   /* of these */
+    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
 } hd__index_building;
 
 enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
 
-static uint64_t hd__index_location_rehash(const void *owner, uint32_t number) {
-    const hd__indexed *d = (const hd__indexed *)owner;
-    return hd__hash_u64(d->seed, hd__memprof_location_id(&d->locations[number]));
+static void *hd__index_build_take(hd__index_building *x, size_t n, size_t element) {
+    return hd__arena_take(&x->to->mem, &x->arena, n, element);
 }
 
-static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
-    return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
-           a->inlined == b->inlined;
+static uint32_t hd__index_build_raw(const hd__index_building *x, uint32_t block) {
+    return x->raw ? x->raw->blocks[block].stack : x->from->block_stack[block];
 }
 
-/* Frames as locations. Names and files belong to the first frame that is at one. */
-static bool hd__index_build_locations(hd__index_building *x) {
-    hd__indexed *d = x->to;
-    if (!hd__room(x->m, x->number, x->symbols->frame_count)) return false;
-    for (uint32_t i = 0; i < x->symbols->frame_count; i++) {
-        const hd_memprof_frame *f = &x->symbols->frames[i];
-        hd_memprof_location l;
-        size_t probe = 0;
-        uint32_t number;
-        uint64_t hash;
-        memset(&l, 0, sizeof l);
-        l.function = hd_memprof_guid(f->function);
-        l.line_offset = f->line - f->start_line;
-        l.column = f->column;
-        l.inlined = f->inlined;
-        l.line = f->line;
-        l.discriminator = f->discriminator;
-        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
-        while ((number = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
-            if (hd__memprof_same_location(&d->locations[number], &l)) break;
-        if (number == HD_NONE) {
-            number = (uint32_t)hd__len(d->locations);
-            l.name.len = f->function.len;
-            l.file.len = f->file.len;
-            l.name.data = hd__arena_str(x->m, &d->arena, f->function);
-            l.file.data = hd__arena_str(x->m, &d->arena, f->file);
-            if (!l.name.data || !l.file.data || !hd__push(x->m, d->locations, l) ||
-                !hd__index_add(x->m, &x->locations, hash, number, hd__index_location_rehash, d))
-                return false;
-        }
-        stbds_arrput(x->number, number);
-    }
-    return true;
-}
-
-/* The number of a function's record; HD_NONE: out of memory. */
-static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
-    uint32_t f = hd__indexed_function(x->to, guid);
-    if (f != HD_NONE) return f;
-    return hd__indexed_add_function(x->m, x->to, guid) ? (uint32_t)hd__len(x->to->function) - 1 : HD_NONE;
+static uint64_t hd__index_build_value(const hd__index_building *x, uint32_t block, uint32_t field) {
+    return x->raw ? x->raw->blocks[block].value[field] : hd_memprof_index_value(x->from, block, field);
 }
 
 static const hd_memprof_location *hd__index_build_at(const hd__index_building *x, uint32_t frame) {
     return &x->to->locations[x->number[frame]];
 }
 
+/* The number of a function's record; HD_NONE: out of memory. */
+static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
+    hd__index_columns *d = x->to;
+    uint32_t f = hd__index_id(d, &d->functions, d->function, guid);
+    if (f != HD_NONE) return f;
+    return hd__index_id_add(d, &d->functions, &d->function, guid) ? (uint32_t)hd__len(d->function) - 1 : HD_NONE;
+}
+
+static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, uint64_t guid, uint32_t number) {
+    hd__index_pair pair;
+    pair.function = hd__index_build_function(x, guid);
+    pair.number = number;
+    return pair.function != HD_NONE && hd__push(&x->to->mem, *pairs, pair);
+}
+
+/* The stack of the locations of n frames, or of those that stand from `frame` on; HD_NONE: out of memory. */
+static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *frames, uint32_t frame, uint32_t n) {
+    hd__index_columns *d = x->to;
+    if (!hd__room(&d->mem, d->location, n)) return HD_NONE;
+    for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[frames ? frames[k] : frame + k]);
+    return hd__index_stack(d, &x->stacks);
+}
+
 /* A block goes to the function that allocates and to those it was inlined into. */
 static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
-    const hd_memprof_symbols *s = x->symbols;
-    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
-    hd__indexed *d = x->to;
-    hd__index_pair pair;
+    uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     if (from == to) return true;
-    if (x->stack[raw] == HD_NONE) {
-        if (!hd__room(x->m, d->location, to - from)) return false;
-        for (uint32_t k = from; k < to; k++) stbds_arrput(d->location, x->number[s->frame[k]]);
-        x->stack[raw] = hd__indexed_stack(x->m, d, &x->stacks);
-        if (x->stack[raw] == HD_NONE) return false;
-    }
-    pair.number = block;
+    if (x->stack[raw] == HD_NONE) x->stack[raw] = hd__index_build_stack(x, x->frame + from, 0, to - from);
+    if (x->stack[raw] == HD_NONE) return false;
     for (bool inlined = true; from < to && inlined; from++) {
-        const hd_memprof_location *l = hd__index_build_at(x, s->frame[from]);
-        pair.function = hd__index_build_function(x, l->function);
-        if (pair.function == HD_NONE || !hd__push(x->m, x->blocks, pair)) return false;
+        const hd_memprof_location *l = hd__index_build_at(x, x->frame[from]);
+        if (!hd__index_build_pair(x, &x->blocks, l->function, block)) return false;
         inlined = l->inlined;
     }
     return true;
@@ -23819,34 +23751,24 @@ static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
    not of the one that allocates. */
 static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
-    hd__indexed *d = x->to;
-    hd__index_pair pair;
     if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
     x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
-    if (x->site[first] == HD_NONE) {
-        if (!hd__room(x->m, d->location, n)) return false;
-        for (uint32_t k = 0; k < n; k++) stbds_arrput(d->location, x->number[first + k]);
-        x->site[first] = hd__indexed_stack(x->m, d, &x->stacks);
-        if (x->site[first] == HD_NONE) return false;
-    }
-    pair.number = first;
+    if (x->site[first] == HD_NONE) x->site[first] = hd__index_build_stack(x, NULL, first, n);
+    if (x->site[first] == HD_NONE) return false;
     for (uint32_t k = begin; k < (before ? 1 : n); k++) {
         uint64_t guid = hd__index_build_at(x, first + k)->function;
         uint32_t other = before ? 1 : begin, end = before ? n : k;
         while (other < end && hd__index_build_at(x, first + other)->function != guid) other++;
-        if (other < end) continue;
-        pair.function = hd__index_build_function(x, guid);
-        if (pair.function == HD_NONE || !hd__push(x->m, x->sites, pair)) return false;
+        if (other == end && !hd__index_build_pair(x, &x->sites, guid, first)) return false;
     }
     return true;
 }
 
 static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
-    const hd_memprof_symbols *s = x->symbols;
-    uint32_t raw = x->raw->blocks[block].stack, from = s->first[raw], to = s->first[raw + 1];
+    uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     for (uint32_t at = from, n; at < to; at += n) {
-        for (n = 1; at + n < to && s->frames[s->frame[at + n - 1]].inlined; n++) {}
-        if (!hd__index_build_site(x, s->frame[at], n, at == from)) return false;
+        for (n = 1; at + n < to && hd__index_build_at(x, x->frame[at + n - 1])->inlined; n++) {}
+        if (!hd__index_build_site(x, x->frame[at], n, at == from)) return false;
     }
     return true;
 }
@@ -23875,9 +23797,11 @@ static uint64_t hd__index_buckets(uint64_t n) {
 static bool hd__index_build_order(hd__index_building *x) {
     size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
     size_t most = last > 64 ? 2 * last : 128;
-    if (!hd__room(x->m, x->next, n) || !hd__room(x->m, x->order, n) || !hd__room(x->m, x->heads, most) ||
-        !hd__room(x->m, x->old, most))
-        return false;
+    x->next = (uint32_t *)hd__index_build_take(x, n, sizeof *x->next);
+    x->order = (uint32_t *)hd__index_build_take(x, n, sizeof *x->order);
+    x->heads = (uint32_t *)hd__index_build_take(x, most, sizeof *x->heads);
+    x->old = (uint32_t *)hd__index_build_take(x, most, sizeof *x->old);
+    if (!x->next || !x->order || !x->heads || !x->old) return false;
     memset(x->heads, 0xff, buckets * sizeof *x->heads);
     for (uint32_t f = 0; f < n; f++) {
         uint32_t *head;
@@ -23890,8 +23814,8 @@ static bool hd__index_build_order(hd__index_building *x) {
         *head = f;
     }
     if (buckets != last) hd__index_rehang(x, buckets, last);
-    for (size_t b = 0; b < last; b++)
-        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) stbds_arrput(x->order, f);
+    for (size_t b = 0, i = 0; b < last; b++)
+        for (uint32_t f = x->heads[b]; f != HD_NONE; f = x->next[f]) x->order[i++] = f;
     return true;
 }
 
@@ -23909,13 +23833,13 @@ static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, u
 
 /* Functions in order, and what each has. */
 static bool hd__index_build_records(hd__index_building *x) {
-    hd__indexed *d = x->to;
-    hd__mem *m = x->m;
+    hd__index_columns *d = x->to;
+    hd__mem *m = &d->mem;
     size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
+    uint64_t *guids = (uint64_t *)hd__index_build_take(x, n, sizeof *guids);
     uint32_t *rank, count = 0;
-    if (!hd__index_build_order(x) || !hd__room(m, d->block_first, n + 1) ||
-        !hd__room(m, d->site_first, n + 1) || !hd__room(m, d->block_stack, blocks) ||
-        !hd__room(m, d->site, sites) || !hd__room(m, x->guids, n))
+    if (!guids || !hd__index_build_order(x) || !hd__room(m, d->block_first, n) || !hd__room(m, d->site_first, n) ||
+        !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites))
         return false;
     rank = x->next;              /* no longer needed as lists */
     for (size_t i = 0; i < n; i++) rank[x->order[i]] = (uint32_t)i;
@@ -23926,27 +23850,28 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__arr_resize(d->block_stack, blocks);
     hd__arr_resize(d->site, sites);
     for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
+    d->shown.fields = x->raw ? x->raw->fields : x->from->fields;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (x->raw->fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
+        if (d->shown.fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
+    d->shown.field_count = count;
     if (!hd__room(m, d->value, blocks * count)) return false;
     for (size_t i = 0; i < blocks; i++) {
-        const hd_memprof_block *b = &x->raw->blocks[d->block_stack[i]];
-        for (uint32_t f = 0; f < count; f++) stbds_arrput(d->value, b->value[d->shown.field[f]]);
-        d->block_stack[i] = x->stack[b->stack];
+        uint32_t block = d->block_stack[i];
+        for (uint32_t f = 0; f < count; f++)
+            stbds_arrput(d->value, hd__index_build_value(x, block, d->shown.field[f]));
+        d->block_stack[i] = x->stack[hd__index_build_raw(x, block)];
     }
-    for (size_t i = 0; i < n; i++) stbds_arrput(x->guids, d->function[x->order[i]]);
+    for (size_t i = 0; i < n; i++) guids[i] = d->function[x->order[i]];
     hd__set_free(m, &d->functions);
     hd__arr_resize(d->function, 0);
     for (size_t i = 0; i < n; i++)
-        if (!hd__indexed_add_function(m, d, x->guids[i])) return false;
-    d->shown.field_count = count;
-    d->shown.fields = x->raw->fields;
+        if (!hd__index_id_add(d, &d->functions, &d->function, guids[i])) return false;
     return true;
 }
 
 /* What is around the section in a file without instrumentation: a header of version 12, the summary's
    cut-offs, no functions; no binary ids, no names of virtual tables. */
-static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
+static bool hd__index_surroundings(hd__mem *m, hd__index_columns *d) {
     static const uint32_t cutoffs[16] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
                                           800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
     uint8_t file[560], *p = file;
@@ -23954,46 +23879,88 @@ static bool hd__index_surroundings(hd__mem *m, hd__indexed *d) {
     memset(file, 0, sizeof file);
     memcpy(p, hd__index_magic, 8);
     p[8] = HD__INDEX_OURS;
-    hd__put_le32(p + 32, (uint32_t)begin - 24);
-    hd__put_le32(p + 48, (uint32_t)begin);
-    hd__put_le32(p + 64, (uint32_t)begin + 8);
+    hd__put_le(p + 32, 4, (uint32_t)begin - 24);
+    hd__put_le(p + 48, 4, (uint32_t)begin);
+    hd__put_le(p + 64, 4, (uint32_t)begin + 8);
     p += header;
     p[0] = 6;
     p[8] = 16;
-    for (int i = 0; i < 16; i++) hd__put_le32(p + 64 + 24 * i, cutoffs[i]);
+    for (int i = 0; i < 16; i++) hd__put_le(p + 64 + 24 * i, 4, cutoffs[i]);
     file[begin - 24] = 1;        /* bucket of the functions */
-    return hd__indexed_surround(m, d, file, sizeof file, begin, begin);
+    return hd__index_surround(m, d, file, sizeof file, begin, begin);
 }
 
 static bool hd__index_build_all(hd__index_building *x) {
-    uint32_t frames = x->symbols->frame_count, stacks = x->raw->stack_count;
-    if (!hd__room(x->m, x->told, frames) || !hd__room(x->m, x->site, frames) ||
-        !hd__room(x->m, x->stack, stacks))
-        return false;
-    if (frames) memset(x->told, 0, frames);
-    if (frames) memset(x->site, 0xff, frames * sizeof *x->site);
-    if (stacks) memset(x->stack, 0xff, stacks * sizeof *x->stack);
-    for (uint32_t i = 0; i < x->raw->block_count; i++)
+    x->told = (uint8_t *)hd__index_build_take(x, x->frame_count, 1);
+    x->site = (uint32_t *)hd__index_build_take(x, x->frame_count, sizeof *x->site);
+    x->stack = (uint32_t *)hd__index_build_take(x, x->stack_count, sizeof *x->stack);
+    if (!x->told || !x->site || !x->stack) return false;
+    memset(x->told, 0, x->frame_count);
+    memset(x->site, 0xff, x->frame_count * sizeof *x->site);
+    memset(x->stack, 0xff, x->stack_count * sizeof *x->stack);
+    for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_block(x, i)) return false;
-    for (uint32_t i = 0; i < x->raw->block_count; i++)
+    for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_sites(x, i)) return false;
-    return hd__index_build_records(x) && hd__index_surroundings(x->m, x->to);
+    return hd__index_build_records(x) && hd__index_surroundings(&x->to->mem, x->to);
 }
 
-static void hd__index_build_free(hd__index_building *x) {
-    hd__set_free(x->m, &x->locations);
-    hd__set_free(x->m, &x->stacks);
-    hd__arr_free(x->m, x->number);
-    hd__arr_free(x->m, x->told);
-    hd__arr_free(x->m, x->site);
-    hd__arr_free(x->m, x->stack);
-    hd__arr_free(x->m, x->blocks);
-    hd__arr_free(x->m, x->sites);
-    hd__arr_free(x->m, x->order);
-    hd__arr_free(x->m, x->next);
-    hd__arr_free(x->m, x->heads);
-    hd__arr_free(x->m, x->old);
-    hd__arr_free(x->m, x->guids);
+/* Frees all but the index, and that as well unless status is HD_OK. */
+static hd_status hd__index_build_end(hd__index_building *x, hd_status status) {
+    hd__mem *m = &x->to->mem;
+    hd__set_free(m, &x->locations);
+    hd__set_free(m, &x->stacks);
+    hd__arr_free(m, x->blocks);
+    hd__arr_free(m, x->sites);
+    hd__arr_free(m, x->firsts);
+    hd__arr_free(m, x->frames);
+    hd__arena_free(m, &x->arena);
+    if (x->addresses) {
+        hd__set_free(&x->addresses->mem, &x->runs);
+        hd__index_free(x->addresses);
+    }
+    if (status) hd__index_free(x->to);
+    else hd__index_show(x->to);
+    return status;
+}
+
+static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_memprof_location *b) {
+    return a->function == b->function && a->line_offset == b->line_offset && a->column == b->column &&
+           a->inlined == b->inlined;
+}
+
+/* Frames as locations. Names and files belong to the first frame that is at one. */
+static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
+    hd__index_columns *d = x->to;
+    uint32_t *numbers = (uint32_t *)hd__index_build_take(x, symbols->frame_count, sizeof *numbers);
+    if (!numbers) return false;
+    x->number = numbers;
+    for (uint32_t i = 0; i < symbols->frame_count; i++) {
+        const hd_memprof_frame *f = &symbols->frames[i];
+        hd_memprof_location l;
+        size_t probe = 0;
+        uint64_t hash;
+        memset(&l, 0, sizeof l);
+        l.function = hd_memprof_guid(f->function);
+        l.line_offset = f->line - f->start_line;
+        l.column = f->column;
+        l.inlined = f->inlined;
+        l.line = f->line;
+        l.discriminator = f->discriminator;
+        hash = hd__hash_u64(d->seed, hd__memprof_location_id(&l));
+        while ((numbers[i] = hd__set_next(&x->locations, hash, &probe)) != HD_NONE)
+            if (hd__memprof_same_location(&d->locations[numbers[i]], &l)) break;
+        if (numbers[i] != HD_NONE) continue;
+        numbers[i] = (uint32_t)hd__len(d->locations);
+        l.name.len = f->function.len;
+        l.file.len = f->file.len;
+        l.name.data = hd__arena_str(&d->mem, &d->arena, f->function);
+        l.file.data = hd__arena_str(&d->mem, &d->arena, f->file);
+        if (!l.name.data || !l.file.data || !hd__push(&d->mem, d->locations, l) ||
+            !hd__set_add(&d->mem, &x->locations, hash, numbers[i]))
+            return false;
+    }
+    return true;
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
@@ -24006,156 +23973,102 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     hd_status status = HD_OK;
     if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
     HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
-    mem.taken += ((hd__memprof_named *)(void *)symbols)->mem.used;
+    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
     memset(&x, 0, sizeof x);
     x.raw = raw;
-    x.symbols = symbols;
-    x.m = &mem;
-    x.to = hd__indexed_create(&mem);
-    if (!x.to || !hd__index_build_locations(&x) || !hd__index_build_all(&x))
-        status = hd__no_memory(&mem, err);
+    x.block_count = raw->block_count;
+    x.stack_count = raw->stack_count;
+    x.frame_count = symbols->frame_count;
+    x.first = symbols->first;
+    x.frame = symbols->frame;
+    x.to = hd__index_create(&mem);
+    if (!x.to) {
+        hd_memprof_symbols_free(symbols);
+        return hd__no_memory(&mem, err);
+    }
+    if (!hd__index_build_locations(&x, symbols) || !hd__index_build_all(&x))
+        status = hd__no_memory(&x.to->mem, err);
     else if (raw->block_count && !hd__len(x.to->block_stack))
         status = hd__fail(err, HD_UNSUPPORTED,
                           "no call stack is left: the symbolizer knows none of %u addresses",
                           (uint64_t)symbols->addresses);
-    hd__index_build_free(&x);
     hd_memprof_symbols_free(symbols);
-    if (x.to) x.to->mem = mem;
-    if (status) {
-        if (x.to) hd__indexed_free(x.to);
-        return status;
-    }
-    hd__indexed_show(x.to);
+    HD__TRY(hd__index_build_end(&x, status));
     x.to->shown.layout = HD_MEMPROF_LLVM_3;
     *out = &x.to->shown;
     return HD_OK;
 }
 
-/* Making of an index in the RFC's layout what LLVM has: blocks also where calls were inlined to, call sites.
-   Calls up to one that is not inlined are those of one address. ---------------------------------- */
-
-typedef struct hd__index_unfolding {
-    const hd_memprof_index *from;
-    hd__index_building to;
-    hd__indexed addresses;       /* as stacks are; their locations are the frames */
-    hd__set index;             /* of addresses */
-    hd_memprof_raw raw;
-    hd_memprof_symbols symbols;
-    hd_memprof_block *blocks;    /* stb_ds arrays, as are all here */
-    hd_memprof_frame *frames;
-    uint32_t *first, *frame;
-    bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
-} hd__index_unfolding;
-
-static bool hd__index_unfold_stack(hd__index_unfolding *u, uint32_t stack) {
-    const hd_memprof_index *x = u->from;
-    hd__mem *m = u->to.m;
-    for (uint32_t k = x->first[stack]; k < x->first[stack + 1];) {
-        uint32_t address, from = k;
+/* The calls of a stack by address: those up to one that is not inlined. */
+static bool hd__index_unfold_stack(hd__index_building *x, uint32_t stack) {
+    const hd_memprof_index *from = x->from;
+    hd__index_columns *a = x->addresses;
+    for (uint32_t k = from->first[stack]; k < from->first[stack + 1];) {
+        uint32_t address, begin = k;
         bool inlined = true;
-        for (; inlined && k < x->first[stack + 1]; k++) {
-            u->too_long = k - from == HD_MEMPROF_INLINE_MAX;
-            if (u->too_long) return false;
-            if (!hd__push(m, u->addresses.location, x->location[k])) return false;
-            inlined = x->locations[x->location[k]].inlined;
+        for (; inlined && k < from->first[stack + 1]; k++) {
+            x->too_long = k - begin == HD_MEMPROF_INLINE_MAX;
+            if (x->too_long || !hd__push(&a->mem, a->location, from->location[k])) return false;
+            inlined = from->locations[from->location[k]].inlined;
         }
-        address = hd__indexed_stack(m, &u->addresses, &u->index);
+        address = hd__index_stack(a, &x->runs);
         if (address == HD_NONE) return false;
-        for (uint32_t i = u->addresses.first[address]; i < u->addresses.first[address + 1]; i++)
-            if (!hd__push(m, u->frame, i)) return false;
+        for (uint32_t i = a->first[address]; i < a->first[address + 1]; i++)
+            if (!hd__push(&x->to->mem, x->frames, i)) return false;
     }
-    return hd__push(m, u->first, (uint32_t)hd__len(u->frame));
+    return hd__push(&x->to->mem, x->firsts, (uint32_t)hd__len(x->frames));
 }
 
-static bool hd__index_unfold_blocks(hd__index_unfolding *u) {
-    const hd_memprof_index *x = u->from;
-    if (!hd__room(u->to.m, u->blocks, x->block_count)) return false;
-    for (uint32_t i = 0; i < x->block_count; i++) {
-        hd_memprof_block b;
-        memset(&b, 0, sizeof b);
-        b.stack = x->block_stack[i];
-        for (uint32_t f = 0; f < x->field_count; f++)
-            b.value[x->field[f]] = x->value[(size_t)i * x->field_count + f];
-        stbds_arrput(u->blocks, b);
-    }
-    u->raw.blocks = u->blocks;
-    u->raw.block_count = x->block_count;
-    u->raw.stack_count = x->stack_count;
-    u->raw.fields = x->fields;
-    return true;
+static bool hd__index_unfold_all(hd__index_building *x) {
+    const hd_memprof_index *from = x->from;
+    hd__mem *m = &x->to->mem, rest = hd__mem_rest(m);
+    x->addresses = hd__index_create(&rest);
+    m->over = rest.over;
+    if (!x->addresses) return false;
+    hd__mem_join(&x->addresses->mem, m);
+    if (!hd__push(m, x->firsts, 0u) || !hd__room(m, x->to->locations, from->location_count)) return false;
+    for (uint32_t i = 0; i < from->location_count; i++) stbds_arrput(x->to->locations, from->locations[i]);
+    for (uint32_t s = 0; s < from->stack_count; s++)
+        if (!hd__index_unfold_stack(x, s)) return false;
+    x->block_count = from->block_count;
+    x->stack_count = from->stack_count;
+    x->frame_count = (uint32_t)hd__len(x->addresses->location);
+    x->first = x->firsts;
+    x->frame = x->frames;
+    x->number = x->addresses->location;
+    return hd__index_build_all(x);
 }
 
-static bool hd__index_unfold_all(hd__index_unfolding *u) {
-    const hd_memprof_index *x = u->from;
-    hd__indexed *to = u->to.to;
-    hd__mem *m = u->to.m;
-    uint32_t frames;
-    if (!hd__push(m, u->addresses.first, 0u) || !hd__push(m, u->first, 0u)) return false;
-    for (uint32_t s = 0; s < x->stack_count; s++)
-        if (!hd__index_unfold_stack(u, s)) return false;
-    frames = (uint32_t)hd__len(u->addresses.location);
-    if (!hd__room(m, to->locations, x->location_count) || !hd__room(m, u->frames, frames) ||
-        !hd__room(m, u->to.number, frames))
-        return false;
-    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(to->locations, x->locations[i]);
-    for (uint32_t i = 0; i < frames; i++) {
-        hd_memprof_frame f;
-        memset(&f, 0, sizeof f);
-        f.inlined = x->locations[u->addresses.location[i]].inlined;
-        stbds_arrput(u->frames, f);
-        stbds_arrput(u->to.number, u->addresses.location[i]);
-    }
-    u->symbols.frame_count = frames;
-    u->symbols.frames = u->frames;
-    u->symbols.first = u->first;
-    u->symbols.frame = u->frame;
-    return hd__index_unfold_blocks(u) && hd__index_build_all(&u->to);
-}
-
-/* Its strings are those of the other one. */
-static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__indexed **out,
+/* What LLVM's layouts have of an index in the RFC's, whose strings it shows. */
+static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_options *options, hd__index_columns **out,
                                   hd_error *err) {
     hd__mem mem = hd__mem_options(options);
-    hd__index_unfolding u;
-    bool whole;
-    memset(&u, 0, sizeof u);
-    u.from = index;
-    u.addresses.seed = hd__seed();
-    u.to.raw = &u.raw;
-    u.to.symbols = &u.symbols;
-    u.to.m = &mem;
-    u.to.to = hd__indexed_create(&mem);
-    whole = u.to.to && hd__index_unfold_all(&u);
-    hd__index_build_free(&u.to);
-    hd__arr_free(&mem, u.addresses.location);
-    hd__arr_free(&mem, u.addresses.first);
-    hd__set_free(&mem, &u.index);
-    hd__arr_free(&mem, u.blocks);
-    hd__arr_free(&mem, u.frames);
-    hd__arr_free(&mem, u.first);
-    hd__arr_free(&mem, u.frame);
-    if (u.to.to) u.to.to->mem = mem;
-    if (!whole) {
-        if (u.to.to) hd__indexed_free(u.to.to);
-        if (u.too_long)
-            return hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
-                            (uint64_t)HD_MEMPROF_INLINE_MAX - 1);
-        return hd__no_memory(&mem, err);
-    }
-    hd__indexed_show(u.to.to);
-    u.to.to->shown.layout = HD_MEMPROF_RFC;
-    *out = u.to.to;
+    hd__index_building x;
+    hd_status status = HD_OK;
+    memset(&x, 0, sizeof x);
+    x.from = index;
+    x.to = hd__index_create(&mem);
+    if (!x.to) return hd__no_memory(&mem, err);
+    x.to->shown.layout = HD_MEMPROF_RFC;
+    if (!hd__index_unfold_all(&x))
+        status = x.too_long ? hd__fail(err, HD_UNSUPPORTED, "a call that is inlined into more than %u others",
+                                       (uint64_t)HD_MEMPROF_INLINE_MAX - 1)
+                            : hd__no_memory(&x.to->mem, err);
+    HD__TRY(hd__index_build_end(&x, status));
+    *out = x.to;
     return HD_OK;
 }
 
 /* ==================================================================== >>memprof.index.write
-   Writing an index. A section begins with where its tables are, so that all sizes are told first; then it is
-   written as it goes. */
+   LLVM's layouts, written. A section begins with where its tables are, so that all sizes are told first; then it
+   is written as it goes. Of equal indexes, equal files: ties are broken by what things are called, then by
+   number. Memory grows with items, stacks and version 3's array, not with the bytes of records. What is around
+   the section is kept as it was read (>>memprof.index.read) or was made (>>memprof.index.build). */
 
 /* A table as it will be: items by bucket. */
 typedef struct hd__index_plan {
     const uint64_t *keys;
-    uint32_t *order;             /* numbers of items, of each key the first; stb_ds arrays, as are all here */
+    uint32_t *order;             /* numbers of items, of each key the first */
     uint64_t *offset;            /* of each bucket */
     uint32_t kept;
     uint64_t mask, end, at;      /* end: of items; at: of the table */
@@ -24170,22 +24083,28 @@ typedef struct hd__index_out {
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
     uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
+    hd__arena arena;             /* of these, and of plans: */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
     uint32_t *rank, *ranked;     /* locations' numbers in the file, and the other way round */
     uint32_t *weight;            /* by location: its place in the order of stacks */
     uint32_t *place;             /* by stack: in version 3's array */
-    uint32_t *array, *above, *order, *spare;
+    uint32_t *order, *spare;     /* stacks */
+    uint32_t *array, *above;     /* stb_ds arrays */
     hd__index_plan plan[3];
     uint64_t word[5], at;        /* what the section begins with; where the next part of it will be */
     hd_sink sink;
 } hd__index_out;
 
+/* Room for n elements. False: out of memory. */
+#define hd__index_take(o, a, n, type) \
+    (((a) = (type *)hd__arena_take(&(o)->mem, &(o)->arena, (n), sizeof(type))) != NULL)
+
 #define HD__INDEX_ABSENT 0xffu
 
 HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
     if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
-    hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
+    hd__put_le((uint8_t *)o->sink.buffer + o->sink.fill, width, v);
     o->sink.fill += width;
 }
 
@@ -24200,21 +24119,23 @@ static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     bool kept = x->location_id && o->layout != HD_MEMPROF_LLVM_3;
     bool is_late = hd__index_version(o) > HD__INDEX_OURS;
-    if (!hd__room(&o->mem, o->location_id, x->location_count) ||
-        !hd__room(&o->mem, o->stack_id, o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0))
+    uint32_t stacks = o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0, longest = 0;
+    uint64_t *ids;
+    for (uint32_t s = 0; s < stacks; s++)
+        if (x->first[s + 1] - x->first[s] > longest) longest = x->first[s + 1] - x->first[s];
+    if (!hd__index_take(o, o->location_id, x->location_count, uint64_t) ||
+        !hd__index_take(o, o->stack_id, stacks, uint64_t) || !hd__index_take(o, ids, longest, uint64_t))
         return false;
     for (uint32_t i = 0; i < x->location_count; i++) {
         const hd_memprof_location *l = &x->locations[i];
-        stbds_arrput(o->location_id, kept      ? x->location_id[i]
-                                     : is_late ? hd__memprof_location_blake3(l)
-                                               : hd__memprof_location_id(l));
+        o->location_id[i] = kept      ? x->location_id[i]
+                            : is_late ? hd__memprof_location_blake3(l)
+                                      : hd__memprof_location_id(l);
     }
-    for (uint32_t s = 0; s < x->stack_count && o->layout == HD_MEMPROF_LLVM_2; s++) {
+    for (uint32_t s = 0; s < stacks; s++) {
         uint32_t n = x->first[s + 1] - x->first[s];
-        hd__arr_resize(o->count, 0);
-        if (!hd__room(&o->mem, o->count, n)) return false;
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(o->count, o->location_id[x->location[x->first[s] + i]]);
-        stbds_arrput(o->stack_id, x->stack_id ? x->stack_id[s] : hd__blake3(o->count, n));
+        for (uint32_t i = 0; i < n; i++) ids[i] = o->location_id[x->location[x->first[s] + i]];
+        o->stack_id[s] = x->stack_id ? x->stack_id[s] : hd__blake3(ids, n * sizeof *ids);
     }
     return true;
 }
@@ -24237,34 +24158,27 @@ static uint64_t hd__index_item_size(const hd__index_out *o, int k, uint32_t numb
     return size;
 }
 
-static bool hd__index_key_before(const void *owner, uint32_t a, uint32_t b) {
-    const uint64_t *keys = (const uint64_t *)owner;
-    return keys[a] < keys[b];
-}
-
-/* Numbers of distinct keys, of each the first, by bucket. False: out of memory. */
+/* Numbers of distinct keys, of each the first, by bucket, in a bucket by number. False: out of memory. */
 static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n) {
-    hd__mem *m = &o->mem;
-    const uint64_t *keys = p->keys;
-    uint32_t *begin, *numbers;
-    if (!hd__room(m, p->order, n + 1) || !hd__room(m, o->spare, n + 1) || !hd__room(m, o->above, n + 1) ||
-        !hd__room(m, o->array, (size_t)hd__index_buckets(n) + 2))
-        return false;
-    numbers = o->spare;
-    begin = o->array + hd__len(o->array);
-    for (uint32_t i = 0; i < n; i++) p->order[i] = i;
-    hd__sort(p->order, o->spare, n, hd__index_key_before, keys);
-    memset(o->above, 0, n * sizeof *o->above);
-    for (uint32_t i = 1; i < n; i++)
-        if (keys[p->order[i]] == keys[p->order[i - 1]]) o->above[p->order[i]] = 1; /* told before */
-    for (uint32_t i = 0; i < n; i++)
-        if (!o->above[i]) numbers[p->kept++] = i;
-    p->mask = hd__index_buckets(p->kept) - 1;
-    memset(begin, 0, (size_t)(p->mask + 2) * sizeof *begin);
-    for (uint32_t i = 0; i < p->kept; i++) begin[(keys[numbers[i]] & p->mask) + 1]++;
-    for (uint64_t b = 0; b <= p->mask; b++) begin[b + 1] += begin[b];
-    for (uint32_t i = 0; i < p->kept; i++) p->order[begin[keys[numbers[i]] & p->mask]++] = numbers[i];
-    return true;
+    hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *items);
+    bool whole = items && hd__index_take(o, p->order, n, uint32_t);
+    if (whole) {
+        for (uint32_t i = 0; i < n; i++) {
+            items[i].key = p->keys[i];
+            items[i].number = i;
+        }
+        hd__sort_keys(items, items + n, n);
+        for (uint32_t i = 0; i < n; i++) /* HD_NONE: told before */
+            p->order[items[i].number] = i && items[i].key == items[i - 1].key ? HD_NONE : 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (p->order[i] != HD_NONE) items[p->kept++].number = i;
+        p->mask = hd__index_buckets(p->kept) - 1;
+        for (uint32_t i = 0; i < p->kept; i++) items[i].key = p->keys[items[i].number] & p->mask;
+        hd__sort_keys(items, items + n, p->kept);
+        for (uint32_t i = 0; i < p->kept; i++) p->order[i] = items[i].number;
+    }
+    if (items) hd__cfree(&o->mem, items, n, 2 * sizeof *items);
+    return whole;
 }
 
 /* The end of the bucket that begins with item number `at`. */
@@ -24278,14 +24192,14 @@ static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *k
     hd__index_plan *p = &o->plan[k];
     uint32_t at = 0;
     p->keys = keys;
-    if (!hd__index_by_bucket(o, p, n) || !hd__room(&o->mem, p->offset, (size_t)p->mask + 1))
+    if (!hd__index_by_bucket(o, p, n) || !hd__index_take(o, p->offset, (size_t)p->mask + 1, uint64_t))
         return hd__no_memory(&o->mem, err);
     for (uint64_t b = 0; b <= p->mask; b++) {
         uint32_t end = hd__index_bucket_end(p, b, at);
         if (end - at > 0xffff)
             return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
                             hd__index_table_name[k]);
-        stbds_arrput(p->offset, end > at ? o->at : 0);
+        p->offset[b] = end > at ? o->at : 0;
         o->at += end > at ? 2 : 0;
         for (; at < end; at++)
             o->at += (k == HD__INDEX_STACKS ? 24 : 32) + hd__index_item_size(o, k, p->order[at]);
@@ -24296,14 +24210,19 @@ static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *k
     return HD_OK;
 }
 
+static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
+    const hd_memprof_index *x = o->index;
+    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
+        hd__index_put(o, 8, o->location_id[x->location[i]]);
+}
+
 static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
     if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
     else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
     else {
         hd__index_put(o, 8, x->first[stack + 1] - x->first[stack]);
-        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
-            hd__index_put(o, 8, o->location_id[x->location[i]]);
+        hd__index_put_ids(o, stack);
     }
 }
 
@@ -24333,16 +24252,13 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
 }
 
 static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
-    const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, key);
     if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
     hd__index_put(o, 8, hd__index_item_size(o, k, number));
     hd__index_put(o, 8, key);
     if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
     else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
-    else
-        for (uint32_t i = x->first[number]; i < x->first[number + 1]; i++)
-            hd__index_put(o, 8, o->location_id[x->location[i]]);
+    else hd__index_put_ids(o, number);
 }
 
 static hd_status hd__index_put_table(hd__index_out *o, int k) {
@@ -24379,9 +24295,10 @@ static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
 static bool hd__index_rank(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->location_count;
-    hd__mem *m = &o->mem;
-    if (!hd__room(m, o->count, n + 1) || !hd__room(m, o->sum, n + 1) || !hd__room(m, o->rank, n + 1) ||
-        !hd__room(m, o->weight, n + 1) || !hd__room(m, o->ranked, n + 1) || !hd__room(m, o->spare, n + 1))
+    uint32_t *spare;
+    if (!hd__index_take(o, o->count, n, uint64_t) || !hd__index_take(o, o->sum, n, uint64_t) ||
+        !hd__index_take(o, o->rank, n, uint32_t) || !hd__index_take(o, o->weight, n, uint32_t) ||
+        !hd__index_take(o, o->ranked, n, uint32_t) || !hd__index_take(o, spare, n, uint32_t))
         return false;
     memset(o->count, 0, n * sizeof *o->count);
     memset(o->sum, 0, n * sizeof *o->sum);
@@ -24391,13 +24308,13 @@ static bool hd__index_rank(hd__index_out *o) {
             o->sum[x->location[i]] += i - x->first[s];
         }
     for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, o->spare, n, hd__index_weight_before, o);
+    hd__sort(o->ranked, spare, n, hd__index_weight_before, o);
     for (uint32_t i = 0; i < n; i++) {
         bool same = i && !hd__index_weight_before(o, o->ranked[i - 1], o->ranked[i]);
         o->weight[o->ranked[i]] = same ? o->weight[o->ranked[i - 1]] : i + 1;
     }
     for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, o->spare, n, hd__index_location_before, o);
+    hd__sort(o->ranked, spare, n, hd__index_location_before, o);
     for (uint32_t i = 0; i < n; i++) o->rank[o->ranked[i]] = i;
     return true;
 }
@@ -24460,9 +24377,9 @@ static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
     hd__mem *m = &o->mem;
-    if (!hd__room(m, o->place, n + 1) || !hd__room(m, o->order, n + 1) || !hd__room(m, o->spare, n + 1))
+    if (!hd__index_take(o, o->place, n, uint32_t) || !hd__index_take(o, o->order, n, uint32_t) ||
+        !hd__index_take(o, o->spare, n, uint32_t) || (n && !hd__index_sort_stacks(o)))
         return false;
-    if (n && !hd__index_sort_stacks(o)) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
         uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
         uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
@@ -24481,7 +24398,6 @@ static bool hd__index_make_radix(hd__index_out *o) {
         stbds_arrput(o->array, length);
     }
     for (uint32_t s = 0; s < n; s++) o->place[s] = (uint32_t)hd__len(o->array) - 1 - o->place[s];
-    hd__arr_resize(o->above, 0);
     return true;
 }
 
@@ -24543,22 +24459,18 @@ static hd_status hd__index_put_section(hd__index_out *o) {
     return o->layout == HD_MEMPROF_LLVM_2 ? hd__index_put_table(o, HD__INDEX_STACKS) : HD_OK;
 }
 
-/* Those of fields that are written. */
+/* Whether values of fields that are written fit their widths. */
 static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
                                         hd_error *err) {
+    hd_reporter reporter = hd_reporter_make(options);
     for (uint32_t b = 0; b < x->block_count; b++)
         for (uint32_t i = 0; i < x->field_count; i++) {
             uint64_t v = x->value[(size_t)b * x->field_count + i];
-            hd_error warning;
             if (hd__memprof_mib[x->field[i]].width == 8 || !(v >> 32)) continue;
             if (!(fields >> x->field[i] & 1)) continue;
-            hd__fail(&warning, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", (uint64_t)b,
-                     hd__memprof_mib[x->field[i]].name, v);
-            if (!options || !options->lenient) {
-                if (err) *err = warning;
-                return HD_OVERFLOW;
-            }
-            if (options->warning) options->warning(options->warning_user, &warning);
+            hd__fail(&reporter.error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits",
+                     (uint64_t)b, hd__memprof_mib[x->field[i]].name, v);
+            HD__TRY(hd__complain(&reporter, err));
         }
     return HD_OK;
 }
@@ -24591,44 +24503,19 @@ static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *e
     return HD_OK;
 }
 
-static void hd__index_out_free(hd__index_out *o) {
-    hd__mem *m = &o->mem;
-    hd__arr_free(m, o->location_id);
-    hd__arr_free(m, o->stack_id);
-    hd__arr_free(m, o->count);
-    hd__arr_free(m, o->sum);
-    hd__arr_free(m, o->rank);
-    hd__arr_free(m, o->ranked);
-    hd__arr_free(m, o->weight);
-    hd__arr_free(m, o->place);
-    hd__arr_free(m, o->array);
-    hd__arr_free(m, o->above);
-    hd__arr_free(m, o->order);
-    hd__arr_free(m, o->spare);
-    for (int k = 0; k < 3; k++) {
-        hd__arr_free(m, o->plan[k].order);
-        hd__arr_free(m, o->plan[k].offset);
-    }
-}
-
 /* What is around the section, its header telling where everything will be. */
 static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_desc *desc,
-                                      hd__indexed *around, hd_error *err) {
+                                      hd__index_columns *around, hd_error *err) {
     hd__index_header h;
-    o->before = o->index->before;
-    o->after = o->index->after;
+    around->shown = *o->index;
     if (desc->base) {
         const uint8_t *base = (const uint8_t *)desc->base;
         HD__TRY(hd__index_header_get(base, desc->base_size, &h, err));
-        if (!hd__indexed_surround(&o->mem, around, base, desc->base_size, h.begin, h.end))
+        if (!hd__index_surround(&o->mem, around, base, desc->base_size, h.begin, h.end))
             return hd__no_memory(&o->mem, err);
-        o->before = around->shown.before;
-        o->after = around->shown.after;
-    } else if (!o->before.len) {
-        if (!hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
-        o->before = around->shown.before;
-        o->after = around->shown.after;
-    }
+    } else if (!o->index->before.len && !hd__index_surroundings(&o->mem, around)) return hd__no_memory(&o->mem, err);
+    o->before = around->shown.before;
+    o->after = around->shown.after;
     if (hd__index_version(o) > HD__INDEX_OURS && o->layout < HD_MEMPROF_LLVM_2 &&
         (desc->base || o->layout != o->index->layout))
         return hd__fail(err, HD_UNSUPPORTED,
@@ -24638,17 +24525,17 @@ static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_d
 }
 
 static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
-    char header[32 + 8 * HD__INDEX_OFFSETS];
+    uint8_t header[32 + 8 * HD__INDEX_OFFSETS];
     uint64_t version = hd__index_version(o);
     size_t size = (size_t)hd__index_header_size(version);
     hd_status status;
     memcpy(header, o->before.data, size);
     for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
-        uint64_t at = hd__get_le64((const uint8_t *)header + 32 + 8 * i);
-        if (at >= o->before.len) hd__memprof_put(header + 32 + 8 * i, 8, false, at - o->before.len + o->at);
+        uint64_t at = hd__get_le64(header + 32 + 8 * i);
+        if (at >= o->before.len) hd__put_le(header + 32 + 8 * i, 8, at - o->before.len + o->at);
     }
     hd__sink_begin(&o->sink, out);
-    hd__sink_put(&o->sink, header, size);
+    hd__sink_put(&o->sink, (const char *)header, size);
     hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
     if (hd__index_put_section(o)) return hd__cancelled(err);
     hd__sink_str(&o->sink, o->after);
@@ -24657,8 +24544,12 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
 }
 
 /* ======================================================================= >>memprof.rfc.read
-   The RFC's layout. The RFC tells what is in it, not in which bytes; these are ours. Numbers are
-   little-endian, a varint is one of hd__varint, a grid one of hd__rfc_grid.
+   The RFC's layout, read: all of it is checked but for entries and nodes that nothing leads to. Paths and stacks
+   share what they have in common, which those of the index do not: what they come to there is bounded by the
+   input. The RFC tells what is in a file, not in which bytes; these are ours. Numbers are little-endian, a
+   varint is one of hd__varint. A grid is rows of numbers, each column as wide as its largest needs: u32 rows,
+   u32 columns; by column u16 tag, u16 bytes, 0 to 8; then the rows, columns in that order. Columns with tags
+   that are not known are passed over, and such as are not there are 0.
 
        file         89 "memrfc" 0a; u32 version, 1; u32 sections, at most 256; by section: u32 tag, u32 zero,
                     u64 offset, u64 bytes; then the sections. Other tags than these are passed over:
@@ -24688,6 +24579,7 @@ static const uint8_t hd__rfc_magic[8] = { 0x89, 'm', 'e', 'm', 'r', 'f', 'c', 0x
 
 #define HD__RFC_VERSION 1u
 #define HD__RFC_MOST 256u        /* sections, schemas, fields of each */
+#define HD__RFC_COLUMNS 8u       /* of grids, at most */
 
 enum {
     HD__RFC_SCHEMAS, HD__RFC_FUNCTIONS, HD__RFC_RECORDS, HD__RFC_ENTRIES, HD__RFC_PATHS, HD__RFC_STRINGS,
@@ -24763,9 +24655,80 @@ typedef struct hd__rfc_field {
     uint8_t type, part, field;
 } hd__rfc_field;
 
-/* Tables. */
+typedef struct hd__rfc_grid {
+    const uint8_t *rows;
+    uint64_t offset;             /* of rows, in the file */
+    uint32_t count, row;         /* rows; bytes of each */
+    uint32_t at[HD__RFC_COLUMNS], width[HD__RFC_COLUMNS]; /* by tag */
+} hd__rfc_grid;
 
-/* The string of an id of a table of strings. False: none begins there. */
+/* A file that is read. */
+typedef struct hd__rfc_in {
+    hd__index_in *in;
+    uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
+    uint32_t there;              /* bits of sections */
+    hd__rfc_grid functions, entries, paths, stacks, locations;
+    hd_str strings;
+    hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
+    uint32_t *schema;            /* and where each begins */
+    hd_str *path;                /* by node plus one, of those that entries lead to */
+    uint32_t *stack;             /* by node plus one: its number in the index plus one */
+    uint64_t spread;             /* what may still be added */
+} hd__rfc_in;
+
+static bool hd__rfc_detect(const uint8_t *p, uint64_t size) {
+    return size >= 8 && !memcmp(p, hd__rfc_magic, 8);
+}
+
+static uint32_t hd__rfc_section(uint64_t tag) {
+    uint32_t s = 0;
+    while (s < HD__RFC_SECTIONS && hd__rfc_section_tag[s] != tag) s++;
+    return s;
+}
+
+static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
+    hd__index_in *in = x->in;
+    uint64_t version, count, most = (in->size - 16) / 24;
+    if (in->size < 16) return hd__index_bad(in, in->size, "the input ends in the header");
+    version = hd__get_le32(in->p + 8);
+    if (version != HD__RFC_VERSION)
+        return hd__fail_at(in->err, HD_UNSUPPORTED, 8, 0, "version 1 of the RFC's layout expected, %u found",
+                           version);
+    count = hd__get_le32(in->p + 12);
+    if (most > HD__RFC_MOST) most = HD__RFC_MOST;
+    if (count > most) {
+        HD__TRY(hd__index_bad(in, 12, "%u sections announced where %u bytes are left and 256 are allowed", count,
+                              in->size - 16));
+        count = most;
+    }
+    for (uint64_t i = 0, place = 16; i < count; i++, place += 24) {
+        const uint8_t *p = in->p + place;
+        uint32_t s = hd__rfc_section(hd__get_le32(p));
+        uint64_t at = hd__get_le64(p + 8), bytes = hd__get_le64(p + 16);
+        if (s == HD__RFC_SECTIONS) continue;
+        if (x->there >> s & 1) {
+            HD__TRY(hd__index_bad(in, place, "a second section of %s", hd__rfc_section_name[s]));
+            continue;
+        }
+        if (at > in->size || bytes > in->size - at) {
+            HD__TRY(hd__index_bad(in, place, "%s expected within %u bytes, %u at %u found",
+                                  hd__rfc_section_name[s], in->size, bytes, at));
+            if (at > in->size) continue;
+            bytes = in->size - at;
+        }
+        x->there |= 1u << s;
+        x->at[s] = at;
+        x->bytes[s] = bytes;
+    }
+    for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
+        if (!(x->there >> s & 1)) HD__TRY(hd__index_bad(in, 12, "no section of %s", hd__rfc_section_name[s]));
+    x->strings = hd__bytes_str(in->p + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
+    return HD_OK;
+}
+
+/* Tables, which are read where they lie. */
+
+/* The string that begins at an id of a table of strings. False: none does. */
 static bool hd__rfc_text(hd_str table, uint64_t id, hd_str *text) {
     const uint8_t *p, *end;
     uint64_t n;
@@ -24777,69 +24740,53 @@ static bool hd__rfc_text(hd_str table, uint64_t id, hd_str *text) {
     return true;
 }
 
-/* Grids: rows of numbers, each column as wide as its largest needs. u32 rows, u32 columns; by column u16 tag,
-   u16 bytes (0 to 8); then the rows, columns in that order. Columns with a tag that is not known are passed
-   over, and such as are not there are 0. */
-#define HD__RFC_COLUMNS 8u
-
-typedef struct hd__rfc_grid {
-    const uint8_t *rows;
-    uint64_t offset;             /* of rows */
-    uint32_t count, row;         /* rows; bytes of each */
-    uint32_t at[HD__RFC_COLUMNS], width[HD__RFC_COLUMNS]; /* by tag */
-} hd__rfc_grid;
-
 HD__INLINE uint64_t hd__rfc_grid_get(const hd__rfc_grid *g, uint32_t row, uint32_t column) {
-    const uint8_t *p = g->rows + (size_t)row * g->row + g->at[column];
-    uint64_t v = 0;
-    unsigned width = g->width[column];
-    if (width == 8) return hd__memprof_get(p, 8, false);
-    while (width) v = v << 8 | p[--width];
-    return v;
+    return hd__get_le(g->rows + (size_t)row * g->row + g->at[column], g->width[column]);
 }
 
-/* What stands at `offset` of the file. What is wrong is told in *at and returned, in words that take *a and
-   *b; the grid then has as many rows as there are, maybe none. */
-static const char *hd__rfc_grid_open(const uint8_t *p, uint64_t size, uint64_t offset, uint32_t known,
-                                 hd__rfc_grid *g, uint64_t *at, uint64_t *a, uint64_t *b) {
-    uint64_t columns, row = 0, left;
-    const char *wrong = NULL;
-    memset(g, 0, sizeof *g);
-    *at = offset;
-    *a = size;
-    if (size < 8) return "a table expected, of which %u bytes are there";
-    *a = columns = hd__memprof_get(p + 4, 4, false);
-    *b = size - 8;
-    if (columns > (size - 8) / 4) return "%u columns announced where %u bytes are left";
-    for (uint32_t i = 0; i < columns; i++) {
-        const uint8_t *c = p + 8 + 4 * (size_t)i;
-        uint32_t tag = (uint32_t)hd__memprof_get(c, 2, false);
-        uint32_t width = (uint32_t)hd__memprof_get(c + 2, 2, false);
-        *at = offset + 8 + 4 * (uint64_t)i;
-        *a = width;
-        if (width > 8) return "columns of at most 8 bytes expected, one of %u found";
-        *a = tag;
-        if (tag < known && g->width[tag]) return "column %u is told twice";
+static uint64_t hd__rfc_grid_offset(const hd__rfc_grid *g, uint32_t row) {
+    return g->offset + (uint64_t)row * g->row;
+}
+
+/* A section as a grid; lenient, of as many rows as there are, maybe none. Full: its first column, if there are
+   rows, has 8 bytes. */
+static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s, uint32_t known, bool full, hd__rfc_grid *g) {
+    hd__index_in *in = x->in;
+    uint64_t begin = x->at[s], columns, left = x->bytes[s] - 8, row = 0;
+    const uint8_t *p = in->p + begin;
+    if (!(x->there >> s & 1)) return HD_OK;
+    if (x->bytes[s] < 8)
+        return hd__index_bad(in, begin, "a table expected, of which %u bytes are there", x->bytes[s]);
+    columns = hd__get_le32(p + 4);
+    if (columns > left / 4)
+        return hd__index_bad(in, begin, "%u columns announced where %u bytes are left", columns, left);
+    for (uint64_t i = 0, at = begin + 8; i < columns; i++, at += 4) {
+        uint32_t tag = (uint32_t)hd__get_le(in->p + at, 2), width = (uint32_t)hd__get_le(in->p + at + 2, 2);
+        if (width > 8)
+            return hd__index_bad(in, at, "columns of at most 8 bytes expected, one of %u found", (uint64_t)width);
+        if (tag < known && g->width[tag]) return hd__index_bad(in, at, "column %u is told twice", (uint64_t)tag);
         if (tag < known) {
             g->at[tag] = (uint32_t)row;
             g->width[tag] = width;
         }
         row += width;
-        if (row > UINT32_MAX / 2) return "rows are too long at column %u";
+        if (row > UINT32_MAX / 2) return hd__index_bad(in, at, "rows are too long at column %u", (uint64_t)tag);
     }
-    left = size - 8 - 4 * columns;
-    *at = offset;
-    *a = hd__memprof_get(p, 4, false);
-    *b = left;
-    g->count = (uint32_t)*a;
-    if (*a && (!row || *a > left / row)) {
-        wrong = "%u rows announced where %u bytes are left";
+    left -= 4 * columns;
+    g->count = hd__get_le32(p);
+    if (g->count && (!row || g->count > left / row)) {
+        HD__TRY(hd__index_bad(in, begin, "%u rows announced where %u bytes are left", (uint64_t)g->count, left));
         g->count = row ? (uint32_t)(left / row) : 0;
     }
     g->row = (uint32_t)row;
-    g->rows = p + 8 + 4 * columns;
-    g->offset = offset + 8 + 4 * columns;
-    return wrong;
+    g->offset = begin + 8 + 4 * columns;
+    g->rows = in->p + g->offset;
+    if (full && g->count && g->width[0] != 8) {
+        g->count = 0;
+        HD__TRY(hd__index_bad(in, begin, "%s: 8 bytes expected in column 0, %u found", hd__rfc_section_name[s],
+                              (uint64_t)g->width[0]));
+    }
+    return hd__index_limit(in, begin, g->count, hd__rfc_section_name[s]);
 }
 
 /* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
@@ -24852,24 +24799,19 @@ HD__INLINE bool hd__rfc_grid_step(const hd__rfc_grid *g, uint32_t *node, uint64_
     return parent <= row;
 }
 
-static uint64_t hd__rfc_grid_offset(const hd__rfc_grid *g, uint32_t row) {
-    return g->offset + (uint64_t)row * g->row;
-}
-
-#define HD__RFC_PATH 65536u     /* bytes of a path, at most */
+#define HD__RFC_PATH 65536u      /* bytes of a path, at most */
 
 /* How long a path is; written to where it ends, too, unless that is NULL. NULL: all is well; else what is
    wrong with node number *node - 1. */
-static const char *hd__rfc_path_walk(const hd__rfc_grid *g, hd_str strings, uint32_t *node, char *end,
-                                 size_t *length) {
+static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *end, size_t *length) {
     size_t n = 0;
     for (uint32_t at = *node; at;) {
         hd_str name;
         uint64_t id;
         *node = at;
-        if (!hd__rfc_grid_step(g, &at, &id))
+        if (!hd__rfc_grid_step(&x->paths, &at, &id))
             return "node %u: it is said to be in a directory that is not before it";
-        if (!hd__rfc_text(strings, id, &name)) return "node %u: its name is no string of the table";
+        if (!hd__rfc_text(x->strings, id, &name)) return "node %u: its name is no string of the table";
         if (name.len > HD__RFC_PATH - n || (at && n + name.len == HD__RFC_PATH))
             return "node %u: with what is below it, its path has more than 65536 bytes";
         n += name.len;
@@ -24881,187 +24823,203 @@ static const char *hd__rfc_path_walk(const hd__rfc_grid *g, hd_str strings, uint
     return NULL;
 }
 
-/* A file that is read. */
-typedef struct hd__rfc {
-    const uint8_t *data;
-    uint64_t size;
-    const hd_options *options;
-    hd_error *err;
-    uint64_t warnings, max_records;
-    uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
-    uint32_t there;              /* bits of sections */
-    hd__rfc_grid functions, entries, paths, stacks, locations;
-} hd__rfc;
-
-static bool hd__rfc_detect(const uint8_t *p, size_t size) {
-    return size >= 8 && !memcmp(p, hd__rfc_magic, 8);
-}
-
-/* HD_OK: lenient reading goes on. */
-HD__NOINLINE static hd_status hd__rfc_bad(hd__rfc *x, uint64_t at, const char *format, ...) {
-    hd_error e;
-    va_list args;
-    memset(&e, 0, sizeof e);
-    e.status = HD_MALFORMED;
-    e.offset = at;
-    va_start(args, format);
-    hd__format(e.message, sizeof e.message, format, args);
-    va_end(args);
-    if (!x->options || !x->options->lenient) {
-        if (x->err) *x->err = e;
-        return HD_MALFORMED;
-    }
-    x->warnings++;
-    if (x->options->warning) x->options->warning(x->options->warning_user, &e);
-    return HD_OK;
-}
-
-static uint32_t hd__rfc_section(uint64_t tag) {
-    uint32_t s = 0;
-    while (s < HD__RFC_SECTIONS && hd__rfc_section_tag[s] != tag) s++;
-    return s;
-}
-
-static hd_status hd__rfc_sections(hd__rfc *x) {
-    uint64_t version, count;
-    if (x->size < 16) return hd__rfc_bad(x, x->size, "the input ends in the header");
-    version = hd__memprof_get(x->data + 8, 4, false);
-    if (version != HD__RFC_VERSION)
-        return hd__fail_at(x->err, HD_UNSUPPORTED, 8, 0, "version 1 of the RFC's layout expected, %u found",
-                           version);
-    count = hd__memprof_get(x->data + 12, 4, false);
-    if (count > HD__RFC_MOST || count > (x->size - 16) / 24) {
-        HD__TRY(hd__rfc_bad(x, 12, "%u sections announced where %u bytes are left and 256 are allowed", count,
-                            x->size - 16));
-        if (count > HD__RFC_MOST) count = HD__RFC_MOST;
-        if (count > (x->size - 16) / 24) count = (x->size - 16) / 24;
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *p = x->data + 16 + 24 * i;
-        uint32_t s = hd__rfc_section(hd__memprof_get(p, 4, false));
-        uint64_t at = hd__memprof_get(p + 8, 8, false), bytes = hd__memprof_get(p + 16, 8, false);
-        if (s == HD__RFC_SECTIONS) continue;
-        if (x->there >> s & 1) {
-            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "a second section of %s", hd__rfc_section_name[s]));
-            continue;
-        }
-        if (at > x->size || bytes > x->size - at) {
-            HD__TRY(hd__rfc_bad(x, 16 + 24 * i, "%s expected within %u bytes, %u at %u found",
-                                hd__rfc_section_name[s], x->size, bytes, at));
-            if (at > x->size) continue;
-            bytes = x->size - at;
-        }
-        x->there |= 1u << s;
-        x->at[s] = at;
-        x->bytes[s] = bytes;
-    }
-    for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
-        if (!(x->there >> s & 1)) HD__TRY(hd__rfc_bad(x, 12, "no section of %s", hd__rfc_section_name[s]));
-    return HD_OK;
-}
-
-/* full: the first column has 8 bytes. */
-static hd_status hd__rfc_section_grid(hd__rfc *x, uint32_t s, uint32_t known, bool full, hd__rfc_grid *g) {
-    uint64_t at = 0, a = 0, b = 0;
-    const char *wrong;
-    memset(g, 0, sizeof *g);
-    if (!(x->there >> s & 1)) return HD_OK;
-    wrong = hd__rfc_grid_open(x->data + x->at[s], x->bytes[s], x->at[s], known, g, &at, &a, &b);
-    if (wrong) HD__TRY(hd__rfc_bad(x, at, wrong, a, b));
-    if (full && g->count && g->width[0] != 8) {
-        g->count = 0;
-        HD__TRY(hd__rfc_bad(x, x->at[s], "%s: 8 bytes expected in column 0, %u found",
-                            hd__rfc_section_name[s], (uint64_t)g->width[0]));
-    }
-    if (g->count > x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, x->at[s], 0, "more %s than max_records of %u",
-                           hd__rfc_section_name[s], (uint64_t)x->max_records);
-    return HD_OK;
-}
-
-static hd_status hd__rfc_open(hd__rfc *x, const uint8_t *data, uint64_t size, const hd_options *options,
-                              hd_error *err) {
-    memset(x, 0, sizeof *x);
-    x->data = data;
-    x->size = size;
-    x->options = options;
-    x->err = err;
-    x->max_records = hd__records(options ? &options->limits : NULL);
-    if (!hd__rfc_detect(data, size < 8 ? (size_t)size : 8))
-        return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0,
-                           "the magic of an indexed profile in the RFC's layout expected");
-    HD__TRY(hd__rfc_sections(x));
-    HD__TRY(hd__rfc_section_grid(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
-    HD__TRY(hd__rfc_section_grid(x, HD__RFC_ENTRIES, 1, true, &x->entries));
-    HD__TRY(hd__rfc_section_grid(x, HD__RFC_PATHS, 2, false, &x->paths));
-    HD__TRY(hd__rfc_section_grid(x, HD__RFC_STACKS, 2, false, &x->stacks));
-    HD__TRY(hd__rfc_section_grid(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
-    return HD_OK;
-}
-
-static hd_str hd__rfc_strings(const hd__rfc *x) {
-    return hd__bytes_str(x->data + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
-}
-
 /* Schemas. */
 
-typedef struct hd__rfc_schema {
-    uint32_t count, fields;      /* fields: of LLVM's, that blocks have; bit by bit */
-    hd__rfc_field field[HD__RFC_MOST];
-} hd__rfc_schema;
-
-/* Where schemas begin, and how many there are. */
-static hd_status hd__rfc_schemas(hd__rfc *x, const uint8_t **at, const uint8_t **end, uint64_t *count) {
-    const uint8_t *p = x->data + x->at[HD__RFC_SCHEMAS];
-    *at = p;
-    *end = p + x->bytes[HD__RFC_SCHEMAS];
-    *count = 0;
-    if (!(x->there >> HD__RFC_SCHEMAS & 1)) return HD_OK;
-    if (hd__varint(at, *end, count) && *count <= HD__RFC_MOST) return HD_OK;
-    *count = 0;
-    return hd__rfc_bad(x, x->at[HD__RFC_SCHEMAS], "a number of schemas up to 256 expected");
-}
-
-/* What is wrong with the schema at *at, whose place *at is then; NULL: nothing, and it is behind. */
-static const char *hd__rfc_schema_next(const uint8_t **at, const uint8_t *end, hd__rfc_schema *s) {
+/* The schema at *at, behind which *at then is: its fields are added to those of the others, `known` are LLVM's,
+   bit by bit. *wrong: what is wrong at *at. */
+static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const uint8_t *end, uint32_t *known,
+                                     const char **wrong) {
     uint32_t seen[5] = { 0, 0, 0, 0, 0 };
     const uint8_t *p = *at;
     uint64_t n;
-    s->count = s->fields = 0;
-    if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST)
-        return "schema %u: a number of fields up to 256 expected";
-    for (; s->count < n; s->count++) {
-        hd__rfc_field *field = &s->field[s->count];
-        hd__rfc_tag known;
+    *wrong = "schema %u: a number of fields up to 256 expected";
+    if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST) return HD_OK;
+    if (!hd__room(&x->in->to->mem, x->fields, (size_t)n)) return hd__index_full(x->in);
+    for (; n; n--) {
+        hd__rfc_field field;
+        hd__rfc_tag is;
         uint64_t tag = 0, length;
         *at = p;
-        if (!hd__varint(&p, end, &tag) || p == end || (field->type = *p++) == 0 ||
+        *wrong = "schema %u: a field expected: a tag, a type that is not 0, a name";
+        if (!hd__varint(&p, end, &tag) || p == end || (field.type = *p++) == 0 ||
             !hd__varint(&p, end, &length) || length > (uint64_t)(end - p))
-            return "schema %u: a field expected: a tag, a type that is not 0, a name";
+            return HD_OK;
         p += length;
-        known = hd__rfc_tag_at(tag);
-        field->part = field->type > HD__RFC_UINT64 ? (uint8_t)HD__RFC_NOTHING : known.part;
-        field->field = known.field;
-        if (field->part && seen[field->part] >> field->field & 1) return "schema %u: a field is told twice";
-        seen[field->part] |= 1u << field->field;
+        is = hd__rfc_tag_at(tag);
+        field.part = field.type > HD__RFC_UINT64 ? (uint8_t)HD__RFC_NOTHING : is.part;
+        field.field = is.field;
+        *wrong = "schema %u: a field is told twice";
+        if (field.part && seen[field.part] >> field.field & 1) return HD_OK;
+        seen[field.part] |= 1u << field.field;
+        stbds_arrput(x->fields, field);
     }
-    if (!seen[HD__RFC_STACK]) return "schema %u: StackID expected among its fields";
-    s->fields = seen[HD__RFC_VALUE];
-    if (s->fields >> HD_MEMPROF_ALLOC_COUNT & 1) s->fields |= seen[HD__RFC_AVERAGE];
-    *at = p;
+    *wrong = seen[HD__RFC_STACK] ? NULL : "schema %u: StackID expected among its fields";
+    if (!*wrong) *at = p;
+    *known = seen[HD__RFC_VALUE];
+    if (*known >> HD_MEMPROF_ALLOC_COUNT & 1) *known |= seen[HD__RFC_AVERAGE];
+    return HD_OK;
+}
+
+/* Schemas, up to one that is malformed. The index has the fields that all of them have, in the first one's
+   order. */
+static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
+    const uint8_t *at = x->in->p + x->at[HD__RFC_SCHEMAS], *end = at + x->bytes[HD__RFC_SCHEMAS];
+    hd_memprof_index *to = &x->in->to->shown;
+    hd__mem *m = &x->in->to->mem;
+    uint64_t count = 0;
+    uint32_t known, left;
+    if (!hd__push(m, x->schema, 0u)) return hd__index_full(x->in);
+    if ((x->there >> HD__RFC_SCHEMAS & 1) && (!hd__varint(&at, end, &count) || count > HD__RFC_MOST)) {
+        HD__TRY(hd__index_bad(x->in, x->at[HD__RFC_SCHEMAS], "a number of schemas up to 256 expected"));
+        count = 0;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const char *wrong;
+        HD__TRY(hd__rfc_read_schema(x, &at, end, &known, &wrong));
+        if (wrong) {
+            HD__TRY(hd__index_bad(x->in, (uint64_t)(at - x->in->p), wrong, i));
+            break;
+        }
+        to->fields = i ? to->fields & known : known;
+        if (!hd__push(m, x->schema, (uint32_t)hd__len(x->fields))) return hd__index_full(x->in);
+    }
+    left = to->fields;
+    for (uint32_t i = 0; left; i++) {
+        const hd__rfc_field *f = &x->fields[i];
+        if ((f->part != HD__RFC_VALUE && f->part != HD__RFC_AVERAGE) || !(left >> f->field & 1)) continue;
+        left &= ~(1u << f->field);
+        to->field[to->field_count++] = f->field;
+    }
+    return HD_OK;
+}
+
+/* Locations. */
+
+#define HD__RFC_SPREAD 256u      /* bytes of paths, and of numbers of frames, by byte of the input */
+#define HD__RFC_SPREAD_LEAST (1u << 24)
+
+static uint64_t hd__rfc_spread(const hd__rfc_in *x, uint32_t each) {
+    uint64_t size = x->in->size, most = size > UINT64_MAX / HD__RFC_SPREAD ? UINT64_MAX : size * HD__RFC_SPREAD;
+    return (most < HD__RFC_SPREAD_LEAST ? HD__RFC_SPREAD_LEAST : most) / each;
+}
+
+static hd_status hd__rfc_too_much(const hd__rfc_in *x, uint64_t at, const char *what) {
+    return hd__fail_at(x->in->err, HD_LIMIT, at, 0, "%s come to more than an input of %u bytes may have", what,
+                       x->in->size);
+}
+
+/* The path of a node, a number plus one, made when it is asked for first. */
+static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
+    hd__index_columns *to = x->in->to;
+    uint32_t at = node;
+    const char *wrong;
+    char *p;
+    size_t n;
+    *path = x->path[node];
+    if (path->data) return HD_OK;
+    wrong = hd__rfc_path_walk(x, &at, NULL, &n);
+    if (wrong) {
+        HD__TRY(hd__index_bad(x->in, hd__rfc_grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        x->path[node] = hd_cstr("");
+        return HD_OK;
+    }
+    if (n > x->spread) return hd__rfc_too_much(x, hd__rfc_grid_offset(&x->paths, node - 1), "paths");
+    x->spread -= n;
+    p = (char *)hd__arena_take(&to->mem, &to->arena, n, 1);
+    if (!p) return hd__index_full(x->in);
+    at = node;
+    hd__rfc_path_walk(x, &at, p + n, &n);
+    *path = x->path[node] = hd__bytes_str((uint8_t *)p, n);
+    return HD_OK;
+}
+
+/* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
+static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memprof_location *l, uint64_t *path) {
+    uint64_t packed = hd__rfc_grid_get(&x->entries, entry, 0), v[HD__RFC_COLUMNS];
+    memset(l, 0, sizeof *l);
+    memset(v, 0, sizeof v);
+    if (entry < x->locations.count)
+        for (uint32_t c = 0; c < HD__RFC_COLUMNS; c++) v[c] = hd__rfc_grid_get(&x->locations, entry, c);
+    l->function = v[HD__RFC_GUID];
+    l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
+    l->column = (uint32_t)v[HD__RFC_COLUMN];
+    l->inlined = v[HD__RFC_FLAGS] & 1;
+    l->discriminator = (uint32_t)((packed & 0xffff) | v[HD__RFC_DISCRIMINATOR_HIGH] << 16);
+    l->line = (uint32_t)((packed >> 16 & 0xffffff) | v[HD__RFC_LINE_HIGH] << 24);
+    *path = packed >> 40 | v[HD__RFC_PATH_HIGH] << 24;
+    if (v[HD__RFC_LINE_OFFSET] > UINT32_MAX || v[HD__RFC_COLUMN] > UINT32_MAX ||
+        v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
+        return "entry %u: a line, column or discriminator of more than 32 bits";
+    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
+        return "entry %u: its file is none of the paths";
+    if (v[HD__RFC_NAME] && !hd__rfc_text(x->strings, v[HD__RFC_NAME] - 1, &l->name))
+        return "entry %u: its function's name is no string of the table";
     return NULL;
 }
 
-/* The fields of a schema in its order, those that are in `fields`. */
-static uint32_t hd__rfc_order(const hd__rfc_schema *s, uint32_t fields, uint8_t order[HD_MEMPROF_FIELDS]) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        const hd__rfc_field *f = &s->field[i];
-        if ((f->part != HD__RFC_VALUE && f->part != HD__RFC_AVERAGE) || !(fields >> f->field & 1)) continue;
-        fields &= ~(1u << f->field);
-        order[n++] = f->field;
+static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
+    hd__index_in *in = x->in;
+    hd__mem *m = &in->to->mem;
+    char *copy = (char *)hd__arena_take(m, &in->to->arena, x->strings.len, 1);
+    uint32_t n = x->entries.count;
+    if (x->locations.count != n && x->there >> HD__RFC_LOCATIONS & 1)
+        HD__TRY(hd__index_bad(in, x->at[HD__RFC_LOCATIONS],
+                              "%u locations expected, as many as entries, %u found", (uint64_t)n,
+                              (uint64_t)x->locations.count));
+    x->path = (hd_str *)hd__calloc(m, (size_t)x->paths.count + 1, sizeof *x->path);
+    if (!copy || !x->path || !hd__room(m, in->to->locations, n)) return hd__index_full(in);
+    if (x->strings.len) memcpy(copy, x->strings.data, x->strings.len);
+    x->spread = hd__rfc_spread(x, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        hd_memprof_location l;
+        uint64_t path;
+        const char *wrong = hd__rfc_location(x, i, &l, &path);
+        HD__TRY(hd__tick(&in->reporter.options, i, n, in->err));
+        if (wrong) {
+            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->entries, i), wrong, (uint64_t)i));
+            memset(&l, 0, sizeof l);
+            path = 0;
+        }
+        if (path) HD__TRY(hd__rfc_read_path(x, (uint32_t)path, &l.file));
+        if (l.name.len) l.name.data = copy + (l.name.data - x->strings.data);
+        stbds_arrput(in->to->locations, l);
     }
-    return n;
+    return HD_OK;
+}
+
+/* Records. */
+
+/* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
+static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uint32_t *number) {
+    hd__index_in *in = x->in;
+    hd__index_columns *c = in->to;
+    size_t from = hd__len(c->location);
+    uint32_t node = (uint32_t)id;
+    *number = HD_NONE;
+    if (!id || id > x->stacks.count)
+        return hd__index_bad(in, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    if (x->stack[node]) {
+        *number = x->stack[node] - 1;
+        return HD_OK;
+    }
+    while (node) {
+        uint32_t here = node - 1;
+        uint64_t entry;
+        bool before = hd__rfc_grid_step(&x->stacks, &node, &entry);
+        if (!before || entry >= x->entries.count) {
+            hd__arr_resize(c->location, from);
+            return hd__index_bad(in, hd__rfc_grid_offset(&x->stacks, here), before
+                                 ? "call %u: one of the entries expected, number %u found"
+                                 : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
+        }
+        if (!x->spread--) return hd__rfc_too_much(x, at, "call stacks");
+        if (!hd__push(&c->mem, c->location, (uint32_t)entry)) return hd__index_full(in);
+    }
+    HD__TRY(hd__index_limit(in, at, hd__len(c->location), "frames"));
+    if (!hd__push(&c->mem, c->first, (uint32_t)hd__len(c->location))) return hd__index_full(in);
+    *number = (uint32_t)hd__len(c->first) - 2;
+    x->stack[id] = *number + 1;
+    return HD_OK;
 }
 
 /* The block at *at: its values by field of LLVM's, and its StackID. What is wrong with it; NULL: nothing, and
@@ -25106,308 +25064,131 @@ static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, co
     return NULL;
 }
 
-/* Locations. */
-
-/* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
-static const char *hd__rfc_location(const hd__rfc *x, uint32_t entry, hd_memprof_location *l,
-                                    uint64_t *path) {
-    uint64_t packed = hd__rfc_grid_get(&x->entries, entry, 0), v[HD__RFC_COLUMNS];
-    hd_str strings = hd__rfc_strings(x);
-    memset(l, 0, sizeof *l);
-    memset(v, 0, sizeof v);
-    if (entry < x->locations.count)
-        for (uint32_t c = 0; c < HD__RFC_COLUMNS; c++) v[c] = hd__rfc_grid_get(&x->locations, entry, c);
-    l->function = v[HD__RFC_GUID];
-    l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
-    l->column = (uint32_t)v[HD__RFC_COLUMN];
-    l->inlined = v[HD__RFC_FLAGS] & 1;
-    l->discriminator = (uint32_t)((packed & 0xffff) | v[HD__RFC_DISCRIMINATOR_HIGH] << 16);
-    l->line = (uint32_t)((packed >> 16 & 0xffffff) | v[HD__RFC_LINE_HIGH] << 24);
-    *path = packed >> 40 | v[HD__RFC_PATH_HIGH] << 24;
-    if (v[HD__RFC_LINE_OFFSET] > UINT32_MAX || v[HD__RFC_COLUMN] > UINT32_MAX ||
-        v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
-        return "entry %u: a line, column or discriminator of more than 32 bits";
-    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
-        return "entry %u: its file is none of the paths";
-    if (v[HD__RFC_NAME] && !hd__rfc_text(strings, v[HD__RFC_NAME] - 1, &l->name))
-        return "entry %u: its function's name is no string of the table";
-    return NULL;
-}
-
-/* Reading. All of it is checked but for entries and nodes that nothing leads to. Paths and stacks share what
-   they have in common, which those of the index do not: what they come to there is bounded by the input. */
-
-#define HD__RFC_SPREAD 256u      /* bytes of paths, and of numbers of frames, by byte of the input */
-#define HD__RFC_SPREAD_LEAST (1u << 24)
-
-typedef struct hd__rfc_reading {
-    hd__rfc file;
-    hd__mem *mem;
-    hd__indexed *to;
-    hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
-    uint32_t *schema;            /* and where each begins */
-    hd_str *path;                /* by node plus one, of those that entries lead to */
-    uint32_t *stack;             /* by node plus one: its number in the index plus one */
-    uint64_t spread;             /* what may still be added */
-} hd__rfc_reading;
-
-static hd_status hd__rfc_full(hd__rfc_reading *r) { return hd__no_memory(r->mem, r->file.err); }
-
-static hd_status hd__rfc_too_much(hd__rfc_reading *r, uint64_t at, const char *what) {
-    return hd__fail_at(r->file.err, HD_LIMIT, at, 0, "%s come to more than an input of %u bytes may have",
-                       what, r->file.size);
-}
-
-static uint64_t hd__rfc_spread(const hd__rfc *x, uint32_t each) {
-    uint64_t most = x->size > UINT64_MAX / HD__RFC_SPREAD ? UINT64_MAX : x->size * HD__RFC_SPREAD;
-    return (most < HD__RFC_SPREAD_LEAST ? HD__RFC_SPREAD_LEAST : most) / each;
-}
-
-static hd_status hd__rfc_read_schemas(hd__rfc_reading *r) {
-    hd__rfc_schema *s = (hd__rfc_schema *)hd__calloc(r->mem, 1, sizeof *s);
-    hd_memprof_index *x = &r->to->shown;
-    const uint8_t *at, *end;
-    uint64_t count = 0;
-    hd_status status = s && hd__push(r->mem, r->schema, 0u) ? HD_OK : hd__rfc_full(r);
-    if (!status) status = hd__rfc_schemas(&r->file, &at, &end, &count);
-    x->fields = count ? UINT32_MAX : 0;
-    for (uint64_t i = 0; i < count && !status; i++) {
-        const char *wrong = hd__rfc_schema_next(&at, end, s);
-        if (wrong) {
-            if (!i) x->fields = 0;
-            status = hd__rfc_bad(&r->file, (uint64_t)(at - r->file.data), wrong, i);
-            break;
-        }
-        x->fields &= s->fields;
-        if (!i) x->field_count = hd__rfc_order(s, s->fields, x->field);
-        if (!hd__room(r->mem, r->fields, s->count)) status = hd__rfc_full(r);
-        for (uint32_t k = 0; k < s->count && !status; k++) stbds_arrput(r->fields, s->field[k]);
-        if (!status && !hd__push(r->mem, r->schema, (uint32_t)hd__len(r->fields))) status = hd__rfc_full(r);
-    }
-    for (uint32_t i = 0, n = x->field_count; i < n; i++) { /* without what only the first schema has */
-        if (!i) x->field_count = 0;
-        if (x->fields >> x->field[i] & 1) x->field[x->field_count++] = x->field[i];
-    }
-    if (s) hd__cfree(r->mem, s, 1, sizeof *s);
-    return status;
-}
-
-/* The path of a node, a number plus one, made when it is asked for first. */
-static hd_status hd__rfc_read_path(hd__rfc_reading *r, uint32_t node, hd_str *path) {
-    hd__rfc *x = &r->file;
-    uint32_t at = node;
-    const char *wrong;
-    char *p;
-    size_t n;
-    *path = r->path[node];
-    if (path->data) return HD_OK;
-    wrong = hd__rfc_path_walk(&x->paths, hd__rfc_strings(x), &at, NULL, &n);
-    if (wrong) {
-        HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
-        r->path[node] = hd_cstr("");
-        return HD_OK;
-    }
-    if (n > r->spread) return hd__rfc_too_much(r, hd__rfc_grid_offset(&x->paths, node - 1), "paths");
-    r->spread -= n;
-    p = (char *)hd__arena_take(r->mem, &r->to->arena, n, 1);
-    if (!p) return hd__rfc_full(r);
-    at = node;
-    hd__rfc_path_walk(&x->paths, hd__rfc_strings(x), &at, p + n, &n);
-    *path = r->path[node] = hd__bytes_str((uint8_t *)p, n);
-    return HD_OK;
-}
-
-static hd_status hd__rfc_read_locations(hd__rfc_reading *r) {
-    hd__rfc *x = &r->file;
-    hd_str strings = hd__rfc_strings(x);
-    char *copy = (char *)hd__arena_take(r->mem, &r->to->arena, strings.len, 1);
-    uint32_t n = x->entries.count;
-    if (x->locations.count != n && x->there >> HD__RFC_LOCATIONS & 1)
-        HD__TRY(hd__rfc_bad(x, x->at[HD__RFC_LOCATIONS],
-                            "%u locations expected, as many as entries, %u found",
-                            (uint64_t)n, (uint64_t)x->locations.count));
-    r->path = (hd_str *)hd__calloc(r->mem, (size_t)x->paths.count + 1, sizeof *r->path);
-    if (!copy || !r->path || !hd__room(r->mem, r->to->locations, n)) return hd__rfc_full(r);
-    if (strings.len) memcpy(copy, strings.data, strings.len);
-    r->spread = hd__rfc_spread(x, 1);
-    for (uint32_t i = 0; i < n; i++) {
-        hd_memprof_location l;
-        uint64_t path;
-        const char *wrong = hd__rfc_location(x, i, &l, &path);
-        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
-        if (wrong) {
-            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->entries, i), wrong, (uint64_t)i));
-            memset(&l, 0, sizeof l);
-            path = 0;
-        }
-        if (path) HD__TRY(hd__rfc_read_path(r, (uint32_t)path, &l.file));
-        if (l.name.len) l.name.data = copy + (l.name.data - strings.data);
-        stbds_arrput(r->to->locations, l);
-    }
-    return HD_OK;
-}
-
-/* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
-static hd_status hd__rfc_read_stack(hd__rfc_reading *r, uint64_t id, uint64_t at, uint32_t *number) {
-    hd__rfc *x = &r->file;
-    hd__indexed *c = r->to;
-    size_t from = hd__len(c->location);
-    uint32_t node = (uint32_t)id;
-    *number = HD_NONE;
-    if (!id || id > x->stacks.count)
-        return hd__rfc_bad(x, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
-    if (r->stack[node]) {
-        *number = r->stack[node] - 1;
-        return HD_OK;
-    }
-    while (node) {
-        uint32_t here = node - 1;
-        uint64_t entry;
-        bool before = hd__rfc_grid_step(&x->stacks, &node, &entry);
-        if (!before || entry >= x->entries.count) {
-            hd__arr_resize(c->location, from);
-            return hd__rfc_bad(x, hd__rfc_grid_offset(&x->stacks, here), before
-                               ? "call %u: one of the entries expected, number %u found"
-                               : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
-        }
-        if (!r->spread--) return hd__rfc_too_much(r, at, "call stacks");
-        if (!hd__push(r->mem, c->location, (uint32_t)entry)) return hd__rfc_full(r);
-    }
-    if (hd__len(c->location) > x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more frames than max_records of %u", x->max_records);
-    if (!hd__push(r->mem, c->first, (uint32_t)hd__len(c->location))) return hd__rfc_full(r);
-    *number = (uint32_t)hd__len(c->first) - 2;
-    r->stack[id] = *number + 1;
-    return HD_OK;
-}
-
-/* Whether the stack's first location is in that function, as far as both are known. */
-static bool hd__rfc_owns(const hd__indexed *c, uint64_t guid, uint32_t stack) {
-    const hd_memprof_location *l = &c->locations[c->location[c->first[stack]]];
-    return !l->function || l->function == guid;
-}
-
-/* A block with its values, unless its stack is none of that function. */
-static hd_status hd__rfc_read_block(hd__rfc_reading *r, uint64_t guid, uint64_t id, const uint64_t *values,
+/* A block with its values, unless its stack begins in another function, as far as both are known. */
+static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, const uint64_t *values,
                                     uint64_t at) {
-    hd__rfc *x = &r->file;
-    hd__indexed *c = r->to;
+    hd__index_columns *c = x->in->to;
+    uint64_t owner;
     uint32_t stack;
-    HD__TRY(hd__rfc_read_stack(r, id, at, &stack));
+    HD__TRY(hd__rfc_read_stack(x, id, at, &stack));
     if (stack == HD_NONE) return HD_OK;
-    if (!hd__rfc_owns(c, guid, stack))
-        return hd__rfc_bad(x, at, "a stack expected that begins in function 0x%x", guid);
-    if (hd__len(c->block_stack) >= x->max_records)
-        return hd__fail_at(x->err, HD_LIMIT, at, 0, "more blocks than max_records of %u", x->max_records);
-    if (!hd__push(r->mem, c->block_stack, stack) || !hd__room(r->mem, c->value, c->shown.field_count))
-        return hd__rfc_full(r);
+    owner = c->locations[c->location[c->first[stack]]].function;
+    if (owner && owner != guid)
+        return hd__index_bad(x->in, at, "a stack expected that begins in function 0x%x", guid);
+    HD__TRY(hd__index_limit(x->in, at, hd__len(c->block_stack) + 1, "blocks"));
+    if (!hd__push(&c->mem, c->block_stack, stack) || !hd__room(&c->mem, c->value, c->shown.field_count))
+        return hd__index_full(x->in);
     for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
     return HD_OK;
 }
 
 /* The record at *at; *at is then how far it was understood. */
-static hd_status hd__rfc_read_record(hd__rfc_reading *r, uint64_t guid, const uint8_t **at) {
-    hd__rfc *x = &r->file;
-    const uint8_t *end = x->data + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
-    uint64_t schema, blocks;
-    if (!hd__varint(at, end, &schema) || schema >= hd__len(r->schema) - 1 || !hd__varint(at, end, &blocks))
-        return hd__rfc_bad(x, (uint64_t)(*at - x->data), "a record of one of %u schemas expected",
-                           (uint64_t)hd__len(r->schema) - 1);
+static hd_status hd__rfc_read_record(hd__rfc_in *x, uint64_t guid, const uint8_t **at) {
+    const uint8_t *file = x->in->p, *end = file + x->at[HD__RFC_RECORDS] + x->bytes[HD__RFC_RECORDS];
+    uint64_t schema, blocks, schemas = hd__len(x->schema) - 1;
+    if (!hd__varint(at, end, &schema) || schema >= schemas || !hd__varint(at, end, &blocks))
+        return hd__index_bad(x->in, (uint64_t)(*at - file), "a record of one of %u schemas expected", schemas);
     for (uint64_t i = 0; i < blocks; i++) {
-        uint64_t offset = (uint64_t)(*at - x->data), values[HD_MEMPROF_FIELDS], id;
-        const char *wrong = hd__rfc_block(r->fields + r->schema[schema],
-                                          r->schema[schema + 1] - r->schema[schema], at, end, values, &id);
-        if (wrong) return hd__rfc_bad(x, offset, wrong, i);
-        HD__TRY(hd__rfc_read_block(r, guid, id, values, offset));
+        uint64_t offset = (uint64_t)(*at - file), values[HD_MEMPROF_FIELDS], id;
+        const char *wrong = hd__rfc_block(x->fields + x->schema[schema],
+                                          x->schema[schema + 1] - x->schema[schema], at, end, values, &id);
+        if (wrong) return hd__index_bad(x->in, offset, wrong, i);
+        HD__TRY(hd__rfc_read_block(x, guid, id, values, offset));
     }
     return HD_OK;
 }
 
-static hd_status hd__rfc_read_functions(hd__rfc_reading *r) {
-    hd__rfc *x = &r->file;
-    hd__indexed *c = r->to;
-    const uint8_t *records = x->data + x->at[HD__RFC_RECORDS], *done = records;
+static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
+    hd__index_in *in = x->in;
+    hd__index_columns *c = in->to;
+    uint64_t done = 0, bytes = x->bytes[HD__RFC_RECORDS];
     uint32_t n = x->functions.count;
-    r->spread = hd__rfc_spread(x, sizeof *c->location);
-    r->stack = (uint32_t *)hd__calloc(r->mem, (size_t)x->stacks.count + 1, sizeof *r->stack);
-    if (!r->stack || !hd__room(r->mem, c->block_first, n) || !hd__room(r->mem, c->site_first, n))
-        return hd__rfc_full(r);
+    x->spread = hd__rfc_spread(x, sizeof *c->location);
+    x->stack = (uint32_t *)hd__calloc(&c->mem, (size_t)x->stacks.count + 1, sizeof *x->stack);
+    if (!x->stack || !hd__room(&c->mem, c->block_first, n) || !hd__room(&c->mem, c->site_first, n))
+        return hd__index_full(in);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t guid = hd__rfc_grid_get(&x->functions, i, 0), at = hd__rfc_grid_get(&x->functions, i, 1);
+        const uint8_t *p = in->p + x->at[HD__RFC_RECORDS];
         size_t before = hd__len(c->function);
-        if (!(i & HD__TICK) && !hd__go_on(x->options, i, n)) return hd__cancelled(x->err);
+        HD__TRY(hd__tick(&in->reporter.options, i, n, in->err));
         if (before && guid <= c->function[before - 1]) {
-            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->functions, i),
-                                "function %u: a GUID above that of the one before expected, 0x%x found",
-                                (uint64_t)i, guid));
+            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->functions, i),
+                                  "function %u: a GUID above that of the one before expected, 0x%x found",
+                                  (uint64_t)i, guid));
             continue;
         }
-        if (at > x->bytes[HD__RFC_RECORDS] || records + at < done) {
-            HD__TRY(hd__rfc_bad(x, hd__rfc_grid_offset(&x->functions, i),
-                                "function %u: a record expected at %u to %u, found at %u", (uint64_t)i,
-                                (uint64_t)(done - records), x->bytes[HD__RFC_RECORDS], at));
+        if (at > bytes || at < done) {
+            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->functions, i),
+                                  "function %u: a record expected at %u to %u, found at %u", (uint64_t)i, done,
+                                  bytes, at));
             continue;
         }
-        done = records + at;
-        HD__TRY(hd__rfc_read_record(r, guid, &done));
-        if (!hd__indexed_add_function(r->mem, c, guid)) return hd__rfc_full(r);
+        p += at;
+        HD__TRY(hd__rfc_read_record(x, guid, &p));
+        done = (uint64_t)(p - in->p) - x->at[HD__RFC_RECORDS];
+        if (!hd__index_id_add(c, &c->functions, &c->function, guid)) return hd__index_full(in);
         stbds_arrput(c->block_first, (uint32_t)hd__len(c->block_stack));
         stbds_arrput(c->site_first, 0u);
     }
     return HD_OK;
 }
 
-static hd_status hd__rfc_read(hd_memprof_reader *reader, hd__indexed *to) {
-    hd__rfc_reading r;
+static hd_status hd__rfc_read_all(hd__rfc_in *x) {
+    HD__TRY(hd__rfc_read_sections(x));
+    HD__TRY(hd__rfc_grid_open(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
+    HD__TRY(hd__rfc_grid_open(x, HD__RFC_ENTRIES, 1, true, &x->entries));
+    HD__TRY(hd__rfc_grid_open(x, HD__RFC_PATHS, 2, false, &x->paths));
+    HD__TRY(hd__rfc_grid_open(x, HD__RFC_STACKS, 2, false, &x->stacks));
+    HD__TRY(hd__rfc_grid_open(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
+    HD__TRY(hd__rfc_read_schemas(x));
+    HD__TRY(hd__rfc_read_locations(x));
+    return hd__rfc_read_functions(x);
+}
+
+static hd_status hd__rfc_read(hd__index_in *in) {
+    hd__mem *m = &in->to->mem;
+    hd__rfc_in x;
     hd_status status;
-    memset(&r, 0, sizeof r);
-    r.mem = &reader->mem;
-    r.to = to;
-    to->shown.layout = HD_MEMPROF_RFC;
-    status = hd__rfc_open(&r.file, reader->p, reader->size, &reader->report.options,
-                          &reader->report.error);
-    if (!status) status = hd__rfc_read_schemas(&r);
-    if (!status) status = hd__rfc_read_locations(&r);
-    if (!status) status = hd__rfc_read_functions(&r);
-    reader->report.warning_count += r.file.warnings;
-    if (r.path) hd__cfree(r.mem, r.path, (size_t)r.file.paths.count + 1, sizeof *r.path);
-    if (r.stack) hd__cfree(r.mem, r.stack, (size_t)r.file.stacks.count + 1, sizeof *r.stack);
-    hd__arr_free(r.mem, r.fields);
-    hd__arr_free(r.mem, r.schema);
+    memset(&x, 0, sizeof x);
+    x.in = in;
+    in->to->shown.layout = HD_MEMPROF_RFC;
+    status = hd__rfc_read_all(&x);
+    if (x.path) hd__cfree(m, x.path, (size_t)x.paths.count + 1, sizeof *x.path);
+    if (x.stack) hd__cfree(m, x.stack, (size_t)x.stacks.count + 1, sizeof *x.stack);
+    hd__arr_free(m, x.fields);
+    hd__arr_free(m, x.schema);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err) {
-    hd_memprof_reader *r;
-    hd__indexing x;
+    hd__mem mem = hd__mem_options(options);
+    hd_window window;
+    hd__index_in x;
     hd_status status;
-    HD__TRY(hd_memprof_open(in, options, &r, err));
     memset(&x, 0, sizeof x);
-    x.r = r;
-    x.to = hd__indexed_create(&r->mem);
-    status = x.to ? hd__memprof_fetch(r, UINT64_MAX) : hd__memprof_full(r);
-    if (!status && hd__rfc_detect(r->p, (size_t)r->size)) status = hd__rfc_read(r, x.to);
-    else if (!status) status = hd__indexing_all(&x);
-    if (status && err) *err = r->report.error;
-    hd__set_free(&r->mem, &x.locations);
-    hd__set_free(&r->mem, &x.stacks);
-    hd__arr_free(&r->mem, x.starts);
-    if (x.to) x.to->warnings = r->report.warning_count;
-    if (x.to) x.to->mem = hd__memprof_release(r);
-    else hd_memprof_close(r);
-    if (status) {
-        if (x.to) hd__indexed_free(x.to);
-        return status;
-    }
-    hd__indexed_show(x.to);
-    *out = &x.to->shown;
-    return HD_OK;
+    x.reporter = hd_reporter_make(options);
+    x.max_records = hd__records(options ? &options->limits : NULL);
+    x.err = err;
+    x.to = hd__index_create(&mem);
+    if (!x.to) return hd__no_memory(&mem, err);
+    hd__window_open(&window, &x.to->mem, in);
+    status = hd_window_fill(&window, UINT64_MAX, err);
+    x.p = window.at;
+    x.size = (uint64_t)(window.end - window.at);
+    if (!status) status = hd__rfc_detect(x.p, x.size) ? hd__rfc_read(&x) : hd__index_read(&x);
+    hd__window_close(&window);
+    x.to->warnings = x.reporter.warning_count;
+    if (status) hd__index_free(x.to);
+    else *out = hd__index_show(x.to);
+    return status;
 }
 
 /* ====================================================================== >>memprof.rfc.write
-   Writing. Blocks that LLVM repeats in functions that a call was inlined into are told once. All of the file
-   is made in memory. */
+   The RFC's layout (>>memprof.rfc.read), written. Blocks that LLVM repeats in functions that a call was inlined
+   into are told once. All of the file is made in memory before the first byte of it is written; numbers of
+   nodes, strings and entries come from the order in which blocks need them, never from a hash. */
 
 /* A field as it is written. */
 typedef struct hd__rfc_cell {
@@ -25422,26 +25203,33 @@ typedef struct hd__rfc_forest {
     hd__set numbers;
 } hd__rfc_forest;
 
+/* A function that is written. */
+typedef struct hd__rfc_function {
+    uint64_t guid, record;       /* record: where its record begins in its section */
+    uint32_t first;              /* its first block in hd__rfc_out.blocks */
+} hd__rfc_function;
+
+/* A location that is written. */
+typedef struct hd__rfc_entry {
+    uint32_t location;           /* its number in the index */
+    uint32_t path, name;         /* a node's number plus one; a string's id plus one */
+} hd__rfc_entry;
+
 typedef struct hd__rfc_out {
     const hd_memprof_index *index;
     const hd_options *options;
     hd__mem mem;
-    uint64_t max_records;
+    uint64_t max_records, seed;
     hd_error *err;
-    hd__keyed *functions, *spare; /* by GUID; stb_ds arrays, as are all here */
-    uint64_t *guid;              /* of functions that are written, each once, */
-    uint32_t *first;             /* their first blocks here, */
-    uint64_t *record;            /* and where their records begin */
-    uint32_t *blocks;            /* numbers of those that are written */
-    uint32_t *seen, *copies;     /* by stack: blocks so far; hd__index_copies */
+    hd__arena arena;             /* of these: */
     uint32_t *entry;             /* by location: its number here plus one */
     uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
-    uint32_t *locations;         /* by entry: the location's number */
-    uint32_t *path, *name;       /* of it: a node plus one, an id plus one */
+    hd__rfc_function *functions; /* by GUID, and one behind the last; stb_ds arrays, as are all here */
+    uint32_t *blocks;            /* numbers of those that are written */
+    hd__rfc_entry *entries;
     uint8_t *texts;              /* strings, each once; an id is where one begins */
     hd__set text_ids;
     hd__rfc_forest paths, stacks;
-    uint64_t seed;
     uint32_t column_count;       /* of the schema */
     hd__rfc_cell column[HD_MEMPROF_FIELDS + 4];
     uint8_t *bytes;
@@ -25450,43 +25238,38 @@ typedef struct hd__rfc_out {
 
 static hd_status hd__rfc_out_full(hd__rfc_out *o) { return hd__no_memory(&o->mem, o->err); }
 
-/* The blocks of function number f that are written. */
-static hd_status hd__rfc_out_function(hd__rfc_out *o, uint32_t f) {
-    const hd_memprof_index *x = o->index;
-    size_t n = hd__len(o->guid), from = hd__len(o->blocks);
-    if (!hd__room(&o->mem, o->blocks, x->block_first[f + 1] - x->block_first[f])) return hd__rfc_out_full(o);
-    for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
-        uint32_t s = x->block_stack[b];
-        if (!hd__index_owns(x, f, b)) continue;
-        if (o->seen[s]++ % hd__index_copies(x, s, o->copies) == 0) stbds_arrput(o->blocks, b);
-    }
-    if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) return HD_OK;
-    if (n && o->guid[n - 1] == x->function[f]) return HD_OK;
-    if (!hd__push(&o->mem, o->guid, x->function[f]) || !hd__push(&o->mem, o->first, (uint32_t)from))
-        return hd__rfc_out_full(o);
-    return HD_OK;
+static bool hd__rfc_out_add(hd__rfc_out *o, uint64_t guid, size_t first) {
+    hd__rfc_function f;
+    f.guid = guid;
+    f.record = 0;
+    f.first = (uint32_t)first;
+    return hd__push(&o->mem, o->functions, f);
 }
 
+/* Functions by GUID, of equal ones the first, and their blocks. LLVM's that have none are left out. */
 static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    uint32_t n = x->function_count;
-    if (!hd__room(&o->mem, o->functions, n) || !hd__room(&o->mem, o->spare, n) ||
-        !hd__room(&o->mem, o->seen, x->stack_count) || !hd__room(&o->mem, o->copies, x->stack_count))
-        return hd__rfc_out_full(o);
-    for (uint32_t i = 0; i < x->stack_count; i++) {
-        stbds_arrput(o->seen, 0u);
-        stbds_arrput(o->copies, 0u);
+    uint32_t n = x->function_count, *told = hd__index_told_create(&o->mem, x);
+    hd__keyed *order = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *order);
+    bool whole = told && order;
+    for (uint32_t i = 0; i < n && whole; i++) {
+        order[i].key = x->function[i];
+        order[i].number = i;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        hd__keyed key;
-        key.key = x->function[i];
-        key.number = i;
-        stbds_arrput(o->functions, key);
+    if (whole) hd__sort_keys(order, order + n, n);
+    for (uint32_t i = 0; i < n && whole; i++) {
+        uint32_t f = order[i].number, first = x->block_first[f], end = x->block_first[f + 1];
+        size_t known = hd__len(o->functions), from = hd__len(o->blocks);
+        whole = hd__room(&o->mem, o->blocks, end - first);
+        for (uint32_t b = first; b < end && whole; b++)
+            if (hd__index_is_first(x, f, b, told)) stbds_arrput(o->blocks, b);
+        if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) continue;
+        if (!known || o->functions[known - 1].guid != x->function[f])
+            whole = whole && hd__rfc_out_add(o, x->function[f], from);
     }
-    hd__sort_keys(o->functions, o->spare, n);
-    for (uint32_t i = 0; i < n; i++) HD__TRY(hd__rfc_out_function(o, o->functions[i].number));
-    if (!hd__push(&o->mem, o->first, (uint32_t)hd__len(o->blocks))) return hd__rfc_out_full(o);
-    return HD_OK;
+    hd__index_told_free(&o->mem, x, told);
+    if (order) hd__cfree(&o->mem, order, n, 2 * sizeof *order);
+    return whole && hd__rfc_out_add(o, 0, hd__len(o->blocks)) ? HD_OK : hd__rfc_out_full(o);
 }
 
 /* The id of a string, which is copied when it is new. */
@@ -25550,34 +25333,32 @@ static hd_status hd__rfc_out_path(hd__rfc_out *o, hd_str path, uint32_t *node) {
 /* The number of a location's entry, made when it is asked for first. */
 static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *entry) {
     const hd_memprof_location *l = &o->index->locations[location];
-    uint32_t path = 0, name = 0;
-    if (o->entry[location]) {
-        *entry = o->entry[location] - 1;
-        return HD_OK;
+    hd__rfc_entry e = { 0, 0, 0 };
+    if (!o->entry[location]) {
+        e.location = location;
+        if (l->file.len) HD__TRY(hd__rfc_out_path(o, l->file, &e.path));
+        if (l->name.len) {
+            HD__TRY(hd__rfc_out_text(o, l->name, &e.name));
+            e.name++;
+        }
+        if (!hd__push(&o->mem, o->entries, e)) return hd__rfc_out_full(o);
+        o->entry[location] = (uint32_t)hd__len(o->entries);
     }
-    if (l->file.len) HD__TRY(hd__rfc_out_path(o, l->file, &path));
-    if (l->name.len) {
-        HD__TRY(hd__rfc_out_text(o, l->name, &name));
-        name++;
-    }
-    *entry = (uint32_t)hd__len(o->locations);
-    if (!hd__push(&o->mem, o->locations, location) || !hd__push(&o->mem, o->path, path) ||
-        !hd__push(&o->mem, o->name, name))
-        return hd__rfc_out_full(o);
-    o->entry[location] = *entry + 1;
+    *entry = o->entry[location] - 1;
     return HD_OK;
 }
 
 /* The stacks of all blocks, in the order of these, from the outermost call inwards. */
 static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    if (!hd__room(&o->mem, o->entry, x->location_count) || !hd__room(&o->mem, o->node, x->stack_count))
-        return hd__rfc_out_full(o);
-    for (uint32_t i = 0; i < x->location_count; i++) stbds_arrput(o->entry, 0u);
-    for (uint32_t i = 0; i < x->stack_count; i++) stbds_arrput(o->node, HD_NONE);
+    o->entry = (uint32_t *)hd__arena_take(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
+    o->node = (uint32_t *)hd__arena_take(&o->mem, &o->arena, x->stack_count, sizeof *o->node);
+    if (!o->entry || !o->node) return hd__rfc_out_full(o);
+    memset(o->entry, 0, x->location_count * sizeof *o->entry);
+    memset(o->node, 0xff, x->stack_count * sizeof *o->node);
     for (size_t i = 0; i < hd__len(o->blocks); i++) {
-        uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry;
-        if (!(i & HD__TICK) && !hd__go_on(o->options, i, hd__len(o->blocks))) return hd__cancelled(o->err);
+        uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry = 0;
+        HD__TRY(hd__tick(o->options, i, hd__len(o->blocks), o->err));
         if (o->node[s] != HD_NONE) continue;
         for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
             HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
@@ -25662,17 +25443,16 @@ static bool hd__rfc_put_schemas(hd__rfc_out *o) {
 }
 
 static hd_status hd__rfc_put_records(hd__rfc_out *o) {
-    size_t n = hd__len(o->guid), start = hd__len(o->bytes);
-    if (!hd__room(&o->mem, o->record, n)) return hd__rfc_out_full(o);
+    size_t n = hd__len(o->functions) - 1, start = hd__len(o->bytes);
     for (size_t i = 0; i < n; i++) {
-        uint32_t count = o->first[i + 1] - o->first[i];
+        hd__rfc_function *f = &o->functions[i];
         uint8_t *p = hd__bytes_room(&o->mem, &o->bytes, 2 * HD__VARINT_MAX);
-        if (!(i & HD__TICK) && !hd__go_on(o->options, i, n)) return hd__cancelled(o->err);
+        HD__TRY(hd__tick(o->options, i, n, o->err));
         if (!p) return hd__rfc_out_full(o);
-        stbds_arrput(o->record, hd__len(o->bytes) - start);
+        f->record = hd__len(o->bytes) - start;
         p = hd__varint_put(p, 0);
-        hd__bytes_end(o->bytes, hd__varint_put(p, count));
-        for (uint32_t b = o->first[i]; b < o->first[i + 1]; b++) {
+        hd__bytes_end(o->bytes, hd__varint_put(p, f[1].first - f->first));
+        for (uint32_t b = f->first; b < f[1].first; b++) {
             p = hd__bytes_room(&o->mem, &o->bytes, o->column_count * (size_t)HD__VARINT_MAX);
             if (!p) return hd__rfc_out_full(o);
             for (uint32_t c = 0; c < o->column_count; c++) {
@@ -25694,7 +25474,7 @@ static bool hd__rfc_put_grid(hd__rfc_out *o, size_t count, uint32_t columns, uin
     uint64_t all[HD__RFC_COLUMNS], number[HD__RFC_COLUMNS];
     unsigned width[HD__RFC_COLUMNS];
     uint32_t kept = 0, row = 0;
-    char *p;
+    uint8_t *p;
     for (uint32_t c = 0; c < columns; c++) {
         unsigned w = 0;
         all[c] = 0;
@@ -25706,45 +25486,45 @@ static bool hd__rfc_put_grid(hd__rfc_out *o, size_t count, uint32_t columns, uin
         number[kept++] = c;
         row += w;
     }
-    p = (char *)hd__bytes_room(&o->mem, &o->bytes, 8 + 4 * kept + count * row);
+    p = hd__bytes_room(&o->mem, &o->bytes, 8 + 4 * kept + count * row);
     if (!p) return false;
-    p = hd__memprof_put(p, 4, false, count);
-    p = hd__memprof_put(p, 4, false, kept);
+    p = hd__put_le(p, 4, count);
+    p = hd__put_le(p, 4, kept);
     for (uint32_t c = 0; c < kept; c++) {
-        p = hd__memprof_put(p, 2, false, number[c]);
-        p = hd__memprof_put(p, 2, false, width[c]);
+        p = hd__put_le(p, 2, number[c]);
+        p = hd__put_le(p, 2, width[c]);
     }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t c = 0; c < kept; c++)
-            p = hd__memprof_put(p, width[c], false, cell(owner, i, (uint32_t)number[c]));
-    hd__bytes_end(o->bytes, (uint8_t *)p);
+            p = hd__put_le(p, width[c], cell(owner, i, (uint32_t)number[c]));
+    hd__bytes_end(o->bytes, p);
     return true;
 }
 
 static uint64_t hd__rfc_function_cell(const void *owner, uint32_t row, uint32_t column) {
     const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    return column ? o->record[row] : o->guid[row];
+    return column ? o->functions[row].record : o->functions[row].guid;
 }
 
 static uint64_t hd__rfc_entry_cell(const void *owner, uint32_t row, uint32_t column) {
     const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    const hd_memprof_location *l = &o->index->locations[o->entries[row].location];
     (void)column;
-    return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)o->path[row] << 40;
+    return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)o->entries[row].path << 40;
 }
 
 static uint64_t hd__rfc_location_cell(const void *owner, uint32_t row, uint32_t column) {
     const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    const hd_memprof_location *l = &o->index->locations[o->locations[row]];
+    const hd_memprof_location *l = &o->index->locations[o->entries[row].location];
     switch (column) {
     case HD__RFC_GUID: return l->function;
-    case HD__RFC_NAME: return o->name[row];
+    case HD__RFC_NAME: return o->entries[row].name;
     case HD__RFC_LINE_OFFSET: return l->line_offset;
     case HD__RFC_COLUMN: return l->column;
     case HD__RFC_FLAGS: return l->inlined;
     case HD__RFC_LINE_HIGH: return l->line >> 24;
     case HD__RFC_DISCRIMINATOR_HIGH: return l->discriminator >> 16;
-    default: return o->path[row] >> 24;
+    default: return o->entries[row].path >> 24;
     }
 }
 
@@ -25753,7 +25533,7 @@ static uint64_t hd__rfc_forest_cell(const void *owner, uint32_t row, uint32_t co
 }
 
 static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
-    size_t entries = hd__len(o->locations), functions = hd__len(o->guid);
+    size_t entries = hd__len(o->entries), functions = hd__len(o->functions) - 1;
     bool ok = false;
     hd_status status = HD_OK;
     o->at[s] = hd__len(o->bytes);
@@ -25790,12 +25570,12 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
     for (uint32_t i = 0; i < HD__RFC_SECTIONS; i++) HD__TRY(hd__rfc_put_section(o, order[i]));
     p = o->bytes;
     memcpy(p, hd__rfc_magic, 8);
-    p = (uint8_t *)hd__memprof_put((char *)p + 8, 4, false, HD__RFC_VERSION);
-    p = (uint8_t *)hd__memprof_put((char *)p, 4, false, HD__RFC_SECTIONS);
+    p = hd__put_le(p + 8, 4, HD__RFC_VERSION);
+    p = hd__put_le(p, 4, HD__RFC_SECTIONS);
     for (uint32_t s = 0; s < HD__RFC_SECTIONS; s++) {
-        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, hd__rfc_section_tag[s]);
-        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->at[s]);
-        p = (uint8_t *)hd__memprof_put((char *)p, 8, false, o->end[s] - o->at[s]);
+        p = hd__put_le(p, 8, hd__rfc_section_tag[s]);
+        p = hd__put_le(p, 8, o->at[s]);
+        p = hd__put_le(p, 8, o->end[s] - o->at[s]);
     }
     status = out.write(out.user, o->bytes, hd__len(o->bytes));
     return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
@@ -25812,19 +25592,10 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     o.max_records = hd__records(options ? &options->limits : NULL);
     o.err = err;
     status = hd__rfc_put(&o, fields, out);
+    hd__arena_free(&o.mem, &o.arena);
     hd__arr_free(&o.mem, o.functions);
-    hd__arr_free(&o.mem, o.spare);
-    hd__arr_free(&o.mem, o.guid);
-    hd__arr_free(&o.mem, o.first);
-    hd__arr_free(&o.mem, o.record);
     hd__arr_free(&o.mem, o.blocks);
-    hd__arr_free(&o.mem, o.seen);
-    hd__arr_free(&o.mem, o.copies);
-    hd__arr_free(&o.mem, o.entry);
-    hd__arr_free(&o.mem, o.node);
-    hd__arr_free(&o.mem, o.locations);
-    hd__arr_free(&o.mem, o.path);
-    hd__arr_free(&o.mem, o.name);
+    hd__arr_free(&o.mem, o.entries);
     hd__arr_free(&o.mem, o.bytes);
     hd__arr_free(&o.mem, o.texts);
     hd__set_free(&o.mem, &o.text_ids);
@@ -25840,7 +25611,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
                                               hd_out out, hd_error *err) {
     hd_memprof_index_desc none;
     hd__index_out o;
-    hd__indexed around, *unfolded = NULL;
+    hd__index_columns around, *unfolded = NULL;
     hd_status status;
     memset(&none, 0, sizeof none);
     memset(&o, 0, sizeof o);
@@ -25865,9 +25636,11 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_plan_section(&o, err);
     if (!status) status = hd__index_put_file(&o, out, err);
-    if (unfolded) hd__indexed_free(unfolded);
+    if (unfolded) hd__index_free(unfolded);
     hd__arr_free(&o.mem, around.around);
-    hd__index_out_free(&o);
+    hd__arena_free(&o.mem, &o.arena);
+    hd__arr_free(&o.mem, o.array);
+    hd__arr_free(&o.mem, o.above);
     return status;
 }
 

@@ -88,7 +88,7 @@ static void hashes_are_those_of_their_documents(void **state) {
             words[k] = 0;
             for (size_t b = 0; b < 8; b++) words[k] |= (uint64_t)((8 * k + b) % 251) << 8 * b;
         }
-        assert_int_equal(hd__blake3(words, blake3[i].size / 8), blake3[i].hash);
+        assert_int_equal(hd__blake3(words, blake3[i].size), blake3[i].hash);
         free(words);
     }
 }
@@ -700,13 +700,13 @@ static void bad_input_is_told(void **state) {
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             hd_memprof_index *x;
             hd_error err = { 0 };
-            hd__put_le32(f.data + p, wrong[i]);
+            hd__put_le(f.data + p, 4, wrong[i]);
             if (!hd_memprof_index_read(hd_in_memory(f.data, f.size), NULL, &x, &err)) hd_memprof_index_free(x);
             else assert_int_equal(err.status, HD_MALFORMED);
             if (p == stacks && i < 2) is_bad(&f, HD_MALFORMED, "frames in an array of");
             if (p == stacks + 4 && (i == 2 || i == 4)) is_bad(&f, HD_MALFORMED, "leads nowhere");
         }
-        hd__put_le32(f.data + p, element);
+        hd__put_le(f.data + p, 4, element);
     }
     free(f.data);
     /* tables of frames and stacks */
@@ -779,10 +779,10 @@ static void memory_follows_the_bytes(void **state) {
     hd_buffer out = written(&x, HD_MEMPROF_LLVM_3, 0);
     uint64_t at = hd__get_le64(out.data + SECTION + 8);
     for (uint32_t i = 0; i < MANY; i++) { /* a length and a jump each, in place of frames */
-        hd__put_le32(out.data + at + 8 * i, LONG);
-        hd__put_le32(out.data + at + 8 * i + 4, 0u - 2 * (MANY - i));
+        hd__put_le(out.data + at + 8 * i, 4, LONG);
+        hd__put_le(out.data + at + 8 * i + 4, 4, 0u - 2 * (MANY - i));
     }
-    hd__put_le32(out.data + at + 8 * MANY, LONG);
+    hd__put_le(out.data + at + 8 * MANY, 4, LONG);
     hd__faults f = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&f) };
     hd_memprof_index *read;
