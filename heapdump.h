@@ -1185,7 +1185,8 @@ typedef struct hd_format {
        begins like this. HD_DETECT_BYTES are shown, or all that there are. */
     int (*detect)(const uint8_t *bytes, size_t size);
     /* Reads an input into the dump, by the calls below. Memory from options->allocator counts for max_memory,
-       and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. */
+       and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. `err`
+       is never NULL. */
     hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
     void (*free)(void *document);
     const hd_graph *(*graph)(const void *document); /* what is alive and who holds it; the document's */
@@ -25888,8 +25889,6 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
     hd__peeked unpacked;
     hd__packed packed;
     hd_status status;
-    hd_error found;
-    if (!err) err = &found;
     if (!options->inflate)
         return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
                            "compressed with gzip: unpack it, or set hd_options.inflate");
@@ -25906,8 +25905,10 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, 
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
     hd__peeked peeked;
     hd_options none;
+    hd_error found;
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
+    if (!err) err = &found;
     if (!hd__peek(&peeked, in)) return hd__fail_input(&peeked.in, NULL, err, peeked.size, 0);
     if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
     return hd__read_plain(&peeked, NULL, options, dump, err);
