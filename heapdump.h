@@ -53,6 +53,7 @@
        >>trace.write         heap dumps written as Chromium traces; deduplicators
        >>trace.value         values of a trace being read, and complaints about them
        >>trace.read          events of a trace: dictionaries, heaps, scalars
+       >>trace.old           heaps of the old format: into cells, or cumulative sizes
        >>trace.resolve       what the events said, made into heaps
        >>trace.add           heap dumps inserted into a trace that is there
        >>provider            dump providers and the manager that asks them
@@ -3432,21 +3433,31 @@ static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
     if (from != numbers && n) memcpy(numbers, from, n * sizeof *numbers);
 }
 
+/* The numbers below n in order; NULL when out of memory. */
+static uint32_t *hd__sorted(hd__mem *m, size_t n, bool (*before)(const void *owner, uint32_t a, uint32_t b),
+                            const void *owner) {
+    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
+    if (order) hd__sort(order, order + n, n, before, owner);
+    return order;
+}
+
+static void hd__sorted_free(hd__mem *m, uint32_t *order, size_t n) {
+    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+}
+
 /* Sorts an stb_ds array of anything by moving it through a copy. */
 static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
                            bool (*before)(const void *owner, uint32_t a, uint32_t b)) {
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
     char *copy = (char *)hd__calloc(m, n, element);
-    if (order && copy && n) {
-        for (uint32_t i = 0; i < n; i++) order[i] = i;
-        memcpy(copy, array, n * element);
-        hd__sort(order, order + n, n, before, copy);
-        for (size_t i = 0; i < n; i++)
-            memcpy((char *)array + i * element, copy + order[i] * element, element);
-    }
-    if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+    uint32_t *order = NULL;
+    if (copy && n) memcpy(copy, array, n * element);
+    if (copy) order = hd__sorted(m, n, before, copy);
+    for (size_t i = 0; order && i < n; i++)
+        memcpy((char *)array + i * element, copy + order[i] * element, element);
     if (copy) hd__cfree(m, copy, n, element);
-    return order && copy;
+    hd__sorted_free(m, order, n);
+    return order != NULL;
 }
 
 /* A number and what it is the key of, sorted by key: stable, in as many passes as keys have bytes that
@@ -12278,27 +12289,37 @@ static bool hd__dump_text(hd_dump *d, const char **text) {
     return true;
 }
 
-HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
-    hd_heap own = *heap;
+/* Adds a heap whose texts the document has. */
+static hd_status hd__dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
     hd_status status = HD_OK;
     if (hd__len(d->heaps) >= d->max_records)
         status = hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", d->max_records);
-    else if (!hd__dump_text(d, &own.process) || !hd__dump_text(d, &own.dump) ||
-             !hd__dump_text(d, &own.allocator) || !hd__push(&d->mem, d->heaps, own))
-        status = hd__no_memory(&d->mem, err);
+    else if (!hd__push(&d->mem, d->heaps, *heap)) status = hd__no_memory(&d->mem, err);
     if (status) hd__heap_free(heap);
     return status;
 }
 
-HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
-    hd_scalar own = *scalar;
+HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
+    hd_heap own = *heap;
+    if (hd__dump_text(d, &own.process) && hd__dump_text(d, &own.dump) && hd__dump_text(d, &own.allocator))
+        return hd__dump_add_heap(d, &own, err);
+    hd__heap_free(heap);
+    return hd__no_memory(&d->mem, err);
+}
+
+/* Adds a scalar whose texts the document has. */
+static hd_status hd__dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
     if (hd__len(d->scalars) >= d->max_records)
         return hd__fail(err, HD_LIMIT, "more scalars than max_records of %u", d->max_records);
+    return hd__push(&d->mem, d->scalars, *scalar) ? HD_OK : hd__no_memory(&d->mem, err);
+}
+
+HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *d, const hd_scalar *scalar, hd_error *err) {
+    hd_scalar own = *scalar;
     if (!hd__dump_text(d, &own.process) || !hd__dump_text(d, &own.dump) || !hd__dump_text(d, &own.allocator) ||
-        !hd__dump_text(d, &own.name) || !hd__dump_text(d, &own.units) || !hd__dump_text(d, &own.text) ||
-        !hd__push(&d->mem, d->scalars, own))
+        !hd__dump_text(d, &own.name) || !hd__dump_text(d, &own.units) || !hd__dump_text(d, &own.text))
         return hd__no_memory(&d->mem, err);
-    return HD_OK;
+    return hd__dump_add_scalar(d, &own, err);
 }
 
 HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *d) { return d->format; }
@@ -14087,6 +14108,36 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 enum { HD__TRACE_V2_COLUMNS = 5, HD__TRACE_V2_REQUIRED = 2 };
 static const char *const hd__trace_v2_columns[HD__TRACE_V2_COLUMNS] = { "nodes", "sizes", "counts", "types", "errors" };
 
+/* Distinct numbers, numbered from 0 in the order of their arrival. */
+typedef struct hd__trace_numbers {
+    uint64_t *keys;              /* stb_ds array */
+    hd__set set;
+    uint64_t seed;
+} hd__trace_numbers;
+
+static uint32_t hd__trace_number_find(const hd__trace_numbers *n, uint64_t key) {
+    uint64_t hash = hd__hash_u64(n->seed, key);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&n->set, hash, &probe)) != HD_NONE)
+        if (n->keys[i] == key) break;
+    return i;
+}
+
+/* False when out of memory. */
+static bool hd__trace_number(hd__mem *m, hd__trace_numbers *n, uint64_t key, uint32_t *number) {
+    *number = hd__trace_number_find(n, key);
+    if (*number != HD_NONE) return true;
+    *number = (uint32_t)hd__len(n->keys);
+    return hd__room(m, n->keys, 1) && hd__set_add(m, &n->set, hd__hash_u64(n->seed, key), *number) &&
+           (stbds_arrput(n->keys, key), true);
+}
+
+static void hd__trace_numbers_free(hd__mem *m, hd__trace_numbers *n) {
+    hd__arr_free(m, n->keys);
+    hd__set_free(m, &n->set);
+}
+
 /* Deduplicators: trees of names whose node n has the id n - 1. A writer's take their memory from it. */
 struct hd_deduplicator {
     hd__mem *mem;
@@ -14887,7 +14938,9 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
 }
 
 /* ============================================================================ >>trace.value
-   What reading a trace gathers: ids as numbered strings, because dictionaries may follow their use. */
+   What reading a trace gathers, the values that traces are made of, and complaints about them. Dictionaries may
+   follow their use: until all is read, ids and names are numbers of strings. A key that comes twice in an object
+   costs the object. Failures stick to the parser, so that loops over its tokens end by themselves. */
 
 /* The level of detail of a dump of a process. */
 typedef struct hd__trace_detail {
@@ -14905,7 +14958,7 @@ typedef struct hd__trace_document {
 } hd__trace_document;
 
 typedef enum hd__trace_dictionary {
-    HD__TRACE_D_FRAMES, HD__TRACE_D_TYPES,                    /* stackFrames, typeNames */
+    HD__TRACE_D_FRAMES, HD__TRACE_D_TYPES, /* stackFrames, typeNames */
     HD__TRACE_D_V2_NODES, HD__TRACE_D_V2_TYPES, HD__TRACE_D_V2_STRINGS,
     HD__TRACE_DICTIONARIES
 } hd__trace_dictionary;
@@ -14929,7 +14982,7 @@ typedef struct hd__trace_item {
 
 #define HD__TRACE_NODE_UNKNOWN HD_NONE
 #define HD__TRACE_NODE_BAD (HD_NONE - 1)
-#define HD__TRACE_NODE_OPEN (HD_NONE - 2)  /* being resolved: meeting it again is a cycle */
+#define HD__TRACE_NODE_OPEN (HD_NONE - 2) /* being resolved: meeting it again is a cycle */
 
 typedef struct hd__trace_entry {
     uint64_t size, count, error;
@@ -14938,47 +14991,35 @@ typedef struct hd__trace_entry {
     bool bad;                    /* complained of already */
 } hd__trace_entry;
 
-typedef struct hd__trace_heap {
-    uint32_t process, dump, allocator;
+static const hd__trace_entry hd__trace_no_entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+
+/* Whose a heap or scalar is: numbers of a process, a dump and strings. A total of a process has no allocator, a
+   heap no name: HD_NONE. */
+typedef struct hd__trace_owner {
     hd__trace_place place;
+    uint32_t process, dump, allocator, name;
+} hd__trace_owner;
+
+typedef struct hd__trace_heap {
+    hd__trace_owner owner;
     uint64_t sample_bytes;
     size_t first, count;         /* entries */
     bool v2, old;
     bool is_profile;             /* its entries, but for those left out, are self sizes */
 } hd__trace_heap;
 
-/* Of the old format: bytes of one type (0: of all) in a frame itself. */
-typedef struct hd__trace_cell {
-    uint32_t type, node, self;
-    uint64_t bytes, blocks;
-} hd__trace_cell;
-
-/* A node on the way from the root to the cell at hand: what was found at and below it. */
-typedef struct hd__trace_level {
-    hd__trace_cell own;
-    uint64_t bytes, blocks;
-    bool has_own, has_callees;
-} hd__trace_level;
-
 typedef struct hd__trace_scalar {
+    hd__trace_owner owner;
     uint64_t value;
-    hd__trace_place place;
-    uint32_t process, dump;
-    uint32_t allocator, name, units, text; /* numbers of strings; HD_NONE: absent */
+    uint32_t units, text;        /* numbers of strings; HD_NONE: absent */
 } hd__trace_scalar;
 
-typedef struct hd__trace_process {
-    uint64_t pid;
-    uint32_t name;
-} hd__trace_process;
-
 typedef struct hd__trace_dump {
-    uint32_t process, id;
     uint32_t detail;             /* one more than an hd_detail; 0: not told */
     uint64_t time_us;
 } hd__trace_dump;
 
-/* What an event says, in whatever order; `dumps` and dictionaries go to the arrays at once and are
+/* What an event says, in whatever order; dumps and dictionaries go to the arrays at once and are
    taken back when the event turns out to be another. */
 typedef struct hd__trace_event {
     uint64_t pid, time_us;
@@ -14995,30 +15036,28 @@ typedef struct hd__trace_in {
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events, seed;
-    hd__trace_event event;             /* the one being read */
+    hd__trace_event event;       /* the one being read */
     bool in_event;
-    hd__trace_item *items;             /* stb_ds arrays */
-    hd__set item_index;
+    hd__trace_item *items;       /* stb_ds arrays */
     hd__trace_heap *heaps;
     hd__trace_entry *entries;
     hd__trace_scalar *scalars;
-    hd__trace_process *processes;
+    hd__trace_numbers pids, ids; /* of processes; of dumps: the number of the process above that of the id */
+    uint32_t *process_names;     /* stb_ds arrays, by these numbers */
     hd__trace_dump *dumps;
+    hd__set item_index;
+    hd__trace_item_found found[HD__TRACE_DICTIONARIES];
     uint32_t *chain;
     hd__tree tree[2];
     hd__table seen;              /* entries of one heap by (bt, type) ids */
     hd__table rows;
-    hd__set process_index, dump_index;
-    hd__trace_item_found found[HD__TRACE_DICTIONARIES];
-    hd__trace_cell *cells;
-    hd__trace_level *levels;
-    char *joined;                /* the last name that was put together */
+    uint8_t *joined;             /* the last name that was put together */
 } hd__trace_in;
 
-/* Where a malformed piece stands: `event` HD_UNKNOWN outside of events, what is not known of it yet is
-   not told. */
+/* Where a malformed piece stands; what is not known of it yet is not told. */
 typedef struct hd__trace_where {
-    uint64_t offset, line, event, pid;
+    hd__trace_place place;
+    uint64_t pid;
     uint32_t id;                 /* of the dump; HD_NONE: none */
     bool has_pid;
 } hd__trace_where;
@@ -15032,18 +15071,20 @@ static const char *hd__trace_label_text(const hd__trace_in *x, uint32_t string) 
     return string == HD_NONE ? NULL : hd__trace_text(x, string).data;
 }
 
+static uint32_t hd__trace_dump_id(const hd__trace_in *x, uint32_t dump) { return (uint32_t)x->ids.keys[dump]; }
+
 /* Fills the reporter's error. */
 static void hd__trace_found(hd__trace_in *x, hd_status status, hd__trace_where where, const char *format,
                             va_list args) {
     hd_error *e = &x->dump->reporter.error;
     hd_str id = hd__trace_text(x, where.id);
     if (id.len > 32) id.len = 32;
-    hd__fail_at(e, status, where.offset, where.line,
-                where.event == HD_UNKNOWN ? ""
-                : !where.has_pid          ? "event %u: "
-                : where.id == HD_NONE     ? "event %u, pid %u: "
-                                          : "event %u, pid %u, dump %S: ",
-                where.event, where.pid, id);
+    hd__fail_at(e, status, where.place.offset, where.place.line,
+                where.place.event == HD_UNKNOWN ? ""
+                : !where.has_pid                ? "event %u: "
+                : where.id == HD_NONE           ? "event %u, pid %u: "
+                                                : "event %u, pid %u, dump %S: ",
+                where.place.event, where.pid, id);
     hd__tell_more(e, format, args);
 }
 
@@ -15057,113 +15098,92 @@ static hd_status hd__trace_complain_at(hd__trace_in *x, hd_status status, hd__tr
     return hd__complain(&x->dump->reporter, x->err);
 }
 
+static hd__trace_place hd__trace_place_of(hd__trace_in *x, uint64_t offset) {
+    hd__trace_place place;
+    place.offset = offset;
+    place.line = hd_window_line(&x->pull.r, offset);
+    place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    return place;
+}
+
 static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
     hd__trace_where where;
-    where.offset = offset;
-    where.line = hd_window_line(&x->pull.r, offset);
-    where.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    where.place = hd__trace_place_of(x, offset);
     where.pid = x->event.pid;
     where.id = x->in_event ? x->event.id : HD_NONE;
     where.has_pid = x->event.has_pid;
     return where;
 }
 
-/* Of what was read before: a heap's or an item's place. */
-static hd__trace_where hd__trace_where_was(const hd__trace_in *x, const hd__trace_place *place, uint32_t process,
+/* Of what was read before: numbers of a process and a dump, HD_NONE where there is none. */
+static hd__trace_where hd__trace_where_was(const hd__trace_in *x, hd__trace_place place, uint32_t process,
                                            uint32_t dump) {
     hd__trace_where where;
-    where.offset = place->offset;
-    where.line = place->line;
-    where.event = place->event;
+    where.place = place;
     where.has_pid = process != HD_NONE;
-    where.pid = where.has_pid ? x->processes[process].pid : 0;
-    where.id = dump == HD_NONE ? HD_NONE : x->dumps[dump].id;
+    where.pid = where.has_pid ? x->pids.keys[process] : 0;
+    where.id = dump == HD_NONE ? HD_NONE : hd__trace_dump_id(x, dump);
     return where;
 }
 
 /* What is well-formed and still worth a warning, strict or not. Not counted: nothing is left out. */
-static void hd__trace_remark_of(hd__trace_in *x, const hd__trace_heap *heap, const char *format, ...) {
+static void hd__trace_remark_of(hd__trace_in *x, const hd__trace_owner *of, const char *format, ...) {
     va_list args;
     if (!x->options->warning) return;
     va_start(args, format);
-    hd__trace_found(x, HD_MALFORMED, hd__trace_where_was(x, &heap->place, heap->process, heap->dump), format, args);
+    hd__trace_found(x, HD_MALFORMED, hd__trace_where_was(x, of->place, of->process, of->dump), format, args);
     va_end(args);
     x->options->warning(x->options->warning_user, &x->dump->reporter.error);
 }
 
 #define hd__trace_complain(x, status, offset, ...) \
     hd__trace_complain_at((x), (status), hd__trace_where_now((x), (offset)), __VA_ARGS__)
-#define hd__trace_complain_of(x, status, heap, ...)                                                             \
-    hd__trace_complain_at((x), (status), hd__trace_where_was((x), &(heap)->place, (heap)->process, (heap)->dump), \
+#define hd__trace_complain_of(x, status, owner, ...)                                                               \
+    hd__trace_complain_at((x), (status), hd__trace_where_was((x), (owner)->place, (owner)->process, (owner)->dump), \
                           __VA_ARGS__)
 
 static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__no_memory(&x->doc->mem, x->err); }
 
-/* The text of a string, or the digits of a number, as a numbered string; other values are malformed,
-   and *ok is false for them. */
-static hd_status hd__trace_string(hd__trace_in *x, hd__token token, const char *what, uint32_t *string,
-                                  bool *ok) {
-    uint64_t offset = x->pull.token_offset;
-    hd__number number;
-    hd_str s;
-    *ok = token == HD__T_STRING || token == HD__T_NUMBER;
-    if (token == HD__T_STRING) {
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-    } else if (token == HD__T_NUMBER) {
-        hd__pull_number(&x->pull, &number);
-        s.data = number.text;
-        s.len = number.len;
-    } else {
-        if (!hd__pull_skip(&x->pull, token)) return x->pull.status;
-        return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
-    }
+/* Appends a record to one of the arrays, which hold so many at most. */
+#define hd__trace_push(x, array, record, what)                                                                     \
+    (hd__len(array) >= (x)->max_records                                                                            \
+         ? hd__fail((x)->err, HD_LIMIT, "more " what " than max_records of %u", (x)->max_records)                  \
+     : hd__push(&(x)->doc->mem, (array), (record)) ? HD_OK                                                         \
+                                                   : hd__trace_no_memory(x))
+
+/* A copy of a text, as a numbered string. */
+static hd_status hd__trace_keep(hd__trace_in *x, hd_str s, uint32_t *string) {
     *string = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
     return *string == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
+}
+
+/* The key just pulled, as a numbered string. */
+static hd_status hd__trace_key(hd__trace_in *x, uint32_t *string) {
+    hd_str s;
+    return hd__pull_string(&x->pull, &s) ? hd__trace_keep(x, s, string) : x->pull.status;
 }
 
 /* Ids are numbers of strings, or, where they are decimal numbers as most are, these: above. */
 #define HD__TRACE_ID_NUMBER 0x80000000u
 #define HD__TRACE_ID_MOST 0x7ffffff0u
 
-typedef char hd__trace_digits_text[20];
+typedef char hd__trace_digits[20];
 
-static hd_str hd__trace_id_text(const hd__trace_in *x, uint32_t id, hd__trace_digits_text digits) {
-    hd_str s;
+static hd_str hd__trace_id_text(const hd__trace_in *x, uint32_t id, hd__trace_digits digits) {
     if (id < HD__TRACE_ID_NUMBER || id - HD__TRACE_ID_NUMBER >= HD__TRACE_ID_MOST) return hd__trace_text(x, id);
-    s.data = hd__digits(digits, id - HD__TRACE_ID_NUMBER, 10);
-    s.len = (size_t)(digits + 20 - s.data);
-    return s;
+    return hd__text(digits, sizeof(hd__trace_digits), "%u", (uint64_t)(id - HD__TRACE_ID_NUMBER));
 }
 
-static hd_status hd__trace_id_of(hd__trace_in *x, hd_str s, uint32_t *id) {
+static hd_status hd__trace_id(hd__trace_in *x, hd_str s, uint32_t *id) {
     uint32_t n = 0;
     size_t i = 0;
     if (s.len < 10 && (s.len == 1 || (s.len && *s.data != '0'))) /* one way to write each */
         for (; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++)
             n = n * 10 + (uint32_t)(s.data[i] - '0');
-    if (i && i == s.len) {
-        *id = HD__TRACE_ID_NUMBER + n;
-        return HD_OK;
-    }
-    *id = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
-    if (*id == HD_NONE) return hd__trace_no_memory(x);
+    *id = HD__TRACE_ID_NUMBER + n;
+    if (i && i == s.len) return HD_OK;
+    HD__TRY(hd__trace_keep(x, s, id));
     return *id < HD__TRACE_ID_NUMBER ? HD_OK : hd__fail(x->err, HD_LIMIT, "more than 2^31 strings");
-}
-
-/* The same as hd__trace_string, for an id. */
-static hd_status hd__trace_id(hd__trace_in *x, hd__token token, const char *what, uint32_t *id, bool *ok) {
-    hd__number number;
-    hd_str s;
-    if (token != HD__T_STRING && token != HD__T_NUMBER) return hd__trace_string(x, token, what, id, ok);
-    *ok = true;
-    if (token == HD__T_STRING) {
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-    } else {
-        hd__pull_number(&x->pull, &number);
-        s.data = number.text;
-        s.len = number.len;
-    }
-    return hd__trace_id_of(x, s, id);
 }
 
 /* Digits to a number; false when there are none, others, or too many. */
@@ -15229,36 +15249,79 @@ static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     return true;
 }
 
-/* A number given as string or number; of a time, which is HD__TRACE_TIME, fractions are cut off. */
-#define HD__TRACE_TIME 0u
-
-static hd_status hd__trace_u64(hd__trace_in *x, hd__token token, unsigned base, const char *what,
-                               uint64_t *value, bool *ok) {
-    uint64_t offset = x->pull.token_offset;
-    hd__number number;
-    bool fraction;
-    hd_str s;
-    s.data = number.text;
-    s.len = 0;
-    *ok = false;
-    if (token == HD__T_STRING) {
-        x->pull.keep = 64;
-        *ok = hd__pull_string(&x->pull, &s);
-        x->pull.keep = SIZE_MAX;
-        if (!*ok) return x->pull.status;
-    } else if (token == HD__T_NUMBER) {
-        hd__pull_number(&x->pull, &number);
-        s.len = number.len;
-    } else if (!hd__pull_skip(&x->pull, token)) {
-        return x->pull.status;
+/* The text of a string, at most `keep` bytes of it, or the digits of a number; of any other value, which is passed
+   over, none. False on failure. */
+static bool hd__trace_token(hd__pull *p, hd__token token, size_t keep, hd__number *number, hd_str *s) {
+    bool ok;
+    s->data = number->text;
+    s->len = 0;
+    if (token == HD__T_NUMBER) {
+        hd__pull_number(p, number);
+        s->len = number->len;
+        return true;
     }
-    if (base != 16 && token == HD__T_NUMBER)
-        *ok = hd__trace_parse_decimal(s, value, &fraction) && (!fraction || base == HD__TRACE_TIME);
-    else *ok = hd__trace_parse_u64(s, base ? base : 10, value);
+    if (token != HD__T_STRING) return hd__pull_skip(p, token);
+    p->keep = keep;
+    ok = hd__pull_string(p, s);
+    p->keep = SIZE_MAX;
+    return ok;
+}
+
+typedef enum hd__trace_kind {
+    HD__TRACE_TEXT,              /* a numbered string */
+    HD__TRACE_ID,
+    HD__TRACE_HEX, HD__TRACE_DECIMAL,
+    HD__TRACE_TIME               /* decimal, its fraction cut off */
+} hd__trace_kind;
+
+/* A value given as string or number. One that is malformed leaves *value as it is, and *ok false. */
+static hd_status hd__trace_value(hd__trace_in *x, hd__token token, hd__trace_kind kind, const char *what,
+                                 uint64_t *value, bool *ok) {
+    uint64_t offset = x->pull.token_offset;
+    bool is_text = kind <= HD__TRACE_ID, fraction;
+    uint32_t string;
+    hd__number number;
+    hd_str s;
+    if (!hd__trace_token(&x->pull, token, is_text ? SIZE_MAX : 64, &number, &s)) return x->pull.status;
+    if (is_text) {
+        *ok = token == HD__T_STRING || token == HD__T_NUMBER;
+        if (!*ok) return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a string expected", what);
+        HD__TRY(kind == HD__TRACE_ID ? hd__trace_id(x, s, &string) : hd__trace_keep(x, s, &string));
+        *value = string;
+        return HD_OK;
+    }
+    if (kind != HD__TRACE_HEX && token == HD__T_NUMBER)
+        *ok = hd__trace_parse_decimal(s, value, &fraction) && (!fraction || kind == HD__TRACE_TIME);
+    else *ok = hd__trace_parse_u64(s, kind == HD__TRACE_HEX ? 16 : 10, value);
     if (*ok) return HD_OK;
     return hd__trace_complain(x, HD_MALFORMED, offset, "%s: a %s number of at most 64 bits expected, '%S' found",
-                              what, base == 16 ? "hexadecimal" : "decimal", s);
+                              what, kind == HD__TRACE_HEX ? "hexadecimal" : "decimal", s);
 }
+
+static hd_status hd__trace_skip(hd__trace_in *x, hd__token token) {
+    return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
+}
+
+/* False for a value of another kind than that expected, which is passed over and complained of. */
+static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wanted, const char *what,
+                                  bool *ok) {
+    uint64_t offset = x->pull.token_offset;
+    *ok = token == wanted;
+    if (*ok) return HD_OK;
+    HD__TRY(hd__trace_skip(x, token));
+    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
+                              wanted == HD__T_OBJECT  ? "an object"
+                              : wanted == HD__T_ARRAY ? "an array"
+                                                      : "a string");
+}
+
+/* Leaves the function where a value is of another kind than that expected. */
+#define HD__TRACE_WANT(x, token, wanted, what)                            \
+    do {                                                                  \
+        bool hd__ok;                                                      \
+        HD__TRY(hd__trace_expect((x), (token), (wanted), (what), &hd__ok)); \
+        if (!hd__ok) return HD_OK;                                        \
+    } while (0)
 
 /* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
    at the end, HD__T_ERROR on failure. */
@@ -15272,167 +15335,130 @@ static hd__token hd__trace_pull_member(hd__pull *p, hd_str *key, char copy[64]) 
     return hd__pull_next(p);
 }
 
-#define HD__TRACE_MEMBERS(x, key, token)                                           \
-    char key##_text[64];                                                     \
-    hd_str key;                                                              \
-    hd__token token;                                                         \
+#define HD__TRACE_MEMBERS(x, key, token)                                                                 \
+    char key##_text[64];                                                                                 \
+    hd_str key;                                                                                          \
+    hd__token token;                                                                                     \
     while ((token = hd__trace_pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
 
-static hd_status hd__trace_skip(hd__trace_in *x, hd__token token) {
-    return hd__pull_skip(&x->pull, token) ? HD_OK : x->pull.status;
+/* A key that objects of some kind may have. */
+typedef struct hd__trace_field {
+    const char *key;
+    hd__trace_kind kind;
+    const char *what;
+} hd__trace_field;
+
+/* The members of the object that was opened: values of fields, and in *seen a bit for each that is there. After one
+   that is malformed, or comes twice, *ok is false and no more are read: one complaint is enough. */
+static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields, unsigned count, uint64_t *values,
+                                  unsigned *seen, bool *ok) {
+    *seen = 0;
+    *ok = true;
+    {
+        HD__TRACE_MEMBERS(x, key, token) {
+            uint64_t offset = x->pull.token_offset;
+            unsigned i = 0, before = *seen;
+            while (i < count && !hd__is(key, fields[i].key)) i++;
+            if (i < count) *seen |= 1u << i;
+            if (i < count && *ok && !(before >> i & 1)) {
+                HD__TRY(hd__trace_value(x, token, fields[i].kind, fields[i].what, &values[i], ok));
+                continue;
+            }
+            HD__TRY(hd__trace_skip(x, token));
+            if (i == count || !*ok) continue;
+            *ok = false;
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key));
+        }
+    }
+    return x->pull.status;
 }
 
-/* True for a value of the kind expected; else the value is passed over and complained of. */
-static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wanted, const char *what,
-                                  bool *ok) {
-    uint64_t offset = x->pull.token_offset;
-    *ok = token == wanted;
-    if (*ok) return HD_OK;
-    HD__TRY(hd__trace_skip(x, token));
-    return hd__trace_complain(x, HD_MALFORMED, offset, "%s: %s expected", what,
-                              wanted == HD__T_OBJECT  ? "an object"
-                              : wanted == HD__T_ARRAY ? "an array"
-                                                      : "a string");
-}
-
-/* Whether a key of this object, known by its bit, came before: its value then is passed over and told. */
-static hd_status hd__trace_twice(hd__trace_in *x, hd__token token, hd_str key, unsigned bit, unsigned *seen,
-                                 bool *twice) {
-    uint64_t offset = x->pull.token_offset;
-    *twice = (*seen & bit) != 0;
-    *seen |= bit;
-    if (!*twice) return HD_OK;
-    HD__TRY(hd__trace_skip(x, token));
-    return hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key);
-}
-
-static hd__trace_place hd__trace_place_of(hd__trace_in *x, uint64_t offset) {
-    hd__trace_place place;
-    place.offset = offset;
-    place.line = hd_window_line(&x->pull.r, offset);
-    place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
-    return place;
-}
+/* ============================================================================= >>trace.read
+   One pass over the events keeps what heap dumps need, and passes over the rest. Entries and columns as programs
+   write them are taken from the window straight; tokens would need four times as long, and recordings are little
+   else. What the records say together is left to >>trace.resolve. */
 
 static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictionary, uint64_t offset, uint32_t id,
-                                    uint32_t name, uint32_t parent) {
+                                    uint64_t name, uint64_t parent) {
     hd__trace_item item;
     item.place = hd__trace_place_of(x, offset);
     item.process = HD_NONE;
     item.dictionary = (uint32_t)dictionary;
     item.id = id;
-    item.name = name;
-    item.parent = parent;
+    item.name = (uint32_t)name;
+    item.parent = (uint32_t)parent;
     item.node = HD__TRACE_NODE_UNKNOWN;
-    if (hd__len(x->items) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more dictionary items than max_records of %u", x->max_records);
-    return hd__push(&x->doc->mem, x->items, item) ? HD_OK : hd__trace_no_memory(x);
+    return hd__trace_push(x, x->items, item, "dictionary items");
 }
-
-/* ============================================================================= >>trace.read
-   One pass over the events keeps what heap dumps need. */
 
 /* {"id":{"name":"f","parent":"id"}} or {"id":"name"} */
 static hd_status hd__trace_read_dictionary(hd__trace_in *x, hd__token token, hd__trace_dictionary dictionary) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT,
-                             dictionary == HD__TRACE_D_FRAMES ? "stackFrames" : "typeNames", &ok));
-    if (!ok) return HD_OK;
+    static const hd__trace_field fields[] = { { "name", HD__TRACE_TEXT, "a frame's name" },
+                                              { "parent", HD__TRACE_ID, "a frame's parent" } };
+    bool frames = dictionary == HD__TRACE_D_FRAMES;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, frames ? "stackFrames" : "typeNames");
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
-        uint32_t id, name = HD_NONE, parent = HD_NONE;
-        uint64_t offset = x->pull.token_offset;
+        uint64_t offset = x->pull.token_offset, values[] = { HD_NONE, HD_NONE };
+        hd__trace_digits digits;
+        bool ok = true;
+        unsigned seen;
+        uint32_t id;
         hd_str s;
-        hd__trace_digits_text digits;
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        HD__TRY(hd__trace_id_of(x, s, &id));
+        if (!hd__pull_string(&x->pull, &s)) break;
+        HD__TRY(hd__trace_id(x, s, &id));
         token = hd__pull_next(&x->pull);
-        ok = true;
-        if (dictionary == HD__TRACE_D_FRAMES && token == HD__T_OBJECT) {
-            unsigned seen = 0;
-            HD__TRACE_MEMBERS(x, key, value) {
-                bool is_name = hd__is(key, "name"), twice;
-                if (!ok || (!is_name && !hd__is(key, "parent"))) {
-                    HD__TRY(hd__trace_skip(x, value));
-                    continue;
-                }
-                HD__TRY(hd__trace_twice(x, value, key, is_name ? 1 : 2, &seen, &twice));
-                if (twice) ok = false;
-                else if (is_name) HD__TRY(hd__trace_string(x, value, "a frame's name", &name, &ok));
-                else HD__TRY(hd__trace_id(x, value, "a frame's parent", &parent, &ok));
-            }
-            if (value == HD__T_ERROR) return x->pull.status;
-        } else if (dictionary == HD__TRACE_D_TYPES && token == HD__T_STRING) {
-            HD__TRY(hd__trace_string(x, token, "a type", &name, &ok));
-        } else {
-            HD__TRY(hd__trace_skip(x, token));
-        }
-        if (!ok) continue;
-        if (name != HD_NONE) HD__TRY(hd__trace_new_item(x, dictionary, offset, id, name, parent));
-        else
-            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "%s '%S' has no name",
-                                       dictionary == HD__TRACE_D_FRAMES ? "frame" : "type", hd__trace_id_text(x, id, digits)));
+        if (frames && token == HD__T_OBJECT) HD__TRY(hd__trace_object(x, fields, 2, values, &seen, &ok));
+        else if (!frames && token == HD__T_STRING)
+            HD__TRY(hd__trace_value(x, token, HD__TRACE_TEXT, "a type", &values[0], &ok));
+        else HD__TRY(hd__trace_skip(x, token));
+        if (ok && values[0] != HD_NONE)
+            HD__TRY(hd__trace_new_item(x, dictionary, offset, id, values[0], values[1]));
+        else if (ok)
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "%s '%S' has no name", frames ? "frame" : "type",
+                                       hd__trace_id_text(x, id, digits)));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
 /* [{"id":1,"name_sid":2,"parent":3}] or [{"id":1,"string":"f"}] */
 static hd_status hd__trace_read_v2_map(hd__trace_in *x, hd__token token, hd__trace_dictionary dictionary) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_ARRAY, "a map of heaps_v2", &ok));
-    if (!ok) return HD_OK;
+    static const char item[] = "an item of a heaps_v2 map";
+    static const hd__trace_field fields[] = { { "string", HD__TRACE_TEXT, "a string of a heaps_v2 map" },
+                                              { "id", HD__TRACE_ID, item }, { "parent", HD__TRACE_ID, item },
+                                              { "name_sid", HD__TRACE_ID, item } };
+    unsigned strings = dictionary == HD__TRACE_D_V2_STRINGS, first = !strings, seen;
+    HD__TRACE_WANT(x, token, HD__T_ARRAY, "a map of heaps_v2");
     while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
-        uint32_t id = HD_NONE, name = HD_NONE, parent = HD_NONE;
-        uint64_t offset = x->pull.token_offset;
-        unsigned seen = 0;
-        HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "an item of a heaps_v2 map", &ok));
+        uint64_t offset = x->pull.token_offset, values[] = { HD_NONE, HD_NONE, HD_NONE, HD_NONE }, name;
+        bool ok;
+        HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, item, &ok));
+        if (ok) HD__TRY(hd__trace_object(x, fields + first, 3, values + first, &seen, &ok));
         if (!ok) continue;
-        HD__TRACE_MEMBERS(x, key, value) {
-            uint32_t *to = hd__is(key, "id") ? &id : hd__is(key, "parent") ? &parent
-                         : hd__is(key, dictionary == HD__TRACE_D_V2_STRINGS ? "string" : "name_sid") ? &name : NULL;
-            bool twice = false;
-            if (!ok || !to) {
-                HD__TRY(hd__trace_skip(x, value));
-                continue;
-            }
-            HD__TRY(hd__trace_twice(x, value, key, to == &id ? 1 : to == &name ? 2 : 4, &seen, &twice));
-            if (twice) ok = false;
-            else if (to == &name && dictionary == HD__TRACE_D_V2_STRINGS)
-                HD__TRY(hd__trace_string(x, value, "a string of a heaps_v2 map", to, &ok));
-            else HD__TRY(hd__trace_id(x, value, "an item of a heaps_v2 map", to, &ok));
-        }
-        if (value == HD__T_ERROR) return x->pull.status;
-        if (!ok) continue;
-        if (id != HD_NONE && name != HD_NONE)
-            HD__TRY(hd__trace_new_item(x, dictionary, offset, id, name, parent));
-        else HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "an item of a heaps_v2 map has no id or no name"));
+        name = values[strings ? 0 : 3];
+        if (values[1] != HD_NONE && name != HD_NONE)
+            HD__TRY(hd__trace_new_item(x, dictionary, offset, (uint32_t)values[1], name, values[2]));
+        else HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "%s has no id or no name", item));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
 static hd_status hd__trace_new_heap(hd__trace_in *x, uint32_t allocator, uint64_t offset, bool v2) {
     hd__trace_heap heap;
     memset(&heap, 0, sizeof heap);
-    heap.allocator = allocator;
-    heap.place = hd__trace_place_of(x, offset);
+    heap.owner.allocator = allocator;
+    heap.owner.name = HD_NONE;
+    heap.owner.place = hd__trace_place_of(x, offset);
     heap.first = hd__len(x->entries);
     heap.v2 = heap.is_profile = v2;
-    if (hd__len(x->heaps) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more heaps than max_records of %u", x->max_records);
-    return hd__push(&x->doc->mem, x->heaps, heap) ? HD_OK : hd__trace_no_memory(x);
+    return hd__trace_push(x, x->heaps, heap, "heaps");
 }
 
 /* Takes the last heap back. Its line was told while it was in sight. */
 static hd_status hd__trace_no_heap(hd__trace_in *x, const char *why) {
     hd__trace_heap heap = stbds_arrpop(x->heaps);
-    hd__trace_where where = hd__trace_where_now(x, heap.place.offset);
-    where.line = heap.place.line;
-    return hd__trace_complain_at(x, HD_MALFORMED, where, why, hd__trace_text(x, heap.allocator));
-}
-
-static hd_status hd__trace_new_entry(hd__trace_in *x, hd__trace_entry entry) {
-    if (hd__len(x->entries) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more entries than max_records of %u", x->max_records);
-    return hd__push(&x->doc->mem, x->entries, entry) ? HD_OK : hd__trace_no_memory(x);
+    hd__trace_where where = hd__trace_where_now(x, heap.owner.place.offset);
+    where.place.line = heap.owner.place.line;
+    return hd__trace_complain_at(x, HD_MALFORMED, where, why, hd__trace_text(x, heap.owner.allocator));
 }
 
 /* Digits up to a quote, at most so many, none of them needless; past these, or NULL. */
@@ -15450,50 +15476,64 @@ static const uint8_t *hd__trace_plain_digits(const uint8_t *at, bool hexadecimal
     return at + 1;
 }
 
+/* Members of an entry, ids first. */
+enum { HD__TRACE_BT, HD__TRACE_TYPE, HD__TRACE_SIZE, HD__TRACE_COUNT, HD__TRACE_ERROR, HD__TRACE_FIELDS };
+static const hd__trace_field hd__trace_fields[HD__TRACE_FIELDS] = {
+    { "bt", HD__TRACE_ID, "bt" },          { "type", HD__TRACE_ID, "type" },    { "size", HD__TRACE_HEX, "size" },
+    { "count", HD__TRACE_HEX, "count" },   { "error", HD__TRACE_HEX, "error" }
+};
+
+/* Sets what a field stands for, in an entry or a row of columns. */
+static void hd__trace_set(hd__trace_entry *entry, int field, uint64_t value) {
+    switch (field) {
+    case HD__TRACE_BT: entry->bt = (uint32_t)value; break;
+    case HD__TRACE_TYPE: entry->type = (uint32_t)value; break;
+    case HD__TRACE_SIZE: entry->size = value; break;
+    case HD__TRACE_COUNT: entry->count = value; break;
+    default: entry->error = value;
+    }
+}
+
 /* The entry after whose brace `at` is, if it is as programs write it: known keys, none twice, digits in
    quotes, nothing between, all before `end`. Where its other brace is, or NULL. */
 static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *end, hd__trace_entry *entry) {
-    enum { OF_SIZE, OF_BT, OF_TYPE, OF_COUNT, OF_ERRORS, KEYS, LONGEST = 9 + 18 };
-    uint64_t values[KEYS] = { 0, 0, 0, HD_UNKNOWN, 0 };
+    enum { LONGEST = 9 + 18 };
     unsigned seen = 0;
+    *entry = hd__trace_no_entry;
     for (;; at++) {
-        int key;
+        uint64_t value;
+        int field;
+        bool is_id;
         if (end - at <= LONGEST) return NULL;
 #define HD__TRACE_KEY(text) (!memcmp(at, text, sizeof text - 1) && (at += sizeof text - 1, true))
-        if (HD__TRACE_KEY("\"size\":\"")) key = OF_SIZE;
-        else if (HD__TRACE_KEY("\"bt\":\"")) key = OF_BT;
-        else if (HD__TRACE_KEY("\"type\":\"")) key = OF_TYPE;
-        else if (HD__TRACE_KEY("\"count\":\"")) key = OF_COUNT;
-        else if (HD__TRACE_KEY("\"error\":\"")) key = OF_ERRORS;
+        if (HD__TRACE_KEY("\"size\":\"")) field = HD__TRACE_SIZE;
+        else if (HD__TRACE_KEY("\"bt\":\"")) field = HD__TRACE_BT;
+        else if (HD__TRACE_KEY("\"type\":\"")) field = HD__TRACE_TYPE;
+        else if (HD__TRACE_KEY("\"count\":\"")) field = HD__TRACE_COUNT;
+        else if (HD__TRACE_KEY("\"error\":\"")) field = HD__TRACE_ERROR;
         else return NULL;
 #undef HD__TRACE_KEY
-        if (seen & 1u << key) return NULL;
-        seen |= 1u << key;
-        at = key == OF_BT || key == OF_TYPE ? hd__trace_plain_digits(at, false, 9, &values[key])
-                                            : hd__trace_plain_digits(at, true, 16, &values[key]);
+        if (seen & 1u << field) return NULL;
+        seen |= 1u << field;
+        is_id = field <= HD__TRACE_TYPE;
+        at = is_id ? hd__trace_plain_digits(at, false, 9, &value) : hd__trace_plain_digits(at, true, 16, &value);
         if (!at) return NULL;
+        hd__trace_set(entry, field, is_id ? HD__TRACE_ID_NUMBER + value : value);
         if (*at == '}') break;
         if (*at != ',') return NULL;
     }
-    if (!(seen & 1u << OF_SIZE) || !(seen & 1u << OF_BT)) return NULL;
-    entry->size = values[OF_SIZE];
-    entry->bt = HD__TRACE_ID_NUMBER + (uint32_t)values[OF_BT];
-    entry->type = seen & 1u << OF_TYPE ? HD__TRACE_ID_NUMBER + (uint32_t)values[OF_TYPE] : HD_NONE;
-    entry->count = values[OF_COUNT];
-    entry->error = values[OF_ERRORS];
-    return at;
+    return (seen & 1u << HD__TRACE_SIZE) && (seen & 1u << HD__TRACE_BT) ? at : NULL;
 }
 
 /* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
-   that is not is open now, nothing of it taken. Tokens would need four times as long, and recordings are
-   little else than entries. */
+   that is not is open now, nothing of it taken. */
 static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
-    hd__trace_entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
+    hd__trace_entry entry;
     hd_window *r = &x->pull.r;
     const uint8_t *at;
     *open = true;
     while ((at = hd__trace_plain_entry(r->at, r->end, &entry)) != NULL) {
-        HD__TRY(hd__trace_new_entry(x, entry));
+        HD__TRY(hd__trace_push(x, x->entries, entry, "entries"));
         r->at = at;
         *open = r->end - at > 4 && at[1] == ',' && at[2 + (at[2] == '\n')] == '{';
         if (!*open) break;
@@ -15507,50 +15547,24 @@ static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
 /* {"size":"1f","bt":"3","type":"1","count":"2"}, one or several. Of the old format when the first has no
    bt. */
 static hd_status hd__trace_read_entry(hd__trace_in *x, hd__token token, bool first, bool *old_format) {
-    hd__trace_entry entry = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-    uint64_t offset;
+    uint64_t offset, values[HD__TRACE_FIELDS] = { HD_NONE, HD_NONE, 0, HD_UNKNOWN, 0 };
     size_t entries = hd__len(x->entries);
-    bool has_size = false, has_bt = false, good = true, ok;
-    unsigned seen = 0;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap entry", &ok));
-    if (!ok) return HD_OK;
+    hd__trace_entry entry = hd__trace_no_entry;
+    unsigned seen;
+    bool ok;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "a heap entry");
     HD__TRY(hd__trace_plain_entries(x, &ok));
     if (!ok) return HD_OK;
     first &= hd__len(x->entries) == entries;
     offset = x->pull.token_offset;
-    HD__TRACE_MEMBERS(x, key, value) {
-        unsigned bit = hd__is(key, "size") ? 1 : hd__is(key, "bt") ? 2 : hd__is(key, "count") ? 4
-                     : hd__is(key, "type") ? 8 : hd__is(key, "error") ? 16 : 0;
-        bool twice = false;
-        ok = true;
-        has_bt |= bit == 2;
-        if (!good || !bit) {     /* one complaint is enough */
-            HD__TRY(hd__trace_skip(x, value));
-            continue;
-        }
-        HD__TRY(hd__trace_twice(x, value, key, bit, &seen, &twice));
-        if (twice) {
-            ok = false;
-        } else if (bit == 1) {
-            HD__TRY(hd__trace_u64(x, value, 16, "size", &entry.size, &ok));
-            has_size = true;
-        } else if (bit == 2) {
-            HD__TRY(hd__trace_id(x, value, "bt", &entry.bt, &ok));
-        } else if (bit == 4) {
-            HD__TRY(hd__trace_u64(x, value, 16, "count", &entry.count, &ok));
-        } else if (bit == 8) {
-            HD__TRY(hd__trace_id(x, value, "type", &entry.type, &ok));
-        } else {
-            HD__TRY(hd__trace_u64(x, value, 16, "error", &entry.error, &ok));
-        }
-        good = ok;
-    }
-    if (value == HD__T_ERROR) return x->pull.status;
-    if (first && !has_bt) *old_format = true;
-    if (!good) return HD_OK;
-    if (!has_size || (entry.bt == HD_NONE && !*old_format))
-        return hd__trace_complain(x, HD_MALFORMED, offset, "a heap entry without %s", has_size ? "bt" : "size");
-    return hd__trace_new_entry(x, entry);
+    HD__TRY(hd__trace_object(x, hd__trace_fields, HD__TRACE_FIELDS, values, &seen, &ok));
+    if (first && !(seen & 1u << HD__TRACE_BT)) *old_format = true;
+    if (!ok) return HD_OK;
+    if (!(seen & 1u << HD__TRACE_SIZE) || (values[HD__TRACE_BT] == HD_NONE && !*old_format))
+        return hd__trace_complain(x, HD_MALFORMED, offset, "a heap entry without %s",
+                                  seen & 1u << HD__TRACE_SIZE ? "bt" : "size");
+    for (int i = 0; i < HD__TRACE_FIELDS; i++) hd__trace_set(&entry, i, values[i]);
+    return hd__trace_push(x, x->entries, entry, "entries");
 }
 
 /* {"entries":[...]} */
@@ -15558,64 +15572,60 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
     uint64_t offset = x->pull.token_offset;
     size_t entries = hd__len(x->entries);
     bool ok, old_format = false, first = true, told = false;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap", &ok));
-    if (!ok) return HD_OK;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "a heap");
     HD__TRY(hd__trace_new_heap(x, allocator, offset, false));
-    HD__TRACE_MEMBERS(x, key, value) {
-        if (hd__is(key, "sample_bytes")) {
-            HD__TRY(hd__trace_u64(x, value, 16, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
-            continue;
+    {
+        HD__TRACE_MEMBERS(x, key, value) {
+            if (hd__is(key, "sample_bytes")) {
+                HD__TRY(hd__trace_value(x, value, HD__TRACE_HEX, "sample_bytes",
+                                        &stbds_arrlast(x->heaps).sample_bytes, &ok));
+            } else if (!hd__is(key, "entries")) {
+                HD__TRY(hd__trace_skip(x, value));
+            } else {
+                HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "entries", &ok));
+                told |= !ok;
+                for (; ok && (value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR; first = false)
+                    HD__TRY(hd__trace_read_entry(x, value, first, &old_format));
+            }
         }
-        if (!hd__is(key, "entries")) {
-            HD__TRY(hd__trace_skip(x, value));
-            continue;
-        }
-        HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "entries", &ok));
-        told |= !ok;
-        if (!ok) continue;
-        while ((value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR) {
-            HD__TRY(hd__trace_read_entry(x, value, first, &old_format));
-            first = false;
-        }
-        if (value == HD__T_ERROR) return x->pull.status;
     }
-    if (value == HD__T_ERROR) return x->pull.status;
+    HD__TRY(x->pull.status);
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    if (told) {
-        hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
-        return HD_OK;
-    }
-    return hd__trace_no_heap(x, "the heap of %S has no entries");
+    if (!told) return hd__trace_no_heap(x, "the heap of %S has no entries");
+    hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
+    return HD_OK;
+}
+
+/* The field of each column of heaps_v2. "errors", standard errors, is ours, as is "error" in the new format. */
+static const int hd__trace_column_fields[HD__TRACE_V2_COLUMNS] = { HD__TRACE_BT, HD__TRACE_SIZE, HD__TRACE_COUNT,
+                                                                   HD__TRACE_TYPE, HD__TRACE_ERROR };
+
+/* The next row of a column, of which *done rows are known. */
+static hd_status hd__trace_next_row(hd__trace_in *x, size_t first, size_t *done, hd__trace_entry **entry) {
+    size_t i = first + (*done)++;
+    if (i >= hd__len(x->entries)) HD__TRY(hd__trace_push(x, x->entries, hd__trace_no_entry, "entries"));
+    *entry = &x->entries[i];
+    return HD_OK;
 }
 
 /* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
-   between, all in sight. *done are known. */
-static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, char column, size_t *done) {
+   between, all in sight. */
+static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, int field, size_t *done) {
     hd_window *r = &x->pull.r;
     const uint8_t *at = r->at;
-    bool id = column == 'n' || column == 't';
+    bool id = field <= HD__TRACE_TYPE;
     int most = id ? 9 : 18;
     while (r->end - at > 24 && *at == ',') {
         const uint8_t *digit = ++at;
         uint64_t value = 0;
-        hd__trace_entry *e;
+        hd__trace_entry *entry;
         for (; *at >= '0' && *at <= '9' && at - digit < most; at++)
             value = value * 10 + (uint64_t)(*at - '0');
         if (at == digit || (*digit == '0' && at - digit > 1) || (*at != ',' && *at != ']')) break;
-        if (first + *done >= hd__len(x->entries)) {
-            hd__trace_entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-            HD__TRY(hd__trace_new_entry(x, none));
-        }
-        e = &x->entries[first + (*done)++];
-        switch (column) {
-        case 'n': e->bt = HD__TRACE_ID_NUMBER + (uint32_t)value; break;
-        case 't': e->type = HD__TRACE_ID_NUMBER + (uint32_t)value; break;
-        case 's': e->size = value; break;
-        case 'e': e->error = value; break;
-        default: e->count = value;
-        }
+        HD__TRY(hd__trace_next_row(x, first, done, &entry));
+        hd__trace_set(entry, field, id ? HD__TRACE_ID_NUMBER + value : value);
         r->at = at;
     }
     return HD_OK;
@@ -15623,9 +15633,11 @@ static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, char colu
 
 /* One column of heaps_v2: numbers, put into the entries from `first` on. *whole is false after a
    complaint that costs the heap. */
-static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t first, char column,
-                                       size_t *length, bool *whole) {
+static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t first, int column, size_t *length,
+                                       bool *whole) {
     uint64_t offset = x->pull.token_offset;
+    int field = hd__trace_column_fields[column];
+    hd__trace_kind kind = field <= HD__TRACE_TYPE ? HD__TRACE_ID : HD__TRACE_DECIMAL;
     bool ok, twice = *length != SIZE_MAX;
     *length = 0;
     if (twice) {
@@ -15635,30 +15647,17 @@ static hd_status hd__trace_read_column(hd__trace_in *x, hd__token token, size_t 
     }
     HD__TRY(hd__trace_expect(x, token, HD__T_ARRAY, "a column of heaps_v2", &ok));
     *whole &= ok;
-    if (!ok) return HD_OK;
-    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
-        hd__trace_entry *e;
-        uint32_t id;
-        size_t i = first + (*length)++;
-        if (i >= hd__len(x->entries)) {
-            hd__trace_entry none = { 0, HD_UNKNOWN, 0, HD_NONE, HD_NONE, HD_NONE, false };
-            HD__TRY(hd__trace_new_entry(x, none));
-        }
-        e = &x->entries[i];
-        id = HD_NONE;
-        switch (column) {
-        case 'n': HD__TRY(hd__trace_id(x, token, "nodes", &id, &ok)); break;
-        case 't': HD__TRY(hd__trace_id(x, token, "types", &id, &ok)); break;
-        case 's': HD__TRY(hd__trace_u64(x, token, 10, "sizes", &e->size, &ok)); break;
-        case 'e': HD__TRY(hd__trace_u64(x, token, 10, "errors", &e->error, &ok)); break;
-        default: HD__TRY(hd__trace_u64(x, token, 10, "counts", &e->count, &ok));
-        }
-        x->entries[i].bad |= !ok;
-        if (column == 'n') x->entries[i].bt = id;
-        if (column == 't') x->entries[i].type = id;
-        HD__TRY(hd__trace_plain_column(x, first, column, length));
+    while (ok && (token = hd__pull_next(&x->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
+        hd__trace_entry *entry;
+        uint64_t value = 0;
+        bool good;
+        HD__TRY(hd__trace_next_row(x, first, length, &entry));
+        HD__TRY(hd__trace_value(x, token, kind, hd__trace_v2_columns[column], &value, &good));
+        if (good) hd__trace_set(entry, field, value);
+        entry->bad |= !good;
+        HD__TRY(hd__trace_plain_column(x, first, field, length));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
 static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32_t allocator) {
@@ -15666,74 +15665,71 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
     size_t first = hd__len(x->entries), length[HD__TRACE_V2_COLUMNS];
     bool ok, whole = true;
     for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++) length[c] = SIZE_MAX;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a heap", &ok));
-    if (!ok) return HD_OK;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "a heap");
     HD__TRY(hd__trace_new_heap(x, allocator, offset, true));
-    HD__TRACE_MEMBERS(x, key, value) {
-        int c = 0;
-        while (c < HD__TRACE_V2_COLUMNS && !hd__is(key, hd__trace_v2_columns[c])) c++;
-        if (hd__is(key, "sample_bytes"))
-            HD__TRY(hd__trace_u64(x, value, 10, "sample_bytes", &stbds_arrlast(x->heaps).sample_bytes, &ok));
-        else if (c == HD__TRACE_V2_COLUMNS || !whole) HD__TRY(hd__trace_skip(x, value));
-        else HD__TRY(hd__trace_read_column(x, value, first, *hd__trace_v2_columns[c], &length[c], &whole));
+    {
+        HD__TRACE_MEMBERS(x, key, value) {
+            int c = 0;
+            while (c < HD__TRACE_V2_COLUMNS && !hd__is(key, hd__trace_v2_columns[c])) c++;
+            if (hd__is(key, "sample_bytes"))
+                HD__TRY(hd__trace_value(x, value, HD__TRACE_DECIMAL, "sample_bytes",
+                                        &stbds_arrlast(x->heaps).sample_bytes, &ok));
+            else if (c == HD__TRACE_V2_COLUMNS || !whole) HD__TRY(hd__trace_skip(x, value));
+            else HD__TRY(hd__trace_read_column(x, value, first, c, &length[c], &whole));
+        }
     }
-    if (value == HD__T_ERROR) return x->pull.status;
+    HD__TRY(x->pull.status);
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
     ok = length[0] != SIZE_MAX;
     for (int c = 1; c < HD__TRACE_V2_COLUMNS; c++)
         ok &= length[c] == length[0] || (length[c] == SIZE_MAX && c >= HD__TRACE_V2_REQUIRED);
     if (whole && ok) return HD_OK;
     hd__arr_resize(x->entries, first);
-    if (!whole) {
-        hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
-        return HD_OK;
-    }
-    return hd__trace_no_heap(x, "the columns of %S are missing, or differ in length");
+    if (whole) return hd__trace_no_heap(x, "the columns of %S are missing, or differ in length");
+    hd__arr_resize(x->heaps, hd__len(x->heaps) - 1);
+    return HD_OK;
 }
 
 /* An object of heaps by allocator. */
 static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps", &ok));
-    if (!ok) return HD_OK;
-    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
-        uint32_t allocator;
-        hd_str s;
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        allocator = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
-        if (allocator == HD_NONE) return hd__trace_no_memory(x);
+    uint32_t allocator;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps");
+    while (hd__pull_next(&x->pull) == HD__T_KEY) {
+        HD__TRY(hd__trace_key(x, &allocator));
         token = hd__pull_next(&x->pull);
-        if (v2) HD__TRY(hd__trace_read_v2_heap(x, token, allocator));
-        else HD__TRY(hd__trace_read_v1_heap(x, token, allocator));
+        HD__TRY(v2 ? hd__trace_read_v2_heap(x, token, allocator) : hd__trace_read_v1_heap(x, token, allocator));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
+}
+
+static hd_status hd__trace_read_maps(hd__trace_in *x, hd__token token) {
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "maps of heaps_v2");
+    {
+        HD__TRACE_MEMBERS(x, map, list) {
+            if (hd__is(map, "nodes")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_NODES));
+            else if (hd__is(map, "types")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_TYPES));
+            else if (hd__is(map, "strings")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_STRINGS));
+            else HD__TRY(hd__trace_skip(x, list));
+        }
+    }
+    return x->pull.status;
 }
 
 static hd_status hd__trace_read_heaps_v2(hd__trace_in *x, hd__token token) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "heaps_v2", &ok));
-    if (!ok) return HD_OK;
-    HD__TRACE_MEMBERS(x, key, value) {
-        if (hd__is(key, "allocators")) {
-            HD__TRY(hd__trace_read_heaps(x, value, true));
-        } else if (hd__is(key, "maps")) {
-            HD__TRY(hd__trace_expect(x, value, HD__T_OBJECT, "maps of heaps_v2", &ok));
-            if (!ok) continue;
-            HD__TRACE_MEMBERS(x, map, list) {
-                if (hd__is(map, "nodes")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_NODES));
-                else if (hd__is(map, "types")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_TYPES));
-                else if (hd__is(map, "strings")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_STRINGS));
-                else HD__TRY(hd__trace_skip(x, list));
-            }
-            if (list == HD__T_ERROR) return x->pull.status;
-        } else {
-            HD__TRY(hd__trace_skip(x, value));
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "heaps_v2");
+    {
+        HD__TRACE_MEMBERS(x, key, value) {
+            if (hd__is(key, "allocators")) HD__TRY(hd__trace_read_heaps(x, value, true));
+            else if (hd__is(key, "maps")) HD__TRY(hd__trace_read_maps(x, value));
+            else HD__TRY(hd__trace_skip(x, value));
         }
     }
-    return value == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
-typedef enum hd__trace_scalar_type { HD__TRACE_S_ANY, HD__TRACE_S_NUMBER, HD__TRACE_S_TEXT, HD__TRACE_S_BAD } hd__trace_scalar_type;
+typedef enum hd__trace_scalar_type {
+    HD__TRACE_S_ANY, HD__TRACE_S_NUMBER, HD__TRACE_S_TEXT, HD__TRACE_S_BAD
+} hd__trace_scalar_type;
 
 /* A value of process_totals, or the "value" of an attribute, whose type need not be known yet: digits are
    hexadecimal, quoted or not; other strings and truth values are texts. *found is what it is, of digits
@@ -15741,27 +15737,19 @@ typedef enum hd__trace_scalar_type { HD__TRACE_S_ANY, HD__TRACE_S_NUMBER, HD__TR
 static hd_status hd__trace_scalar_value(hd__trace_in *x, hd__token token, hd__trace_scalar_type type,
                                         hd__trace_scalar *scalar, hd__trace_scalar_type *found) {
     uint64_t offset = x->pull.token_offset;
-    bool is_number = false, is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE;
+    bool is_text = token == HD__T_STRING || token == HD__T_TRUE || token == HD__T_FALSE, is_number, fraction;
     hd__number number;
-    bool fraction;
-    hd_str s = hd_cstr(token == HD__T_TRUE ? "true" : "false");
-    if (token == HD__T_STRING) {
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        is_number = type != HD__TRACE_S_TEXT && hd__trace_parse_u64(s, 16, &scalar->value);
-    } else if (token == HD__T_NUMBER) {
-        hd__pull_number(&x->pull, &number);
-        s.data = number.text;
-        s.len = number.len;
-        is_number = hd__trace_parse_u64(s, 16, &scalar->value) || hd__trace_parse_decimal(s, &scalar->value, &fraction);
-    } else {
-        HD__TRY(hd__trace_skip(x, token));
-    }
-    if (type == HD__TRACE_S_NUMBER) is_text = false;
-    if (is_text) {
-        scalar->text = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
-        if (scalar->text == HD_NONE) return hd__trace_no_memory(x);
-    }
-    *found = is_number ? (is_text ? HD__TRACE_S_ANY : HD__TRACE_S_NUMBER) : is_text ? HD__TRACE_S_TEXT : HD__TRACE_S_BAD;
+    hd_str s;
+    if (!hd__trace_token(&x->pull, token, SIZE_MAX, &number, &s)) return x->pull.status;
+    is_number = (token == HD__T_NUMBER || (token == HD__T_STRING && type != HD__TRACE_S_TEXT)) &&
+                (hd__trace_parse_u64(s, 16, &scalar->value) ||
+                 (token == HD__T_NUMBER && hd__trace_parse_decimal(s, &scalar->value, &fraction)));
+    is_text &= type != HD__TRACE_S_NUMBER;
+    if (is_text)
+        HD__TRY(hd__trace_keep(x, token == HD__T_STRING ? s : hd_cstr(token == HD__T_TRUE ? "true" : "false"),
+                               &scalar->text));
+    *found = is_number ? (is_text ? HD__TRACE_S_ANY : HD__TRACE_S_NUMBER) : is_text ? HD__TRACE_S_TEXT
+                                                                                   : HD__TRACE_S_BAD;
     if (*found != HD__TRACE_S_BAD) return HD_OK;
     return hd__trace_complain(x, HD_MALFORMED, offset,
                               "a hexadecimal number of at most 64 bits, or a text, expected");
@@ -15773,9 +15761,7 @@ static hd_status hd__trace_new_scalar(hd__trace_in *x, hd__trace_scalar scalar, 
     if (found == HD__TRACE_S_BAD) return HD_OK; /* told */
     if (found == HD__TRACE_S_ANY && type != HD__TRACE_S_TEXT) scalar.text = HD_NONE;
     if (scalar.text != HD_NONE) scalar.value = 0;
-    if (hd__len(x->scalars) >= x->max_records)
-        return hd__fail(x->err, HD_LIMIT, "more scalars than max_records of %u", x->max_records);
-    return hd__push(&x->doc->mem, x->scalars, scalar) ? HD_OK : hd__trace_no_memory(x);
+    return hd__trace_push(x, x->scalars, scalar, "scalars");
 }
 
 /* The key just pulled, as the name of a scalar, the name of its group before it. */
@@ -15784,45 +15770,37 @@ static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uin
     hd__mem *m = &x->doc->mem;
     hd_str s, first = hd__trace_text(x, group);
     memset(scalar, 0, sizeof *scalar);
-    scalar->place = hd__trace_place_of(x, x->pull.token_offset);
-    scalar->allocator = allocator;
+    scalar->owner.place = hd__trace_place_of(x, x->pull.token_offset);
+    scalar->owner.allocator = allocator;
     scalar->units = scalar->text = HD_NONE;
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
     if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
         hd__arr_resize(x->joined, 0);
-        if (!hd__room(m, x->joined, first.len + 1 + s.len)) return hd__trace_no_memory(x);
-        memcpy(x->joined, first.data, first.len);
-        x->joined[first.len] = '/';
-        memcpy(x->joined + first.len + 1, s.data, s.len);
-        s.data = x->joined;
-        s.len += first.len + 1;
+        if (!hd__bytes_add(m, &x->joined, first.data, first.len) || !hd__bytes_add(m, &x->joined, "/", 1) ||
+            !hd__bytes_add(m, &x->joined, s.data, s.len))
+            return hd__trace_no_memory(x);
+        s = hd__bytes_str(x->joined, hd__len(x->joined));
     }
-    scalar->name = hd__strings_add(m, &x->doc->arena, &x->doc->strings, s);
-    return scalar->name == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
+    return hd__trace_keep(x, s, &scalar->owner.name);
 }
 
-/* {"size":{"type":"scalar","units":"bytes","value":"602"}} */
-static hd_status hd__trace_read_attributes(hd__trace_in *x, hd__token token, uint32_t allocator) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "attrs", &ok));
-    if (!ok) return HD_OK;
-    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
-        hd__trace_scalar scalar;
-        hd__trace_scalar_type type = HD__TRACE_S_ANY, found = HD__TRACE_S_ANY;
-        bool has_value = false, good = true;
-        HD__TRY(hd__trace_scalar_begin(x, allocator, HD_NONE, &scalar));
-        HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an attribute", &ok));
-        if (!ok) continue;
+/* {"type":"scalar","units":"bytes","value":"602"} */
+static hd_status hd__trace_read_attribute(hd__trace_in *x, hd__token token, hd__trace_scalar scalar) {
+    hd__trace_scalar_type type = HD__TRACE_S_ANY, found = HD__TRACE_S_ANY;
+    bool has_value = false, good = true;
+    uint64_t units = HD_NONE;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "an attribute");
+    {
         HD__TRACE_MEMBERS(x, key, value) {
             if (good && hd__is(key, "value")) {
                 HD__TRY(hd__trace_scalar_value(x, value, type, &scalar, &found));
                 good = found != HD__TRACE_S_BAD;
                 has_value = true;
             } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
-                HD__TRY(hd__trace_string(x, value, "units", &scalar.units, &good));
+                HD__TRY(hd__trace_value(x, value, HD__TRACE_TEXT, "units", &units, &good));
             } else if (hd__is(key, "type") && value == HD__T_STRING) {
                 hd_str text;
-                if (!hd__pull_key(&x->pull, &text)) return x->pull.status;
+                if (!hd__pull_key(&x->pull, &text)) break;
                 type = hd__is(text, "string")   ? HD__TRACE_S_TEXT
                        : hd__is(text, "scalar") ? HD__TRACE_S_NUMBER
                                                 : HD__TRACE_S_ANY;
@@ -15830,42 +15808,48 @@ static hd_status hd__trace_read_attributes(hd__trace_in *x, hd__token token, uin
                 HD__TRY(hd__trace_skip(x, value));
             }
         }
-        if (value == HD__T_ERROR) return x->pull.status;
-        if (good && has_value) HD__TRY(hd__trace_new_scalar(x, scalar, type, found));
-        else if (good)
-            HD__TRY(hd__trace_complain(x, HD_MALFORMED, scalar.place.offset, "an attribute without a value"));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    HD__TRY(x->pull.status);
+    if (!good) return HD_OK;
+    scalar.units = (uint32_t)units;
+    if (has_value) return hd__trace_new_scalar(x, scalar, type, found);
+    return hd__trace_complain(x, HD_MALFORMED, scalar.owner.place.offset, "an attribute without a value");
+}
+
+/* {"size":...} */
+static hd_status hd__trace_read_attributes(hd__trace_in *x, hd__token token, uint32_t allocator) {
+    hd__trace_scalar scalar;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "attrs");
+    while (hd__pull_next(&x->pull) == HD__T_KEY) {
+        HD__TRY(hd__trace_scalar_begin(x, allocator, HD_NONE, &scalar));
+        HD__TRY(hd__trace_read_attribute(x, hd__pull_next(&x->pull), scalar));
+    }
+    return x->pull.status;
 }
 
 /* {"malloc":{"guid":"1","attrs":{...}}} */
 static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "allocators", &ok));
-    if (!ok) return HD_OK;
-    while ((token = hd__pull_next(&x->pull)) == HD__T_KEY) {
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "allocators");
+    while (hd__pull_next(&x->pull) == HD__T_KEY) {
         uint32_t allocator;
-        hd_str s;
-        if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
-        allocator = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
-        if (allocator == HD_NONE) return hd__trace_no_memory(x);
+        bool ok;
+        HD__TRY(hd__trace_key(x, &allocator));
         HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
         if (!ok) continue;
-        HD__TRACE_MEMBERS(x, key, value) {
-            if (hd__is(key, "attrs")) HD__TRY(hd__trace_read_attributes(x, value, allocator));
-            else HD__TRY(hd__trace_skip(x, value));
+        {
+            HD__TRACE_MEMBERS(x, key, value) {
+                if (hd__is(key, "attrs")) HD__TRY(hd__trace_read_attributes(x, value, allocator));
+                else HD__TRY(hd__trace_skip(x, value));
+            }
         }
-        if (value == HD__T_ERROR) return x->pull.status;
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
 /* {"resident_set_bytes":"1000"}, or such objects by name, "os_dump/resident_set_bytes" then. */
 static hd_status hd__trace_read_totals(hd__trace_in *x, hd__token token) {
     uint32_t depth = x->pull.depth, group = HD_NONE;
-    bool ok;
-    HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "process_totals", &ok));
-    if (!ok) return HD_OK;
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "process_totals");
     while ((token = hd__pull_next(&x->pull)) == HD__T_KEY ||
            (token == HD__T_CLOSE && x->pull.depth == depth)) {
         hd__trace_scalar scalar;
@@ -15877,27 +15861,41 @@ static hd_status hd__trace_read_totals(hd__trace_in *x, hd__token token) {
         HD__TRY(hd__trace_scalar_begin(x, HD_NONE, group, &scalar));
         token = hd__pull_next(&x->pull);
         if (token == HD__T_OBJECT && group == HD_NONE) {
-            group = scalar.name;
+            group = scalar.owner.name;
             continue;
         }
         HD__TRY(hd__trace_scalar_value(x, token, HD__TRACE_S_ANY, &scalar, &found));
         HD__TRY(hd__trace_new_scalar(x, scalar, HD__TRACE_S_ANY, found));
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+    return x->pull.status;
 }
 
-static hd_status hd__trace_read_detail(hd__trace_in *x, hd__token token, uint32_t *detail) {
-    bool ok;
+static hd_status hd__trace_read_detail(hd__trace_in *x, hd__token token) {
     hd_str s;
-    HD__TRY(hd__trace_expect(x, token, HD__T_STRING, "level_of_detail", &ok));
-    if (!ok) return HD_OK;
+    HD__TRACE_WANT(x, token, HD__T_STRING, "level_of_detail");
     if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
     for (uint32_t i = 0; i < sizeof hd__trace_detail_names / sizeof *hd__trace_detail_names; i++)
-        if (hd_str_equal(s, hd_cstr(hd__trace_detail_names[i]))) *detail = i + 1;
+        if (hd__is(s, hd__trace_detail_names[i])) x->event.detail = i + 1;
     return HD_OK;
 }
 
-static hd_status hd__trace_read_args(hd__trace_in *x, hd__trace_event *event) {
+static hd_status hd__trace_read_dumps(hd__trace_in *x, hd__token token) {
+    HD__TRACE_WANT(x, token, HD__T_OBJECT, "dumps");
+    {
+        HD__TRACE_MEMBERS(x, part, value) {
+            if (hd__is(part, "heaps")) HD__TRY(hd__trace_read_heaps(x, value, false));
+            else if (hd__is(part, "heaps_v2")) HD__TRY(hd__trace_read_heaps_v2(x, value));
+            else if (hd__is(part, "allocators")) HD__TRY(hd__trace_read_allocators(x, value));
+            else if (hd__is(part, "process_totals")) HD__TRY(hd__trace_read_totals(x, value));
+            else if (hd__is(part, "level_of_detail")) HD__TRY(hd__trace_read_detail(x, value));
+            else HD__TRY(hd__trace_skip(x, value));
+        }
+    }
+    return x->pull.status;
+}
+
+static hd_status hd__trace_read_args(hd__trace_in *x) {
+    uint64_t name;
     bool ok;
     HD__TRACE_MEMBERS(x, key, token) {
         if (hd__is(key, "stackFrames")) {
@@ -15905,77 +15903,27 @@ static hd_status hd__trace_read_args(hd__trace_in *x, hd__trace_event *event) {
         } else if (hd__is(key, "typeNames")) {
             HD__TRY(hd__trace_read_dictionary(x, token, HD__TRACE_D_TYPES));
         } else if (hd__is(key, "name") && token == HD__T_STRING) {
-            HD__TRY(hd__trace_string(x, token, "name", &event->process_name, &ok));
+            HD__TRY(hd__trace_value(x, token, HD__TRACE_TEXT, "name", &name, &ok));
+            x->event.process_name = (uint32_t)name;
         } else if (hd__is(key, "dumps")) {
-            HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "dumps", &ok));
-            if (!ok) continue;
-            HD__TRACE_MEMBERS(x, part, value) {
-                if (hd__is(part, "heaps")) HD__TRY(hd__trace_read_heaps(x, value, false));
-                else if (hd__is(part, "heaps_v2")) HD__TRY(hd__trace_read_heaps_v2(x, value));
-                else if (hd__is(part, "allocators")) HD__TRY(hd__trace_read_allocators(x, value));
-                else if (hd__is(part, "process_totals")) HD__TRY(hd__trace_read_totals(x, value));
-                else if (hd__is(part, "level_of_detail"))
-                    HD__TRY(hd__trace_read_detail(x, value, &event->detail));
-                else HD__TRY(hd__trace_skip(x, value));
-            }
-            if (value == HD__T_ERROR) return x->pull.status;
+            HD__TRY(hd__trace_read_dumps(x, token));
         } else {
             HD__TRY(hd__trace_skip(x, token));
         }
     }
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
-}
-
-static uint64_t hd__trace_process_hash(const hd__trace_in *x, uint64_t pid) { return hd__hash_u64(x->seed, pid); }
-
-static uint64_t hd__trace_process_rehash(const void *owner, uint32_t i) {
-    const hd__trace_in *x = (const hd__trace_in *)owner;
-    return hd__trace_process_hash(x, x->processes[i].pid);
-}
-
-static hd_status hd__trace_process_number(hd__trace_in *x, uint64_t pid, uint32_t *number) {
-    uint64_t hash = hd__trace_process_hash(x, pid);
-    size_t probe = 0;
-    hd__trace_process process;
-    while ((*number = hd__set_next(&x->process_index, hash, &probe)) != HD_NONE)
-        if (x->processes[*number].pid == pid) return HD_OK;
-    process.pid = pid;
-    process.name = HD_NONE;
-    *number = (uint32_t)hd__len(x->processes);
-    if (!hd__push(&x->doc->mem, x->processes, process) ||
-        !hd__index_add(&x->doc->mem, &x->process_index, hash, *number, hd__trace_process_rehash, x))
-        return hd__trace_no_memory(x);
-    return HD_OK;
-}
-
-static uint64_t hd__trace_dump_hash(const hd__trace_in *x, uint32_t process, uint32_t id) {
-    return hd__hash_u64(x->seed, (uint64_t)process << 32 | id);
-}
-
-static uint64_t hd__trace_dump_rehash(const void *owner, uint32_t i) {
-    const hd__trace_in *x = (const hd__trace_in *)owner;
-    return hd__trace_dump_hash(x, x->dumps[i].process, x->dumps[i].id);
+    return x->pull.status;
 }
 
 /* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const hd__trace_event *event,
                                        uint32_t *number) {
-    uint64_t hash = hd__trace_dump_hash(x, process, event->id);
-    size_t probe = 0;
     hd__trace_dump dump;
-    while ((*number = hd__set_next(&x->dump_index, hash, &probe)) != HD_NONE)
-        if (x->dumps[*number].process == process && x->dumps[*number].id == event->id) {
-            if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
-            return HD_OK;
-        }
-    dump.process = process;
-    dump.id = event->id;
     dump.detail = event->detail;
     dump.time_us = event->time_us;
-    *number = (uint32_t)hd__len(x->dumps);
-    if (!hd__push(&x->doc->mem, x->dumps, dump) ||
-        !hd__index_add(&x->doc->mem, &x->dump_index, hash, *number, hd__trace_dump_rehash, x))
+    if (!hd__trace_number(&x->doc->mem, &x->ids, (uint64_t)process << 32 | event->id, number))
         return hd__trace_no_memory(x);
+    if (*number == hd__len(x->dumps)) return hd__push(&x->doc->mem, x->dumps, dump) ? HD_OK : hd__trace_no_memory(x);
+    if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
     return HD_OK;
 }
 
@@ -15983,36 +15931,38 @@ static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const 
 static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool is_process_name) {
     uint32_t process, dump;
     bool metadata = e->phase == 'M', memory = e->phase == 'v';
-    bool new_name = metadata && is_process_name && e->process_name != HD_NONE;
+    bool new_name = metadata && is_process_name && e->process_name != HD_NONE, dumps;
     if (!memory) {
         hd__arr_resize(x->heaps, e->heaps);
         hd__arr_resize(x->entries, e->entries);
         hd__arr_resize(x->scalars, e->scalars);
     }
     if (!metadata && !memory) hd__arr_resize(x->items, e->items);
-    if (hd__len(x->items) == e->items && hd__len(x->heaps) == e->heaps &&
-        hd__len(x->scalars) == e->scalars && !new_name)
-        return HD_OK;
-    HD__TRY(hd__trace_process_number(x, e->pid, &process));
-    if (new_name) x->processes[process].name = e->process_name;
+    dumps = hd__len(x->heaps) > e->heaps || hd__len(x->scalars) > e->scalars;
+    if (hd__len(x->items) == e->items && !dumps && !new_name) return HD_OK;
+    if (!hd__trace_number(&x->doc->mem, &x->pids, e->pid, &process) ||
+        (process == hd__len(x->process_names) && !hd__push(&x->doc->mem, x->process_names, HD_NONE)))
+        return hd__trace_no_memory(x);
+    if (new_name) x->process_names[process] = e->process_name;
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
-    if (hd__len(x->heaps) == e->heaps && hd__len(x->scalars) == e->scalars) return HD_OK;
+    if (!dumps) return HD_OK;
     HD__TRY(hd__trace_dump_number(x, process, e, &dump));
     for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
-        x->scalars[i].process = process;
-        x->scalars[i].dump = dump;
+        x->scalars[i].owner.process = process;
+        x->scalars[i].owner.dump = dump;
     }
     for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
-        x->heaps[i].process = process;
-        x->heaps[i].dump = dump;
+        x->heaps[i].owner.process = process;
+        x->heaps[i].owner.dump = dump;
     }
     return HD_OK;
 }
 
-static hd_status hd__trace_read_id2(hd__trace_in *x, uint32_t *id) {
-    bool ok;
-    HD__TRACE_MEMBERS(x, key, token) HD__TRY(hd__trace_string(x, token, "id2", id, &ok));
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+static hd_status hd__trace_read_id(hd__trace_in *x, hd__token token, const char *what, bool *ok) {
+    uint64_t id = x->event.id;
+    HD__TRY(hd__trace_value(x, token, HD__TRACE_TEXT, what, &id, ok));
+    x->event.id = (uint32_t)id;
+    return HD_OK;
 }
 
 static hd_status hd__trace_read_event(hd__trace_in *x) {
@@ -16031,35 +15981,35 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
     HD__TRACE_MEMBERS(x, key, token) {
         unsigned bit = hd__is(key, "ph") ? 1 : hd__is(key, "pid") ? 2 : hd__is(key, "args") ? 4
                      : hd__is(key, "id") ? 8 : hd__is(key, "ts") ? 16 : 0;
+        bool memory = !e->phase || e->phase == 'v';
         hd_str s;
         twice |= (seen & bit) != 0;
         seen |= bit;
         no_args |= bit == 4 && token != HD__T_OBJECT;
-        if (hd__is(key, "ph") && token == HD__T_STRING) {
+        if (bit == 1 && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             e->phase = s.len == 1 ? s.data[0] : '?';
         } else if (hd__is(key, "name") && token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             is_process_name = hd__is(s, "process_name");
-        } else if (hd__is(key, "pid")) {
-            HD__TRY(hd__trace_u64(x, token, 10, "pid", &e->pid, &ok));
+        } else if (bit == 2) {
+            HD__TRY(hd__trace_value(x, token, HD__TRACE_DECIMAL, "pid", &e->pid, &ok));
             bad |= !ok;
             e->has_pid = ok;
-        } else if (hd__is(key, "ts")) {
-            HD__TRY(hd__trace_u64(x, token, HD__TRACE_TIME, "ts", &e->time_us, &ok));
-        } else if (hd__is(key, "id") && (!e->phase || e->phase == 'v')) {
-            HD__TRY(hd__trace_string(x, token, "id", &e->id, &ok));
+        } else if (bit == 16) {
+            HD__TRY(hd__trace_value(x, token, HD__TRACE_TIME, "ts", &e->time_us, &ok));
+        } else if (bit == 8 && memory) {
+            HD__TRY(hd__trace_read_id(x, token, "id", &ok));
             bad |= !ok;
-        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && (!e->phase || e->phase == 'v')) {
-            HD__TRY(hd__trace_read_id2(x, &e->id));
-        } else if (hd__is(key, "args") && token == HD__T_OBJECT &&
-                   (!e->phase || e->phase == 'v' || e->phase == 'M')) {
-            HD__TRY(hd__trace_read_args(x, e));
+        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && memory) {
+            HD__TRACE_MEMBERS(x, scope, id) HD__TRY(hd__trace_read_id(x, id, "id2", &ok));
+        } else if (bit == 4 && token == HD__T_OBJECT && (memory || e->phase == 'M')) {
+            HD__TRY(hd__trace_read_args(x));
         } else {
             HD__TRY(hd__trace_skip(x, token));
         }
     }
-    if (token == HD__T_ERROR) return x->pull.status;
+    HD__TRY(x->pull.status);
     if (e->phase == 'v' && no_args && !twice)
         HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "args: an object expected"));
     if ((e->phase == 'v' || e->phase == 'M') && twice && !bad) {
@@ -16074,11 +16024,47 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
 /* Progress is told every so many events. */
 #define HD__TRACE_PROGRESS 1024u
 
-static hd_status hd__trace_progress(hd__trace_in *x) {
-    const hd_window *r = &x->pull.r;
-    if (x->events % HD__TRACE_PROGRESS || hd__go_on(x->options, hd_window_offset(r), hd__in_total(&r->in)))
-        return HD_OK;
-    return hd__cancelled(x->err);
+/* The elements of the array of events; a bare array may end anywhere between two. */
+static hd_status hd__trace_read_events(hd__trace_in *x) {
+    hd_window *r = &x->pull.r;
+    hd__token token;
+    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE) {
+        uint64_t offset = x->pull.token_offset;
+        if (x->events % HD__TRACE_PROGRESS == 0 && !hd__go_on(x->options, hd_window_offset(r), hd__in_total(&r->in)))
+            return hd__cancelled(x->err);
+        if (token == HD__T_ERROR || token == HD__T_CUT) break;
+        if (token == HD__T_OBJECT) {
+            if (hd__pull_pass(&x->pull, HD__TRACE_PROGRESS - x->events % HD__TRACE_PROGRESS, &x->events))
+                HD__TRY(hd__trace_read_event(x));
+        } else {
+            HD__TRY(hd__trace_skip(x, token));
+            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
+            x->events++;
+        }
+    }
+    return x->pull.status;
+}
+
+static hd_status hd__trace_read_root(hd__trace_in *x) {
+    hd__token token = hd__pull_next(&x->pull);
+    bool ok;
+    if (token == HD__T_ARRAY) {
+        HD__TRY(hd__trace_read_events(x));
+    } else {
+        HD__TRACE_WANT(x, token, HD__T_OBJECT, "a trace");
+        HD__TRACE_MEMBERS(x, key, value) {
+            if (hd__is(key, "traceEvents")) {
+                HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
+                if (ok) HD__TRY(hd__trace_read_events(x));
+            } else if (hd__is(key, "stackFrames")) {
+                HD__TRY(hd__trace_read_dictionary(x, value, HD__TRACE_D_FRAMES));
+            } else {
+                HD__TRY(hd__trace_skip(x, value));
+            }
+        }
+    }
+    hd__pull_next(&x->pull);
+    return x->pull.status;
 }
 
 /* Passes over a byte order mark. */
@@ -16089,47 +16075,328 @@ static void hd__trace_pass_mark(hd__pull *p) {
         if ((r->at == r->end && !hd__window_next(r)) || *r->at != mark[i]) return;
 }
 
-/* The elements of the array of events; a bare array may end anywhere between two. */
-static hd_status hd__trace_read_events(hd__trace_in *x) {
-    hd__token token;
-    while ((token = hd__pull_next(&x->pull)) != HD__T_CLOSE) {
-        uint64_t offset = x->pull.token_offset;
-        HD__TRY(hd__trace_progress(x));
-        if (token == HD__T_ERROR) return x->pull.status;
-        if (token == HD__T_CUT) return HD_OK;
-        if (token == HD__T_OBJECT) {
-            if (hd__pull_pass(&x->pull, HD__TRACE_PROGRESS - x->events % HD__TRACE_PROGRESS, &x->events))
-                HD__TRY(hd__trace_read_event(x));
-        } else {
-            HD__TRY(hd__trace_skip(x, token));
-            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "event %u is no object", x->events));
-            x->events++;
+/* ============================================================================== >>trace.old
+   Heaps of the old format: self sizes of backtraces, of a type or of all types together, and totals. Where they
+   add up they become cells of a profile. Where not, they become the cumulative entries of a breakdown: what is given
+   is kept, and what is missing is added up at each node where entries meet or have bytes of their own. (At each
+   node on the way it would be out of proportion to the input.) Cost: sorting. */
+
+/* Self sizes are a profile when each total that is given, of all, of a type or of the types of a backtrace, is
+   what they come to; otherwise bytes are missing, or are told twice, and who has them cannot be told. */
+typedef struct hd__trace_tally {
+    uint64_t bytes, blocks;
+    bool any, passed;            /* passed: 2^64 */
+} hd__trace_tally;
+
+static void hd__trace_tally_add(hd__trace_tally *t, uint64_t bytes, uint64_t blocks) {
+    t->passed |= !hd__sum(&t->bytes, bytes);
+    hd__sum_known(&t->blocks, blocks);
+    t->any = true;
+}
+
+/* A total that is not given agrees. */
+static bool hd__trace_tally_agrees(const hd__trace_tally *total, const hd__trace_tally *parts) {
+    return !total->any || (total->bytes == parts->bytes &&
+                           (total->blocks == HD_UNKNOWN || total->blocks == parts->blocks));
+}
+
+/* Whether totals agree with their parts. Keys are sorted: the group in the upper half, in the lower 0 for
+   its total. `alone`: a total without parts is one itself. All groups add up to *sum. */
+static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__keyed *keys, size_t n, bool alone,
+                                 hd__trace_tally *sum) {
+    bool agree = true;
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < n;) {
+        uint64_t group = keys[i].key >> 32;
+        hd__trace_tally total, parts;
+        memset(&total, 0, sizeof total);
+        memset(&parts, 0, sizeof parts);
+        for (; i < n && keys[i].key >> 32 == group; i++) {
+            const hd__trace_entry *e = &entries[keys[i].number];
+            hd__trace_tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
         }
+        if (alone && !parts.any) parts = total;
+        agree &= hd__trace_tally_agrees(&total, &parts) && !total.passed;
+        hd__trace_tally_add(sum, parts.bytes, parts.blocks);
+        sum->passed |= parts.passed;
+    }
+    return agree && !sum->passed;
+}
+
+/* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
+static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__keyed *keys) {
+    hd__trace_entry *entries = x->entries + heap->first;
+    hd__trace_tally total, sum;
+    size_t cells = 0, n = 0, types = 0;
+    bool agree = true;
+    memset(&total, 0, sizeof total);
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__trace_entry *e = &entries[i];
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
+        cells += e->self != HD_NONE;
+        if (!e->type) continue;
+        keys[types].key = (uint64_t)e->type << 32 | (e->self != HD_NONE);
+        keys[types++].number = (uint32_t)i;
+    }
+    if (cells) {                 /* by type; without backtraces the totals of types are all there is */
+        hd__sort_keys(keys, keys + heap->count, types);
+        agree = hd__trace_old_agrees(entries, keys, types, false, &sum);
+    }
+    for (size_t i = 0; i < heap->count; i++) {
+        hd__trace_entry *e = &entries[i];
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
+        if (e->self == HD_NONE && (cells || !e->type)) {
+            if (!e->type) hd__trace_tally_add(&total, e->size, e->count);
+            continue;
+        }
+        keys[n].key = (uint64_t)e->bt << 32 | e->type;
+        keys[n++].number = (uint32_t)i;
+    }
+    hd__sort_keys(keys, keys + heap->count, n);
+    agree &= hd__trace_old_agrees(entries, keys, n, true, &sum);
+    if (sum.passed) return;      /* told where it is added up again */
+    if (total.any && total.bytes != sum.bytes) {
+        hd__trace_remark_of(x, &heap->owner,
+                            "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is read as "
+                            "cumulative sizes", hd__trace_text(x, heap->owner.allocator), total.bytes, sum.bytes);
+        return;
+    }
+    if (!agree || !hd__trace_tally_agrees(&total, &sum)) {
+        hd__trace_remark_of(x, &heap->owner,
+                            "the self sizes or counts of the heap of %S do not come to its totals: it is read as "
+                            "cumulative sizes", hd__trace_text(x, heap->owner.allocator));
+        return;
+    }
+    heap->old = false;
+    heap->is_profile = true;
+    for (size_t i = 0; i < heap->count; i++) {
+        hd__trace_entry *e = &entries[i];
+        if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__TRACE_NODE_BAD;
+    }
+    for (size_t i = 0, k; i < n; i = k) { /* what all types have together, where they are told apart too */
+        for (k = i; k < n && keys[k].key == keys[i].key; k++) {}
+        if ((uint32_t)keys[i].key || k == n || keys[k].key >> 32 != keys[i].key >> 32) continue;
+        for (; i < k; i++) entries[keys[i].number].bt = HD__TRACE_NODE_BAD;
+    }
+}
+
+/* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
+static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
+    hd__mem *m = &x->doc->mem;
+    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
+    if (!keys) return hd__trace_no_memory(x);
+    hd__trace_old_settle(x, heap, keys);
+    hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
+    for (size_t i = 0; i < heap->count && heap->old; i++) {
+        hd__trace_entry *e = &x->entries[heap->first + i];
+        if (e->bt != HD__TRACE_NODE_BAD && e->self != HD_NONE)
+            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
+                                   &e->self, x->err));
     }
     return HD_OK;
 }
 
-static hd_status hd__trace_read_root(hd__trace_in *x) {
-    hd__token token = hd__pull_next(&x->pull);
-    bool ok;
-    if (token == HD__T_ARRAY) {
-        HD__TRY(hd__trace_read_events(x));
-    } else {
-        HD__TRY(hd__trace_expect(x, token, HD__T_OBJECT, "a trace", &ok));
-        if (!ok) return x->pull.status;
-        {
-            HD__TRACE_MEMBERS(x, key, value) {
-                if (hd__is(key, "traceEvents")) {
-                    HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
-                    if (ok) HD__TRY(hd__trace_read_events(x));
-                } else if (hd__is(key, "stackFrames")) HD__TRY(hd__trace_read_dictionary(x, value, HD__TRACE_D_FRAMES));
-                else HD__TRY(hd__trace_skip(x, value));
-            }
-            if (value == HD__T_ERROR) return x->pull.status;
+static hd_status hd__trace_overflow(hd__trace_in *x, const hd__trace_heap *heap) {
+    return hd__trace_complain_of(x, HD_OVERFLOW, &heap->owner, "the sizes in the heap of %S pass 2^64",
+                                 hd__trace_text(x, heap->owner.allocator));
+}
+
+/* Bytes of one type (0: of all) in a frame itself, or below it too. */
+typedef struct hd__trace_cell {
+    uint32_t type, node, self;
+    uint64_t bytes, blocks;
+} hd__trace_cell;
+
+/* A node on the way from the root to the cell at hand: what was found at and below it. */
+typedef struct hd__trace_level {
+    hd__trace_cell own, sum;
+    bool has_own, has_callees;
+} hd__trace_level;
+
+/* The heap at hand, whose rows become x->rows. */
+typedef struct hd__trace_old {
+    hd__trace_in *x;
+    const hd_axis *axis;
+    const uint32_t *jump;
+    hd__trace_cell *cells, *places; /* stb_ds arrays */
+    hd__trace_level *levels;
+    bool whole;                  /* no sum passed 2^64 */
+} hd__trace_old;
+
+static bool hd__trace_cell_by_node(const void *owner, uint32_t a, uint32_t b) {
+    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
+    return x->node != y->node ? x->node < y->node : x->type < y->type;
+}
+
+static bool hd__trace_cell_by_type(const void *owner, uint32_t a, uint32_t b) {
+    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
+    return x->type != y->type ? x->type < y->type : x->node < y->node;
+}
+
+static void hd__trace_old_add(hd__trace_old *o, hd__trace_cell *to, const hd__trace_cell *cell) {
+    o->whole &= hd__sum(&to->bytes, cell->bytes);
+    hd__sum_known(&to->blocks, cell->blocks);
+}
+
+/* What the cells, in the order of their nodes, come to: one per place, and one of all types per node, unless that
+   is given. There is room. */
+static void hd__trace_old_places(hd__trace_old *o) {
+    size_t n = hd__len(o->cells);
+    for (size_t i = 0; i < n;) {
+        hd__trace_cell all = o->cells[i];
+        bool given = all.type == 0;
+        all.type = 0;
+        all.bytes = all.blocks = 0;
+        for (size_t first = i; i < n && o->cells[i].node == all.node; i++) {
+            const hd__trace_cell *cell = &o->cells[i];
+            if (i > first && cell->type == cell[-1].type) hd__trace_old_add(o, &stbds_arrlast(o->places), cell);
+            else stbds_arrput(o->places, *cell);
+            if (!given) hd__trace_old_add(o, &all, cell);
         }
+        if (!given) stbds_arrput(o->places, all);
     }
-    token = hd__pull_next(&x->pull);
-    return token == HD__T_ERROR ? x->pull.status : HD_OK;
+}
+
+/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
+    jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t up = axis->parent[i], leap = jump[up];
+        depth[i] = depth[up] + 1;
+        jump[i] = depth[up] - depth[leap] == depth[leap] - depth[jump[leap]] ? jump[leap] : up;
+    }
+}
+
+/* The node next above `node` that `later`, which follows it in preorder, is below too. */
+static uint32_t hd__trace_old_meeting(const hd__trace_old *o, uint32_t node, uint32_t later) {
+    const uint32_t *end = o->axis->end;
+    while (end[node] <= later) node = end[o->jump[node]] <= later ? o->jump[node] : o->axis->parent[node];
+    return node;
+}
+
+/* A row of these sizes, unless one is given. */
+static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, const hd__trace_cell *sizes) {
+    uint32_t nodes[2];
+    nodes[0] = node;
+    nodes[1] = type;
+    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK;
+    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, sizes->bytes, sizes->blocks, x->err);
+}
+
+/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
+static hd_status hd__trace_old_close(hd__trace_in *x, const hd__trace_level *level, uint32_t type) {
+    uint32_t node = level->sum.node, self[2] = { level->own.self, 0 };
+    bool apart = level->has_own && (node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
+                                                       : level->has_callees));
+    if (apart) HD__TRY(hd__trace_old_row(x, level->own.self, type, &level->own));
+    return hd__trace_old_row(x, node, type, &level->sum);
+}
+
+/* Closes the innermost level into the one around it. */
+static hd_status hd__trace_old_leave(hd__trace_old *o, uint32_t type) {
+    hd__trace_level done = stbds_arrpop(o->levels), *above = &stbds_arrlast(o->levels);
+    hd__trace_old_add(o, &above->sum, &done.sum);
+    above->has_callees = true;
+    return hd__trace_old_close(o->x, &done, type);
+}
+
+static hd_status hd__trace_old_enter(hd__trace_old *o, uint32_t node) {
+    hd__trace_level level;
+    memset(&level, 0, sizeof level);
+    level.sum.node = node;
+    return hd__push(&o->x->doc->mem, o->levels, level) ? HD_OK : hd__trace_no_memory(o->x);
+}
+
+/* Rows for the n cells of one type, in the order of their nodes. */
+static hd_status hd__trace_old_type(hd__trace_old *o, const hd__trace_cell *cells, size_t n) {
+    uint32_t type = cells[0].type;
+    hd__arr_resize(o->levels, 0);
+    HD__TRY(hd__trace_old_enter(o, 0));
+    for (size_t i = 0; i < n; i++) {
+        const hd__trace_cell *cell = &cells[i];
+        hd__trace_level *top;
+        while (top = &stbds_arrlast(o->levels), o->axis->end[top->sum.node] <= cell->node) {
+            uint32_t meeting = hd__trace_old_meeting(o, top->sum.node, cell->node);
+            if (top[-1].sum.node < meeting) { /* between the two: a level of its own */
+                hd__trace_level child = *top;
+                memset(top, 0, sizeof *top);
+                top->sum.node = meeting;
+                if (!hd__push(&o->x->doc->mem, o->levels, child)) return hd__trace_no_memory(o->x);
+            }
+            HD__TRY(hd__trace_old_leave(o, type));
+        }
+        if (top->sum.node != cell->node) HD__TRY(hd__trace_old_enter(o, cell->node));
+        top = &stbds_arrlast(o->levels);
+        top->own = *cell;
+        top->has_own = true;
+        hd__trace_old_add(o, &top->sum, cell);
+    }
+    while (hd__len(o->levels) > 1) HD__TRY(hd__trace_old_leave(o, type));
+    return hd__trace_old_close(o->x, &o->levels[0], type);
+}
+
+static hd_status hd__trace_old_cells(hd__trace_old *o) {
+    hd__mem *m = &o->x->doc->mem;
+    size_t n = hd__len(o->cells);
+    if (!hd__room(m, o->places, 2 * n) || !hd__sort_array(m, o->cells, n, sizeof *o->cells, hd__trace_cell_by_node))
+        return hd__trace_no_memory(o->x);
+    hd__trace_old_places(o);
+    n = hd__len(o->places);
+    if (!hd__sort_array(m, o->places, n, sizeof *o->places, hd__trace_cell_by_type)) return hd__trace_no_memory(o->x);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && o->places[k].type == o->places[i].type; k++) {}
+        HD__TRY(hd__trace_old_type(o, o->places + i, k - i));
+    }
+    return HD_OK;
+}
+
+/* Totals of types of one name add up. */
+static hd_status hd__trace_old_total(hd__trace_old *o, const hd__trace_cell *cell) {
+    hd__table *rows = &o->x->rows;
+    uint32_t nodes[2], row;
+    nodes[0] = 0;
+    nodes[1] = cell->type;
+    row = hd__table_find(rows, nodes);
+    if (row == HD_NONE) return hd__trace_old_row(o->x, 0, cell->type, cell);
+    o->whole &= hd__sum(&rows->bytes[row], cell->bytes);
+    hd__sum_known(&rows->blocks[row], cell->blocks);
+    return HD_OK;
+}
+
+static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap, uint32_t *const map[2]) {
+    hd__trace_in *x = o->x;
+    for (size_t i = 0; i < heap->count; i++) {
+        const hd__trace_entry *e = &x->entries[heap->first + i];
+        hd__trace_cell cell;
+        if (e->bt == HD__TRACE_NODE_BAD) continue;
+        cell.type = map[1][e->type];
+        cell.node = map[0][e->bt];
+        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
+        cell.bytes = e->size;
+        cell.blocks = e->count;
+        if (cell.self == HD_NONE) HD__TRY(hd__trace_old_total(o, &cell));
+        else if (!hd__push(&x->doc->mem, o->cells, cell)) return hd__trace_no_memory(x);
+    }
+    HD__TRY(hd__len(o->cells) ? hd__trace_old_cells(o) : HD_OK);
+    return o->whole ? HD_OK : hd__trace_overflow(x, heap);
+}
+
+/* The rows of a heap whose sizes do not add up. */
+static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
+                                    const hd_axis *axis, const uint32_t *jump) {
+    hd__mem *m = &x->doc->mem;
+    hd__trace_old o;
+    hd_status status;
+    memset(&o, 0, sizeof o);
+    o.x = x;
+    o.axis = axis;
+    o.jump = jump;
+    o.whole = true;
+    status = hd__trace_old_fill(&o, heap, map);
+    hd__arr_free(m, o.cells);
+    hd__arr_free(m, o.places);
+    hd__arr_free(m, o.levels);
+    return status;
 }
 
 /* ========================================================================== >>trace.resolve
@@ -16138,12 +16405,6 @@ static hd_status hd__trace_read_root(hd__trace_in *x) {
 
 static uint64_t hd__trace_item_hash(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
     return hd__hash_u64(x->seed + dictionary, (uint64_t)process << 32 | id);
-}
-
-static uint64_t hd__trace_item_rehash(const void *owner, uint32_t i) {
-    const hd__trace_in *x = (const hd__trace_in *)owner;
-    const hd__trace_item *item = &x->items[i];
-    return hd__trace_item_hash(x, item->process, item->dictionary, item->id);
 }
 
 static uint32_t hd__trace_look(const hd__trace_in *x, uint32_t process, uint32_t dictionary, uint32_t id) {
@@ -16178,16 +16439,14 @@ static hd_status hd__trace_index(hd__trace_in *x) {
     for (uint32_t i = 0; i < hd__len(x->items); i++) {
         hd__trace_item *item = &x->items[i];
         uint32_t first = hd__trace_look(x, item->process, item->dictionary, item->id);
-        hd__trace_digits_text a, b, c;
+        hd__trace_digits a, b, c;
         if (first == HD_NONE) {
-            if (!hd__index_add(&x->doc->mem, &x->item_index,
-                               hd__trace_item_hash(x, item->process, item->dictionary, item->id), i,
-                               hd__trace_item_rehash, x))
-                return hd__trace_no_memory(x);
+            uint64_t hash = hd__trace_item_hash(x, item->process, item->dictionary, item->id);
+            if (!hd__set_add(&x->doc->mem, &x->item_index, hash, i)) return hd__trace_no_memory(x);
             continue;
         }
         if (x->items[first].name != item->name || x->items[first].parent != item->parent)
-            HD__TRY(hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, &item->place, item->process, HD_NONE),
+            HD__TRY(hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, item->place, item->process, HD_NONE),
                                           "id '%S' is defined twice, as '%S' and as '%S'",
                                           hd__trace_id_text(x, item->id, a), hd__trace_id_text(x, x->items[first].name, b),
                                           hd__trace_id_text(x, item->name, c)));
@@ -16207,9 +16466,9 @@ static uint32_t hd__trace_item_of(hd__trace_in *x, uint32_t process, hd__trace_d
 /* An item whose parent is not defined stands outermost, as in the trace viewer; in heaps_v2 that is what a
    parent 0 means. */
 static hd_status hd__trace_orphan(hd__trace_in *x, const hd__trace_item *item) {
-    hd__trace_digits_text a, b;
+    hd__trace_digits a, b;
     if (item->dictionary >= HD__TRACE_D_V2_NODES && item->parent == HD__TRACE_ID_NUMBER) return HD_OK;
-    return hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, &item->place, item->process, HD_NONE),
+    return hd__trace_complain_at(x, HD_MALFORMED, hd__trace_where_was(x, item->place, item->process, HD_NONE),
                                  "id '%S' has the parent '%S', which is not defined", hd__trace_id_text(x, item->id, a),
                                  hd__trace_id_text(x, item->parent, b));
 }
@@ -16258,30 +16517,25 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
 static hd_status hd__trace_entry_nodes(hd__trace_in *x, const hd__trace_heap *heap, size_t i,
                                        uint32_t nodes[2], bool *ok) {
     const hd__trace_entry *e = &x->entries[heap->first + i];
-    bool no_bt = (heap->v2 && e->bt == HD__TRACE_ID_NUMBER) ||
-                 ((e->bt == HD_NONE || e->bt < HD__TRACE_ID_NUMBER) && hd__trace_text(x, e->bt).len == 0),
-         no_type = e->type == HD_NONE || (heap->v2 && e->type == HD__TRACE_ID_NUMBER);
-    hd__trace_digits_text digits;
+    hd__trace_dictionary frames = heap->v2 ? HD__TRACE_D_V2_NODES : HD__TRACE_D_FRAMES;
+    hd__trace_dictionary types = heap->v2 ? HD__TRACE_D_V2_TYPES : HD__TRACE_D_TYPES;
+    uint32_t process = heap->owner.process;
+    bool zero_bt = heap->v2 && e->bt == HD__TRACE_ID_NUMBER, zero_type = heap->v2 && e->type == HD__TRACE_ID_NUMBER;
+    bool empty_bt = e->bt == HD_NONE || (e->bt < HD__TRACE_ID_NUMBER && !hd__trace_text(x, e->bt).len), bad_bt;
+    hd__trace_digits digits;
     nodes[0] = nodes[1] = 0;
-    *ok = true;
     /* heaps_v2: id 0, when nothing is defined by it, is the empty backtrace and no type. */
-    if (!no_bt ||
-        hd__trace_item_of(x, heap->process, heap->v2 ? HD__TRACE_D_V2_NODES : HD__TRACE_D_FRAMES, e->bt) != HD_NONE)
-        HD__TRY(
-            hd__trace_node(x, heap->process, heap->v2 ? HD__TRACE_D_V2_NODES : HD__TRACE_D_FRAMES, e->bt, &nodes[0]));
-    if (!no_type ||
-        (e->type != HD_NONE && hd__trace_item_of(x, heap->process, HD__TRACE_D_V2_TYPES, e->type) != HD_NONE))
-        HD__TRY(
-            hd__trace_node(x, heap->process, heap->v2 ? HD__TRACE_D_V2_TYPES : HD__TRACE_D_TYPES, e->type, &nodes[1]));
-    if (nodes[0] == HD__TRACE_NODE_BAD || nodes[1] == HD__TRACE_NODE_BAD) {
-        *ok = false;
-        return hd__trace_complain_of(x, HD_MALFORMED, heap,
-                                     "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
-                                     hd__trace_text(x, heap->allocator),
-                                     nodes[0] == HD__TRACE_NODE_BAD ? "stack frame" : "type",
-                                     hd__trace_id_text(x, nodes[0] == HD__TRACE_NODE_BAD ? e->bt : e->type, digits));
-    }
-    return HD_OK;
+    if ((!zero_bt && !empty_bt) || hd__trace_item_of(x, process, frames, e->bt) != HD_NONE)
+        HD__TRY(hd__trace_node(x, process, frames, e->bt, &nodes[0]));
+    if (e->type != HD_NONE && (!zero_type || hd__trace_item_of(x, process, types, e->type) != HD_NONE))
+        HD__TRY(hd__trace_node(x, process, types, e->type, &nodes[1]));
+    bad_bt = nodes[0] == HD__TRACE_NODE_BAD;
+    *ok = !bad_bt && nodes[1] != HD__TRACE_NODE_BAD;
+    if (*ok) return HD_OK;
+    return hd__trace_complain_of(x, HD_MALFORMED, &heap->owner,
+                                 "entry %u of the heap of %S: %s '%S' is unknown or circular", (uint64_t)i,
+                                 hd__trace_text(x, heap->owner.allocator), bad_bt ? "stack frame" : "type",
+                                 hd__trace_id_text(x, bad_bt ? e->bt : e->type, digits));
 }
 
 /* Whether ids rise from entry to entry, as most writers have it: then none stands twice. */
@@ -16294,120 +16548,6 @@ static bool hd__trace_rising(const hd__trace_in *x, const hd__trace_heap *heap) 
         last = ids;
     }
     return true;
-}
-
-/* The old format has self sizes of backtraces, of a type or of all types together, and totals. The self
-   sizes are a profile when each total that is given, of all, of a type or of the types of a backtrace, is
-   what they come to; otherwise bytes are missing, or are told twice, and who has them cannot be told. */
-typedef struct hd__trace_tally {
-    uint64_t bytes, blocks;
-    bool any, passed;            /* passed: 2^64 */
-} hd__trace_tally;
-
-static void hd__trace_tally_add(hd__trace_tally *t, uint64_t bytes, uint64_t blocks) {
-    t->passed |= !hd__sum(&t->bytes, bytes);
-    hd__sum_known(&t->blocks, blocks);
-    t->any = true;
-}
-
-/* A total that is not given agrees. */
-static bool hd__trace_tally_agrees(const hd__trace_tally *total, const hd__trace_tally *parts) {
-    return !total->any || (total->bytes == parts->bytes &&
-                           (total->blocks == HD_UNKNOWN || total->blocks == parts->blocks));
-}
-
-/* Whether totals agree with their parts. Keys are sorted: the group in the upper half, in the lower 0 for
-   its total. `alone`: a total without parts is one itself. All groups add up to *sum. */
-static bool hd__trace_old_agrees(const hd__trace_in *x, const hd__trace_heap *heap, const hd__keyed *keys,
-                                 size_t n, bool alone, hd__trace_tally *sum) {
-    bool agree = true;
-    memset(sum, 0, sizeof *sum);
-    for (size_t i = 0; i < n;) {
-        uint64_t group = keys[i].key >> 32;
-        hd__trace_tally total, parts;
-        memset(&total, 0, sizeof total);
-        memset(&parts, 0, sizeof parts);
-        for (; i < n && keys[i].key >> 32 == group; i++) {
-            const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
-            hd__trace_tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
-        }
-        if (alone && !parts.any) parts = total;
-        agree &= hd__trace_tally_agrees(&total, &parts) && !total.passed;
-        hd__trace_tally_add(sum, parts.bytes, parts.blocks);
-        sum->passed |= parts.passed;
-    }
-    return agree && !sum->passed;
-}
-
-/* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
-static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__keyed *keys) {
-    hd__trace_tally total, sum;
-    size_t cells = 0, n = 0;
-    bool agree = true;
-    memset(&total, 0, sizeof total);
-    for (size_t i = 0; i < heap->count; i++)
-        cells += x->entries[heap->first + i].bt != HD__TRACE_NODE_BAD && x->entries[heap->first + i].self != HD_NONE;
-    if (cells) {                 /* by type; without backtraces the totals of types are all there is */
-        for (size_t i = 0; i < heap->count; i++) {
-            const hd__trace_entry *e = &x->entries[heap->first + i];
-            if (e->bt == HD__TRACE_NODE_BAD || !e->type) continue;
-            keys[n].key = (uint64_t)e->type << 32 | (e->self != HD_NONE);
-            keys[n++].number = (uint32_t)i;
-        }
-        hd__sort_keys(keys, keys + heap->count, n);
-        agree = hd__trace_old_agrees(x, heap, keys, n, false, &sum);
-    }
-    n = 0;
-    for (size_t i = 0; i < heap->count; i++) {
-        const hd__trace_entry *e = &x->entries[heap->first + i];
-        if (e->bt == HD__TRACE_NODE_BAD) continue;
-        if (e->self == HD_NONE && (cells || !e->type)) {
-            if (!e->type) hd__trace_tally_add(&total, e->size, e->count);
-            continue;
-        }
-        keys[n].key = (uint64_t)e->bt << 32 | e->type;
-        keys[n++].number = (uint32_t)i;
-    }
-    hd__sort_keys(keys, keys + heap->count, n);
-    agree &= hd__trace_old_agrees(x, heap, keys, n, true, &sum);
-    if (sum.passed) return;      /* told where it is added up again */
-    if (total.any && total.bytes != sum.bytes) {
-        hd__trace_remark_of(x, heap, "the heap of %S has a total of %u bytes, but its self sizes come to %u: it is "
-                            "read as cumulative sizes", hd__trace_text(x, heap->allocator), total.bytes, sum.bytes);
-        return;
-    }
-    if (!agree || !hd__trace_tally_agrees(&total, &sum)) {
-        hd__trace_remark_of(x, heap, "the self sizes or counts of the heap of %S do not come to its totals: it is "
-                            "read as cumulative sizes", hd__trace_text(x, heap->allocator));
-        return;
-    }
-    heap->old = false;
-    heap->is_profile = true;
-    for (size_t i = 0; i < heap->count; i++) {
-        hd__trace_entry *e = &x->entries[heap->first + i];
-        if (e->self == HD_NONE && (cells || !e->type)) e->bt = HD__TRACE_NODE_BAD;
-    }
-    for (size_t i = 0, k; i < n; i = k) { /* what all types have together, where they are told apart too */
-        for (k = i; k < n && keys[k].key == keys[i].key; k++) {}
-        if ((uint32_t)keys[i].key || k == n || keys[k].key >> 32 != keys[i].key >> 32) continue;
-        for (; i < k; i++) x->entries[heap->first + keys[i].number].bt = HD__TRACE_NODE_BAD;
-    }
-}
-
-/* A heap of the old format: to a profile's cells, or to cumulative sizes with frames for "<self>". */
-static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
-    hd__mem *m = &x->doc->mem;
-    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
-    if (!keys) return hd__trace_no_memory(x);
-    hd__trace_old_settle(x, heap, keys);
-    hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
-    for (size_t i = 0; i < heap->count && heap->old; i++) {
-        hd__trace_entry *e = &x->entries[heap->first + i];
-        if (e->bt != HD__TRACE_NODE_BAD && e->self != HD_NONE)
-            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
-                                   &e->self, x->err));
-    }
-    return HD_OK;
 }
 
 /* Ids to nodes, in place; the bt of an entry to be left out becomes HD__TRACE_NODE_BAD. */
@@ -16430,9 +16570,9 @@ static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
             if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
             else
-                HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, heap,
+                HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, &heap->owner,
                                               "entry %u of the heap of %S stands twice", (uint64_t)i,
-                                              hd__trace_text(x, heap->allocator)));
+                                              hd__trace_text(x, heap->owner.allocator)));
         }
         e->self = ids[0] == HD_NONE ? HD_NONE : nodes[0];
         e->bt = ok ? nodes[0] : HD__TRACE_NODE_BAD;
@@ -16452,8 +16592,7 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
         hd__keyed *key = &keys[*count];
         if (e->bt == HD__TRACE_NODE_BAD) continue;
         if (heap->is_profile && !hd__sum(bytes, e->size)) {
-            HD__TRY(hd__trace_complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
-                                          hd__trace_text(x, heap->allocator)));
+            HD__TRY(hd__trace_overflow(x, heap));
             continue;
         }
         if (e->count != HD_UNKNOWN) hd__sum(blocks, e->count);
@@ -16464,228 +16603,36 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
     return HD_OK;
 }
 
-/* The entries of a heap as rows of x->rows, in the order of their nodes. Entries that lead to one node by
+/* The entries of a heap as rows of a table, in the order of their nodes. Entries that lead to one node by
    different ids add up. */
-static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
-                                uint64_t *bytes, uint64_t *blocks) {
-    hd__mem *m = &x->doc->mem;
+static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2], hd__mem *m,
+                                hd__table *rows, uint64_t *bytes, uint64_t *blocks) {
     size_t n = 0, row = 0;
-    hd__keyed *keys = (hd__keyed *)hd__calloc(m, heap->count, 2 * sizeof *keys);
+    hd__keyed *keys = (hd__keyed *)hd__calloc(&x->doc->mem, heap->count, 2 * sizeof *keys);
     hd_status status = keys ? HD_OK : hd__trace_no_memory(x);
-    hd__table_free(m, &x->rows);
     if (!status) status = hd__trace_keys(x, heap, map, bytes, blocks, keys, &n);
-    if (!status && n && !hd__table_room(m, &x->rows, n)) status = hd__trace_no_memory(x);
+    if (!status && n && !hd__table_room(m, rows, n)) status = hd__no_memory(m, x->err);
     if (!status) hd__sort_keys(keys, keys + heap->count, n);
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
         if (i && keys[i].key == keys[i - 1].key) {
-            hd__sum(&x->rows.bytes[row], e->size);
-            hd__sum_known(&x->rows.blocks[row], e->count);
+            hd__sum(&rows->bytes[row], e->size);
+            hd__sum_known(&rows->blocks[row], e->count);
         } else {
             uint32_t nodes[2];
             nodes[0] = (uint32_t)(keys[i].key >> 32);
             nodes[1] = (uint32_t)keys[i].key;
-            row = hd__len(x->rows.bytes);
-            hd__table_append(&x->rows, nodes, e->size, e->count);
+            row = hd__len(rows->bytes);
+            hd__table_append(rows, nodes, e->size, e->count);
         }
-        x->rows.variance[row] += (double)e->error * (double)e->error;
+        rows->variance[row] += (double)e->error * (double)e->error;
     }
-    if (keys) hd__cfree(m, keys, heap->count, 2 * sizeof *keys);
+    if (keys) hd__cfree(&x->doc->mem, keys, heap->count, 2 * sizeof *keys);
     return status;
 }
 
-/* The old format where it does not add up. Its entries become the new format's: what is given is kept, and
-   what is missing is added up at each node where entries meet or have bytes of their own. (At each node on
-   the way it would be out of proportion to the input.) */
-
-static bool hd__trace_cell_by_node(const void *owner, uint32_t a, uint32_t b) {
-    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
-    return x->node != y->node ? x->node < y->node : x->type < y->type;
-}
-
-static bool hd__trace_cell_by_type(const void *owner, uint32_t a, uint32_t b) {
-    const hd__trace_cell *x = (const hd__trace_cell *)owner + a, *y = (const hd__trace_cell *)owner + b;
-    return x->type != y->type ? x->type < y->type : x->node < y->node;
-}
-
-/* Appends what the n cells in the order of their nodes come to: one cell per place, and one of all types
-   per node. There is room for 2n. */
-static bool hd__trace_old_places(hd__trace_in *x, const uint32_t *order, size_t n) {
-    hd__trace_cell all = { 0, HD_NONE, HD_NONE, 0, 0 };
-    bool whole = true, given = true;
-    for (size_t i = 0; i <= n; i++) {
-        hd__trace_cell next = i < n ? x->cells[order[i]] : all, *last = &stbds_arrlast(x->cells);
-        bool same = i > 0 && i < n && next.node == all.node;
-        if (same && last->type == next.type) {
-            whole &= hd__sum(&last->bytes, next.bytes);
-            hd__sum_known(&last->blocks, next.blocks);
-        } else if (i < n) {
-            if (!same && !given) stbds_arrput(x->cells, all);
-            stbds_arrput(x->cells, next);
-        } else if (!given) {
-            stbds_arrput(x->cells, all);
-        }
-        if (!same) {
-            all = next;
-            all.type = 0;
-            given = next.type == 0;
-        } else if (!given) {
-            whole &= hd__sum(&all.bytes, next.bytes);
-            hd__sum_known(&all.blocks, next.blocks);
-        }
-    }
-    return whole;
-}
-
-/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
-static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
-    jump[0] = depth[0] = 0;
-    for (uint32_t i = 1; i < axis->node_count; i++) {
-        uint32_t up = axis->parent[i], leap = jump[up];
-        depth[i] = depth[up] + 1;
-        jump[i] = depth[up] - depth[leap] == depth[leap] - depth[jump[leap]] ? jump[leap] : up;
-    }
-}
-
-/* The node next above `node` that `later`, which follows it in preorder, is below too. */
-static uint32_t hd__trace_old_meeting(const hd_axis *axis, const uint32_t *jump, uint32_t node, uint32_t later) {
-    while (axis->end[node] <= later)
-        node = axis->end[jump[node]] <= later ? jump[node] : axis->parent[node];
-    return node;
-}
-
-static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, uint64_t bytes,
-                                   uint64_t blocks) {
-    uint32_t nodes[2];
-    nodes[0] = node;
-    nodes[1] = type;
-    if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK; /* given */
-    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, bytes, blocks, x->err);
-}
-
-/* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
-static hd_status hd__trace_old_close(hd__trace_in *x, const hd__trace_level *level, uint32_t type) {
-    const hd__trace_cell *own = &level->own;
-    uint32_t self[2] = { own->self, 0 };
-    bool apart = level->has_own && (own->node == 0 || (type ? hd__table_find(&x->rows, self) != HD_NONE
-                                                            : level->has_callees));
-    if (apart) HD__TRY(hd__trace_old_row(x, own->self, type, own->bytes, own->blocks));
-    return hd__trace_old_row(x, own->node, type, level->bytes, level->blocks);
-}
-
-/* Closes the innermost level into the one around it. */
-static hd_status hd__trace_old_leave(hd__trace_in *x, uint32_t type, bool *whole) {
-    hd__trace_level done = stbds_arrpop(x->levels), *above = &stbds_arrlast(x->levels);
-    *whole &= hd__sum(&above->bytes, done.bytes);
-    hd__sum_known(&above->blocks, done.blocks);
-    above->has_callees = true;
-    return hd__trace_old_close(x, &done, type);
-}
-
-static hd_status hd__trace_old_enter(hd__trace_in *x, uint32_t node) {
-    hd__trace_level level;
-    memset(&level, 0, sizeof level);
-    level.own.node = node;
-    return hd__push(&x->doc->mem, x->levels, level) ? HD_OK : hd__trace_no_memory(x);
-}
-
-/* Rows for the n cells of one type, in the order of their nodes. */
-static hd_status hd__trace_old_type(hd__trace_in *x, const hd_axis *axis, const uint32_t *jump,
-                                    const uint32_t *order, size_t n, bool *whole) {
-    uint32_t type = x->cells[order[0]].type;
-    hd__arr_resize(x->levels, 0);
-    HD__TRY(hd__trace_old_enter(x, 0));
-    for (size_t i = 0; i < n; i++) {
-        const hd__trace_cell *cell = &x->cells[order[i]];
-        hd__trace_level *top = &stbds_arrlast(x->levels);
-        while (axis->end[top->own.node] <= cell->node) {
-            uint32_t meeting = hd__trace_old_meeting(axis, jump, top->own.node, cell->node);
-            if (top[-1].own.node < meeting) { /* between the two: a level of its own */
-                hd__trace_level child = *top;
-                memset(top, 0, sizeof *top);
-                top->own.node = meeting;
-                if (!hd__push(&x->doc->mem, x->levels, child)) return hd__trace_no_memory(x);
-            }
-            HD__TRY(hd__trace_old_leave(x, type, whole));
-            top = &stbds_arrlast(x->levels);
-        }
-        if (top->own.node != cell->node) {
-            HD__TRY(hd__trace_old_enter(x, cell->node));
-            top = &stbds_arrlast(x->levels);
-        }
-        top->own = *cell;
-        top->has_own = true;
-        *whole &= hd__sum(&top->bytes, cell->bytes);
-        hd__sum_known(&top->blocks, cell->blocks);
-    }
-    while (hd__len(x->levels) > 1) HD__TRY(hd__trace_old_leave(x, type, whole));
-    return hd__trace_old_close(x, &x->levels[0], type);
-}
-
-/* The cells of a heap, at most n, `order` with room for 4n. */
-static hd_status hd__trace_old_cells(hd__trace_in *x, const hd_axis *axis, const uint32_t *jump, uint32_t *order,
-                                     bool *whole) {
-    size_t n = hd__len(x->cells), first = n;
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__trace_cell_by_node, x->cells);
-    *whole &= hd__trace_old_places(x, order, n);
-    n = hd__len(x->cells) - first;
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(first + i);
-    hd__sort(order, order + n, n, hd__trace_cell_by_type, x->cells);
-    for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && x->cells[order[k]].type == x->cells[order[i]].type; k++) {}
-        HD__TRY(hd__trace_old_type(x, axis, jump, order + i, k - i, whole));
-    }
-    return HD_OK;
-}
-
-/* Totals of types of one name add up. */
-static hd_status hd__trace_old_total(hd__trace_in *x, const hd__trace_cell *cell, bool *whole) {
-    uint32_t nodes[2], row;
-    nodes[0] = 0;
-    nodes[1] = cell->type;
-    row = hd__table_find(&x->rows, nodes);
-    if (row == HD_NONE) return hd__trace_old_row(x, 0, cell->type, cell->bytes, cell->blocks);
-    *whole &= hd__sum(&x->rows.bytes[row], cell->bytes);
-    hd__sum_known(&x->rows.blocks[row], cell->blocks);
-    return HD_OK;
-}
-
-/* The rows of a heap of the old format. */
-static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
-                                    const hd_axis *axis, const uint32_t *jump) {
-    hd__mem *m = &x->doc->mem;
-    bool whole = true;
-    hd__table_free(m, &x->rows);
-    hd__arr_resize(x->cells, 0);
-    for (size_t i = 0; i < heap->count; i++) {
-        const hd__trace_entry *e = &x->entries[heap->first + i];
-        hd__trace_cell cell;
-        if (e->bt == HD__TRACE_NODE_BAD) continue;
-        cell.type = map[1][e->type];
-        cell.node = map[0][e->bt];
-        cell.self = e->self == HD_NONE ? HD_NONE : map[0][e->self];
-        cell.bytes = e->size;
-        cell.blocks = e->count;
-        if (cell.self == HD_NONE) HD__TRY(hd__trace_old_total(x, &cell, &whole));
-        else if (!hd__push(m, x->cells, cell)) return hd__trace_no_memory(x);
-    }
-    if (hd__len(x->cells)) {
-        size_t n = hd__len(x->cells);
-        uint32_t *order = (uint32_t *)hd__calloc(m, n, 4 * sizeof *order);
-        hd_status status = HD_OK;
-        if (!order || !hd__room(m, x->cells, 2 * n)) status = hd__trace_no_memory(x);
-        else status = hd__trace_old_cells(x, axis, jump, order, &whole);
-        if (order) hd__cfree(m, order, n, 4 * sizeof *order);
-        HD__TRY(status);
-    }
-    if (whole) return HD_OK;
-    return hd__trace_complain_of(x, HD_OVERFLOW, heap, "the sizes in the heap of %S pass 2^64",
-                                     hd__trace_text(x, heap->allocator));
-}
-
-static hd_status hd__trace_profile(hd__trace_in *x, const hd_axis axes[2], uint64_t bytes, uint64_t blocks,
-                                   hd_heap *heap) {
+static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
+                                   uint32_t *const map[2], hd_heap *heap) {
     hd__mem mem = hd__mem_options(x->options);
     hd_profile *p = hd__profile_make(&mem, 2, HD_NONE - 1);
     if (!p) return hd__no_memory(&mem, x->err);
@@ -16693,18 +16640,11 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd_axis axes[2], uint6
     p->is_fixed = true;
     p->fixed[0] = axes[0];
     p->fixed[1] = axes[1];
-    p->total_bytes = bytes;
-    p->total_blocks = blocks;
-    if (hd__len(x->rows.bytes) && !hd__table_room(&p->mem, &p->cells, hd__len(x->rows.bytes)))
-        return hd__no_memory(&p->mem, x->err);
-    for (size_t i = 0; i < hd__len(x->rows.bytes); i++) {
-        hd__table_append(&p->cells, x->rows.node + 2 * i, x->rows.bytes[i], x->rows.blocks[i]);
-        p->cells.variance[i] = x->rows.variance[i];
-    }
-    return HD_OK;
+    return hd__trace_rows(x, from, map, &p->mem, &p->cells, &p->total_bytes, &p->total_blocks);
 }
 
-static hd_status hd__trace_breakdown(hd__trace_in *x, const hd_axis axes[2], const hd__trace_heap *from,
+/* Of the rows in x->rows. */
+static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
                                      hd_heap *heap) {
     hd__mem mem = hd__mem_options(x->options);
     hd__breakdown *b = (hd__breakdown *)hd__calloc(&mem, 1, sizeof *b);
@@ -16715,23 +16655,20 @@ static hd_status hd__trace_breakdown(hd__trace_in *x, const hd_axis axes[2], con
     b->shown.axis[1] = axes[1];
     heap->breakdown = &b->shown;
     status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, hd__table_rows(&x->rows), NULL);
-    if (status == HD_OVERFLOW)
-        return hd__trace_complain_of(x, status, from, "the sizes in the heap of %S pass 2^64",
-                                     hd__trace_text(x, from->allocator));
+    if (status == HD_OVERFLOW) return hd__trace_overflow(x, from);
     return status ? hd__no_memory(&b->mem, x->err) : HD_OK;
 }
 
 /* What a heap is called. */
-static hd_heap hd__trace_heap_label(const hd__trace_in *x, const hd__trace_heap *from) {
-    const hd__trace_process *process = &x->processes[from->process];
-    const hd__trace_dump *dump = &x->dumps[from->dump];
+static hd_heap hd__trace_label_heap(const hd__trace_in *x, const hd__trace_heap *from) {
+    const hd__trace_owner *o = &from->owner;
     hd_heap heap;
     memset(&heap, 0, sizeof heap);
-    heap.pid = process->pid;
-    heap.process = hd__trace_label_text(x, process->name);
-    heap.dump = hd__trace_label_text(x, dump->id);
-    heap.time_us = dump->time_us;
-    heap.allocator = hd__trace_text(x, from->allocator).data;
+    heap.pid = x->pids.keys[o->process];
+    heap.process = hd__trace_label_text(x, x->process_names[o->process]);
+    heap.dump = hd__trace_label_text(x, hd__trace_dump_id(x, o->dump));
+    heap.time_us = x->dumps[o->dump].time_us;
+    heap.allocator = hd__trace_text(x, o->allocator).data;
     heap.sample_bytes = from->sample_bytes;
     return heap;
 }
@@ -16750,20 +16687,21 @@ static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bytes = 0, blocks = 0;
         const hd__trace_heap *from = &x->heaps[order[i]];
-        hd_heap heap = hd__trace_heap_label(x, from);
+        hd_heap heap = hd__trace_label_heap(x, from);
+        uint64_t bytes, blocks;
         hd_status status;
+        hd__table_free(&d->mem, &x->rows);
         if (from->old && !jump) {
             jump = maps + axes[0].node_count;
             hd__trace_old_jumps(&axes[0], jump, jump + axes[0].node_count);
         }
-        if (from->old) HD__TRY(hd__trace_old_rows(x, from, map, &axes[0], jump));
-        else HD__TRY(hd__trace_rows(x, from, map, &bytes, &blocks));
-        status = from->is_profile ? hd__trace_profile(x, axes, bytes, blocks, &heap)
-                                  : hd__trace_breakdown(x, axes, from, &heap);
+        status = from->is_profile ? hd__trace_profile(x, from, axes, map, &heap)
+                 : from->old      ? hd__trace_old_rows(x, from, map, &axes[0], jump)
+                                  : hd__trace_rows(x, from, map, &d->mem, &x->rows, &bytes, &blocks);
+        if (!status && !from->is_profile) status = hd__trace_breakdown(x, from, axes, &heap);
         if (status) hd__heap_free(&heap);
-        HD__TRY(status ? status : hd_dump_add_heap(x->dump, &heap, x->err));
+        HD__TRY(status ? status : hd__dump_add_heap(x->dump, &heap, x->err));
     }
     return HD_OK;
 }
@@ -16787,20 +16725,6 @@ static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t 
     return status;
 }
 
-static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
-    const hd__trace_in *x = (const hd__trace_in *)owner;
-    const hd__trace_heap *a = &x->heaps[i], *b = &x->heaps[k];
-    const hd__trace_dump *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
-    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
-    if (c->time_us != d->time_us) return c->time_us < d->time_us;
-    if (a->dump != b->dump) return a->dump < b->dump;
-    return hd_str_compare(hd__trace_text(x, a->allocator), hd__trace_text(x, b->allocator)) < 0;
-}
-
-static bool hd__trace_same_heap(const hd__trace_heap *a, const hd__trace_heap *b) {
-    return a->process == b->process && a->dump == b->dump && a->allocator == b->allocator && a->v2 == b->v2;
-}
-
 /* Absent before empty. */
 static int hd__trace_compare_text(const hd__trace_in *x, uint32_t a, uint32_t b) {
     if (a == b) return 0;
@@ -16808,110 +16732,104 @@ static int hd__trace_compare_text(const hd__trace_in *x, uint32_t a, uint32_t b)
     return hd_str_compare(hd__trace_text(x, a), hd__trace_text(x, b));
 }
 
-static bool hd__trace_scalar_before(const void *owner, uint32_t i, uint32_t k) {
-    const hd__trace_in *x = (const hd__trace_in *)owner;
-    const hd__trace_scalar *a = &x->scalars[i], *b = &x->scalars[k];
+static int hd__trace_compare_owners(const hd__trace_in *x, const hd__trace_owner *a, const hd__trace_owner *b) {
     const hd__trace_dump *c = &x->dumps[a->dump], *d = &x->dumps[b->dump];
     int order;
-    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
-    if (c->time_us != d->time_us) return c->time_us < d->time_us;
-    if (a->dump != b->dump) return a->dump < b->dump;
+    if (a->process != b->process) return x->pids.keys[a->process] < x->pids.keys[b->process] ? -1 : 1;
+    if (c->time_us != d->time_us) return c->time_us < d->time_us ? -1 : 1;
+    if (a->dump != b->dump) return a->dump < b->dump ? -1 : 1;
     order = hd__trace_compare_text(x, a->allocator, b->allocator);
-    return order ? order < 0 : hd__trace_compare_text(x, a->name, b->name) < 0;
+    return order ? order : hd__trace_compare_text(x, a->name, b->name);
 }
 
-/* Labels the scalars in their order; of those alike that do not agree the first counts. */
-static hd_status hd__trace_scalars(hd__trace_in *x, const uint32_t *order, size_t n) {
-    const hd__trace_scalar *last = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const hd__trace_scalar *from = &x->scalars[order[i]];
-        hd_scalar scalar;
-        if (last && !hd__trace_scalar_before(x, order[i - 1], order[i])) {
-            if (from->value == last->value && from->text == last->text && from->units == last->units)
-                continue;
-            HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, from, "'%S' of '%S' comes twice, and differs",
-                                          hd__trace_text(x, from->name), hd__trace_text(x, from->allocator)));
-            continue;
-        }
-        last = from;
-        scalar.pid = x->processes[from->process].pid;
-        scalar.process = hd__trace_label_text(x, x->processes[from->process].name);
-        scalar.dump = hd__trace_label_text(x, x->dumps[from->dump].id);
-        scalar.time_us = x->dumps[from->dump].time_us;
-        scalar.allocator = hd__trace_label_text(x, from->allocator);
-        scalar.name = hd__trace_text(x, from->name).data;
-        scalar.units = hd__trace_label_text(x, from->units);
-        scalar.value = from->value;
-        scalar.text = hd__trace_label_text(x, from->text);
-        HD__TRY(hd_dump_add_scalar(x->dump, &scalar, x->err));
+static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    return hd__trace_compare_owners(x, &x->heaps[i].owner, &x->heaps[k].owner) < 0;
+}
+
+/* Trees and heaps in the order of their owners; of heaps alike the first counts. */
+static hd_status hd__trace_build_heaps(hd__trace_in *x) {
+    size_t n = hd__len(x->heaps), kept = 0;
+    uint32_t *order = hd__sorted(&x->doc->mem, n, hd__trace_heap_before, x);
+    hd_status status = order ? hd__trace_index(x) : hd__trace_no_memory(x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__trace_heap *heap = &x->heaps[order[i]], *last = kept ? &x->heaps[order[kept - 1]] : NULL;
+        if (last && heap->v2 == last->v2 && !hd__trace_compare_owners(x, &heap->owner, &last->owner))
+            status = hd__trace_complain_of(x, HD_MALFORMED, &heap->owner, "the heap of %S comes twice",
+                                           hd__trace_text(x, heap->owner.allocator));
+        else order[kept++] = order[i];
     }
-    return HD_OK;
+    if (!status) status = hd__trace_build(x, order, kept);
+    hd__sorted_free(&x->doc->mem, order, n);
+    return status;
 }
 
+static bool hd__trace_scalar_before(const void *owner, uint32_t i, uint32_t k) {
+    const hd__trace_in *x = (const hd__trace_in *)owner;
+    return hd__trace_compare_owners(x, &x->scalars[i].owner, &x->scalars[k].owner) < 0;
+}
+
+static hd_status hd__trace_build_scalar(hd__trace_in *x, const hd__trace_scalar *from) {
+    const hd__trace_owner *o = &from->owner;
+    hd_scalar scalar;
+    scalar.pid = x->pids.keys[o->process];
+    scalar.process = hd__trace_label_text(x, x->process_names[o->process]);
+    scalar.dump = hd__trace_label_text(x, hd__trace_dump_id(x, o->dump));
+    scalar.time_us = x->dumps[o->dump].time_us;
+    scalar.allocator = hd__trace_label_text(x, o->allocator);
+    scalar.name = hd__trace_text(x, o->name).data;
+    scalar.units = hd__trace_label_text(x, from->units);
+    scalar.value = from->value;
+    scalar.text = hd__trace_label_text(x, from->text);
+    return hd__dump_add_scalar(x->dump, &scalar, x->err);
+}
+
+/* Scalars in the order of their owners; of those alike that do not agree the first counts. */
 static hd_status hd__trace_build_scalars(hd__trace_in *x) {
-    hd__mem *m = &x->doc->mem;
     size_t n = hd__len(x->scalars);
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
-    hd_status status;
-    if (!order) return hd__trace_no_memory(x);
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__trace_scalar_before, x);
-    status = hd__trace_scalars(x, order, n);
-    hd__cfree(m, order, n, 2 * sizeof *order);
+    uint32_t *order = hd__sorted(&x->doc->mem, n, hd__trace_scalar_before, x);
+    const hd__trace_scalar *last = NULL;
+    hd_status status = order ? HD_OK : hd__trace_no_memory(x);
+    for (size_t i = 0; i < n && !status; i++) {
+        const hd__trace_scalar *from = &x->scalars[order[i]];
+        if (!last || hd__trace_compare_owners(x, &last->owner, &from->owner))
+            status = hd__trace_build_scalar(x, last = from);
+        else if (from->value != last->value || from->text != last->text || from->units != last->units)
+            status = hd__trace_complain_of(x, HD_MALFORMED, &from->owner, "'%S' of '%S' comes twice, and differs",
+                                           hd__trace_text(x, from->owner.name),
+                                           hd__trace_text(x, from->owner.allocator));
+    }
+    hd__sorted_free(&x->doc->mem, order, n);
     return status;
 }
 
 static bool hd__trace_dump_before(const void *owner, uint32_t i, uint32_t k) {
     const hd__trace_in *x = (const hd__trace_in *)owner;
-    const hd__trace_dump *a = &x->dumps[i], *b = &x->dumps[k];
-    if (a->process != b->process) return x->processes[a->process].pid < x->processes[b->process].pid;
-    return hd__compare_texts(hd__trace_label_text(x, a->id), hd__trace_label_text(x, b->id)) < 0;
+    uint64_t a = x->pids.keys[x->ids.keys[i] >> 32], b = x->pids.keys[x->ids.keys[k] >> 32];
+    if (a != b) return a < b;
+    return hd__trace_compare_text(x, hd__trace_dump_id(x, i), hd__trace_dump_id(x, k)) < 0;
 }
 
 static hd_status hd__trace_build_details(hd__trace_in *x) {
-    hd__mem *m = &x->doc->mem;
     size_t n = hd__len(x->dumps);
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    uint32_t *order = hd__sorted(&x->doc->mem, n, hd__trace_dump_before, x);
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
-    HD__TRY(status);
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__trace_dump_before, x);
     for (size_t i = 0; i < n && !status; i++) {
-        const hd__trace_dump *from = &x->dumps[order[i]];
+        uint32_t dump = order[i];
         hd__trace_detail detail;
-        if (!from->detail) continue;
-        detail.pid = x->processes[from->process].pid;
-        detail.id = hd__trace_label_text(x, from->id);
-        detail.detail = (hd_detail)(from->detail - 1);
-        if (!hd__push(m, x->doc->details, detail)) status = hd__trace_no_memory(x);
+        if (!x->dumps[dump].detail) continue;
+        detail.pid = x->pids.keys[x->ids.keys[dump] >> 32];
+        detail.id = hd__trace_label_text(x, hd__trace_dump_id(x, dump));
+        detail.detail = (hd_detail)(x->dumps[dump].detail - 1);
+        if (!hd__push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
     }
-    hd__cfree(m, order, n, 2 * sizeof *order);
-    return status;
-}
-
-static hd_status hd__trace_build_all(hd__trace_in *x) {
-    hd__mem *m = &x->doc->mem;
-    size_t n = hd__len(x->heaps), kept = 0;
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
-    hd_status status;
-    if (!order) return hd__trace_no_memory(x);
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + n, n, hd__trace_heap_before, x);
-    status = hd__trace_index(x);
-    for (size_t i = 0; i < n && !status; i++) {
-        const hd__trace_heap *heap = &x->heaps[order[i]];
-        if (kept && hd__trace_same_heap(heap, &x->heaps[order[kept - 1]]))
-            status = hd__trace_complain_of(x, HD_MALFORMED, heap, "the heap of %S comes twice",
-                                           hd__trace_text(x, heap->allocator));
-        else order[kept++] = order[i];
-    }
-    if (!status) status = hd__trace_build(x, order, kept);
-    hd__cfree(m, order, n, 2 * sizeof *order);
+    hd__sorted_free(&x->doc->mem, order, n);
     return status;
 }
 
 /* Syntax errors end the reading; when lenient, what was read so far is kept. */
 static hd_status hd__trace_parse(hd__trace_in *x) {
+    hd__trace_where where;
     hd_error error;
     hd_status status;
     memset(&error, 0, sizeof error);
@@ -16925,11 +16843,9 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
             hd__arr_resize(x->scalars, x->event.scalars);
         }
         if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* told: that is where it ends */
-        {
-            hd__trace_where where = hd__trace_where_now(x, error.offset);
-            where.line = error.line;
-            return hd__trace_complain_at(x, status, where, "%s", error.message);
-        }
+        where = hd__trace_where_now(x, error.offset);
+        where.place.line = error.line;
+        return hd__trace_complain_at(x, status, where, "%s", error.message);
     }
     if (x->pull.status == status && x->err) *x->err = error;
     return status;
@@ -16962,10 +16878,11 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.max_records = hd__records(&options->limits);
     x.seen.axis_count = x.rows.axis_count = 2;
     x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = doc->strings.seed;
+    x.pids.seed = x.ids.seed = x.seed;
     status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
     if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
-    if (!status) status = hd__trace_build_all(&x);
+    if (!status) status = hd__trace_build_heaps(&x);
     if (!status) status = hd__trace_build_scalars(&x);
     if (!status) status = hd__trace_build_details(&x);
     hd__pull_close(&x.pull);
@@ -16973,17 +16890,15 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     hd__arr_free(m, x.heaps);
     hd__arr_free(m, x.entries);
     hd__arr_free(m, x.scalars);
-    hd__arr_free(m, x.processes);
+    hd__trace_numbers_free(m, &x.pids);
+    hd__trace_numbers_free(m, &x.ids);
+    hd__arr_free(m, x.process_names);
     hd__arr_free(m, x.dumps);
     hd__arr_free(m, x.chain);
     hd__set_free(m, &x.item_index);
-    hd__set_free(m, &x.process_index);
-    hd__set_free(m, &x.dump_index);
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
     hd__table_free(m, &x.rows);
-    hd__arr_free(m, x.cells);
-    hd__arr_free(m, x.levels);
     hd__arr_free(m, x.joined);
     return status;
 }

@@ -83,7 +83,7 @@ static hd_status take_line(hd_dump *dump, tally *t, hd_profile *profile, const c
     uint64_t value = strtoull(line + (kind == '=' || kind == '@'), &rest, 10);
     *good = rest < end && (kind == '@' ? *rest == '\n' : *rest == ' ');
     if (!*good) return HD_OK;
-    if (kind == '@') return hd_graph_add_object(t->graph, 0, 1, value) ? no_memory(err) : HD_OK;
+    if (kind == '@') return hd_graph_add_object(t->graph, 0, 1, value, err);
     if (kind != '=') return add_stack(profile, rest + 1, end - 1, value, err);
     snprintf(name, sizeof name, "%.*s", (int)(end - rest - 2), rest + 1);
     return hd_dump_add_scalar(dump, &(hd_scalar){ .pid = 7, .name = name, .value = value }, err);
@@ -123,8 +123,8 @@ static hd_status read_tally(hd_dump *dump, hd_in in, const hd_options *options, 
     hd_dump_set_document(dump, t, 0);
     t->graph = hd_graph_create(&(hd_graph_desc){ .dense = true, .allocator = a }, err);
     if (!t->graph) return err->status;
-    status = hd_graph_add_class(t->graph, &(hd_class){ .name = hd_cstr("thing") }, &kind);
-    if (status) return no_memory(err);
+    status = hd_graph_add_class(t->graph, &(hd_class){ .name = hd_cstr("thing") }, &kind, err);
+    if (status) return status;
     profile = hd_profile_create(&(hd_profile_desc){ .allocator = a, .limits = options->limits }, err);
     if (!profile) return err->status;
     status = read_lines(dump, t, profile, in, err);
