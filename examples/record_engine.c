@@ -1,5 +1,5 @@
-/* Records an allocator of one's own, by scope and by type, and writes the heap as a trace:
-   record_engine > engine.json */
+/* Records an allocator of one's own, by scope and by type, and writes what is live to a file, in one call, or,
+   condensed and labelled, to standard output: record_engine [FILE] */
 
 #include <stdlib.h>
 
@@ -31,29 +31,32 @@ static void load_level(void **keep) {
     engine_free(engine_alloc(5000000, "Scratch"));
 }
 
-int main(void) {
-    void *keep[5];
-    hd_error err;
-    hd_profile *profile = NULL;
-    hd_breakdown *breakdown = NULL;
+/* What holds at least a page, as a heap of the allocator "engine". */
+static hd_status write_condensed(hd_out out, hd_error *err) {
     hd_cutoff cutoff = { .min_bytes = 4096 };
     hd_heap heap = { .pid = 1, .process = "engine", .dump = "0x1", .allocator = "engine" };
-    recorder = hd_recorder_create(NULL, &err);
-    if (!recorder) {
-        fprintf(stderr, "%s\n", err.message);
-        return 1;
-    }
-    load_level(keep);
-    if (hd_recorder_snapshot(recorder, NULL, &profile, &err) ||
-        hd_export(profile, &cutoff, NULL, &breakdown, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        return 1;
-    }
+    hd_profile *profile = NULL;
+    hd_breakdown *breakdown = NULL;
+    hd_status status = hd_recorder_snapshot(recorder, NULL, &profile, err);
+    if (!status) status = hd_export(profile, &cutoff, NULL, &breakdown, err);
     heap.breakdown = breakdown;
-    if (hd_chrome_write(&heap, 1, NULL, hd_out_file(stdout), &err)) fprintf(stderr, "%s\n", err.message);
+    if (!status) status = hd_chrome_write(&heap, 1, NULL, out, err);
     hd_breakdown_free(breakdown);
     hd_profile_free(profile);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    void *keep[5];
+    hd_error err;
+    hd_status status;
+    recorder = hd_recorder_create(NULL, &err);
+    load_level(keep);
+    if (!recorder) status = err.status;
+    else if (argc > 1) status = hd_recorder_write(recorder, argv[1], NULL, &err);
+    else status = write_condensed(hd_out_file(stdout), &err);
+    if (status) fprintf(stderr, "%s\n", err.message);
     for (int i = 0; i < 5; i++) engine_free(keep[i]);
     hd_recorder_free(recorder);
-    return 0;
+    return status != HD_OK || fflush(stdout);
 }

@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     }
     hd_json_begin(&json, hd_out_file(stdout));
     hd_json_object(&json);
-    hd_json_key(&json, "format"), hd_json_cstr(&json, hd_format_name(hd_dump_format(dump)));
+    hd_json_key(&json, "format"), hd_json_cstr(&json, hd_dump_format(dump)->name);
     hd_json_key(&json, "heaps"), hd_json_array(&json);
     for (size_t i = 0; i < hd_dump_heap_count(dump) && !status; i++)
         status = write_heap(&json, hd_dump_heap(dump, i), &err);
