@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "../inflate.h"
+#include "formats/formats.h"
 
 void *needed(void *memory) {
     if (memory) return memory;
@@ -77,7 +78,8 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
         .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
-        .warning_user = &r, .progress_user = &r, .netcf_decimal = a->decimal
+        .warning_user = &r, .progress_user = &r, .netcf_decimal = a->decimal,
+        .formats = tool_formats, .format_count = tool_format_count
     };
     const hd_graph *graph;
     hd_error err;
@@ -195,6 +197,11 @@ int json_finish(const arguments *a, hd_json *j) {
 int json_close(const arguments *a, hd_json *j) {
     if (a->json) hd_json_end(j);
     return json_finish(a, j);
+}
+
+/* Why writing failed. */
+const char *output_error(const output *o, const hd_error *err) {
+    return o->is_file && o->file.os_error ? strerror(o->file.os_error) : err->message;
 }
 
 /* A FILE in front of an output. */

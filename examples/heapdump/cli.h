@@ -85,6 +85,7 @@ bool on_progress(void *user, uint64_t done, uint64_t total);
 int read_dump(const char *file, const arguments *a, hd_dump **dump);
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
+const char *output_error(const output *o, const hd_error *err);
 int output_close(output *o, const char *path, int status);
 void json_text(hd_json *j, const char *key, const char *value);
 void json_known(hd_json *j, const char *key, uint64_t value);

@@ -175,8 +175,7 @@ int write_objects(const arguments *a, const hd_dump *dump) {
     int status = output_open(&o, a->output);
     if (status) return status;
     if (write_as(a, dump, o.out, &err)) {
-        display(stderr, "heapdump: %s\n",
-                o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message);
+        display(stderr, "heapdump: %s\n", output_error(&o, &err));
         status = BAD_INPUT;
     }
     return output_close(&o, a->output, status);

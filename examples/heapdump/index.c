@@ -377,11 +377,10 @@ int index_write_to(const arguments *a, const index_source *s, const char *path) 
     if (!status) {
         hd_status failed = hd_memprof_index_write(s->index, &desc, &options, o.out, &err);
         if (failed) {
-            const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
             const char *what = failed != HD_IO ? (a->base ? a->base : a->files[0])
                                : path          ? path
                                                : "standard output";
-            display(stderr, "heapdump: %s: %s\n", what, why);
+            display(stderr, "heapdump: %s: %s\n", what, output_error(&o, &err));
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);

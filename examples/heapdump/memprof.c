@@ -318,8 +318,7 @@ int memprof_write(const arguments *a, const char *file, const hd_memprof *mempro
     for (size_t i = 0; version && i < hd_memprof_part_count(memprof) && !failed; i++)
         failed = hd_memprof_write_raw(hd_memprof_part(memprof, i), version, &options, o.out, &err);
     if (failed) {
-        const char *why = o.is_file && o.file.os_error ? strerror(o.file.os_error) : err.message;
-        display(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", why);
+        display(stderr, "heapdump: %s: %s\n", a->output ? a->output : "standard output", output_error(&o, &err));
         status = BAD_INPUT;
     }
     return output_close(&o, a->output, status);

@@ -1,0 +1,15 @@
+/* The formats that only the tool reads or writes: each a file beside this, with a row of the table in formats.c and the
+   declarations of its functions here. */
+#ifndef HEAPDUMP_FORMATS_H
+#define HEAPDUMP_FORMATS_H
+
+#include "../cli.h"
+
+/* For hd_options.formats. */
+extern const hd_format tool_formats[];
+extern const size_t tool_format_count;
+
+/* The format of this name, the tool's own or one of the library's; NULL: there is none. */
+const hd_format *format_named(const char *name);
+
+#endif
