@@ -82,18 +82,17 @@ static int classes_json(const arguments *a, const objects *o, hd_json *j) {
     class_list list;
     uint32_t most = shown_of(a, HD_NONE);
     if (class_list_open(o, &list)) return BAD_INPUT;
-    hd_json_key(j, "classes"), hd_json_array(j);
+    json_array(j, "classes");
     for (uint32_t i = 0; i < list.count && i < most; i++) {
         const hd_class_row *row = &list.lines[i].row;
-        hd_json_newline(j);
-        hd_json_object(j);
+        json_line(j);
         json_class(j, o->graph, row->class_index);
-        hd_json_key(j, "retained"), hd_json_u64(j, row->retained);
-        hd_json_key(j, "exact"), hd_json_bool(j, i < list.exact);
-        hd_json_key(j, "live_bytes"), hd_json_u64(j, row->live_bytes);
-        hd_json_key(j, "live_objects"), hd_json_u64(j, row->live_objects);
-        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
-        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
+        json_u64(j, "retained", row->retained);
+        json_bool(j, "exact", i < list.exact);
+        json_u64(j, "live_bytes", row->live_bytes);
+        json_u64(j, "live_objects", row->live_objects);
+        json_u64(j, "bytes", row->bytes);
+        json_u64(j, "objects", row->objects);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -152,21 +151,20 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
     if (a->class_name) {
         int status = class_total(a, o, &total);
         json_text(j, "class", a->class_name);
-        hd_json_key(j, "retained"), hd_json_u64(j, total.bytes);
-        hd_json_key(j, "objects"), hd_json_u64(j, total.objects);
+        json_u64(j, "retained", total.bytes);
+        json_u64(j, "objects", total.objects);
         return status;
     }
     n = largest(a, o, &top);
-    hd_json_key(j, "live_bytes"), hd_json_u64(j, o->dominators->bytes);
-    hd_json_key(j, "objects"), hd_json_array(j);
+    json_u64(j, "live_bytes", o->dominators->bytes);
+    json_array(j, "objects");
     for (uint32_t i = 0; i < n; i++) {
         hd_object object = hd_graph_object(o->graph, top[i]);
-        hd_json_newline(j);
-        hd_json_object(j);
+        json_line(j);
         json_id(j, o, top[i]);
         json_class(j, o->graph, object.class_index);
-        hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[top[i]]);
-        hd_json_key(j, "bytes"), hd_json_u64(j, object.size);
+        json_u64(j, "retained", o->dominators->retained[top[i]]);
+        json_u64(j, "bytes", object.size);
         hd_json_end(j);
     }
     hd_json_end(j);

@@ -148,13 +148,25 @@ int output_close(output *o, const char *path, int status) {
     return status;
 }
 
-/* JSON and text. ------------------------------------------------------------------------------- */
+/* Why writing failed. */
+const char *output_error(const output *o, const hd_error *err) {
+    return o->is_file && o->file.os_error ? strerror(o->file.os_error) : err->message;
+}
+
+/* JSON. ------------------------------------------------------------------------------------ */
 
 void json_text(hd_json *j, const char *key, const char *value) {
     hd_json_key(j, key);
     if (value) hd_json_cstr(j, value);
     else hd_json_null(j);
 }
+
+void json_str(hd_json *j, const char *key, hd_str value) { hd_json_key(j, key), hd_json_str(j, value); }
+void json_u64(hd_json *j, const char *key, uint64_t value) { hd_json_key(j, key), hd_json_u64(j, value); }
+void json_bool(hd_json *j, const char *key, bool value) { hd_json_key(j, key), hd_json_bool(j, value); }
+void json_array(hd_json *j, const char *key) { hd_json_key(j, key), hd_json_array(j); }
+void json_object(hd_json *j, const char *key) { hd_json_key(j, key), hd_json_object(j); }
+void json_line(hd_json *j) { hd_json_newline(j), hd_json_object(j); }
 
 void json_known(hd_json *j, const char *key, uint64_t value) {
     hd_json_key(j, key);
@@ -163,46 +175,15 @@ void json_known(hd_json *j, const char *key, uint64_t value) {
 }
 
 void json_label(hd_json *j, const hd_heap *heap) {
-    hd_json_key(j, "pid"), hd_json_u64(j, heap->pid);
+    json_u64(j, "pid", heap->pid);
     json_text(j, "process", heap->process);
     json_text(j, "dump", heap->dump);
-    hd_json_key(j, "time_us"), hd_json_u64(j, heap->time_us);
+    json_u64(j, "time_us", heap->time_us);
     json_text(j, "allocator", heap->allocator);
-    hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
+    json_u64(j, "sample_bytes", heap->sample_bytes);
 }
 
-/* Several values in one: {"NAME":[ ... ]}, or nothing when text is asked for. */
-hd_json *json_open(const arguments *a, const char *name, hd_out out) {
-    hd_json *j = malloc(sizeof *j);
-    if (!j) {
-        display(stderr, "heapdump: out of memory\n");
-        exit(BAD_INPUT);
-    }
-    hd_json_begin(j, out);
-    if (a->json) hd_json_object(j), hd_json_key(j, name), hd_json_array(j);
-    return j;
-}
-
-/* When the values have ended, and what may stand beside them. */
-int json_finish(const arguments *a, hd_json *j) {
-    int status = DONE;
-    if (a->json) {
-        hd_json_end(j), hd_json_newline(j);
-        if (hd_json_finish(j)) status = BAD_INPUT;
-    }
-    free(j);
-    return status;
-}
-
-int json_close(const arguments *a, hd_json *j) {
-    if (a->json) hd_json_end(j);
-    return json_finish(a, j);
-}
-
-/* Why writing failed. */
-const char *output_error(const output *o, const hd_error *err) {
-    return o->is_file && o->file.os_error ? strerror(o->file.os_error) : err->message;
-}
+/* Answers. ------------------------------------------------------------------------------------- */
 
 /* A FILE in front of an output. */
 static ssize_t output_put(void *o, const char *data, size_t size) {
@@ -210,11 +191,34 @@ static ssize_t output_put(void *o, const char *data, size_t size) {
     return out->write(out->user, data, size) ? -1 : (ssize_t)size;
 }
 
-FILE *output_text(output *o) {
-    FILE *text = fopencookie(&o->out, "w", (cookie_io_functions_t){ .write = output_put });
-    if (!text) {
+int answer_open(answer *r, const arguments *a, const char *list) {
+    int status = output_open(&r->output, a->output);
+    if (status) return status;
+    r->a = a;
+    r->text = fopencookie(&r->output.out, "w", (cookie_io_functions_t){ .write = output_put });
+    if (!r->text) {
         display(stderr, "heapdump: %s\n", strerror(errno));
         exit(BAD_INPUT);
     }
-    return text;
+    r->open = a->json && list ? 2 : 0;
+    hd_json_begin(&r->json, r->output.out);
+    if (r->open) hd_json_object(&r->json), json_array(&r->json, list);
+    return DONE;
+}
+
+void answer_end_list(answer *r) {
+    hd_json_end(&r->json);
+    r->open = 1;
+}
+
+int answer_close(answer *r, int status) {
+    bool failed = false;
+    if (r->a->json) {
+        for (; r->open; r->open--) hd_json_end(&r->json);
+        hd_json_newline(&r->json);
+        failed = hd_json_finish(&r->json) != HD_OK;
+    }
+    if (fclose(r->text)) failed = true;
+    status = output_close(&r->output, r->a->output, status);
+    return failed && !status ? BAD_INPUT : status;
 }

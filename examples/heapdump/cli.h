@@ -74,6 +74,15 @@ typedef struct output {
     hd_out out;
 } output;
 
+/* What a command answers, as text or JSON. */
+typedef struct answer {
+    const arguments *a;
+    output output;
+    FILE *text;
+    hd_json json;
+    int open;                    /* of the object and the list of answer_open: what has not ended */
+} answer;
+
 /* cli.c */
 void *needed(void *memory);
 int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
@@ -87,12 +96,23 @@ int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
 const char *output_error(const output *o, const hd_error *err);
 int output_close(output *o, const char *path, int status);
+/* Members of an object. A text may be NULL, and is null then. */
 void json_text(hd_json *j, const char *key, const char *value);
+void json_str(hd_json *j, const char *key, hd_str value);
+void json_u64(hd_json *j, const char *key, uint64_t value);
+void json_bool(hd_json *j, const char *key, bool value);
+void json_array(hd_json *j, const char *key);
+void json_object(hd_json *j, const char *key);
+/* An object without a key, on a line of its own. */
+void json_line(hd_json *j);
+/* null, when it is HD_UNKNOWN */
 void json_known(hd_json *j, const char *key, uint64_t value);
 void json_label(hd_json *j, const hd_heap *heap);
-hd_json *json_open(const arguments *a, const char *name, hd_out out);
-int json_finish(const arguments *a, hd_json *j);
-int json_close(const arguments *a, hd_json *j);
-FILE *output_text(output *o);
+/* JSON is {"LIST":[ what is written next ]}, or where `list` is NULL what is written next. */
+int answer_open(answer *r, const arguments *a, const char *list);
+/* For what is to stand beside the list. */
+void answer_end_list(answer *r);
+/* Leaves no file behind when the status is not DONE. Returns that, or BAD_INPUT when writing failed. */
+int answer_close(answer *r, int status);
 
 #endif

@@ -59,10 +59,10 @@ void put_value(FILE *out, const hd_dart_value *data, size_t most) {
 static void json_units(hd_json *j, const hd_dart_value *data, size_t most) {
     hd_str text = text_of(*data, most);
     if (is_string(data->tag)) {
-        hd_json_key(j, "length"), hd_json_u64(j, data->value);
-        hd_json_key(j, "truncated_length"), hd_json_u64(j, units_of(data));
+        json_u64(j, "length", data->value);
+        json_u64(j, "truncated_length", units_of(data));
     }
-    hd_json_key(j, "text"), hd_json_str(j, text);
+    json_str(j, "text", text);
     free((char *)text.data);
 }
 
@@ -71,10 +71,10 @@ void json_value(hd_json *j, const hd_dart_value *data, size_t most) {
     char number[32];
     json_text(j, "tag", hd_dart_tag_name(data->tag));
     switch (data->tag) {
-    case HD_DART_BOOL: hd_json_key(j, "value"), hd_json_bool(j, data->value != 0); break;
+    case HD_DART_BOOL: json_bool(j, "value", data->value != 0); break;
     case HD_DART_INTEGER: hd_json_key(j, "value"), hd_json_i64(j, (int64_t)data->value); break;
     case HD_DART_DOUBLE: number_text(data->number, number), json_text(j, "value", number); break;
-    case HD_DART_LENGTH: hd_json_key(j, "length"), hd_json_u64(j, data->value); break;
+    case HD_DART_LENGTH: json_u64(j, "length", data->value); break;
     case HD_DART_LATIN1: case HD_DART_UTF16: case HD_DART_NAME: json_units(j, data, most); break;
     }
 }
@@ -141,23 +141,22 @@ static int strings_json(const arguments *a, const objects *o, hd_json *j) {
     uint32_t n;
     if (find_strings(a, o, &table)) return BAD_INPUT;
     n = repeated(table, &cut);
-    hd_json_key(j, "garbage"), hd_json_bool(j, a->garbage);
-    hd_json_key(j, "objects"), hd_json_u64(j, table->objects);
-    hd_json_key(j, "bytes"), hd_json_u64(j, table->bytes);
-    hd_json_key(j, "different"), hd_json_u64(j, table->count);
-    hd_json_key(j, "wasted"), hd_json_u64(j, table->wasted);
-    hd_json_key(j, "wasted_if_alike"), hd_json_u64(j, cut);
-    hd_json_key(j, "repeated"), hd_json_u64(j, n);
-    hd_json_key(j, "strings"), hd_json_array(j);
+    json_bool(j, "garbage", a->garbage);
+    json_u64(j, "objects", table->objects);
+    json_u64(j, "bytes", table->bytes);
+    json_u64(j, "different", table->count);
+    json_u64(j, "wasted", table->wasted);
+    json_u64(j, "wasted_if_alike", cut);
+    json_u64(j, "repeated", n);
+    json_array(j, "strings");
     for (uint32_t i = 0; i < n && i < shown_of(a, 20); i++) {
         const hd_string_row *row = &table->rows[i];
-        hd_json_newline(j);
-        hd_json_object(j);
+        json_line(j);
         json_id(j, o, row->object);
-        hd_json_key(j, "wasted"), hd_json_u64(j, row->wasted);
-        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
-        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
-        hd_json_key(j, "cut"), hd_json_bool(j, row->cut);
+        json_u64(j, "wasted", row->wasted);
+        json_u64(j, "bytes", row->bytes);
+        json_u64(j, "objects", row->objects);
+        json_bool(j, "cut", row->cut);
         json_value(j, &row->data, SIZE_MAX);
         hd_json_end(j);
     }
@@ -281,33 +280,31 @@ int dart_info_text(const arguments *a, const char *file, FILE *out, const hd_dar
 }
 
 static void json_libraries(hd_json *j, const hd_library_table *table) {
-    hd_json_key(j, "libraries"), hd_json_array(j);
+    json_array(j, "libraries");
     for (uint32_t i = 0; i < table->count; i++) {
         const hd_library_row *row = &table->rows[i];
-        hd_json_newline(j);
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, row->name);
-        hd_json_key(j, "uri"), hd_json_str(j, row->uri);
-        hd_json_key(j, "live_bytes"), hd_json_u64(j, row->live_bytes);
-        hd_json_key(j, "live_objects"), hd_json_u64(j, row->live_objects);
-        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
-        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
-        hd_json_key(j, "classes"), hd_json_u64(j, row->classes);
+        json_line(j);
+        json_str(j, "name", row->name);
+        json_str(j, "uri", row->uri);
+        json_u64(j, "live_bytes", row->live_bytes);
+        json_u64(j, "live_objects", row->live_objects);
+        json_u64(j, "bytes", row->bytes);
+        json_u64(j, "objects", row->objects);
+        json_u64(j, "classes", row->classes);
         hd_json_end(j);
     }
     hd_json_end(j);
 }
 
 static void json_lengths(hd_json *j, const hd_graph *graph, const hd_length_table *table) {
-    hd_json_key(j, "lengths"), hd_json_array(j);
+    json_array(j, "lengths");
     for (uint32_t i = 0; i < table->count; i++) {
         const hd_length_row *row = &table->rows[i];
-        hd_json_newline(j);
-        hd_json_object(j);
+        json_line(j);
         json_class(j, graph, row->class_index);
-        hd_json_key(j, "length"), hd_json_u64(j, row->length);
-        hd_json_key(j, "objects"), hd_json_u64(j, row->objects);
-        hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+        json_u64(j, "length", row->length);
+        json_u64(j, "objects", row->objects);
+        json_u64(j, "bytes", row->bytes);
         hd_json_key(j, "first_id"), hd_json_decimal(j, hd_graph_object(graph, row->object).id);
         hd_json_end(j);
     }
@@ -318,19 +315,19 @@ int dart_info_json(const char *file, hd_json *j, const hd_dart *dart) {
     hd_dart_header_info h = hd_dart_header(dart);
     dart_facts f;
     if (facts_find(file, dart, &f)) return BAD_INPUT;
-    hd_json_key(j, "dart"), hd_json_object(j);
-    hd_json_key(j, "isolate"), hd_json_str(j, h.name);
-    hd_json_key(j, "flags"), hd_json_u64(j, h.flags);
-    hd_json_key(j, "shallow_size"), hd_json_u64(j, h.shallow_size);
-    hd_json_key(j, "external_size"), hd_json_u64(j, h.external_size);
-    hd_json_key(j, "capacity"), hd_json_u64(j, h.capacity);
-    hd_json_key(j, "live_objects"), hd_json_u64(j, f.live.objects);
-    hd_json_key(j, "live_bytes"), hd_json_u64(j, f.live.bytes);
-    hd_json_key(j, "external_properties"), hd_json_u64(j, hd_dart_external_count(dart));
+    json_object(j, "dart");
+    json_str(j, "isolate", h.name);
+    json_u64(j, "flags", h.flags);
+    json_u64(j, "shallow_size", h.shallow_size);
+    json_u64(j, "external_size", h.external_size);
+    json_u64(j, "capacity", h.capacity);
+    json_u64(j, "live_objects", f.live.objects);
+    json_u64(j, "live_bytes", f.live.bytes);
+    json_u64(j, "external_properties", hd_dart_external_count(dart));
     json_known(j, "identities", h.has_identity ? f.identities : HD_UNKNOWN);
-    hd_json_key(j, "tags"), hd_json_object(j);
+    json_object(j, "tags");
     for (uint32_t tag = 0; tag < TAGS; tag++)
-        hd_json_key(j, hd_dart_tag_name(tag)), hd_json_u64(j, f.tags[tag]);
+        json_u64(j, hd_dart_tag_name(tag), f.tags[tag]);
     hd_json_end(j);
     json_libraries(j, f.libraries);
     json_lengths(j, hd_dart_graph(dart), f.lengths);

@@ -96,18 +96,17 @@ void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
 }
 
 static void json_identity_class(hd_json *j, const hd_identity_row *r) {
-    hd_json_newline(j);
-    hd_json_object(j);
-    hd_json_key(j, "class"), hd_json_str(j, r->name);
-    hd_json_key(j, "library"), hd_json_str(j, r->library);
-    hd_json_key(j, "library_uri"), hd_json_str(j, r->library_uri);
-    hd_json_key(j, "new_objects"), hd_json_u64(j, r->objects[1] - r->kept);
-    hd_json_key(j, "new_bytes"), hd_json_u64(j, r->bytes[1] - r->kept_bytes[1]);
-    hd_json_key(j, "gone_objects"), hd_json_u64(j, r->objects[0] - r->kept);
-    hd_json_key(j, "gone_bytes"), hd_json_u64(j, r->bytes[0] - r->kept_bytes[0]);
-    hd_json_key(j, "kept_objects"), hd_json_u64(j, r->kept);
-    hd_json_key(j, "kept_bytes_before"), hd_json_u64(j, r->kept_bytes[0]);
-    hd_json_key(j, "kept_bytes_after"), hd_json_u64(j, r->kept_bytes[1]);
+    json_line(j);
+    json_str(j, "class", r->name);
+    json_str(j, "library", r->library);
+    json_str(j, "library_uri", r->library_uri);
+    json_u64(j, "new_objects", r->objects[1] - r->kept);
+    json_u64(j, "new_bytes", r->bytes[1] - r->kept_bytes[1]);
+    json_u64(j, "gone_objects", r->objects[0] - r->kept);
+    json_u64(j, "gone_bytes", r->bytes[0] - r->kept_bytes[0]);
+    json_u64(j, "kept_objects", r->kept);
+    json_u64(j, "kept_bytes_before", r->kept_bytes[0]);
+    json_u64(j, "kept_bytes_after", r->kept_bytes[1]);
     hd_json_end(j);
 }
 
@@ -115,13 +114,12 @@ static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
     static const char *const id[] = { "id_before", "id_after" }, *const bytes[] = { "before", "after" };
     int side = m->object[0] == HD_NONE;
     const hd_graph *graph = hd_dart_graph(p->side[side]);
-    hd_json_newline(j);
-    hd_json_object(j);
+    json_line(j);
     for (int k = 0; k < 2; k++) {
         if (m->object[k] == HD_NONE) continue;
         hd_json_key(j, id[k]);
         hd_json_decimal(j, hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
-        hd_json_key(j, bytes[k]), hd_json_u64(j, m->bytes[k]);
+        json_u64(j, bytes[k], m->bytes[k]);
     }
     json_class(j, graph, hd_graph_object(graph, m->object[side]).class_index);
     hd_json_end(j);
@@ -131,7 +129,7 @@ static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
 void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
     hd_json_object(j);
-    hd_json_key(j, "classes"), hd_json_array(j);
+    json_array(j, "classes");
     for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
         if (!identity_changed(&p->change->rows[i])) continue;
         shown++;
@@ -141,9 +139,9 @@ void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
     for (int kind = NEW; kind < KINDS; kind++) {
         moved *list;
         size_t n = moved_of(p, kind, &list);
-        hd_json_key(j, kind_name[kind]), hd_json_object(j);
-        hd_json_key(j, "count"), hd_json_u64(j, n);
-        hd_json_key(j, "objects"), hd_json_array(j);
+        json_object(j, kind_name[kind]);
+        json_u64(j, "count", n);
+        json_array(j, "objects");
         for (size_t i = 0; i < n && i < shown_of(a, 10); i++) json_moved(j, p, &list[i]);
         hd_json_end(j), hd_json_end(j);
         free(list);

@@ -50,19 +50,18 @@ static hd_status diff_row(void *user, const hd_diff_row *row) {
     const char *change = "same";
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (row->flags & changes[i].flag) change = changes[i].name;
-    hd_json_newline(j);
-    hd_json_object(j);
-    hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
+    json_line(j);
+    json_u64(j, "depth", row->depth);
     json_text(j, "axis", row->depth ? row->diff->axis[row->axis].name : NULL);
-    hd_json_key(j, "name"), hd_json_str(j, row->name);
-    hd_json_key(j, "change"), hd_json_cstr(j, change);
+    json_str(j, "name", row->name);
+    json_text(j, "change", change);
     for (int i = 0; i < 2; i++) {
-        hd_json_key(j, bytes[i]), hd_json_u64(j, row->bytes[i]);
+        json_u64(j, bytes[i], row->bytes[i]);
         json_known(j, blocks[i], row->blocks[i]);
         json_error(j, errors[i], row->variance[i]);
     }
-    if (row->flags & HD_DIFF_BOUND) hd_json_key(j, "bound"), hd_json_bool(j, true);
-    if (row->flags & HD_DIFF_NOISE) hd_json_key(j, "noise"), hd_json_bool(j, true);
+    if (row->flags & HD_DIFF_BOUND) json_bool(j, "bound", true);
+    if (row->flags & HD_DIFF_NOISE) json_bool(j, "noise", true);
     hd_json_end(j);
     return HD_OK;
 }
@@ -99,7 +98,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
         hd_json_object(j);
         json_side(j, "before", before, &absent);
         json_side(j, "after", after, &absent);
-        hd_json_key(j, "rows"), hd_json_array(j);
+        json_array(j, "rows");
         status = hd_diff_tree(before, after, &options, diff_row, j, &err);
         hd_json_end(j), hd_json_end(j);
     } else {
@@ -148,8 +147,7 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
 /* `after` may be NULL, or the same as `before`. Both dumps are freed. */
 static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
     chosen x, y, *other = after ? &y : &x;
-    output o;
-    hd_json *j;
+    answer r;
     int status = choose_from(a, a->files[0], before, &x);
     if (status) {
         hd_dump_free(after);
@@ -157,13 +155,8 @@ static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
     }
     if (after) status = choose_from(a, a->files[1], after, &y);
     if (!status) {
-        status = output_open(&o, a->output);
-        if (!status) {
-            j = json_open(a, "diffs", o.out);
-            status = diff_chosen(a, &x, other, j, o.out);
-            if (json_close(a, j)) status = BAD_INPUT;
-            status = output_close(&o, a->output, status);
-        }
+        status = answer_open(&r, a, "diffs");
+        if (!status) status = answer_close(&r, diff_chosen(a, &x, other, &r.json, r.output.out));
         if (after) chosen_free(&y);
     }
     chosen_free(&x);

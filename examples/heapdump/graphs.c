@@ -26,22 +26,21 @@ void graph_info_json(hd_json *j, const hd_graph *graph) {
         { "missing_references", s.missing_references }, { "missing_roots", s.missing_roots },
         { "missing_classes", s.missing_classes }
     };
-    hd_json_key(j, "graph"), hd_json_object(j);
+    json_object(j, "graph");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        hd_json_key(j, values[i].name), hd_json_u64(j, values[i].value);
+        json_u64(j, values[i].name, values[i].value);
     hd_json_end(j);
 }
 
 void netcf_info_json(hd_json *j, const hd_netcf *netcf) {
-    hd_json_key(j, "domains"), hd_json_array(j);
+    json_array(j, "domains");
     for (size_t i = 0; i < hd_netcf_domain_count(netcf); i++) {
         hd_netcf_domain_info d = hd_netcf_domain(netcf, i);
-        hd_json_newline(j);
-        hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, d.name);
-        hd_json_key(j, "version"), hd_json_u64(j, d.version);
-        hd_json_key(j, "begin_ms"), hd_json_u64(j, d.begin_ms);
-        hd_json_key(j, "end_ms"), hd_json_u64(j, d.end_ms);
+        json_line(j);
+        json_str(j, "name", d.name);
+        json_u64(j, "version", d.version);
+        json_u64(j, "begin_ms", d.begin_ms);
+        json_u64(j, "end_ms", d.end_ms);
         graph_info_json(j, d.graph);
         hd_json_end(j);
     }
@@ -87,14 +86,13 @@ static void diff_class_text(FILE *out, const hd_class_change *c) {
 }
 
 static void diff_class_json(hd_json *j, const hd_class_change *c) {
-    hd_json_newline(j);
-    hd_json_object(j);
-    hd_json_key(j, "class"), hd_json_str(j, c->name);
-    if (c->scope.len) hd_json_key(j, "scope"), hd_json_str(j, c->scope);
-    hd_json_key(j, "before"), hd_json_u64(j, c->bytes[0]);
-    hd_json_key(j, "after"), hd_json_u64(j, c->bytes[1]);
-    hd_json_key(j, "objects_before"), hd_json_u64(j, c->objects[0]);
-    hd_json_key(j, "objects_after"), hd_json_u64(j, c->objects[1]);
+    json_line(j);
+    json_str(j, "class", c->name);
+    if (c->scope.len) json_str(j, "scope", c->scope);
+    json_u64(j, "before", c->bytes[0]);
+    json_u64(j, "after", c->bytes[1]);
+    json_u64(j, "objects_before", c->objects[0]);
+    json_u64(j, "objects_after", c->objects[1]);
     hd_json_end(j);
 }
 
@@ -114,9 +112,7 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     dart_pair pair = { .change = NULL };
     hd_total total;
     hd_error err;
-    output o;
-    FILE *out;
-    hd_json *j;
+    answer r;
     int status = DONE;
     if (a->live && (!(reached[0] = reach(a->files[0], hd_dump_graph(before), &total)) ||
                     !(reached[1] = reach(a->files[1], hd_dump_graph(after), &total))))
@@ -124,35 +120,32 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     if (!status) status = dart_pair_open(a, before, after, live, &pair);
     if (!status && hd_graph_diff(hd_dump_graph(before), hd_dump_graph(after), live, NULL, &change, &err))
         status = failed(a->files[0], &err);
-    else if (!status && (status = output_open(&o, a->output)) != DONE) hd_graph_change_free(change);
+    else if (!status && (status = answer_open(&r, a, "classes")) != DONE) hd_graph_change_free(change);
     if (status) {
         hd_identity_change_free(pair.change);
         free(reached[0]), free(reached[1]);
         return status;
     }
-    out = output_text(&o);
-    j = json_open(a, "classes", o.out);
-    if (!a->json) display(out, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
+    if (!a->json) display(r.text, "%14s %14s %14s %10s  %s\n", "change", "before", "after", "objects", "class");
     for (uint32_t i = 0; i < change->count && shown < most; i++) {
         const hd_class_change *c = &change->rows[i];
         if (c->bytes[0] == c->bytes[1] && c->objects[0] == c->objects[1]) continue;
         shown++;
-        if (a->json) diff_class_json(j, c);
-        else diff_class_text(out, c);
+        if (a->json) diff_class_json(&r.json, c);
+        else diff_class_text(r.text, c);
     }
     if (a->json) {
-        hd_json_end(j), hd_json_key(j, "identity");
-        if (pair.change) identity_json(a, j, &pair);
-        else hd_json_null(j);
+        answer_end_list(&r);
+        hd_json_key(&r.json, "identity");
+        if (pair.change) identity_json(a, &r.json, &pair);
+        else hd_json_null(&r.json);
     } else if (pair.change) {
-        identity_text(a, out, &pair);
+        identity_text(a, r.text, &pair);
     }
-    if (json_finish(a, j)) status = BAD_INPUT;
-    if (fclose(out)) status = BAD_INPUT;
     hd_graph_change_free(change);
     hd_identity_change_free(pair.change);
     free(reached[0]), free(reached[1]);
-    return output_close(&o, a->output, status);
+    return answer_close(&r, DONE);
 }
 
 /* In a format of objects: the file as it was where it is of that format, else its graph. */

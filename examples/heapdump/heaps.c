@@ -125,7 +125,7 @@ int choose(const arguments *a, const char *file, chosen *c) {
 }
 
 void json_error(hd_json *j, const char *key, double variance) {
-    if (variance > 0) hd_json_key(j, key), hd_json_u64(j, hd_standard_error(variance));
+    if (variance > 0) json_u64(j, key, hd_standard_error(variance));
 }
 
 /* The axis to look along in a heap: of an inverted breakdown no other is left. */

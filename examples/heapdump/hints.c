@@ -221,31 +221,30 @@ static void index_hints_text(FILE *out, const arguments *a, index_hints *h, cons
 }
 
 static void index_place_json(hd_json *j, index_hints *h, const hd_memprof_location *l) {
-    hd_json_key(j, "function"), hd_json_str(j, index_name_of(&h->names, l->function));
+    json_str(j, "function", index_name_of(&h->names, l->function));
     index_guid_json(j, l->function);
-    hd_json_key(j, "line_offset"), hd_json_u64(j, l->line_offset);
-    hd_json_key(j, "column"), hd_json_u64(j, l->column);
+    json_u64(j, "line_offset", l->line_offset);
+    json_u64(j, "column", l->column);
 }
 
 static void index_context_json(hd_json *j, index_hints *h, const index_context *c) {
     const uint64_t *value = h->raw->blocks[c->block].value;
     uint32_t n = index_length(h, c->block), depth = c->depth ? c->depth : 1;
-    hd_json_newline(j), hd_json_object(j);
-    hd_json_key(j, "bytes"), hd_json_u64(j, c->bytes);
-    hd_json_key(j, "blocks"), hd_json_u64(j, value[HD_MEMPROF_ALLOC_COUNT]);
-    hd_json_key(j, "total_lifetime_ms"), hd_json_u64(j, value[HD_MEMPROF_TOTAL_LIFETIME]);
-    hd_json_key(j, "total_lifetime_access_density");
-    hd_json_u64(j, value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY]);
+    json_line(j);
+    json_u64(j, "bytes", c->bytes);
+    json_u64(j, "blocks", value[HD_MEMPROF_ALLOC_COUNT]);
+    json_u64(j, "total_lifetime_ms", value[HD_MEMPROF_TOTAL_LIFETIME]);
+    json_u64(j, "total_lifetime_access_density", value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY]);
     json_text(j, "heat", hd_memprof_heat_name(c->heat));
     json_text(j, "hint", hd_memprof_heat_name(c->hint));
-    hd_json_key(j, "told_apart"), hd_json_bool(j, depth <= n);
-    hd_json_key(j, "frames"), hd_json_u64(j, depth < n ? depth : n);
-    hd_json_key(j, "stack"), hd_json_array(j);
+    json_bool(j, "told_apart", depth <= n);
+    json_u64(j, "frames", depth < n ? depth : n);
+    json_array(j, "stack");
     for (uint32_t i = 0; i < n; i++) {
         const hd_memprof_location *l = index_location(h, c->block, i);
         hd_json_object(j);
         index_place_json(j, h, l);
-        hd_json_key(j, "inlined"), hd_json_bool(j, l->inlined);
+        json_bool(j, "inlined", l->inlined);
         hd_json_end(j);
     }
     hd_json_end(j), hd_json_end(j);
@@ -254,15 +253,15 @@ static void index_context_json(hd_json *j, index_hints *h, const index_context *
 static void index_hints_json(hd_json *j, const arguments *a, index_hints *h) {
     hd_json_object(j);
     json_text(j, "compiler", INDEX_COMPILER);
-    hd_json_key(j, "own_thresholds"), hd_json_bool(j, index_is_usual(a));
-    hd_json_key(j, "allocations"), hd_json_array(j);
+    json_bool(j, "own_thresholds", index_is_usual(a));
+    json_array(j, "allocations");
     for (size_t i = 0; i < h->site_count; i++) {
         const index_site *site = &h->sites[i];
-        hd_json_newline(j), hd_json_object(j);
+        json_line(j);
         index_place_json(j, h, &site->at);
-        hd_json_key(j, "bytes"), hd_json_u64(j, site->bytes);
+        json_u64(j, "bytes", site->bytes);
         json_text(j, "hint", index_verdict(h, site));
-        hd_json_key(j, "contexts"), hd_json_array(j);
+        json_array(j, "contexts");
         for (size_t k = 0; k < site->count; k++) index_context_json(j, h, &h->contexts[site->first + k]);
         hd_json_end(j), hd_json_end(j);
     }
@@ -278,13 +277,11 @@ static int index_show_hints(const arguments *a, const hd_memprof_index *index) {
     index_hints h = { .index = index };
     hd_memprof *raw;
     hd_error err;
-    output o;
-    FILE *text;
-    hd_json j;
+    answer r;
     int status;
     if (hd_memprof_index_raw(index, NULL, &raw, &err)) return complain(a->files[0], &err, ""), BAD_INPUT;
     for (int i = 0; i < 3; i++) limits[i] = a->limit[i] < 0 ? defaults[i] : a->limit[i];
-    status = output_open(&o, a->output);
+    status = answer_open(&r, a, NULL);
     if (!status) {
         h.raw = hd_memprof_part(raw, 0);
         h.thresholds.cold_density = index_limit(limits[0]);
@@ -292,13 +289,9 @@ static int index_show_hints(const arguments *a, const hd_memprof_index *index) {
         h.thresholds.hot_density = index_limit(limits[2]);
         index_names_make(a, index, &h.names);
         index_hints_make(&h);
-        text = output_text(&o);
-        hd_json_begin(&j, o.out);
-        if (a->json) index_hints_json(&j, a, &h);
-        else index_hints_text(text, a, &h, limits);
-        if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
-        if (fclose(text)) status = BAD_INPUT;
-        status = output_close(&o, a->output, status);
+        if (a->json) index_hints_json(&r.json, a, &h);
+        else index_hints_text(r.text, a, &h, limits);
+        status = answer_close(&r, DONE);
         index_names_free(&h.names);
         free(h.contexts);
         free(h.sites);

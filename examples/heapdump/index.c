@@ -162,23 +162,23 @@ int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index)
     hd_json_key(j, "version");
     if (h.version) hd_json_u64(j, h.version);
     else hd_json_null(j);
-    hd_json_key(j, "instrumented_functions"), hd_json_u64(j, h.functions);
-    hd_json_key(j, "functions"), hd_json_u64(j, index->function_count);
-    hd_json_key(j, "blocks"), hd_json_u64(j, index->block_count);
-    hd_json_key(j, "call_sites"), hd_json_u64(j, index->site_count);
-    hd_json_key(j, "call_stacks"), hd_json_u64(j, index->stack_count);
-    hd_json_key(j, "frames"), hd_json_u64(j, index->location_count);
-    hd_json_key(j, "fields"), hd_json_array(j);
+    json_u64(j, "instrumented_functions", h.functions);
+    json_u64(j, "functions", index->function_count);
+    json_u64(j, "blocks", index->block_count);
+    json_u64(j, "call_sites", index->site_count);
+    json_u64(j, "call_stacks", index->stack_count);
+    json_u64(j, "frames", index->location_count);
+    json_array(j, "fields");
     for (uint32_t f = 0; f < index->field_count; f++) hd_json_cstr(j, hd_memprof_field_name(index->field[f]));
     hd_json_end(j);
     if (hd_memprof_index_raw(index, NULL, &raw, &err)) {
         complain(file, &err, "");
         return BAD_INPUT;
     }
-    hd_json_key(j, "totals"), hd_json_object(j);
+    json_object(j, "totals");
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (memprof_total(hd_memprof_part(raw, 0), f, &total))
-            hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, total);
+            json_u64(j, hd_memprof_field_name(f), total);
     hd_json_end(j);
     hd_memprof_free(raw);
     return DONE;

@@ -111,40 +111,37 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
 
 static int info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
     int status = DONE;
-    hd_json_newline(j);
-    hd_json_object(j);
+    json_line(j);
     json_text(j, "file", file);
     json_text(j, "format", hd_dump_format(dump)->name);
-    hd_json_key(j, "warnings"), hd_json_u64(j, hd_dump_warning_count(dump));
+    json_u64(j, "warnings", hd_dump_warning_count(dump));
     if (hd_dump_graph(dump)) graph_info_json(j, hd_dump_graph(dump));
     if (hd_dump_netcf(dump)) netcf_info_json(j, hd_dump_netcf(dump));
     if (hd_dump_dart(dump)) status = dart_info_json(file, j, hd_dump_dart(dump));
     if (hd_dump_memprof(dump)) memprof_info_json(j, hd_dump_memprof(dump));
     if (hd_dump_memprof_index(dump)) status = index_info_json(j, file, hd_dump_memprof_index(dump));
-    hd_json_key(j, "heaps"), hd_json_array(j);
+    json_array(j, "heaps");
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
         const hd_heap *heap = hd_dump_heap(dump, i);
         totals t = totals_of(heap);
         if (!selected(a, heap)) continue;
-        hd_json_newline(j);
-        hd_json_object(j);
+        json_line(j);
         json_label(j, heap);
-        hd_json_key(j, "bytes"), hd_json_u64(j, t.bytes);
+        json_u64(j, "bytes", t.bytes);
         json_known(j, "blocks", t.blocks);
-        hd_json_key(j, heap->breakdown ? "entries" : "contexts"), hd_json_u64(j, t.rows);
+        json_u64(j, heap->breakdown ? "entries" : "contexts", t.rows);
         hd_json_end(j);
     }
     hd_json_end(j);
-    hd_json_key(j, "scalars"), hd_json_array(j);
+    json_array(j, "scalars");
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
         if (!scalar_selected(a, s)) continue;
-        hd_json_newline(j);
-        hd_json_object(j);
-        hd_json_key(j, "pid"), hd_json_u64(j, s->pid);
+        json_line(j);
+        json_u64(j, "pid", s->pid);
         json_text(j, "process", s->process);
         json_text(j, "dump", s->dump);
-        hd_json_key(j, "time_us"), hd_json_u64(j, s->time_us);
+        json_u64(j, "time_us", s->time_us);
         json_text(j, "allocator", s->allocator);
         json_text(j, "name", s->name);
         json_text(j, "units", s->units);
@@ -158,24 +155,18 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
 }
 
 int run_info(const arguments *a) {
-    output o;
-    FILE *text;
-    hd_json *j;
-    int status = output_open(&o, a->output);
+    answer r;
+    int status = answer_open(&r, a, "files");
     if (status) return status;
-    text = output_text(&o);
-    j = json_open(a, "files", o.out);
     for (int i = 0; i < a->file_count; i++) {
         hd_dump *dump;
         if (read_dump(a->files[i], a, &dump)) {
             status = BAD_INPUT;
             continue;
         }
-        if (a->json ? info_json(j, a->files[i], dump, a) : info_text(text, a->files[i], dump, a))
+        if (a->json ? info_json(&r.json, a->files[i], dump, a) : info_text(r.text, a->files[i], dump, a))
             status = BAD_INPUT;
         hd_dump_free(dump);
     }
-    if (json_close(a, j)) status = BAD_INPUT;
-    if (fclose(text)) status = BAD_INPUT;
-    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
+    return answer_close(&r, DONE) ? BAD_INPUT : status;
 }

@@ -144,14 +144,14 @@ void memprof_info_text(FILE *out, const hd_memprof *memprof) {
 }
 
 void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
-    hd_json_key(j, "segments"), hd_json_array(j);
+    json_array(j, "segments");
     for (uint32_t s = 0; s < raw->segment_count; s++) {
         char id[65];
         memprof_build_id(id, &raw->segments[s]);
         hd_json_object(j);
-        hd_json_key(j, "start"), hd_json_u64(j, raw->segments[s].start);
-        hd_json_key(j, "end"), hd_json_u64(j, raw->segments[s].end);
-        hd_json_key(j, "offset"), hd_json_u64(j, raw->segments[s].offset);
+        json_u64(j, "start", raw->segments[s].start);
+        json_u64(j, "end", raw->segments[s].end);
+        json_u64(j, "offset", raw->segments[s].offset);
         json_text(j, "build_id", *id ? id : NULL);
         hd_json_end(j);
     }
@@ -159,27 +159,26 @@ void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw) {
 }
 
 void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
-    hd_json_key(j, "profiles"), hd_json_array(j);
+    json_array(j, "profiles");
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
         uint64_t total;
-        hd_json_newline(j);
-        hd_json_object(j);
-        hd_json_key(j, "version"), hd_json_u64(j, raw->version);
-        hd_json_key(j, "big_endian"), hd_json_bool(j, raw->big_endian);
+        json_line(j);
+        json_u64(j, "version", raw->version);
+        json_bool(j, "big_endian", raw->big_endian);
         memprof_segments_json(j, raw);
-        hd_json_key(j, "blocks"), hd_json_u64(j, raw->block_count);
-        hd_json_key(j, "call_stacks"), hd_json_u64(j, raw->stack_count);
-        hd_json_key(j, "frames"), hd_json_u64(j, raw->first[raw->stack_count]);
-        hd_json_key(j, "histogram_counters"), hd_json_u64(j, raw->counter_count);
-        hd_json_key(j, "fields"), hd_json_array(j);
+        json_u64(j, "blocks", raw->block_count);
+        json_u64(j, "call_stacks", raw->stack_count);
+        json_u64(j, "frames", raw->first[raw->stack_count]);
+        json_u64(j, "histogram_counters", raw->counter_count);
+        json_array(j, "fields");
         for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
             if (raw->fields >> f & 1) hd_json_cstr(j, hd_memprof_field_name(f));
         hd_json_end(j);
-        hd_json_key(j, "totals"), hd_json_object(j);
+        json_object(j, "totals");
         for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
             if (memprof_total(raw, f, &total))
-                hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, total);
+                json_u64(j, hd_memprof_field_name(f), total);
         hd_json_end(j), hd_json_end(j);
     }
     hd_json_end(j);

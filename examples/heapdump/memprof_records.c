@@ -146,13 +146,13 @@ static void memprof_frames_json(hd_json *j, const hd_memprof_symbols *s, const u
     for (uint32_t i = 0; i < n; i++) {
         const hd_memprof_frame *f = &s->frames[frame ? frame[i] : first + i];
         hd_json_object(j);
-        hd_json_key(j, "SymbolName"), hd_json_str(j, f->function);
-        hd_json_key(j, "LineOffset"), hd_json_u64(j, f->line - f->start_line);
-        hd_json_key(j, "Column"), hd_json_u64(j, f->column);
-        hd_json_key(j, "Inline"), hd_json_bool(j, f->inlined);
-        hd_json_key(j, "File"), hd_json_str(j, f->file);
-        hd_json_key(j, "Line"), hd_json_u64(j, f->line);
-        hd_json_key(j, "Discriminator"), hd_json_u64(j, f->discriminator);
+        json_str(j, "SymbolName", f->function);
+        json_u64(j, "LineOffset", f->line - f->start_line);
+        json_u64(j, "Column", f->column);
+        json_bool(j, "Inline", f->inlined);
+        json_str(j, "File", f->file);
+        json_u64(j, "Line", f->line);
+        json_u64(j, "Discriminator", f->discriminator);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -161,9 +161,9 @@ static void memprof_frames_json(hd_json *j, const hd_memprof_symbols *s, const u
 static void memprof_block_json(hd_json *j, const hd_memprof_raw *raw, const hd_memprof_block *b) {
     hd_json_object(j);
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (raw->fields >> f & 1) hd_json_key(j, hd_memprof_field_name(f)), hd_json_u64(j, b->value[f]);
+        if (raw->fields >> f & 1) json_u64(j, hd_memprof_field_name(f), b->value[f]);
     if (raw->counter_count && b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]) {
-        hd_json_key(j, "AccessHistogramValues"), hd_json_array(j);
+        json_array(j, "AccessHistogramValues");
         for (uint64_t i = 0; i < b->value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE]; i++)
             hd_json_u64(j, hd_memprof_counter(raw, b->histogram + i));
         hd_json_end(j);
@@ -187,18 +187,18 @@ static void memprof_site_json(hd_json *j, const memprof_records *r, const mempro
 
 static void memprof_records_json(hd_json *j, const memprof_records *r) {
     hd_json_object(j);
-    hd_json_key(j, "Version"), hd_json_u64(j, r->version);
-    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, r->blocks);
-    hd_json_key(j, "NumAllocFunctions"), hd_json_u64(j, r->functions);
-    hd_json_key(j, "NumStackOffsets"), hd_json_u64(j, r->stacks);
+    json_u64(j, "Version", r->version);
+    json_u64(j, "NumMibInfo", r->blocks);
+    json_u64(j, "NumAllocFunctions", r->functions);
+    json_u64(j, "NumStackOffsets", r->stacks);
     memprof_segments_json(j, r->raw);
-    hd_json_key(j, "Records"), hd_json_array(j);
+    json_array(j, "Records");
     for (size_t i = 0, from; i < r->count; hd_json_end(j)) {
         hd_str function = r->sites[i].function;
-        hd_json_newline(j), hd_json_object(j);
-        hd_json_key(j, "Function"), hd_json_str(j, function);
+        json_line(j);
+        json_str(j, "Function", function);
         for (int is_call = 0; is_call < 2; is_call++) {
-            hd_json_key(j, is_call ? "CallSites" : "AllocSites"), hd_json_array(j);
+            json_array(j, is_call ? "CallSites" : "AllocSites");
             for (from = i; i < r->count && r->sites[i].is_call == is_call &&
                            !memprof_text_order(function, r->sites[i].function); i++) {
                 if (i > from) hd_json_newline(j);
@@ -211,18 +211,12 @@ static void memprof_records_json(hd_json *j, const memprof_records *r) {
 }
 
 static int memprof_show(const arguments *a, const memprof_records *r) {
-    output o;
-    FILE *text;
-    hd_json j;
-    int status = output_open(&o, a->output);
+    answer to;
+    int status = answer_open(&to, a, NULL);
     if (status) return status;
-    text = output_text(&o);
-    hd_json_begin(&j, o.out);
-    if (a->json) memprof_records_json(&j, r);
-    else memprof_records_text(text, r);
-    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
-    if (fclose(text)) status = BAD_INPUT;
-    return output_close(&o, a->output, status);
+    if (a->json) memprof_records_json(&to.json, r);
+    else memprof_records_text(to.text, r);
+    return answer_close(&to, DONE);
 }
 
 /* Blocks of one call stack are one record, in whatever profile or file they are. */
@@ -325,14 +319,14 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
     uint32_t n;
     hd_json_object(j);
     json_text(j, "Layout", hd_memprof_layout_name(index->layout));
-    hd_json_key(j, "NumMibInfo"), hd_json_u64(j, index->block_count);
-    hd_json_key(j, "NumCallStacks"), hd_json_u64(j, index->stack_count);
-    hd_json_key(j, "Records"), hd_json_array(j);
+    json_u64(j, "NumMibInfo", index->block_count);
+    json_u64(j, "NumCallStacks", index->stack_count);
+    json_array(j, "Records");
     for (uint32_t f = 0; f < index->function_count; f++) {
-        hd_json_newline(j), hd_json_object(j);
-        hd_json_key(j, "Function"), hd_json_str(j, index_name_of(names, index->function[f]));
+        json_line(j);
+        json_str(j, "Function", index_name_of(names, index->function[f]));
         index_guid_json(j, index->function[f]);
-        hd_json_key(j, "AllocSites"), hd_json_array(j);
+        json_array(j, "AllocSites");
         for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1]; b++) {
             hd_memprof_block block = index_block(index, b);
             hd_json_object(j);
@@ -343,7 +337,7 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
             hd_json_end(j);
         }
         hd_json_end(j);
-        hd_json_key(j, "CallSites"), hd_json_array(j);
+        json_array(j, "CallSites");
         for (uint32_t s = index->site_first[f]; s < index->site_first[f + 1]; s++) {
             frame = index_stack(index, index->site[s], &n);
             memprof_frames_json(j, frames, frame, n, 0);
@@ -357,22 +351,16 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
     hd_memprof_symbols all = { .frame_count = index->location_count };
     index_names names;
     hd_memprof_frame *frames;
-    output o;
-    FILE *text;
-    hd_json j;
-    int status = output_open(&o, a->output);
+    answer to;
+    int status = answer_open(&to, a, NULL);
     if (status) return status;
     index_names_make(a, index, &names);
     all.frames = frames = index_frames(index, &names);
-    text = output_text(&o);
-    hd_json_begin(&j, o.out);
-    if (a->json) index_records_json(&j, index, &names, &all);
-    else index_records_text(text, index, &names, &all);
-    if (a->json && hd_json_finish(&j)) status = BAD_INPUT;
-    if (fclose(text)) status = BAD_INPUT;
+    if (a->json) index_records_json(&to.json, index, &names, &all);
+    else index_records_text(to.text, index, &names, &all);
     free(frames);
     index_names_free(&names);
-    return output_close(&o, a->output, status);
+    return answer_close(&to, DONE);
 }
 
 /* memprof --hints: what the compiler calls each context. ---------------------------------------- */

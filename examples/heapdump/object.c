@@ -83,31 +83,31 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
     uint32_t object;
     if (find_paths(a, o, &object, &paths)) return BAD_INPUT;
     json_id(j, o, object);
-    hd_json_key(j, "paths"), hd_json_array(j);
+    json_array(j, "paths");
     for (uint32_t p = 0; p < paths->count; p++) {
         const hd_path *path = &paths->paths[p];
         hd_root root = hd_graph_root(o->graph, path->root);
         hd_json_object(j);
         json_text(j, "root", hd_root_kind_name(root.kind));
-        hd_json_key(j, "flags"), hd_json_u64(j, root.flags);
-        hd_json_key(j, "objects"), hd_json_array(j);
+        json_u64(j, "flags", root.flags);
+        json_array(j, "objects");
         for (uint32_t i = 0; i < path->length; i++) {
             hd_str field = field_of(o, path, i);
             hd_json_object(j);
             json_id(j, o, path->objects[i]);
             json_class(j, o->graph, hd_graph_object(o->graph, path->objects[i]).class_index);
-            hd_json_key(j, "retained"), hd_json_u64(j, o->dominators->retained[path->objects[i]]);
+            json_u64(j, "retained", o->dominators->retained[path->objects[i]]);
             if (ephemeron_of(path, i) != HD_NONE)
-                hd_json_key(j, "key_of"), hd_json_object(j), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
+                json_object(j, "key_of"), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
             else if (i + 1 < path->length)
-                hd_json_key(j, "reference"), hd_json_u64(j, path->references[i]);
-            if (field.len) hd_json_key(j, "field"), hd_json_str(j, field);
+                json_u64(j, "reference", path->references[i]);
+            if (field.len) json_str(j, "field", field);
             hd_json_end(j);
         }
         hd_json_end(j), hd_json_end(j);
     }
     hd_json_end(j);
-    hd_json_key(j, "more"), hd_json_bool(j, paths->more);
+    json_bool(j, "more", paths->more);
     hd_paths_free(paths);
     return DONE;
 }
@@ -318,19 +318,18 @@ static void json_members(hd_json *j, const objects *o, uint32_t object) {
 
 static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32_t holder,
                            uint32_t reference) {
-    hd_json_newline(j);
-    hd_json_object(j);
+    json_line(j);
     json_members(j, o, object);
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
-        hd_json_key(j, "reference"), hd_json_u64(j, reference);
-        if (field.len) hd_json_key(j, "field"), hd_json_str(j, field);
+        json_u64(j, "reference", reference);
+        if (field.len) json_str(j, "field", field);
         json_text(j, "kind", hd_reference_kind_name(kind_of(o, holder, reference)));
     }
     if (hd_dump_dart(o->dump)) {
         hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
         if (data.tag) {
-            hd_json_key(j, "data"), hd_json_object(j);
+            json_object(j, "data");
             json_value(j, &data, VALUE_UNITS);
             hd_json_end(j);
         }
@@ -343,45 +342,45 @@ static void json_dart_object(const arguments *a, hd_json *j, const hd_dart *dart
     hd_dart_value data = hd_dart_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
     hd_dart_class_info c = hd_dart_class(dart, s->o.class_index);
-    hd_json_key(j, "library"), hd_json_str(j, c.library);
-    hd_json_key(j, "library_uri"), hd_json_str(j, c.library_uri);
-    hd_json_key(j, "data"), hd_json_object(j);
+    json_str(j, "library", c.library);
+    json_str(j, "library_uri", c.library_uri);
+    json_object(j, "data");
     json_value(j, &data, SIZE_MAX);
     hd_json_end(j);
     json_known(j, "identity", identity ? identity : HD_UNKNOWN);
-    hd_json_key(j, "own_bytes"), hd_json_u64(j, shallow);
+    json_u64(j, "own_bytes", shallow);
     for (size_t i = 0; i < hd_dart_external_count(dart); i++)
         externals += hd_dart_external(dart, i).object == s->object;
-    hd_json_key(j, "external_count"), hd_json_u64(j, externals);
-    hd_json_key(j, "external"), hd_json_array(j);
+    json_u64(j, "external_count", externals);
+    json_array(j, "external");
     for (size_t i = 0, n = 0; i < hd_dart_external_count(dart); i++) {
         hd_dart_external_info x = hd_dart_external(dart, i);
         if (x.object != s->object || n++ >= shown_of(a, NEIGHBOURS)) continue;
         hd_json_object(j);
-        hd_json_key(j, "name"), hd_json_str(j, x.name);
-        hd_json_key(j, "bytes"), hd_json_u64(j, x.size);
+        json_str(j, "name", x.name);
+        json_u64(j, "bytes", x.size);
         hd_json_end(j);
     }
     hd_json_end(j);
 }
 
 static void json_list(hd_json *j, const char *count_name, uint32_t count, const char *name) {
-    hd_json_key(j, count_name), hd_json_u64(j, count);
-    hd_json_key(j, name), hd_json_array(j);
+    json_u64(j, count_name, count);
+    json_array(j, name);
 }
 
-static void json_object(const arguments *a, hd_json *j, const objects *o, const subject *s) {
+static void json_subject(const arguments *a, hd_json *j, const objects *o, const subject *s) {
     json_members(j, o, s->object);
-    hd_json_key(j, "bytes"), hd_json_u64(j, s->o.size);
-    hd_json_key(j, "retained_objects"), hd_json_u64(j, described_below(o, s->object));
+    json_u64(j, "bytes", s->o.size);
+    json_u64(j, "retained_objects", described_below(o, s->object));
     if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
-    hd_json_key(j, "roots"), hd_json_array(j);
+    json_array(j, "roots");
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);
         if (root.object != s->object) continue;
         hd_json_object(j);
         json_text(j, "root", hd_root_kind_name(root.kind));
-        hd_json_key(j, "flags"), hd_json_u64(j, root.flags);
+        json_u64(j, "flags", root.flags);
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -395,7 +394,7 @@ static int object_json(const arguments *a, const objects *o, hd_json *j) {
         subject_free(&s);
         return BAD_INPUT;
     }
-    json_object(a, j, o, &s);
+    json_subject(a, j, o, &s);
     json_list(j, "reference_count", s.o.reference_count, "references");
     for (uint32_t i = 0; i < s.o.reference_count && i < most; i++)
         json_neighbour(j, o, s.o.references[i], s.object, i);

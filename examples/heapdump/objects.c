@@ -86,8 +86,8 @@ void put_share(FILE *out, uint64_t part, uint64_t whole) {
 
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
-    hd_json_key(j, "class"), hd_json_str(j, c.name);
-    if (c.scope.len) hd_json_key(j, "scope"), hd_json_str(j, c.scope);
+    json_str(j, "class", c.name);
+    if (c.scope.len) json_str(j, "scope", c.scope);
 }
 
 /* Ids as the file spells them, in text, in JSON, and to ask by. */
@@ -137,33 +137,27 @@ uint32_t largest(const arguments *a, const objects *o, uint32_t **top) {
 int each_graph(const arguments *a, const char *name, bool dominators,
                int (*text)(const arguments *a, const objects *o, FILE *out),
                int (*json)(const arguments *a, const objects *o, hd_json *j)) {
-    output out;
-    FILE *f;
-    hd_json *j;
-    int status = output_open(&out, a->output), one;
+    answer r;
+    hd_json *j = &r.json;
+    int status = answer_open(&r, a, name), one;
     if (status) return status;
-    f = output_text(&out);
-    j = json_open(a, name, out.out);
     for (int i = 0; i < a->file_count; i++) {
         objects o;
         one = objects_open(a, a->files[i], dominators, &o);
         if (!one) {
             if (a->json) {
-                hd_json_newline(j);
-                hd_json_object(j);
+                json_line(j);
                 json_text(j, "file", o.file);
                 one = json(a, &o, j);
                 hd_json_end(j);
             } else {
-                one = text(a, &o, f);
+                one = text(a, &o, r.text);
             }
             objects_close(&o);
         }
         if (one) status = one;
     }
-    if (json_close(a, j)) status = BAD_INPUT;
-    if (fclose(f)) status = BAD_INPUT;
-    return output_close(&out, a->output, DONE) ? BAD_INPUT : status;
+    return answer_close(&r, DONE) ? BAD_INPUT : status;
 }
 
 /* Whether an object is of a class called so; several domains may have one each. */

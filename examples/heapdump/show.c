@@ -6,12 +6,11 @@
 
 static hd_status tree_row(void *user, const hd_tree_row *row) {
     hd_json *j = user;
-    hd_json_newline(j);
-    hd_json_object(j);
-    hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
+    json_line(j);
+    json_u64(j, "depth", row->depth);
     json_text(j, "axis", row->depth ? row->breakdown->axis[row->axis].name : NULL);
-    hd_json_key(j, "name"), hd_json_str(j, row->name);
-    hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+    json_str(j, "name", row->name);
+    json_u64(j, "bytes", row->bytes);
     json_known(j, "blocks", row->blocks);
     json_error(j, "error", row->variance);
     hd_json_end(j);
@@ -28,17 +27,16 @@ static hd_status tree_heap(const arguments *a, const hd_heap *heap, reading *r, 
 
 static hd_status top_row(void *user, const hd_top_row *row) {
     hd_json *j = user;
-    hd_json_newline(j);
-    hd_json_object(j);
-    hd_json_key(j, "name"), hd_json_str(j, row->name);
-    hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
+    json_line(j);
+    json_str(j, "name", row->name);
+    json_u64(j, "bytes", row->bytes);
     json_known(j, "blocks", row->blocks);
     json_error(j, "error", row->variance);
-    hd_json_key(j, "self_bytes"), hd_json_u64(j, row->self_bytes);
+    json_u64(j, "self_bytes", row->self_bytes);
     json_known(j, "self_blocks", row->self_blocks);
     json_error(j, "self_error", row->self_variance);
-    hd_json_key(j, "self_is_bound"), hd_json_bool(j, row->self_is_bound);
-    hd_json_key(j, "unlisted_bytes"), hd_json_u64(j, row->unlisted_bytes);
+    json_bool(j, "self_is_bound", row->self_is_bound);
+    json_u64(j, "unlisted_bytes", row->unlisted_bytes);
     json_known(j, "unlisted_blocks", row->unlisted_blocks);
     hd_json_end(j);
     return HD_OK;
@@ -55,12 +53,13 @@ static hd_status top_heap(const arguments *a, const hd_heap *heap, reading *r, h
 /* Each chosen heap of each file; what could be read is shown even when another file was bad. */
 static int show(const arguments *a, hd_status (*one)(const arguments *a, const hd_heap *heap, reading *r,
                                                      hd_json *j, hd_out out)) {
-    output o;
-    hd_json *j;
+    answer to;
+    hd_json *j = &to.json;
+    hd_out out;
     bool any = false;
-    int status = output_open(&o, a->output);
+    int status = answer_open(&to, a, "heaps");
     if (status) return status;
-    j = json_open(a, "heaps", o.out);
+    out = to.output.out;
     for (int i = 0; i < a->file_count; i++) {
         chosen c;
         reading r = { .file = a->files[i] };
@@ -70,14 +69,14 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
             continue;
         }
         for (size_t h = 0; h < c.count && !failed; h++) {
-            if (any && !a->json) o.out.write(o.out.user, "\n", 1);
+            if (any && !a->json) out.write(out.user, "\n", 1);
             any = true;
             if (a->json) {
                 hd_json_object(j);
                 json_label(j, &c.heaps[h]);
-                hd_json_key(j, "rows"), hd_json_array(j);
+                json_array(j, "rows");
             }
-            failed = one(a, &c.heaps[h], &r, j, o.out);
+            failed = one(a, &c.heaps[h], &r, j, out);
             if (a->json) hd_json_end(j), hd_json_end(j);
         }
         if (failed && failed != HD_IO) /* output_close tells of output */
@@ -85,9 +84,8 @@ static int show(const arguments *a, hd_status (*one)(const arguments *a, const h
         if (failed) status = BAD_INPUT;
         chosen_free(&c);
     }
-    if (json_close(a, j)) status = BAD_INPUT;
-    if (!any) return output_close(&o, a->output, status);
-    return output_close(&o, a->output, DONE) ? BAD_INPUT : status;
+    if (!any) return answer_close(&to, status);
+    return answer_close(&to, DONE) ? BAD_INPUT : status;
 }
 
 int run_tree(const arguments *a) {
