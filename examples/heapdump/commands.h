@@ -55,7 +55,7 @@ int run_strings(const arguments *a);
 /* memprof_records.c */
 int run_memprof(const arguments *a);
 
-/* index.c */
+/* memprof_index.c */
 int run_index(const arguments *a);
 
 #endif

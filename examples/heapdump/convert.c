@@ -66,7 +66,8 @@ int write_heaps(const hd_heap *heaps, size_t count, const char *path, bool is_de
         failed = add_to ? hd_chrome_add(in, &dumps, &options, o.out, &err)
                         : hd_chrome_write(heaps, count, NULL, o.out, &err);
         if (failed) {
-            display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output", output_error(&o, &err));
+            display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output",
+                    output_error(&o, &err));
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);

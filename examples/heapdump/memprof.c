@@ -90,7 +90,7 @@ hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
     return HD_OK;
 }
 
-/* The same, where it is not a profile of bytes by call stack alone. */
+/* A raw profile as the options ask for it: as it is in the dump, when that is bytes by call stack alone. */
 hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
                        hd_error *err) {
     if (!a->field && !memprof_split(a) && !a->names) return HD_OK;

@@ -54,7 +54,7 @@ int memprof_convert(const arguments *a);
 /* memprof_records.c */
 void index_guid_json(hd_json *j, uint64_t guid);
 
-/* index.c */
+/* memprof_index.c */
 void index_names_make(const arguments *a, const hd_memprof_index *index, index_names *n);
 void index_names_free(index_names *n);
 hd_str index_name_of(void *user, uint64_t guid);
@@ -70,7 +70,7 @@ int index_write_to(const arguments *a, const index_source *s, const char *path);
 bool index_is_asked(const char *to);
 int index_convert(const arguments *a);
 
-/* hints.c */
+/* memprof_hints.c */
 bool index_is_usual(const arguments *a);
 int index_hints_of(const arguments *a);
 

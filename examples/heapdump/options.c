@@ -178,7 +178,8 @@ static const option_row rows[] = {
     { "", "drop", "REGEX", take_pattern, AT(drop), "without that" },
     { "", "root", "REGEX", take_pattern, AT(root), "start backtraces at the outermost frame that matches" },
     { "", "invert", NULL, take_flag, AT(invert), "innermost frames first: who is called, and by whom" },
-    { "", "before", "ID", take_text, AT(before), "the dump to compare with [the last of BEFORE; of one file alone the first]" },
+    { "", "before", "ID", take_text, AT(before),
+      "the dump to compare with [the last of BEFORE; of one file alone the first]" },
     { "", "after", "ID", take_text, AT(after), "the dump to compare [the last]" },
     { "", "live", NULL, take_flag, AT(live), "of objects only those that a root holds: no garbage" },
 
@@ -314,8 +315,8 @@ enum { HELP_COLUMN = 25 };
 
 static void row_help(const option_row *o, FILE *out) {
     char text[64];
-    snprintf(text, sizeof text, "  %s--%s%s%s", !strcmp(o->name, rows[OUTPUT].name) ? "-o, " : "", o->name, o->value ? " " : "",
-             o->value ? o->value : "");
+    snprintf(text, sizeof text, "  %s--%s%s%s", strcmp(o->name, rows[OUTPUT].name) ? "" : "-o, ", o->name,
+             o->value ? " " : "", o->value ? o->value : "");
     put_beside(out, text, HELP_COLUMN, o->help);
 }
 

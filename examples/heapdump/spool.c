@@ -137,7 +137,7 @@ static void record_modules(const char *profile, symbols *names) {
     free(path);
 }
 
-/* The same profile with names, in the RFC's layout. */
+/* A raw profile with names, in the RFC's layout. */
 static int record_rfc(const arguments *a, const hd_dump *dump, char *in, symbols *names) {
     arguments to = *a;
     index_source s = { .dump = NULL };

@@ -103,7 +103,7 @@ uint32_t symbols_frames(symbols_object *o, Dwarf_Addr address, symbols_frame *fr
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path);
 void symbols_free(symbols *s);
 
-/* symbols_memprof.c */
+/* memprof_symbols.c */
 void symbols_place_free(void *p);
 uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                         uint32_t capacity);

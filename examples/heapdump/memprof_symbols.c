@@ -104,7 +104,7 @@ uint32_t symbols_linked(void *user, const hd_memprof_address *a, hd_memprof_fram
     return n;
 }
 
-/* The same as people read them: "function (file.c:12)". */
+/* An hd_memprof_symbolize_fn: functions as people read them, "function (file.c:12)". */
 uint32_t symbols_shown(void *user, const hd_memprof_address *a, hd_memprof_frame *frames,
                        uint32_t capacity) {
     SYMBOLS_WORK;
