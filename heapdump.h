@@ -3257,6 +3257,12 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
     return p;
 }
 
+/* Zeroed elements from an arena. */
+static void *hd__arena_zeros(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
+    void *p = hd__arena_take(m, arena, n, element);
+    return p ? memset(p, 0, n * element) : NULL;
+}
+
 /* A copy of s, NUL-terminated. NULL when out of memory. */
 static char *hd__arena_str(hd__mem *m, hd__arena *arena, hd_str s) {
     char *p = (char *)hd__arena_take(m, arena, s.len + 1, 1);
@@ -3409,6 +3415,19 @@ static void hd__strings_free(hd__mem *m, hd__strings *s) {
     hd__set_free(m, &s->index);
     hd__arr_free(m, s->strings);
 }
+
+/* Sets `at`, a variable, to the first of 0 .. n - 1 for which `less`, an expression of it, is false; to n when there
+   is none. `less` is true up to some number and false from there on. */
+#define HD__LOWER_BOUND(at, n, less)                                  \
+    do {                                                              \
+        size_t hd__low = 0, hd__high = (n);                           \
+        while (hd__low < hd__high) {                                  \
+            (at) = hd__low + (hd__high - hd__low) / 2;                \
+            if (less) hd__low = (at) + 1;                             \
+            else hd__high = (at);                                     \
+        }                                                             \
+        (at) = hd__low;                                               \
+    } while (0)
 
 /* Sorts n numbers by before(owner, a, b): stable, no recursion; `spare` holds n more. */
 static void hd__sort(uint32_t *numbers, uint32_t *spare, size_t n,
@@ -9675,15 +9694,11 @@ HD__INLINE const uint32_t *hd__graph_row(const hd_graph *g, uint32_t object, uin
     const hd__weak *w = g->weak;
     *kinds = NULL;
     if (HD__UNLIKELY(w != NULL) && hd__bit(w->has, object)) {
-        size_t low = 0, high = hd__len(w->object);
-        while (high - low > 1) {
-            size_t middle = low + (high - low) / 2;
-            if (w->object[middle] <= object) low = middle;
-            else high = middle;
-        }
-        *count = w->first[low + 1] - w->first[low];
-        *kinds = w->kind + w->first[low];
-        return w->target + w->first[low];
+        size_t row;
+        HD__LOWER_BOUND(row, hd__len(w->object), w->object[row] < object);
+        *count = w->first[row + 1] - w->first[row];
+        *kinds = w->kind + w->first[row];
+        return w->target + w->first[row];
     }
     *count = g->first[object + 1] - g->first[object];
     return g->target.low + g->first[object];
@@ -9699,13 +9714,9 @@ HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *g) { return (uint32_t
 HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *g) { return (uint32_t)hd__len(g->roots); }
 
 HD__NOINLINE static uint64_t hd__graph_big(const hd_graph *g, uint32_t object) {
-    size_t low = 0, high = hd__len(g->big);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->big[middle].object < object) low = middle + 1;
-        else high = middle;
-    }
-    return low < hd__len(g->big) && g->big[low].object == object ? g->big[low].size : UINT32_MAX;
+    size_t i;
+    HD__LOWER_BOUND(i, hd__len(g->big), g->big[i].object < object);
+    return i < hd__len(g->big) && g->big[i].object == object ? g->big[i].size : UINT32_MAX;
 }
 
 HD__INLINE uint64_t hd__graph_size(const hd_graph *g, uint32_t object) {
@@ -9744,15 +9755,10 @@ static uint32_t hd__graph_described(const hd_graph *g, uint64_t id) {
 
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *g, uint64_t id) {
     uint32_t object = hd__graph_described(g, id);
-    size_t low = 0, high = hd__len(g->extra.low);
+    size_t i, n = hd__len(g->extra.low);
     if (object != HD_NONE) return object;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (hd__ids_get(&g->extra, middle) < id) low = middle + 1;
-        else high = middle;
-    }
-    if (low == hd__len(g->extra.low) || hd__ids_get(&g->extra, low) != id) return HD_NONE;
-    return g->described + (uint32_t)low;
+    HD__LOWER_BOUND(i, n, hd__ids_get(&g->extra, i) < id);
+    return i < n && hd__ids_get(&g->extra, i) == id ? g->described + (uint32_t)i : HD_NONE;
 }
 
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
@@ -9774,21 +9780,15 @@ static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t refe
     return kinds ? g->weak->name[row - g->weak->target + reference] : g->name[row - g->target.low + reference];
 }
 
+HD__INLINE uint64_t hd__field_key(const hd__field *f) { return (uint64_t)f->class_index << 32 | f->reference; }
+
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t reference) {
-    uint32_t class_index = g->class_of[object], name = hd__graph_name(g, object, reference);
-    size_t low = 0, n = hd__len(g->fields), high = n;
+    uint64_t key = (uint64_t)g->class_of[object] << 32 | reference;
+    uint32_t name = hd__graph_name(g, object, reference);
+    size_t i, n = hd__len(g->fields);
     if (name != HD_NONE) return g->names[name];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const hd__field *f = &g->fields[middle];
-        if (f->class_index < class_index || (f->class_index == class_index && f->reference < reference))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == n || g->fields[low].class_index != class_index || g->fields[low].reference != reference)
-        return hd_cstr("");
-    return g->fields[low].name;
+    HD__LOWER_BOUND(i, n, hd__field_key(&g->fields[i]) < key);
+    return i < n && hd__field_key(&g->fields[i]) == key ? g->fields[i].name : hd_cstr("");
 }
 
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
@@ -9817,81 +9817,87 @@ HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
     return s;
 }
 
+static hd_status hd__graph_ready(const hd_graph *g, hd_error *err) {
+    return g->sealed ? HD_OK : hd__fail(err, HD_INVALID, "the graph is not sealed");
+}
+
+static hd_status hd__graph_has(const hd_graph *g, const uint32_t *objects, size_t n, hd_error *err) {
+    HD__TRY(hd__graph_ready(g, err));
+    for (size_t i = 0; i < n; i++)
+        if (objects[i] >= g->count)
+            return hd__fail(err, HD_INVALID, "no object %u among %u", (uint64_t)objects[i], (uint64_t)g->count);
+    return HD_OK;
+}
+
+static hd_status hd__graph_broken(hd_error *err, const char *what, uint32_t number) {
+    return hd__fail(err, HD_INVALID, "the graph is broken: %s %u", what, (uint64_t)number);
+}
+
 /* Rows beside the others: the strong references of each are its row among these, in order. */
 static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
     const hd__weak *w = g->weak;
-    for (uint32_t i = 0, o = 0; i < hd__len(w->object); o = w->object[i++] + 1) {
-        uint32_t at = g->first[w->object[i]], count;
-        if (w->object[i] < o || w->object[i] >= g->count || !hd__bit(w->has, w->object[i]))
-            return hd__fail(err, HD_INVALID, "the rows with weak references are in no order");
-        count = w->first[i + 1] - w->first[i];
-        for (uint32_t k = 0; k < count; k++) {
-            uint32_t e = w->first[i] + k;
-            if (w->target[e] >= g->count || w->kind[e] > HD_REFERENCE_VALUE)
-                return hd__fail(err, HD_INVALID, "weak reference %u leads to nothing", (uint64_t)e);
-            if (w->kind[e] == HD_REFERENCE_STRONG &&
-                (at == g->first[w->object[i] + 1] || g->target.low[at++] != w->target[e]))
-                return hd__fail(err, HD_INVALID, "weak reference %u is not weak", (uint64_t)e);
-        }
-        if (at != g->first[w->object[i] + 1])
-            return hd__fail(err, HD_INVALID, "object %u has references of its own", (uint64_t)w->object[i]);
+    for (uint32_t i = 0, least = 0; i < hd__len(w->object); i++) {
+        uint32_t o = w->object[i], at = g->first[o], end = g->first[o + 1];
+        if (o < least || o >= g->count || !hd__bit(w->has, o)) return hd__graph_broken(err, "row with weak references", i);
+        for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++)
+            if (w->target[e] >= g->count || w->kind[e] > HD_REFERENCE_VALUE ||
+                (w->kind[e] == HD_REFERENCE_STRONG && (at == end || g->target.low[at++] != w->target[e])))
+                return hd__graph_broken(err, "reference beside weak ones", e);
+        if (at != end) return hd__graph_broken(err, "strong reference beside weak ones", at);
+        least = o + 1;
     }
     for (uint32_t i = 0; i < hd__len(w->ephemerons); i++)
         if (w->by_key[i] >= hd__len(w->ephemerons) || !hd__bit(w->joins, w->ephemerons[i].object) ||
             !hd__bit(w->joins, w->ephemerons[i].key))
-            return hd__fail(err, HD_INVALID, "ephemeron %u is not found", (uint64_t)i);
+            return hd__graph_broken(err, "ephemeron", i);
     return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
-    uint32_t classes = (uint32_t)hd__len(g->classes), references = (uint32_t)hd__len(g->target.low);
+    uint32_t classes = hd_graph_class_count(g), references = (uint32_t)hd__len(g->target.low);
     uint64_t bytes = 0;
-    if (!g->sealed) return hd__fail(err, HD_INVALID, "the graph is not sealed");
-    if (g->first[0] || g->first[g->count] != references)
-        return hd__fail(err, HD_INVALID, "the rows do not span the references");
+    HD__TRY(hd__graph_ready(g, err));
+    if (g->first[0]) return hd__graph_broken(err, "row of object", 0);
     for (uint32_t i = 0; i < g->count; i++) {
-        uint32_t found = hd_graph_find(g, hd__graph_id(g, i));
-        if (g->first[i] > g->first[i + 1])
-            return hd__fail(err, HD_INVALID, "the row of object %u ends before it starts", (uint64_t)i);
+        uint64_t id = hd__graph_id(g, i);
+        uint32_t found = hd_graph_find(g, id);
+        if (g->first[i] > g->first[i + 1]) return hd__graph_broken(err, "row of object", i);
         if (g->class_of[i] >= classes || (i < g->described) != (g->class_of[i] != 0))
-            return hd__fail(err, HD_INVALID, "object %u is of class %u of %u", (uint64_t)i,
-                            (uint64_t)g->class_of[i], (uint64_t)classes);
-        if (found > i || hd__graph_id(g, found) != hd__graph_id(g, i))
-            return hd__fail(err, HD_INVALID, "object %u is not found by its id %x", (uint64_t)i,
-                            hd__graph_id(g, i));
-        if (!hd__sum(&bytes, hd__graph_size(g, i))) return hd__fail(err, HD_INVALID, "the sizes pass 2^64");
+            return hd__graph_broken(err, "class of object", i);
+        if (found > i || hd__graph_id(g, found) != id) return hd__graph_broken(err, "id of object", i);
+        if (!hd__sum(&bytes, hd__graph_size(g, i))) return hd__graph_broken(err, "size of object", i);
     }
-    if (bytes != g->bytes)
-        return hd__fail(err, HD_INVALID, "the sizes are %u together, not %u", bytes, g->bytes);
+    if (g->first[g->count] != references) return hd__graph_broken(err, "row of object", g->count);
+    if (bytes != g->bytes) return hd__graph_broken(err, "size of object", g->count);
     for (uint32_t i = 0; i < references; i++)
-        if (g->target.low[i] >= g->count)
-            return hd__fail(err, HD_INVALID, "reference %u leads to object %u of %u", (uint64_t)i,
-                            (uint64_t)g->target.low[i], (uint64_t)g->count);
+        if (g->target.low[i] >= g->count) return hd__graph_broken(err, "reference", i);
     for (uint32_t i = 0; i < hd__len(g->roots); i++)
         if (g->roots[i].object >= g->count ||
             (g->roots[i].container != HD_NONE && g->roots[i].container >= classes))
-            return hd__fail(err, HD_INVALID, "root %u leads to nothing", (uint64_t)i);
+            return hd__graph_broken(err, "root", i);
     return g->weak ? hd__weak_validate(g, err) : HD_OK;
 }
 
 /* Results: what is shown to the caller, behind what it owns. ------------------------------------ */
 
 typedef struct hd__owned {
-    hd__mem mem;
+    hd__mem mem;                 /* takes what finding the result takes, too, so that one limit holds */
     hd__arena arena;
     uint64_t size;
 } hd__owned;
 
-/* A zeroed struct for the caller; columns for it come from hd__owned_take. */
-static void *hd__owned_create(hd__mem *m, size_t size) {
-    hd__mem rest = hd__mem_rest(m);
-    hd__owned *o = (hd__owned *)hd__realloc(&rest, NULL, 0, sizeof *o + size);
-    m->over = rest.over;
-    if (!o) return NULL;
-    memset(o, 0, sizeof *o + size);
-    o->mem = rest;
+static hd__mem *hd__owned_mem(void *shown) { return &((hd__owned *)shown - 1)->mem; }
+
+/* Makes a zeroed struct for the caller, to which *shown then points; columns for it come from hd__owned_take. */
+static hd_status hd__owned_create(const hd_options *options, size_t size, void *shown, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd__owned *o = (hd__owned *)hd__calloc(&mem, 1, sizeof *o + size);
+    void *p = o + 1;
+    if (!o) return hd__no_memory(&mem, err);
+    o->mem = mem;
     o->size = size;
-    return o + 1;
+    memcpy(shown, &p, sizeof p);
+    return HD_OK;
 }
 
 static void *hd__owned_take(void *shown, size_t n, size_t element) {
@@ -9904,23 +9910,34 @@ static void hd__owned_free(void *shown) {
     hd__mem mem;
     if (!shown) return;
     o = (hd__owned *)shown - 1;
-    hd__arena_free(&o->mem, &o->arena);
     mem = o->mem;
-    hd__free(&mem, o, sizeof *o + (size_t)o->size);
+    hd__arena_free(&mem, &o->arena);
+    hd__cfree(&mem, o, 1, sizeof *o + (size_t)o->size);
 }
 
-static hd_status hd__graph_ready(const hd_graph *g, hd_error *err) {
-    if (!g->sealed) return hd__fail(err, HD_INVALID, "the graph is not sealed");
-    return HD_OK;
+/* Puts the rows of the stb_ds array that *rows points to, sorted where there is an order, into a result that begins
+   with their number and the rows; frees the array. */
+static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
+                                bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
+    struct { uint32_t count; const void *rows; } begin;
+    hd__mem *m = hd__owned_mem(shown);
+    void *from, *to = NULL;
+    memcpy(&from, rows, sizeof from);
+    begin.count = (uint32_t)stbds_arrlenu(from);
+    if (!before || hd__sort_array(m, from, begin.count, element, before))
+        to = hd__owned_take(shown, begin.count, element);
+    begin.rows = to;
+    if (to && from) memcpy(to, from, begin.count * element);
+    if (to) memcpy(shown, &begin, sizeof begin);
+    hd__arr_release(m, rows, element);
+    return to ? HD_OK : hd__no_memory(m, err);
 }
 
-static hd_status hd__graph_has(const hd_graph *g, const uint32_t *objects, size_t n, hd_error *err) {
-    HD__TRY(hd__graph_ready(g, err));
-    for (size_t i = 0; i < n; i++)
-        if (objects[i] >= g->count)
-            return hd__fail(err, HD_INVALID, "no object %u among %u", (uint64_t)objects[i],
-                            (uint64_t)g->count);
-    return HD_OK;
+/* Hands the result over, or frees it when there was an error. */
+static hd_status hd__owned_end(void *shown, hd_status status, void *out) {
+    if (status) hd__owned_free(shown);
+    else memcpy(out, &shown, sizeof shown);
+    return status;
 }
 
 /* ============================================================================= >>graph.fill
@@ -10377,8 +10394,7 @@ static bool hd__weak_close(hd_graph *g) {
 
 static bool hd__field_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__field *f = (const hd__field *)owner;
-    return f[a].class_index != f[b].class_index ? f[a].class_index < f[b].class_index
-                                                : f[a].reference < f[b].reference;
+    return hd__field_key(&f[a]) < hd__field_key(&f[b]);
 }
 
 static bool hd__big_before(const void *owner, uint32_t a, uint32_t b) {
@@ -10588,36 +10604,34 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_
 }
 
 /* ============================================================================ >>graph.merge
-   One graph of several. */
+   One graph of several. Objects and classes of each get numbers in the new graph first, references and roots
+   are then told by these. Hashing finds what is there already: near-linear. */
+
+typedef struct hd__union_part {
+    const hd_graph *g;
+    uint32_t *class_number, *number; /* in the new graph: of classes, of objects with records */
+    uint32_t names;              /* number in the new graph of the first name */
+} hd__union_part;
+
+typedef struct hd__union_source {
+    uint32_t part, object;
+} hd__union_source;
 
 typedef struct hd__union {
-    const hd_graph *const *graphs;
+    hd__union_part *parts;
     size_t count;
     const hd_options *options;
     hd_graph *to;                /* all memory is taken from its own, so that one limit holds */
     hd__arena arena;
-    uint32_t **class_map, **map; /* by graph: number in `to` of its classes and objects */
-    uint32_t *names;             /* by graph: number in `to` of its first name */
-    uint32_t *source, *source_graph; /* by object of `to`: where it is from. stb_ds arrays */
+    hd__union_source *source;    /* by object of the new graph: where it is from. stb_ds array */
+    hd__missing missing;
     hd__set classes, objects, ids, roots;
     uint64_t seed;
 } hd__union;
 
-static uint64_t hd__union_class_hash(const void *owner, uint32_t number) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_class *c = &x->to->classes[number];
-    return hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
-}
-
-static uint64_t hd__union_id_hash(const void *owner, uint32_t object) {
-    const hd__union *x = (const hd__union *)owner;
-    return hd__hash_u64(x->seed, hd__graph_id(x->graphs[x->source_graph[object]], x->source[object]));
-}
-
-static uint64_t hd__union_hash(const void *owner, uint32_t object) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_graph *g = x->graphs[x->source_graph[object]];
-    hd_object o = hd_graph_object(g, x->source[object]);
+/* A hash of what tells objects apart. */
+static uint64_t hd__union_hash(const hd__union *x, const hd_graph *g, uint32_t object) {
+    hd_object o = hd_graph_object(g, object);
     hd_str name = g->classes[o.class_index].name;
     uint64_t hash = hd__hash_u64(hd__hash_u64(x->seed, o.id), o.size);
     hash = hd__hash_bytes(hash, name.data, name.len);
@@ -10626,11 +10640,9 @@ static uint64_t hd__union_hash(const void *owner, uint32_t object) {
     return hash;
 }
 
-static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
-    const hd_graph *g = x->graphs[x->source_graph[a]], *h = x->graphs[x->source_graph[b]];
-    hd_object o = hd_graph_object(g, x->source[a]), p = hd_graph_object(h, x->source[b]);
-    if (x->source_graph[a] == x->source_graph[b] || o.id != p.id || o.size != p.size ||
-        o.reference_count != p.reference_count ||
+static bool hd__union_alike(const hd_graph *g, uint32_t object, const hd_graph *h, uint32_t other) {
+    hd_object o = hd_graph_object(g, object), p = hd_graph_object(h, other);
+    if (o.id != p.id || o.size != p.size || o.reference_count != p.reference_count ||
         !hd_str_equal(g->classes[o.class_index].name, h->classes[p.class_index].name))
         return false;
     for (uint32_t i = 0; i < o.reference_count; i++)
@@ -10640,105 +10652,89 @@ static bool hd__union_alike(const hd__union *x, uint32_t a, uint32_t b) {
     return true;
 }
 
-static uint64_t hd__union_root_hash(const void *owner, uint32_t number) {
-    const hd__union *x = (const hd__union *)owner;
-    const hd_root *r = &x->to->roots[number];
-    uint64_t hash = hd__hash_u64(x->seed, (uint64_t)r->object << 32 | r->container);
-    return hd__hash_u64(hash, (uint64_t)r->kind << 32 | r->flags);
+/* The number of a class in the new graph. */
+static hd_status hd__union_class(hd__union *x, const hd_class *c, uint32_t *number, hd_error *err) {
+    uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
+    size_t probe = 0;
+    while ((*number = hd__set_next(&x->classes, hash, &probe)) != HD_NONE) {
+        hd_class *same = &x->to->classes[*number];
+        if (same->id != c->id || !hd_str_equal(same->name, c->name)) continue;
+        same->described |= c->described;
+        if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
+        return HD_OK;
+    }
+    HD__TRY(hd_graph_add_class(x->to, c, number, err));
+    return hd__set_add(&x->to->mem, &x->classes, hash, *number) ? HD_OK : hd__no_memory(&x->to->mem, err);
 }
 
-static hd_status hd__union_classes(hd__union *x, size_t which, hd_error *err) {
-    const hd_graph *g = x->graphs[which];
-    uint32_t *map = x->class_map[which];
-    map[0] = 0;
-    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
-        const hd_class *c = &g->classes[i];
-        uint64_t hash = hd__hash_bytes(hd__hash_u64(x->seed, c->id), c->name.data, c->name.len);
-        size_t probe = 0;
-        while ((map[i] = hd__set_next(&x->classes, hash, &probe)) != HD_NONE)
-            if (x->to->classes[map[i]].id == c->id && hd_str_equal(x->to->classes[map[i]].name, c->name))
-                break;
-        if (map[i] != HD_NONE) {
-            hd_class *same = &x->to->classes[map[i]];
-            same->described |= c->described;
-            if (!hd_str_equal(same->scope, c->scope)) same->scope = hd_cstr("");
-            continue;
-        }
-        HD__TRY(hd_graph_add_class(x->to, c, &map[i], err));
-        if (!hd__index_add(&x->to->mem, &x->classes, hash, map[i], hd__union_class_hash, x))
-            return hd__no_memory(&x->to->mem, err);
-    }
+static hd_status hd__union_classes(hd__union *x, hd__union_part *p, hd_error *err) {
+    const hd_graph *g = p->g;
+    p->class_number[0] = 0;
+    for (uint32_t i = 1; i < hd__len(g->classes); i++)
+        HD__TRY(hd__union_class(x, &g->classes[i], &p->class_number[i], err));
     for (size_t i = 0; i < hd__len(g->fields); i++)
-        HD__TRY(hd_graph_add_field(x->to, map[g->fields[i].class_index], g->fields[i].reference,
+        HD__TRY(hd_graph_add_field(x->to, p->class_number[g->fields[i].class_index], g->fields[i].reference,
                                    g->fields[i].name, err));
-    x->names[which] = (uint32_t)hd__len(x->to->names);
+    p->names = (uint32_t)hd__len(x->to->names);
     for (size_t i = 0; i < hd__len(g->names); i++) HD__TRY(hd_graph_add_name(x->to, g->names[i], NULL, err));
     return HD_OK;
 }
 
-/* Objects of one graph that are not in `to` yet, without references. */
-static hd_status hd__union_objects(hd__union *x, size_t which, hd_error *err) {
-    const hd_graph *g = x->graphs[which];
-    for (uint32_t o = 0; o < g->described; o++) {
-        uint32_t n = (uint32_t)hd__len(x->source), same;
-        uint64_t hash, id_hash;
+/* The first object of the new graph with an id; HD_NONE: there is none. */
+static uint32_t hd__union_find(const hd__union *x, uint64_t id) {
+    uint64_t hash = hd__hash_u64(x->seed, id);
+    size_t probe = 0;
+    uint32_t n;
+    while ((n = hd__set_next(&x->ids, hash, &probe)) != HD_NONE)
+        if (hd__graph_id(x->to, n) == id) break;
+    return n;
+}
+
+/* Adds objects of one graph that are not there yet, without references. */
+static hd_status hd__union_objects(hd__union *x, hd__union_part *p, hd_error *err) {
+    hd__mem *m = &x->to->mem;
+    hd__union_source from;
+    from.part = (uint32_t)(p - x->parts);
+    for (uint32_t o = 0; o < p->g->described; o++) {
+        uint32_t n = x->to->described, same;
+        uint64_t hash = hd__union_hash(x, p->g, o), id = hd__graph_id(p->g, o);
         size_t probe = 0;
-        if (!(o & HD__TICK) && !hd__go_on(x->options, o, g->described)) return hd__cancelled(err);
-        if (!hd__room(&x->to->mem, x->source, 1) || !hd__room(&x->to->mem, x->source_graph, 1))
-            return hd__no_memory(&x->to->mem, err);
-        stbds_arrput(x->source, o);
-        stbds_arrput(x->source_graph, (uint32_t)which);
-        hash = hd__union_hash(x, n);
+        HD__TRY(hd__tick(x->options, o, p->g->described, err));
         while ((same = hd__set_next(&x->objects, hash, &probe)) != HD_NONE)
-            if (hd__union_alike(x, same, n)) break;
-        x->map[which][o] = same;
-        if (same != HD_NONE) {
-            (void)stbds_arrpop(x->source);
-            (void)stbds_arrpop(x->source_graph);
-            continue;
-        }
-        x->map[which][o] = n;
-        id_hash = hd__union_id_hash(x, n);
-        probe = 0;
-        while ((same = hd__set_next(&x->ids, id_hash, &probe)) != HD_NONE)
-            if (hd__graph_id(x->graphs[x->source_graph[same]], x->source[same]) == hd__graph_id(g, o)) break;
-        if (!hd__index_add(&x->to->mem, &x->objects, hash, n, hd__union_hash, x) ||
-            (same == HD_NONE && !hd__index_add(&x->to->mem, &x->ids, id_hash, n, hd__union_id_hash, x)))
-            return hd__no_memory(&x->to->mem, err);
-        HD__TRY(hd_graph_add_object(x->to, hd__graph_id(g, o), x->class_map[which][g->class_of[o]],
-                                    hd__graph_size(g, o), err));
+            if (x->source[same].part != from.part &&
+                hd__union_alike(x->parts[x->source[same].part].g, x->source[same].object, p->g, o))
+                break;
+        p->number[o] = same != HD_NONE ? same : n;
+        if (same != HD_NONE) continue;
+        from.object = o;
+        if (!hd__push(m, x->source, from) || !hd__set_add(m, &x->objects, hash, n) ||
+            (hd__union_find(x, id) == HD_NONE && !hd__set_add(m, &x->ids, hd__hash_u64(x->seed, id), n)))
+            return hd__no_memory(m, err);
+        HD__TRY(hd_graph_add_object(x->to, id, p->class_number[p->g->class_of[o]], hd__graph_size(p->g, o), err));
     }
     return HD_OK;
 }
 
-/* What an object of a graph is in `to`; HD_NONE: described nowhere. */
-static uint32_t hd__union_number(const hd__union *x, size_t which, uint32_t object) {
-    const hd_graph *g = x->graphs[which];
-    uint64_t id = hd__graph_id(g, object), hash = hd__hash_u64(x->seed, id);
-    size_t probe = 0;
-    uint32_t n;
-    if (object < g->described) return x->map[which][object];
-    while ((n = hd__set_next(&x->ids, hash, &probe)) != HD_NONE)
-        if (hd__graph_id(x->graphs[x->source_graph[n]], x->source[n]) == id) break;
-    return n;
+/* What an object of a graph is in the new one; HD_NONE: described nowhere. */
+static uint32_t hd__union_number(const hd__union *x, const hd__union_part *p, uint32_t object) {
+    return object < p->g->described ? p->number[object] : hd__union_find(x, hd__graph_id(p->g, object));
 }
 
-static hd_status hd__union_references(hd__union *x, hd__missing *missing, hd_error *err) {
+static hd_status hd__union_references(hd__union *x, hd_error *err) {
     hd_graph *to = x->to;
     hd__mem *m = &to->mem;
     for (uint32_t n = 0; n < to->described; n++) {
-        size_t which = x->source_graph[n];
-        const hd_graph *g = x->graphs[which];
-        hd_object o = hd_graph_object(g, x->source[n]);
-        uint32_t edge = to->first[n] = (uint32_t)hd__len(to->target.low);
+        const hd__union_part *p = &x->parts[x->source[n].part];
+        uint32_t object = x->source[n].object, edge = to->first[n] = (uint32_t)hd__len(to->target.low);
+        hd_object o = hd_graph_object(p->g, object);
         HD__TRY(hd__graph_may(to, 0, o.reference_count, err));
         if (!hd__ids_room(m, &to->target, o.reference_count)) return hd__no_memory(m, err);
         for (uint32_t i = 0; i < o.reference_count; i++, edge++) {
-            uint32_t target = hd__union_number(x, which, o.references[i]);
-            uint32_t name = g->name ? hd__graph_name(g, x->source[n], i) : HD_NONE;
-            if ((target == HD_NONE && !hd__missing_add(m, missing, hd__graph_id(g, o.references[i]), edge)) ||
+            uint32_t target = hd__union_number(x, p, o.references[i]);
+            uint32_t name = p->g->name ? hd__graph_name(p->g, object, i) : HD_NONE;
+            if ((target == HD_NONE && !hd__missing_add(m, &x->missing, hd__graph_id(p->g, o.references[i]), edge)) ||
                 (o.kinds && o.kinds[i] && !hd__graph_mark(to, edge, o.kinds[i])) ||
-                (name != HD_NONE && !hd__graph_put_name(to, edge, name + x->names[which])))
+                (name != HD_NONE && !hd__graph_put_name(to, edge, name + p->names)))
                 return hd__no_memory(m, err);
             stbds_arrput(to->target.low, target);
         }
@@ -10746,71 +10742,55 @@ static hd_status hd__union_references(hd__union *x, hd__missing *missing, hd_err
     return HD_OK;
 }
 
-/* Roots, those to objects nobody describes last: these have numbers only once all are known. */
-static hd_status hd__union_roots(hd__union *x, hd__missing *missing, hd_error *err) {
-    for (size_t which = 0; which < x->count; which++)
-        for (size_t i = 0; i < hd__len(x->graphs[which]->roots); i++) {
-            hd_root r = x->graphs[which]->roots[i];
-            uint32_t object = r.object;
-            uint64_t id = hd__graph_id(x->graphs[which], object), n = hd__len(x->to->roots);
-            if (n >= x->to->max_records) return hd__graph_most(x->to, err);
-            if (r.container != HD_NONE) r.container = x->class_map[which][r.container];
-            r.object = hd__union_number(x, which, object);
-            if ((r.object == HD_NONE && !hd__missing_add(&x->to->mem, missing, id, n | (uint64_t)1 << 32)) ||
-                !hd__push(&x->to->mem, x->to->roots, r))
-                return hd__no_memory(&x->to->mem, err);
-        }
-    return HD_OK;
+/* Adds a root that is not there yet. Those to objects that nobody describes have numbers once all are known. */
+static hd_status hd__union_root(hd__union *x, const hd__union_part *p, hd_root r, hd_error *err) {
+    hd_graph *to = x->to;
+    uint32_t n = (uint32_t)hd__len(to->roots), same;
+    uint64_t id = hd__graph_id(p->g, r.object), hash = hd__hash_u64(x->seed, id);
+    size_t probe = 0;
+    if (r.container != HD_NONE) r.container = p->class_number[r.container];
+    r.object = hd__union_number(x, p, r.object);
+    hash = hd__hash_bytes(hash, &r, sizeof r);
+    while ((same = hd__set_next(&x->roots, hash, &probe)) != HD_NONE)
+        if (hd__ids_get(&to->root_id, same) == id && !memcmp(&to->roots[same], &r, sizeof r)) return HD_OK;
+    HD__TRY(hd_graph_add_root(to, id, &r, err));
+    return hd__set_add(&to->mem, &x->roots, hash, n) &&
+                   (r.object != HD_NONE || hd__missing_add(&to->mem, &x->missing, id, n | (uint64_t)1 << 32))
+               ? HD_OK : hd__no_memory(&to->mem, err);
 }
 
-static bool hd__union_unique_roots(hd__union *x) {
-    hd_root *roots = x->to->roots;
-    uint32_t kept = 0;
-    for (size_t i = 0; i < hd__len(roots); i++) {
-        uint64_t hash;
-        size_t probe = 0;
-        uint32_t k;
-        roots[kept] = roots[i];
-        hash = hd__union_root_hash(x, kept);
-        while ((k = hd__set_next(&x->roots, hash, &probe)) != HD_NONE)
-            if (!memcmp(&roots[k], &roots[kept], sizeof *roots)) break;
-        if (k != HD_NONE) continue;
-        if (!hd__index_add(&x->to->mem, &x->roots, hash, kept, hd__union_root_hash, x)) return false;
-        kept++;
-    }
-    hd__arr_resize(roots, kept);
-    return true;
-}
-
-static hd_status hd__union_run(hd__union *x, hd__missing *missing, hd_error *err) {
+static hd_status hd__union_run(hd__union *x, const hd_graph *const *graphs, hd_error *err) {
     hd_graph *to = x->to;
     hd__mem *m = &to->mem;
-    x->class_map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->class_map);
-    x->map = (uint32_t **)hd__arena_take(m, &x->arena, x->count, sizeof *x->map);
-    x->names = (uint32_t *)hd__arena_take(m, &x->arena, x->count, sizeof *x->names);
-    if (!x->class_map || !x->map || !x->names) return hd__no_memory(m, err);
+    x->parts = (hd__union_part *)hd__arena_take(m, &x->arena, x->count, sizeof *x->parts);
+    if (!x->parts) return hd__no_memory(m, err);
     for (size_t i = 0; i < x->count; i++) {
-        x->class_map[i] = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(x->graphs[i]->classes), 4);
-        x->map[i] = (uint32_t *)hd__arena_take(m, &x->arena, x->graphs[i]->described, 4);
-        if (!x->class_map[i] || !x->map[i]) return hd__no_memory(m, err);
-        HD__TRY(hd__union_classes(x, i, err));
-        HD__TRY(hd__union_objects(x, i, err));
+        hd__union_part *p = &x->parts[i];
+        p->g = graphs[i];
+        p->class_number = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(p->g->classes), sizeof *p->class_number);
+        p->number = (uint32_t *)hd__arena_take(m, &x->arena, p->g->described, sizeof *p->number);
+        if (!p->class_number || !p->number) return hd__no_memory(m, err);
+        HD__TRY(hd__union_classes(x, p, err));
+        HD__TRY(hd__union_objects(x, p, err));
     }
     hd__graph_set_lengths(to);
-    HD__TRY(hd__union_references(x, missing, err));
-    HD__TRY(hd__union_roots(x, missing, err));
-    return hd__id_index_build(m, &to->index, &to->id, to->described) && hd__graph_place_missing(to, missing) &&
-                   hd__union_unique_roots(x) && hd__graph_close(to)
+    HD__TRY(hd__union_references(x, err));
+    for (size_t i = 0; i < x->count; i++)
+        for (size_t k = 0; k < hd__len(graphs[i]->roots); k++)
+            HD__TRY(hd__union_root(x, &x->parts[i], graphs[i]->roots[k], err));
+    hd__ids_free(m, &to->root_id);
+    return hd__id_index_build(m, &to->index, &to->id, to->described) && hd__graph_place_missing(to, &x->missing) &&
+                   hd__graph_close(to)
                ? HD_OK : hd__no_memory(m, err);
 }
 
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count, const hd_options *options,
                                       hd_graph **out, hd_error *err) {
     hd_graph_desc desc;
-    hd__missing missing;
     hd__union x;
     hd_status status;
     hd_error ignored;
+    hd__mem *m;
     if (!err) err = &ignored;
     for (size_t i = 0; i < count; i++) HD__TRY(hd__graph_ready(graphs[i], err));
     memset(&desc, 0, sizeof desc);
@@ -10818,23 +10798,21 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
         desc.allocator = options->allocator;
         desc.limits = options->limits;
     }
-    memset(&missing, 0, sizeof missing);
     memset(&x, 0, sizeof x);
-    x.graphs = graphs;
     x.count = count;
     x.options = options;
     x.seed = hd__seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
-    status = hd__union_run(&x, &missing, err);
-    hd__missing_free(&x.to->mem, &missing);
-    hd__set_free(&x.to->mem, &x.classes);
-    hd__set_free(&x.to->mem, &x.objects);
-    hd__set_free(&x.to->mem, &x.ids);
-    hd__set_free(&x.to->mem, &x.roots);
-    hd__arr_free(&x.to->mem, x.source);
-    hd__arr_free(&x.to->mem, x.source_graph);
-    hd__arena_free(&x.to->mem, &x.arena);
+    m = &x.to->mem;
+    status = hd__union_run(&x, graphs, err);
+    hd__missing_free(m, &x.missing);
+    hd__set_free(m, &x.classes);
+    hd__set_free(m, &x.objects);
+    hd__set_free(m, &x.ids);
+    hd__set_free(m, &x.roots);
+    hd__arr_free(m, x.source);
+    hd__arena_free(m, &x.arena);
     if (status) hd_graph_free(x.to);
     else *out = x.to;
     return status;
@@ -10857,73 +10835,75 @@ HD__INLINE void hd__queue_prefetch(const hd_graph *g, const uint32_t *queue, uin
         HD__PREFETCH((const char *)known + target[e] * element);
 }
 
-/* The ephemerons of an object are w->ephemerons[low .. high - 1], those whose key it is the ones that
-   w->by_key[key_low .. key_high - 1] say. */
+/* Goes through the ephemerons that an object is, or is the key of. */
 typedef struct hd__joins {
-    uint32_t low, high, key_low, key_high;
+    const hd__weak *weak;
+    uint32_t object;
+    size_t own, keyed;           /* where the next ones stand, by object and by key */
 } hd__joins;
 
 static hd__joins hd__joins_of(const hd__weak *w, uint32_t object) {
-    uint32_t n = (uint32_t)hd__len(w->ephemerons), high = n;
+    size_t n = hd__len(w->ephemerons);
     hd__joins j;
-    for (j.low = 0; j.low < high;) {
-        uint32_t middle = j.low + (high - j.low) / 2;
-        if (w->ephemerons[middle].object < object) j.low = middle + 1;
-        else high = middle;
-    }
-    for (j.high = j.low; j.high < n && w->ephemerons[j.high].object == object;) j.high++;
-    for (j.key_low = 0, high = n; j.key_low < high;) {
-        uint32_t middle = j.key_low + (high - j.key_low) / 2;
-        if (w->ephemerons[w->by_key[middle]].key < object) j.key_low = middle + 1;
-        else high = middle;
-    }
-    for (j.key_high = j.key_low; j.key_high < n && w->ephemerons[w->by_key[j.key_high]].key == object;)
-        j.key_high++;
+    j.weak = w;
+    j.object = object;
+    HD__LOWER_BOUND(j.own, n, w->ephemerons[j.own].object < object);
+    HD__LOWER_BOUND(j.keyed, n, w->ephemerons[w->by_key[j.keyed]].key < object);
     return j;
 }
+
+/* The next one; NULL: there are no more. */
+static const hd__ephemeron *hd__joins_next(hd__joins *j) {
+    const hd__weak *w = j->weak;
+    size_t n = hd__len(w->ephemerons);
+    if (j->own < n && w->ephemerons[j->own].object == j->object) return &w->ephemerons[j->own++];
+    if (j->keyed == n || w->ephemerons[w->by_key[j->keyed]].key != j->object) return NULL;
+    return &w->ephemerons[w->by_key[j->keyed++]];
+}
+
+enum {
+    HD__REACHED = 1,
+    HD__LEFT_OUT = 2
+};
 
 /* Marks the values that an object holds together with what is marked already, as its ephemerons or as their
    key; of two that make one alive, the later one finds the other. Returns the end of the queue. */
 HD__NOINLINE static uint32_t hd__reach_joins(const hd_graph *g, uint32_t object, uint8_t *mark,
                                              uint32_t *queue, uint32_t end) {
-    const hd__weak *w = g->weak;
-    hd__joins j = hd__joins_of(w, object);
-    for (uint32_t i = j.low; i < j.high; i++) {
-        const hd__ephemeron *e = &w->ephemerons[i];
-        if (mark[e->key] != 1 || mark[e->value]) continue;
-        mark[e->value] = 1;
-        queue[end++] = e->value;
-    }
-    for (uint32_t i = j.key_low; i < j.key_high; i++) {
-        const hd__ephemeron *e = &w->ephemerons[w->by_key[i]];
-        if (mark[e->object] != 1 || mark[e->value]) continue;
-        mark[e->value] = 1;
+    hd__joins j = hd__joins_of(g->weak, object);
+    for (const hd__ephemeron *e; (e = hd__joins_next(&j)) != NULL;) {
+        if (mark[e->object] != HD__REACHED || mark[e->key] != HD__REACHED || mark[e->value]) continue;
+        mark[e->value] = HD__REACHED;
         queue[end++] = e->value;
     }
     return end;
 }
 
-/* Marks all that is reachable and not marked yet; queue holds an object each. */
-static hd_status hd__reach_run(const hd_graph *g, const hd_options *options, uint8_t *mark, uint32_t *queue,
-                               hd_total *total, hd_error *err) {
+/* Marks what the roots hold when none of `without` is there: *mark has a byte an object, HD__REACHED or not. */
+static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, const uint32_t *without,
+                               size_t count, const hd_options *options, uint8_t **marks, hd_total *total,
+                               hd_error *err) {
     const uint32_t *target = g->target.low;
     const uint64_t *joins = g->weak ? g->weak->joins : NULL;
-    uint32_t end = 0;
+    uint32_t *queue = (uint32_t *)hd__arena_take(m, arena, g->count, sizeof *queue), end = 0;
+    uint8_t *mark = *marks = (uint8_t *)hd__arena_zeros(m, arena, g->count, 1);
+    if (!queue || !mark) return hd__no_memory(m, err);
+    for (size_t i = 0; i < count; i++) mark[without[i]] = HD__LEFT_OUT;
     for (size_t i = 0; i < hd__len(g->roots); i++) {
         uint32_t o = g->roots[i].object;
         if (!hd__root_holds(&g->roots[i]) || mark[o]) continue;
-        mark[o] = 1;
+        mark[o] = HD__REACHED;
         queue[end++] = o;
     }
     for (uint32_t at = 0; at < end; at++) {
         uint32_t o = queue[at];
-        if (!(at & HD__TICK) && !hd__go_on(options, at, g->count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(options, at, g->count, err));
         hd__queue_prefetch(g, queue, at, end, mark, 1);
         total->bytes += hd__graph_size(g, o);
         total->objects += o < g->described;
         for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++)
             if (!mark[target[e]]) {
-                mark[target[e]] = 1;
+                mark[target[e]] = HD__REACHED;
                 queue[end++] = target[e];
             }
         if (HD__UNLIKELY(joins != NULL) && hd__bit(joins, o)) end = hd__reach_joins(g, o, mark, queue, end);
@@ -10934,47 +10914,14 @@ static hd_status hd__reach_run(const hd_graph *g, const hd_options *options, uin
 /* Rows as dominators and ways follow them: the strong references of an object and, behind them, the values
    that it holds alive as a key. */
 typedef struct hd__holding {
-    const uint32_t *first, *target;
-    uint32_t *block;             /* both and the next; NULL: the graph's own rows, no ephemeron being alive */
+    const uint32_t *first, *target; /* the graph's own, or the arena's */
     const uint32_t *through;     /* by value, in the order of the rows: the ephemeron it is the value of */
-    size_t size;                 /* of the block */
+    hd__arena arena;
 } hd__holding;
 
-static void hd__holding_close(hd__mem *m, hd__holding *h) {
-    if (h->block) hd__cfree(m, h->block, h->size, sizeof *h->block);
-}
+static void hd__holding_close(hd__mem *m, hd__holding *h) { hd__arena_free(m, &h->arena); }
 
-/* Rows with the `live` ephemerons for which both are marked. */
-static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, const uint8_t *mark,
-                             uint32_t live) {
-    const hd__weak *w = g->weak;
-    uint32_t n = (uint32_t)hd__len(w->ephemerons), next = 0, at = 0, values = 0;
-    uint32_t *first, *target, *through;
-    h->size = (size_t)g->count + 1 + hd__len(g->target.low) + 2 * (size_t)live;
-    first = h->block = (uint32_t *)hd__calloc(m, h->size, sizeof *h->block);
-    if (!first) return false;
-    through = first + g->count + 1;
-    target = through + live;
-    for (uint32_t o = 0; o < g->count; o++) {
-        uint32_t size = g->first[o + 1] - g->first[o];
-        first[o] = at;
-        memcpy(target + at, g->target.low + g->first[o], size * sizeof *target);
-        at += size;
-        for (; next < n && w->ephemerons[w->by_key[next]].key == o; next++) {
-            const hd__ephemeron *e = &w->ephemerons[w->by_key[next]];
-            if (!mark[o] || !mark[e->object]) continue;
-            through[values++] = e->object;
-            target[at++] = e->value;
-        }
-    }
-    first[g->count] = at;
-    h->first = first;
-    h->target = target;
-    h->through = through;
-    return true;
-}
-
-/* The graph's own rows. */
+/* The graph's own rows: no ephemeron is alive. */
 HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
     hd__holding h;
     memset(&h, 0, sizeof h);
@@ -10983,59 +10930,90 @@ HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
     return h;
 }
 
+/* Rows with the `live` ephemerons for which both the object and the key are marked. */
+static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, const uint8_t *mark,
+                             uint32_t live) {
+    const hd__weak *w = g->weak;
+    size_t n = hd__len(w->ephemerons), next = 0, values = 0;
+    uint32_t at = 0, *first, *target, *through;
+    h->first = first = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)g->count + 1, sizeof *first);
+    h->target = target = (uint32_t *)hd__arena_take(m, &h->arena, hd__len(g->target.low) + live, sizeof *target);
+    h->through = through = (uint32_t *)hd__arena_take(m, &h->arena, live, sizeof *through);
+    if (!first || !target || !through) return false;
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint32_t size = g->first[o + 1] - g->first[o];
+        first[o] = at;
+        memcpy(target + at, g->target.low + g->first[o], size * sizeof *target);
+        at += size;
+        for (; next < n && w->ephemerons[w->by_key[next]].key == o; next++) {
+            const hd__ephemeron *e = &w->ephemerons[w->by_key[next]];
+            if (mark[o] != HD__REACHED || mark[e->object] != HD__REACHED) continue;
+            through[values++] = e->object;
+            target[at++] = e->value;
+        }
+    }
+    first[g->count] = at;
+    return true;
+}
+
+/* Rows with the weak references too. */
+static bool hd__holding_whole(hd__mem *m, const hd_graph *g, hd__holding *h) {
+    uint32_t at = 0, *first, *target;
+    h->first = first = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)g->count + 1, sizeof *first);
+    h->target = target = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)hd__graph_references(g), sizeof *target);
+    if (!first || !target) return false;
+    for (uint32_t o = 0, n; o < g->count; o++, at += n) {
+        const uint8_t *kinds;
+        const uint32_t *row = hd__graph_row(g, o, &n, &kinds);
+        first[o] = at;
+        memcpy(target + at, row, n * sizeof *row);
+    }
+    first[g->count] = at;
+    return true;
+}
+
 /* What a writer says whose format knows strong references alone. */
 static void hd__holding_tell(const hd_graph *g, const hd_options *options) {
-    hd_error warning;
-    if (!g->weak || !g->weak->count || !options || !options->warning) return;
-    hd__fail(&warning, HD_UNSUPPORTED,
-             "%u weak references are left out; values of ephemerons become references of their keys",
-             (uint64_t)g->weak->count);
-    options->warning(options->warning_user, &warning);
+    if (g->weak && g->weak->count)
+        hd__warn(options, HD_UNSUPPORTED,
+                 "%u weak references are left out; values of ephemerons become references of their keys",
+                 (uint64_t)g->weak->count);
 }
 
 static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_options *options, hd__holding *h,
                                   hd_error *err) {
     const hd__weak *w = g->weak;
     hd_total total = { 0, 0 };
-    uint32_t *queue, live = 0;
+    hd__arena arena;
+    uint32_t live = 0;
     uint8_t *mark;
     hd_status status;
     *h = hd__holding_own(g);
     if (!w || !w->joins) return HD_OK;
-    queue = (uint32_t *)hd__calloc(m, g->count, sizeof *queue);
-    mark = (uint8_t *)hd__calloc(m, g->count, 1);
-    status = queue && mark ? hd__reach_run(g, options, mark, queue, &total, err) : hd__no_memory(m, err);
-    if (queue) hd__cfree(m, queue, g->count, sizeof *queue);
+    memset(&arena, 0, sizeof arena);
+    status = hd__reach_run(m, &arena, g, NULL, 0, options, &mark, &total, err);
     for (size_t i = 0; i < hd__len(w->ephemerons) && !status; i++)
         live += mark[w->ephemerons[i].key] && mark[w->ephemerons[i].object];
     if (!status && live && !hd__holding_fill(m, g, h, mark, live)) status = hd__no_memory(m, err);
-    if (mark) hd__cfree(m, mark, g->count, 1);
+    hd__arena_free(m, &arena);
+    if (status) hd__holding_close(m, h);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without, size_t count,
                                       const hd_options *options, uint8_t *reached, hd_total *total,
                                       hd_error *err) {
-    enum { LEFT_OUT = 2 };
     hd__mem m = hd__mem_options(options);
-    uint32_t *queue;
+    hd__arena arena;
     uint8_t *mark;
     hd_total sum = { 0, 0 };
     hd_status status;
     HD__TRY(hd__graph_has(g, without, count, err));
-    queue = (uint32_t *)hd__calloc(&m, g->count, sizeof *queue);
-    mark = (uint8_t *)hd__calloc(&m, g->count, 1);
-    if (queue && mark) {
-        for (size_t i = 0; i < count; i++) mark[without[i]] = LEFT_OUT;
-        status = hd__reach_run(g, options, mark, queue, &sum, err);
-    } else {
-        status = hd__no_memory(&m, err);
-    }
-    if (!status && reached)
-        for (uint32_t i = 0; i < g->count; i++) reached[i] = mark[i] == 1;
+    memset(&arena, 0, sizeof arena);
+    status = hd__reach_run(&m, &arena, g, without, count, options, &mark, &sum, err);
+    for (uint32_t i = 0; i < g->count && reached && !status; i++) reached[i] = mark[i] == HD__REACHED;
     if (!status && total) *total = sum;
-    if (queue) hd__cfree(&m, queue, g->count, sizeof *queue);
-    if (mark) hd__cfree(&m, mark, g->count, 1);
+    hd__arena_free(&m, &arena);
     return status;
 }
 
@@ -11075,16 +11053,9 @@ HD__INLINE void hd__removal_add(hd__removal *r, uint32_t object, uint64_t bits) 
 }
 
 static void hd__removal_joins(hd__removal *r, uint32_t object) {
-    const hd__weak *w = r->g->weak;
-    hd__joins j = hd__joins_of(w, object);
-    for (uint32_t i = j.low; i < j.high; i++) {
-        const hd__ephemeron *e = &w->ephemerons[i];
+    hd__joins j = hd__joins_of(r->g->weak, object);
+    for (const hd__ephemeron *e; (e = hd__joins_next(&j)) != NULL;)
         hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
-    }
-    for (uint32_t i = j.key_low; i < j.key_high; i++) {
-        const hd__ephemeron *e = &w->ephemerons[w->by_key[i]];
-        hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
-    }
 }
 
 /* All objects' bits, of which `all` are in use. */
@@ -11099,7 +11070,7 @@ static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     for (uint64_t done = 0; r->length; done++) {
         uint32_t o = r->queue[r->begin];
         uint64_t bits;
-        if (!(done & HD__TICK) && !hd__go_on(r->options, 0, HD_UNKNOWN)) return hd__cancelled(err);
+        HD__TRY(hd__tick(r->options, done, HD_UNKNOWN, err));
         r->begin = r->begin + 1 < g->count ? r->begin + 1 : 0;
         r->length--;
         r->waits[o] = 0;
@@ -11141,80 +11112,71 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32
     hd__mem m = hd__mem_options(options);
     hd_total part[AT_ONCE];
     hd_status status = HD_OK;
-    size_t known;
+    hd__arena arena;
     hd__removal r;
     HD__TRY(hd__graph_ready(g, err));
-    known = hd__len(g->classes);
     for (size_t i = 0; i < count; i++)
-        if (classes[i] >= known) return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)classes[i]);
+        if (classes[i] >= hd__len(g->classes)) return hd__fail(err, HD_INVALID, "no class %u", (uint64_t)classes[i]);
+    memset(&arena, 0, sizeof arena);
     memset(&r, 0, sizeof r);
     r.g = g;
     r.options = options;
-    r.reached = (uint64_t *)hd__calloc(&m, g->count, sizeof *r.reached);
-    r.gone = (uint64_t *)hd__calloc(&m, known, sizeof *r.gone);
-    r.queue = (uint32_t *)hd__calloc(&m, g->count, sizeof *r.queue);
-    r.waits = (uint8_t *)hd__calloc(&m, g->count, 1);
+    r.reached = (uint64_t *)hd__arena_take(&m, &arena, g->count, sizeof *r.reached);
+    r.gone = (uint64_t *)hd__arena_take(&m, &arena, hd__len(g->classes), sizeof *r.gone);
+    r.queue = (uint32_t *)hd__arena_take(&m, &arena, g->count, sizeof *r.queue);
+    r.waits = (uint8_t *)hd__arena_zeros(&m, &arena, g->count, 1);
     if (!r.reached || !r.gone || !r.queue || !r.waits) status = hd__no_memory(&m, err);
     for (size_t at = 0; at < count && !status; at += AT_ONCE) {
         uint32_t n = count - at < AT_ONCE ? (uint32_t)(count - at) : (uint32_t)AT_ONCE;
         status = hd__removal_total(&r, classes + at, n, part, err);
         if (!status) memcpy(totals + at, part, n * sizeof *part);
     }
-    if (r.reached) hd__cfree(&m, r.reached, g->count, sizeof *r.reached);
-    if (r.gone) hd__cfree(&m, r.gone, known, sizeof *r.gone);
-    if (r.queue) hd__cfree(&m, r.queue, g->count, sizeof *r.queue);
-    if (r.waits) hd__cfree(&m, r.waits, g->count, 1);
+    hd__arena_free(&m, &arena);
     return status;
 }
 
 /* Ways. --------------------------------------------------------------------------------------- */
 
-static hd_status hd__links_fill(const hd_graph *g, const hd_options *options, hd_links *links,
-                                hd_error *err) {
-    const hd__weak *w = g->weak;
-    uint32_t references = g->first[g->count];
-    uint32_t *first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
-    uint32_t *target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
-    size_t row = 0;
-    if (!first || !target) return hd__no_memory(&((hd__owned *)(void *)links - 1)->mem, err);
-    memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
-    if (!hd__go_on(options, 0, references)) return hd__cancelled(err);
+/* Turns the rows of n objects round: those that lead to o become from[first[o]] .. from[first[o + 1] - 1],
+   ascending. `first` holds n + 2 zeros. */
+static hd_status hd__holding_turn(const hd__holding *h, uint32_t n, const hd_options *options, uint32_t *first,
+                                  uint32_t *from, hd_error *err) {
+    const uint32_t *target = h->target;
+    uint32_t references = h->first[n];
     for (uint32_t e = 0; e < references; e++) {
-        if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 2]);
-        first[g->target.low[e] + 2]++;
+        if (references - e > 16) HD__PREFETCH(&first[target[e + 16] + 2]);
+        first[target[e] + 2]++;
     }
-    for (size_t e = 0; w && e < hd__len(w->target); e++)
-        if (w->kind[e] != HD_REFERENCE_STRONG) first[w->target[e] + 2]++;
-    for (uint32_t i = 0; i < g->count; i++) first[i + 2] += first[i + 1];
-    for (uint32_t o = 0; o < g->count; o++) {
-        if (!(o & HD__TICK) && !hd__go_on(options, g->first[o], references)) return hd__cancelled(err);
-        for (uint32_t e = g->first[o]; e < g->first[o + 1]; e++) {
-            if (references - e > 16) HD__PREFETCH(&first[g->target.low[e + 16] + 1]);
-            target[first[g->target.low[e] + 1]++] = o;
+    for (uint32_t i = 0; i < n; i++) first[i + 2] += first[i + 1];
+    for (uint32_t o = 0; o < n; o++) {
+        HD__TRY(hd__tick(options, o, n, err));
+        for (uint32_t e = h->first[o]; e < h->first[o + 1]; e++) {
+            if (references - e > 16) HD__PREFETCH(&first[target[e + 16] + 1]);
+            from[first[target[e] + 1]++] = o;
         }
-        if (!w || !hd__bit(w->has, o)) continue;
-        for (uint32_t e = w->first[row]; e < w->first[row + 1]; e++)
-            if (w->kind[e] != HD_REFERENCE_STRONG) target[first[w->target[e] + 1]++] = o;
-        row++;
     }
-    links->count = g->count;
-    links->first = first;
-    links->target = target;
     return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *options, hd_links **out,
                                           hd_error *err) {
-    hd__mem m = hd__mem_options(options);
     hd_links *links;
+    hd__holding rows;
+    uint32_t *first, *target;
+    hd__mem *m;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
-    links = (hd_links *)hd__owned_create(&m, sizeof *links);
-    if (!links) return hd__no_memory(&m, err);
-    status = hd__links_fill(g, options, links, err);
-    if (status) hd__owned_free(links);
-    else *out = links;
-    return status;
+    HD__TRY(hd__owned_create(options, sizeof *links, &links, err));
+    m = hd__owned_mem(links);
+    rows = hd__holding_own(g);
+    links->count = g->count;
+    links->first = first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
+    if (first) memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
+    links->target = target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
+    status = first && target && (!g->weak || hd__holding_whole(m, g, &rows))
+                 ? hd__holding_turn(&rows, g->count, options, first, target, err) : hd__no_memory(m, err);
+    hd__holding_close(m, &rows);
+    return hd__owned_end(links, status, out);
 }
 
 HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
@@ -11228,7 +11190,9 @@ HEAPDUMP_API void hd_links_free(hd_links *links) { hd__owned_free(links); }
 typedef struct hd__path_search {
     const hd_graph *g;
     const hd_options *options;
-    hd__mem mem;
+    hd_paths *out;
+    hd__mem *mem;                /* of `out` */
+    hd__arena arena;
     hd__holding rows;
     uint32_t object;
     uint32_t *first, *referrer;  /* the rows turned round */
@@ -11243,40 +11207,23 @@ enum {
     HD__PATH_USED = 2            /* on a way that was found */
 };
 
-static bool hd__path_search_open(hd__path_search *s) {
+static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
     const hd_graph *g = s->g;
-    uint32_t n = g->count, references = s->rows.first[n];
-    s->first = (uint32_t *)hd__calloc(&s->mem, (size_t)n + 2, sizeof *s->first);
-    s->referrer = (uint32_t *)hd__calloc(&s->mem, references, sizeof *s->referrer);
-    s->distance = (uint32_t *)hd__calloc(&s->mem, n, 3 * sizeof *s->distance);
-    s->state = (uint8_t *)hd__calloc(&s->mem, n, 1);
-    if (!s->first || !s->referrer || !s->distance || !s->state) return false;
-    s->queue = s->distance + n;
-    s->next = s->queue + n;
-    for (uint32_t e = 0; e < references; e++) {
-        if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 2]);
-        s->first[s->rows.target[e] + 2]++;
-    }
-    for (uint32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
-    for (uint32_t o = 0; o < n; o++)
-        for (uint32_t e = s->rows.first[o]; e < s->rows.first[o + 1]; e++) {
-            if (references - e > 16) HD__PREFETCH(&s->first[s->rows.target[e + 16] + 1]);
-            s->referrer[s->first[s->rows.target[e] + 1]++] = o;
-        }
+    uint32_t n = g->count;
+    HD__TRY(hd__holding_open(s->mem, g, s->options, &s->rows, err));
+    s->first = (uint32_t *)hd__arena_zeros(s->mem, &s->arena, (size_t)n + 2, sizeof *s->first);
+    s->referrer = (uint32_t *)hd__arena_take(s->mem, &s->arena, s->rows.first[n], sizeof *s->referrer);
+    s->distance = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->distance);
+    s->queue = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->queue);
+    s->next = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->next);
+    s->state = (uint8_t *)hd__arena_zeros(s->mem, &s->arena, n, 1);
+    if (!s->first || !s->referrer || !s->distance || !s->queue || !s->next || !s->state)
+        return hd__no_memory(s->mem, err);
+    HD__TRY(hd__holding_turn(&s->rows, n, s->options, s->first, s->referrer, err));
     for (size_t i = 0; i < hd__len(g->roots); i++)
         if (hd__root_holds(&g->roots[i]) && g->roots[i].object != s->object)
             s->state[g->roots[i].object] = HD__PATH_ROOT;
-    return true;
-}
-
-static void hd__path_search_close(hd__path_search *s) {
-    uint32_t n = s->g->count;
-    if (s->first) hd__cfree(&s->mem, s->first, (size_t)n + 2, sizeof *s->first);
-    if (s->referrer) hd__cfree(&s->mem, s->referrer, s->rows.first[n], sizeof *s->referrer);
-    if (s->distance) hd__cfree(&s->mem, s->distance, n, 3 * sizeof *s->distance);
-    if (s->state) hd__cfree(&s->mem, s->state, n, 1);
-    hd__arr_free(&s->mem, s->paths);
-    hd__holding_close(&s->mem, &s->rows);
+    return HD_OK;
 }
 
 /* Distances to the object, up to that of the nearest roots, which is *steps; HD_NONE: there is none left. */
@@ -11288,7 +11235,7 @@ static hd_status hd__path_search_back(hd__path_search *s, uint32_t *steps, hd_er
     s->queue[end++] = s->object;
     for (uint32_t at = 0; at < end && s->distance[s->queue[at]] < *steps; at++) {
         uint32_t o = s->queue[at];
-        if (!(at & HD__TICK) && !hd__go_on(s->options, at, n)) return hd__cancelled(err);
+        HD__TRY(hd__tick(s->options, at, n, err));
         for (uint32_t e = s->first[o]; e < s->first[o + 1]; e++) {
             uint32_t from = s->referrer[e];
             if (s->distance[from] != HD_NONE || (s->state[from] & HD__PATH_USED)) continue;
@@ -11339,13 +11286,11 @@ static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint
 }
 
 /* The way in `queue` as a path of the result. */
-static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t root, uint32_t length,
-                                     hd_error *err) {
-    hd__owned *owned = (hd__owned *)(void *)out - 1;
-    uint32_t *objects = (uint32_t *)hd__owned_take(out, length, 3 * sizeof *objects);
+static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t length, hd_error *err) {
+    uint32_t *objects = (uint32_t *)hd__owned_take(s->out, length, 3 * sizeof *objects);
     uint32_t *references, *ephemerons;
     hd_path path;
-    if (!objects) return hd__no_memory(&owned->mem, err);
+    if (!objects) return hd__no_memory(s->mem, err);
     references = objects + length;
     ephemerons = references + length;
     memset(&path, 0, sizeof path);
@@ -11362,26 +11307,26 @@ static hd_status hd__path_search_add(hd__path_search *s, hd_paths *out, uint32_t
         hd__path_search_step(s, s->queue[i], s->queue[i + 1], &references[i], &ephemerons[i]);
         if (ephemerons[i] != HD_NONE) path.ephemerons = ephemerons;
     }
-    return hd__push(&s->mem, s->paths, path) ? HD_OK : hd__no_memory(&s->mem, err);
+    return hd__push(s->mem, s->paths, path) ? HD_OK : hd__no_memory(s->mem, err);
 }
 
-static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t most, hd_error *err) {
+static hd_status hd__path_search_all(hd__path_search *s, uint32_t most, hd_error *err) {
     const hd_graph *g = s->g;
     uint32_t roots = (uint32_t)hd__len(g->roots);
     s->queue[0] = s->object;
     for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++)
         if (g->roots[i].object == s->object && hd__root_holds(&g->roots[i]))
-            HD__TRY(hd__path_search_add(s, out, i, 1, err));
+            HD__TRY(hd__path_search_add(s, i, 1, err));
     for (uint32_t lengths = 0; hd__len(s->paths) < most; lengths++) {
         uint32_t steps;
         HD__TRY(hd__path_search_back(s, &steps, err));
         if (steps == HD_NONE) return HD_OK;
-        out->more = lengths == HD__PATH_LENGTHS;
-        if (out->more) return HD_OK;
+        s->out->more = lengths == HD__PATH_LENGTHS;
+        if (s->out->more) return HD_OK;
         for (uint32_t i = 0; i < roots && hd__len(s->paths) < most; i++) {
             uint32_t o = g->roots[i].object;
             if (!hd__root_holds(&g->roots[i]) || o == s->object || s->distance[o] != steps) continue;
-            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, out, i, steps + 1, err));
+            if (hd__path_search_down(s, o)) HD__TRY(hd__path_search_add(s, i, steps + 1, err));
         }
     }
     return HD_OK;
@@ -11389,8 +11334,6 @@ static hd_status hd__path_search_all(hd__path_search *s, hd_paths *out, uint32_t
 
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err) {
-    hd_paths *result;
-    hd_path *paths = NULL;
     hd__path_search s;
     hd_status status;
     HD__TRY(hd__graph_has(g, &object, 1, err));
@@ -11398,26 +11341,15 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *g, uint32_t object, uint32
     s.g = g;
     s.options = options;
     s.object = object;
-    s.mem = hd__mem_options(options);
-    HD__TRY(hd__holding_open(&s.mem, g, options, &s.rows, err));
-    result = hd__path_search_open(&s) ? (hd_paths *)hd__owned_create(&s.mem, sizeof *result) : NULL;
-    if (result) hd__mem_join(&((hd__owned *)(void *)result - 1)->mem, &s.mem); /* both grow */
-    status = result ? hd__path_search_all(&s, result, most, err) : hd__no_memory(&s.mem, err);
-    if (!status) {
-        paths = (hd_path *)hd__owned_take(result, hd__len(s.paths), sizeof *paths);
-        if (!paths) status = hd__no_memory(&((hd__owned *)(void *)result - 1)->mem, err);
-    }
-    if (!status) {
-        result->count = (uint32_t)hd__len(s.paths);
-        result->paths = paths;
-        if (result->count) memcpy(paths, s.paths, result->count * sizeof *paths);
-        ((hd__owned *)(void *)result - 1)->mem.within = NULL;
-        *out = result;
-    } else {
-        hd__owned_free(result);
-    }
-    hd__path_search_close(&s);
-    return status;
+    HD__TRY(hd__owned_create(options, sizeof *s.out, &s.out, err));
+    s.mem = hd__owned_mem(s.out);
+    status = hd__path_search_open(&s, err);
+    if (!status) status = hd__path_search_all(&s, most, err);
+    if (!status) status = hd__owned_rows(s.out, &s.paths, sizeof *s.paths, NULL, err);
+    hd__arr_free(s.mem, s.paths);
+    hd__arena_free(s.mem, &s.arena);
+    hd__holding_close(s.mem, &s.rows);
+    return hd__owned_end(s.out, status, out);
 }
 
 HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
@@ -11452,7 +11384,7 @@ typedef struct hd__dom_link {
 typedef struct hd__dom {
     const hd_graph *g;
     const hd_options *options;
-    hd__mem mem;
+    hd__mem *mem;                /* of the result */
     hd__arena arena, walk;       /* walk: what is not needed once dominators are known */
     hd__holding rows;
     hd__dom_node *node;
@@ -11469,7 +11401,7 @@ static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *
     hd__dom_edge pair;
     pair.from = from;
     pair.to = to;
-    return hd__push(&d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(&d->mem, err);
+    return hd__push(d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(d->mem, err);
 }
 
 /* Gives an object the next number, as child of `parent`. */
@@ -11511,7 +11443,7 @@ static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
         }
         d->link[v].up = e + 1;
         v = hd__dom_enter(d, target[e], v);
-        if (!(v & HD__TICK) && !hd__go_on(d->options, v, d->g->count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(d->options, v, d->g->count, err));
     }
     return HD_OK;
 }
@@ -11519,14 +11451,14 @@ static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
 static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)g->count + 1;
-    d->node = (hd__dom_node *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->node);
-    d->link = (hd__dom_link *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->link);
-    d->semi = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->semi);
-    d->start = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->start);
-    d->object = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->object);
-    d->parent = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->parent);
+    d->node = (hd__dom_node *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->node);
+    d->link = (hd__dom_link *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->link);
+    d->semi = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->semi);
+    d->start = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->start);
+    d->object = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->object);
+    d->parent = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->parent);
     if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
-        return hd__no_memory(&d->mem, err);
+        return hd__no_memory(d->mem, err);
     for (size_t i = 0; i < n; i++) {
         d->node[i].first = d->rows.first[i];
         d->node[i].number = d->node[i].incoming = 0;
@@ -11545,8 +11477,8 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
 static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
     size_t n = hd__len(d->pairs);
     uint32_t at = 0;
-    d->from = (uint32_t *)hd__arena_take(&d->mem, &d->walk, n, sizeof *d->from);
-    if (!d->from) return hd__no_memory(&d->mem, err);
+    d->from = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->from);
+    if (!d->from) return hd__no_memory(d->mem, err);
     d->start[0] = d->semi[0] = d->parent[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
         const hd__dom_node *node = &d->node[d->object[w]];
@@ -11560,7 +11492,7 @@ static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
         if (n - i > 16) HD__PREFETCH(&d->start[d->pairs[i + 16].to]);
         d->from[d->start[d->pairs[i].to]++] = d->pairs[i].from;
     }
-    hd__arr_free(&d->mem, d->pairs);
+    hd__arr_free(d->mem, d->pairs);
     d->stack = (uint32_t *)(void *)d->node; /* nodes are done with */
     return HD_OK;
 }
@@ -11600,7 +11532,7 @@ static void hd__dom_nearest(hd__dom *d) {
 static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     for (uint32_t w = d->count; w; w--) {
         uint32_t semi = d->semi[w], low = d->start[w - 1];
-        if (!(w & HD__TICK) && !hd__go_on(d->options, d->count - w, d->g->count)) return hd__cancelled(err);
+        HD__TRY(hd__tick(d->options, d->count - w, d->g->count, err));
         for (uint32_t i = d->start[w]; i-- > low;) {
             uint32_t best;
             if (i > 8) HD__PREFETCH(&d->link[d->from[i - 8]]);
@@ -11617,10 +11549,10 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
 static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)d->count + 1;
-    d->bytes = (uint64_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->bytes);
-    d->below = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->below);
-    d->next = (uint32_t *)hd__arena_take(&d->mem, &d->arena, n, sizeof *d->next);
-    if (!d->bytes || !d->below || !d->next) return hd__no_memory(&d->mem, err);
+    d->bytes = (uint64_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->bytes);
+    d->below = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->below);
+    d->next = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->next);
+    if (!d->bytes || !d->below || !d->next) return hd__no_memory(d->mem, err);
     d->bytes[0] = d->next[0] = d->below[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
         if (d->count - w > 16) HD__PREFETCH(&g->size[d->object[w + 16]]);
@@ -11643,7 +11575,7 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
     uint64_t *retained = (uint64_t *)hd__owned_take(out, n, sizeof *retained);
     uint32_t *order = (uint32_t *)hd__owned_take(out, d->count, sizeof *order);
     if (!parent || !position || !below || !retained || !order)
-        return hd__no_memory(&((hd__owned *)(void *)out - 1)->mem, err);
+        return hd__no_memory(d->mem, err);
     if (d->count < n) {
         memset(parent, 0xff, n * sizeof *parent);
         memset(position, 0xff, n * sizeof *position);
@@ -11680,30 +11612,26 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *options, hd_dominators **out,
                                            hd_error *err) {
-    hd_dominators *result = NULL;
+    hd_dominators *result;
     hd_status status;
     hd__dom d;
     HD__TRY(hd__graph_ready(g, err));
+    HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
     memset(&d, 0, sizeof d);
-    d.mem = hd__mem_options(options);
+    d.mem = hd__owned_mem(result);
     d.g = g;
     d.options = options;
-    status = hd__holding_open(&d.mem, g, options, &d.rows, err);
+    status = hd__holding_open(d.mem, g, options, &d.rows, err);
     if (!status) status = hd__dom_walk(&d, err);
-    hd__holding_close(&d.mem, &d.rows);
+    hd__holding_close(d.mem, &d.rows);
     if (!status) status = hd__dom_sort(&d, err);
     if (!status) status = hd__dom_solve(&d, err);
-    hd__arr_free(&d.mem, d.pairs);
-    hd__arena_free(&d.mem, &d.walk);
+    hd__arr_free(d.mem, d.pairs);
+    hd__arena_free(d.mem, &d.walk);
     if (!status) status = hd__dom_sum(&d, err);
-    if (!status) {
-        result = (hd_dominators *)hd__owned_create(&d.mem, sizeof *result);
-        status = result ? hd__dom_result(&d, result, err) : hd__no_memory(&d.mem, err);
-    }
-    hd__arena_free(&d.mem, &d.arena);
-    if (status) hd__owned_free(result);
-    else *out = result;
-    return status;
+    if (!status) status = hd__dom_result(&d, result, err);
+    hd__arena_free(d.mem, &d.arena);
+    return hd__owned_end(result, status, out);
 }
 
 HEAPDUMP_API void hd_dominators_free(hd_dominators *d) { hd__owned_free(d); }
@@ -11846,8 +11774,7 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
             self.blocks += object < t->g->described;
         }
         for (uint32_t p = hd__dom_below(t->d, object, &end); p < end; p += t->d->below[t->d->order[p]]) {
-            if (!(++t->done & HD__TICK) && !hd__go_on(&t->options->options, t->done, t->d->reached))
-                return hd__cancelled(err);
+            HD__TRY(hd__tick(&t->options->options, ++t->done, t->d->reached, err));
             if (!hd__dom_count(t, group, t->d->order[p])) return hd__no_memory(&t->mem, err);
         }
     }
@@ -11978,41 +11905,34 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
 /* ========================================================================== >>graph.classes
    Graphs class by class: histograms, and what changed from one graph to another. */
 
-/* Puts what is in `rows` into the order of `before`, in place. */
-static hd_status hd__order_rows(hd__mem *m, void *rows, size_t n, size_t element,
-                                bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
-    return hd__sort_array(m, rows, n, element, before) ? HD_OK : hd__no_memory(m, err);
-}
-
 static int hd__compare_names(hd_str name, hd_str scope, hd_str other_name, hd_str other_scope) {
     int order = hd_str_compare(name, other_name);
     return order ? order : hd_str_compare(scope, other_scope);
 }
 
-/* A row with the class it is about, so that sorting sees names. */
-typedef struct hd__class_line {
-    hd_class_row row;
-    hd_str name, scope;
-} hd__class_line;
+/* Rows of all classes, by number; what a histogram has of them is sorted as numbers. */
+typedef struct hd__class_rows {
+    const hd_graph *g;
+    hd_class_row *rows;
+} hd__class_rows;
 
 static bool hd__class_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__class_line *x = (const hd__class_line *)owner + a, *y = (const hd__class_line *)owner + b;
+    const hd__class_rows *all = (const hd__class_rows *)owner;
+    const hd_class_row *x = &all->rows[a], *y = &all->rows[b];
+    const hd_class *c = &all->g->classes[a], *d = &all->g->classes[b];
     int order;
-    if (x->row.retained != y->row.retained) return x->row.retained > y->row.retained;
-    if (x->row.bytes != y->row.bytes) return x->row.bytes > y->row.bytes;
-    order = hd__compare_names(x->name, x->scope, y->name, y->scope);
-    return order ? order < 0 : x->row.class_index < y->row.class_index;
+    if (x->retained != y->retained) return x->retained > y->retained;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes;
+    order = hd__compare_names(c->name, c->scope, d->name, d->scope);
+    return order ? order < 0 : a < b;
 }
 
-static void hd__class_lines(const hd_graph *g, const hd_dominators *d, hd__class_line *line, uint32_t *open) {
-    for (uint32_t i = 0; i < hd__len(g->classes); i++) {
-        line[i].row.class_index = i;
-        line[i].name = g->classes[i].name;
-        line[i].scope = g->classes[i].scope;
-    }
+/* Counts objects. `open` holds a zero for each class. */
+static void hd__class_count(const hd_graph *g, const hd_dominators *d, hd_class_row *rows, uint32_t *open) {
     for (uint32_t o = 0; o < g->described; o++) {
-        hd_class_row *row = &line[g->class_of[o]].row;
+        hd_class_row *row = &rows[g->class_of[o]];
         uint64_t size = hd__graph_size(g, o);
+        row->class_index = g->class_of[o];
         row->objects++;
         row->bytes += size;
         if (!d || !d->below[o]) continue;
@@ -12023,93 +11943,86 @@ static void hd__class_lines(const hd_graph *g, const hd_dominators *d, hd__class
         uint32_t o = d->order[p], c = g->class_of[o];
         if (p < open[c]) continue; /* below another of its class */
         open[c] = p + d->below[o];
-        line[c].row.retained += d->retained[o];
+        rows[c].retained += d->retained[o];
     }
+}
+
+static hd_status hd__histogram_fill(hd__arena *arena, const hd_graph *g, const hd_dominators *d, hd_histogram *h,
+                                    hd_error *err) {
+    hd__mem *m = hd__owned_mem(h);
+    size_t classes = hd__len(g->classes);
+    uint32_t *order = (uint32_t *)hd__arena_take(m, arena, classes, 2 * sizeof *order);
+    uint32_t *open = (uint32_t *)hd__arena_zeros(m, arena, classes, sizeof *open), n = 0;
+    hd__class_rows all;
+    hd_class_row *rows;
+    all.g = g;
+    all.rows = (hd_class_row *)hd__arena_zeros(m, arena, classes, sizeof *all.rows);
+    if (!order || !open || !all.rows) return hd__no_memory(m, err);
+    hd__class_count(g, d, all.rows, open);
+    for (uint32_t i = 1; i < classes; i++)
+        if (all.rows[i].objects) order[n++] = i;
+    hd__sort(order, order + classes, n, hd__class_before, &all);
+    rows = (hd_class_row *)hd__owned_take(h, n, sizeof *rows);
+    if (!rows) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) rows[i] = all.rows[order[i]];
+    h->count = n;
+    h->rows = rows;
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators *d,
                                           const hd_options *options, hd_histogram **out, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    size_t classes = hd__len(g->classes);
-    hd__class_line *line;
-    uint32_t *open, n = 0;
-    hd_histogram *h = NULL;
-    hd_class_row *rows = NULL;
+    hd_histogram *h;
+    hd__arena arena;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
     if (d && d->count != g->count) return hd__fail(err, HD_INVALID, "dominators of another graph");
-    line = (hd__class_line *)hd__calloc(&m, classes, sizeof *line);
-    open = (uint32_t *)hd__calloc(&m, classes, sizeof *open);
-    status = line && open ? HD_OK : hd__no_memory(&m, err);
-    if (!status) {
-        hd__class_lines(g, d, line, open);
-        for (size_t i = 1; i < classes; i++)
-            if (line[i].row.objects) line[n++] = line[i];
-        status = hd__order_rows(&m, line, n, sizeof *line, hd__class_before, err);
-    }
-    if (!status) {
-        h = (hd_histogram *)hd__owned_create(&m, sizeof *h);
-        rows = h ? (hd_class_row *)hd__owned_take(h, n, sizeof *rows) : NULL;
-        if (!rows) status = hd__no_memory(h ? &((hd__owned *)(void *)h - 1)->mem : &m, err);
-    }
-    for (uint32_t i = 0; i < n && !status; i++) rows[i] = line[i].row;
-    if (line) hd__cfree(&m, line, classes, sizeof *line);
-    if (open) hd__cfree(&m, open, classes, sizeof *open);
-    if (status) {
-        hd__owned_free(h);
-        return status;
-    }
-    h->count = n;
-    h->rows = rows;
-    *out = h;
-    return HD_OK;
+    HD__TRY(hd__owned_create(options, sizeof *h, &h, err));
+    memset(&arena, 0, sizeof arena);
+    status = hd__histogram_fill(&arena, g, d, h, err);
+    hd__arena_free(hd__owned_mem(h), &arena);
+    return hd__owned_end(h, status, out);
 }
 
 HEAPDUMP_API void hd_histogram_free(hd_histogram *h) { hd__owned_free(h); }
 
-static uint64_t hd__apart(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
-
 static bool hd__change_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_class_change *x = (const hd_class_change *)owner + a, *y = (const hd_class_change *)owner + b;
-    uint64_t dx = hd__apart(x->bytes[0], x->bytes[1]), dy = hd__apart(y->bytes[0], y->bytes[1]);
-    if (dx != dy) return dx > dy;
-    return hd__compare_names(x->name, x->scope, y->name, y->scope) < 0;
+    uint64_t dx = x->bytes[0] > x->bytes[1] ? x->bytes[0] - x->bytes[1] : x->bytes[1] - x->bytes[0];
+    uint64_t dy = y->bytes[0] > y->bytes[1] ? y->bytes[0] - y->bytes[1] : y->bytes[1] - y->bytes[0];
+    return dx != dy ? dx > dy : hd__compare_names(x->name, x->scope, y->name, y->scope) < 0;
 }
 
 typedef struct hd__changes {
-    hd__mem mem;
+    hd__mem *mem;
+    hd__arena arena;
     hd_class_change *rows;       /* stb_ds array */
-    hd__set index;
+    hd__set set;                 /* of the rows, by name and scope */
     uint64_t seed;
 } hd__changes;
 
-static uint64_t hd__change_hash(const void *owner, uint32_t number) {
-    const hd__changes *c = (const hd__changes *)owner;
-    const hd_class_change *row = &c->rows[number];
-    return hd__hash_bytes(hd__hash_bytes(c->seed, row->name.data, row->name.len), row->scope.data,
-                          row->scope.len);
+/* The row of a class, made when it is not there; HD_NONE: no memory. */
+static uint32_t hd__change_row(hd__changes *c, const hd_class *of) {
+    uint64_t hash = hd__hash_bytes(c->seed, of->name.data, of->name.len);
+    uint32_t i, n = (uint32_t)hd__len(c->rows);
+    size_t probe = 0;
+    hd_class_change change;
+    hash = hd__hash_bytes(hash, of->scope.data, of->scope.len);
+    while ((i = hd__set_next(&c->set, hash, &probe)) != HD_NONE)
+        if (!hd__compare_names(c->rows[i].name, c->rows[i].scope, of->name, of->scope)) return i;
+    memset(&change, 0, sizeof change);
+    change.name = of->name;
+    change.scope = of->scope;
+    return hd__push(c->mem, c->rows, change) && hd__set_add(c->mem, &c->set, hash, n) ? n : HD_NONE;
 }
 
-/* Adds the classes of one side and the objects of it that are reached; its number by class goes to `row`. */
-static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *reached, int side,
-                            uint32_t *row) {
-    for (uint32_t i = 1; i < hd__len(g->classes); i++) {
-        hd_class_change change;
-        size_t probe = 0;
-        uint32_t k, n = (uint32_t)hd__len(c->rows);
-        uint64_t hash;
-        memset(&change, 0, sizeof change);
-        change.name = g->classes[i].name;
-        change.scope = g->classes[i].scope;
-        if (!hd__push(&c->mem, c->rows, change)) return false;
-        hash = hd__change_hash(c, n);
-        while ((k = hd__set_next(&c->index, hash, &probe)) != HD_NONE)
-            if (hd_str_equal(c->rows[k].name, change.name) && hd_str_equal(c->rows[k].scope, change.scope))
-                break;
-        if (k != HD_NONE) (void)stbds_arrpop(c->rows);
-        else if (!hd__index_add(&c->mem, &c->index, hash, k = n, hd__change_hash, c)) return false;
-        row[i] = k;
-    }
+/* Adds the objects of one side that are reached. */
+static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *reached, int side) {
+    size_t classes = hd__len(g->classes);
+    uint32_t *row = (uint32_t *)hd__arena_take(c->mem, &c->arena, classes, sizeof *row);
+    if (!row) return false;
+    for (uint32_t i = 1; i < classes; i++)
+        if ((row[i] = hd__change_row(c, &g->classes[i])) == HD_NONE) return false;
     for (uint32_t o = 0; o < g->described; o++) {
         hd_class_change *change = &c->rows[row[g->class_of[o]]];
         if (reached && !reached[o]) continue;
@@ -12119,47 +12032,30 @@ static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *re
     return true;
 }
 
-static bool hd__change_run(hd__changes *c, const hd_graph *before, const hd_graph *after,
-                           const uint8_t *const reached[2]) {
-    size_t n = hd__len(before->classes), k = hd__len(after->classes), rows = n > k ? n : k, kept = 0;
-    uint32_t *row = (uint32_t *)hd__calloc(&c->mem, rows, sizeof *row);
-    bool ok = row && hd__change_side(c, before, reached ? reached[0] : NULL, 0, row) &&
-              hd__change_side(c, after, reached ? reached[1] : NULL, 1, row);
-    if (row) hd__cfree(&c->mem, row, rows, sizeof *row);
-    for (size_t i = 0; i < hd__len(c->rows); i++)
-        if (c->rows[i].objects[0] || c->rows[i].objects[1]) c->rows[kept++] = c->rows[i];
-    hd__arr_resize(c->rows, kept);
-    return ok && hd__sort_array(&c->mem, c->rows, kept, sizeof *c->rows, hd__change_before);
-}
-
 HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after,
                                      const uint8_t *const reached[2], const hd_options *options,
                                      hd_graph_change **out, hd_error *err) {
-    hd_graph_change *result = NULL;
-    hd_class_change *rows = NULL;
+    hd_graph_change *result;
     hd__changes c;
+    hd_status status;
+    size_t kept = 0;
     HD__TRY(hd__graph_ready(before, err));
     HD__TRY(hd__graph_ready(after, err));
+    HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
     memset(&c, 0, sizeof c);
-    c.mem = hd__mem_options(options);
+    c.mem = hd__owned_mem(result);
     c.seed = hd__seed();
-    if (hd__change_run(&c, before, after, reached)) {
-        result = (hd_graph_change *)hd__owned_create(&c.mem, sizeof *result);
-        if (result) rows = (hd_class_change *)hd__owned_take(result, hd__len(c.rows), sizeof *rows);
-    }
-    if (rows) {
-        result->count = (uint32_t)hd__len(c.rows);
-        result->rows = rows;
-        if (result->count) memcpy(rows, c.rows, result->count * sizeof *rows);
-        *out = result;
-    } else {
-        hd__no_memory(result ? &((hd__owned *)(void *)result - 1)->mem : &c.mem, err);
-        c.mem.over |= result && ((hd__owned *)(void *)result - 1)->mem.over;
-        hd__owned_free(result);
-    }
-    hd__set_free(&c.mem, &c.index);
-    hd__arr_free(&c.mem, c.rows);
-    return rows ? HD_OK : c.mem.over ? HD_LIMIT : HD_OUT_OF_MEMORY;
+    status = hd__change_side(&c, before, reached ? reached[0] : NULL, 0) &&
+                     hd__change_side(&c, after, reached ? reached[1] : NULL, 1)
+                 ? HD_OK : hd__no_memory(c.mem, err);
+    for (size_t i = 0; i < hd__len(c.rows); i++)
+        if (c.rows[i].objects[0] || c.rows[i].objects[1]) c.rows[kept++] = c.rows[i];
+    hd__arr_resize(c.rows, kept);
+    if (!status) status = hd__owned_rows(result, &c.rows, sizeof *c.rows, hd__change_before, err);
+    hd__set_free(c.mem, &c.set);
+    hd__arr_free(c.mem, c.rows);
+    hd__arena_free(c.mem, &c.arena);
+    return hd__owned_end(result, status, out);
 }
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
@@ -20363,14 +20259,12 @@ typedef struct hd__dart_ask {
 
 static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const uint8_t *reached,
                                     const hd_options *options, size_t table, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
     memset(a, 0, sizeof *a);
     a->doc = doc;
     a->reached = reached;
     a->seed = hd__seed();
-    a->table = hd__owned_create(&mem, table);
-    if (!a->table) return hd__no_memory(&mem, err);
-    a->mem = &((hd__owned *)a->table - 1)->mem;
+    HD__TRY(hd__owned_create(options, table, &a->table, err));
+    a->mem = hd__owned_mem(a->table);
     return HD_OK;
 }
 
@@ -20378,20 +20272,10 @@ static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const u
    the rows. What was taken is freed; on failure (or when `ok` tells of one) the table is, too. */
 static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t element,
                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
-    struct { uint32_t count; const void *rows; } shown;
-    hd_status status;
-    void *from, *to = NULL;
-    memcpy(&from, rows, sizeof from);
-    shown.count = (uint32_t)stbds_arrlenu(from);
-    if (ok && hd__sort_array(a->mem, from, shown.count, element, before))
-        shown.rows = to = hd__owned_take(a->table, shown.count, element);
-    if (to && from) memcpy(to, from, shown.count * element);
-    if (to) memcpy(a->table, &shown, sizeof shown);
+    hd_status status = ok ? hd__owned_rows(a->table, rows, element, before, err) : hd__no_memory(a->mem, err);
     hd__arr_release(a->mem, rows, element);
     hd__set_free(a->mem, &a->index);
-    if (to) return HD_OK;
-    status = hd__no_memory(a->mem, err);
-    hd__owned_free(a->table);
+    if (status) hd__owned_free(a->table);
     return status;
 }
 
