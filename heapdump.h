@@ -20844,16 +20844,24 @@ HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field) {
     return hd__memprof_mib[field < HD_MEMPROF_FIELDS ? field : 0].name;
 }
 
-/* Fields of a version: 1 to this one. */
-static uint32_t hd__memprof_last_field(uint32_t version) {
-    static const uint8_t last[] = { 0, HD_MEMPROF_DATA_TYPE_ID, HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY,
-                                    HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY, HD_MEMPROF_ACCESS_HISTOGRAM,
-                                    HD_MEMPROF_ACCESS_HISTOGRAM };
-    return version < sizeof last ? last[version] : 0;
+/* What a version has in a raw profile: the last field of its blocks, which have all before it, too; bytes of a
+   segment, of a block less its histogram, and of a counter. */
+typedef struct hd__memprof_shape {
+    uint32_t last, segment, block, counter;
+} hd__memprof_shape;
+
+static const hd__memprof_shape *hd__memprof_shape_of(uint32_t version) {
+    static const hd__memprof_shape shapes[] = { { 0, 0, 0, 0 },
+                                                { HD_MEMPROF_DATA_TYPE_ID, 56, 108, 8 },
+                                                { HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY, 56, 140, 8 },
+                                                { HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY, 64, 140, 8 },
+                                                { HD_MEMPROF_ACCESS_HISTOGRAM, 64, 152, 8 },
+                                                { HD_MEMPROF_ACCESS_HISTOGRAM, 64, 152, 2 } };
+    return &shapes[version < sizeof shapes / sizeof *shapes ? version : 0];
 }
 
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version) {
-    return HD__MEMPROF_UP_TO(hd__memprof_last_field(version));
+    return HD__MEMPROF_UP_TO(hd__memprof_shape_of(version)->last);
 }
 
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter) {
@@ -20953,6 +20961,7 @@ struct hd_memprof_reader {
     hd_reporter report;
     const uint8_t *p;            /* the profile, as far as it is there */
     uint64_t size;
+    const hd__memprof_shape *shape;
     uint64_t number;             /* of profiles so far */
     uint64_t max_records, seed;
     bool cut;                    /* lenient: nothing follows */
@@ -21077,8 +21086,7 @@ static hd_status hd__memprof_section_close(hd_memprof_reader *r, const hd__mempr
 }
 
 static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section *s) {
-    bool old = r->raw.version < 3;
-    uint64_t width = old ? 56 : 64;
+    uint32_t width = r->shape->segment;
     if (!hd__room(&r->mem, r->columns.segments, (size_t)s->count)) return hd__memprof_full(r);
     for (uint64_t i = 0; i < s->count; i++, s->at += width) {
         const uint8_t *id = r->p + s->at + width - 32;
@@ -21088,7 +21096,7 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
         segment.end = hd__memprof_u64(r, s->at + 8);
         segment.offset = hd__memprof_u64(r, s->at + 16);
         memcpy(segment.build_id, id, 32);
-        if (old)
+        if (r->raw.version < 3)
             for (int k = 0; k < 32; k++) size = id[k] ? 32 : size;
         else size = hd__memprof_u64(r, s->at + 24);
         if (size > 32) {
@@ -21112,26 +21120,24 @@ static hd_status hd__memprof_segments(hd_memprof_reader *r, hd__memprof_section 
 static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     hd_memprof_segment *segments = r->columns.segments;
     size_t n = hd__len(segments), kept = 0;
-    uint64_t end = 0, width = r->raw.version < 3 ? 56 : 64;
-    bool gone = false;
+    uint64_t end = 0;
     if (!hd__memprof_map_open(&r->mem, &r->map, segments, n)) return hd__memprof_full(r);
     for (size_t i = 0; i < n; i++) {
         uint64_t number = r->map.order[i].number;
         hd_memprof_segment *s = &segments[number];
         if (s->start < end) {
-            HD__TRY(hd__memprof_bad(r, at + number * width,
+            HD__TRY(hd__memprof_bad(r, at + number * r->shape->segment,
                                     "segment %u: it starts at 0x%x, in another one that ends at 0x%x", number,
                                     s->start, end));
             s->start = 1;        /* its mark: it ends before it starts */
             s->end = 0;
-            gone = true;
         } else {
             end = s->end;
         }
     }
-    for (size_t i = 0; i < n && gone; i++)
+    for (size_t i = 0; i < n; i++)
         if (segments[i].start <= segments[i].end) segments[kept++] = segments[i];
-    if (gone) hd__arr_resize(segments, kept);
+    hd__arr_resize(segments, kept);
     return HD_OK;
 }
 
@@ -21187,12 +21193,6 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
     return HD_OK;
 }
 
-static uint64_t hd__memprof_mib_size(uint32_t last) {
-    uint64_t size = 0;
-    for (uint32_t f = 1; f <= last; f++) size += hd__memprof_mib[f].width;
-    return size;
-}
-
 /* The fields of a block from 1 to `last`. */
 HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, uint64_t *value) {
     for (uint32_t f = 1; f <= last; f++) {
@@ -21201,19 +21201,10 @@ HD__INLINE void hd__memprof_mib_get(const uint8_t *p, uint32_t last, bool big, u
     }
 }
 
-/* The counters of a block, which is complete up to here. */
-static hd_status hd__memprof_histogram(hd_memprof_reader *r, hd__memprof_section *s, uint64_t n) {
-    unsigned width = r->raw.version < 5 ? 8 : 2;
-    if (!hd__room(&r->mem, r->columns.counters, (size_t)n)) return hd__memprof_full(r);
-    for (uint64_t i = 0; i < n; i++, s->at += width)
-        stbds_arrput(r->columns.counters, hd__memprof_get(r->p + s->at, width, r->raw.big_endian));
-    return HD_OK;
-}
-
 static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s) {
     hd__memprof_columns *c = &r->columns;
-    uint32_t last = hd__memprof_last_field(r->raw.version);
-    uint64_t size = 8 + hd__memprof_mib_size(last), width = r->raw.version < 5 ? 8 : 2;
+    const uint32_t last = r->shape->last, width = r->shape->counter;
+    const uint64_t size = r->shape->block;
     if (!hd__room(&r->mem, c->blocks, (size_t)s->count)) return hd__memprof_full(r);
     for (uint64_t i = 0; i < s->count; i++) {
         hd_memprof_block *b;
@@ -21242,7 +21233,9 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
             continue;
         }
         b->histogram = hd__len(c->counters);
-        if (counters) HD__TRY(hd__memprof_histogram(r, s, counters));
+        if (counters && !hd__room(&r->mem, c->counters, (size_t)counters)) return hd__memprof_full(r);
+        for (; counters; counters--, s->at += width)
+            stbds_arrput(c->counters, hd__memprof_get(r->p + s->at, width, r->raw.big_endian));
         hd__arr_resize(c->blocks, hd__len(c->blocks) + 1);
     }
     return HD_OK;
@@ -21253,8 +21246,7 @@ static hd_status hd__memprof_parse(hd_memprof_reader *r, uint64_t total) {
     static const char *const next[] = { "the block section", "the stack section", "the profile's end" };
     hd__memprof_section s[3];
     uint64_t offset[4];
-    uint64_t block = 8 + hd__memprof_mib_size(hd__memprof_last_field(r->raw.version));
-    uint64_t least[] = { r->raw.version < 3 ? 56u : 64u, block, 16 };
+    uint64_t least[] = { r->shape->segment, r->shape->block, 16 };
     for (int k = 0; k < 3; k++) offset[k] = hd__memprof_u64(r, 24 + 8 * (uint64_t)k);
     offset[3] = total;
     if (offset[HD__MEMPROF_SEGMENTS] != HD__MEMPROF_HEADER)
@@ -21301,6 +21293,7 @@ static hd_status hd__memprof_header(hd_memprof_reader *r, uint64_t *total) {
         return hd__fail_at(&r->report.error, HD_UNSUPPORTED, hd__memprof_at(r, 8), 0,
                            "a raw profile of version 1 to 5 expected, version %u found", version);
     r->raw.version = (uint32_t)version;
+    r->shape = hd__memprof_shape_of(r->raw.version);
     r->raw.fields = hd_memprof_version_fields(r->raw.version);
     *total = hd__memprof_u64(r, 16);
     if (*total >= HD__MEMPROF_HEADER) return HD_OK;
@@ -21417,7 +21410,7 @@ HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return d
 
 /* Whether columns fit each other, which any caller may have filled. */
 static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
-    if (!hd__memprof_last_field(raw->version))
+    if (!hd__memprof_shape_of(raw->version)->last)
         return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
     for (uint32_t i = 0; i < raw->segment_count; i++)
         if (raw->segments[i].build_id_size > 32)
@@ -21444,7 +21437,8 @@ static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
 typedef struct hd__memprof_out {
     const hd_memprof_raw *raw;
     hd_reporter report;
-    uint32_t version, last;      /* last: field */
+    uint32_t version;
+    const hd__memprof_shape *shape;
     uint64_t at[4];              /* where sections begin, and the profile ends */
     uint64_t end[3];             /* where their records do */
     hd_sink sink;
@@ -21468,19 +21462,18 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
 /* Whether fields fit what is written of them; how long the block section is. */
 static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
-    uint64_t each = 8 + hd__memprof_mib_size(o->last), width = o->version < 5 ? 8 : 2;
     *size = 8;
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
-        for (uint32_t f = 1; f <= o->last; f++) {
+        for (uint32_t f = 1; f <= o->shape->last; f++) {
             if (hd__memprof_mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
             hd__fail(&o->report.error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits",
                      (uint64_t)i, hd__memprof_mib[f].name, b->value[f]);
             if (f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) o->report.options.lenient = false;
             HD__TRY(hd__complain(&o->report, err));
         }
-        *size += each + width * hd__memprof_out_counters(o, b);
+        *size += o->shape->block + o->shape->counter * hd__memprof_out_counters(o, b);
     }
     return HD_OK;
 }
@@ -21499,7 +21492,7 @@ static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
                         (uint64_t)raw->version, (uint64_t)o->version);
     HD__TRY(hd__memprof_check_blocks(o, &size, err));
     o->at[0] = HD__MEMPROF_HEADER;
-    o->end[0] = o->at[0] + 8 + (o->version < 3 ? 56 : 64) * (uint64_t)raw->segment_count;
+    o->end[0] = o->at[0] + 8 + o->shape->segment * (uint64_t)raw->segment_count;
     o->at[1] = (o->end[0] + 7) & ~(uint64_t)7;
     o->end[1] = o->at[1] + size;
     o->at[2] = (o->end[1] + 7) & ~(uint64_t)7;
@@ -21543,7 +21536,7 @@ static hd_status hd__memprof_put_blocks(hd__memprof_out *o, hd_error *err) {
         uint64_t counters = hd__memprof_out_counters(o, b);
         char bytes[8 * HD_MEMPROF_FIELDS], *p = hd__memprof_put(bytes, 8, big, raw->stack_id[b->stack]);
         HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
-        for (uint32_t f = 1; f <= o->last; f++) {
+        for (uint32_t f = 1; f <= o->shape->last; f++) {
             uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
             if (hd__memprof_mib[f].width == 4 && v >> 32) v = UINT32_MAX;
             p = hd__memprof_put(p, hd__memprof_mib[f].width, big, v);
@@ -21551,7 +21544,7 @@ static hd_status hd__memprof_put_blocks(hd__memprof_out *o, hd_error *err) {
         hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
         for (uint64_t k = 0; k < counters; k++) {
             uint64_t counter = hd__memprof_out_counter(o, b->histogram + k);
-            p = hd__memprof_put(bytes, o->version < 5 ? 8 : 2, big, counter);
+            p = hd__memprof_put(bytes, o->shape->counter, big, counter);
             hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
         }
     }
@@ -21577,8 +21570,8 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     o.raw = raw;
     o.report = hd_reporter_make(options);
     o.version = version ? version : raw->version;
-    o.last = hd__memprof_last_field(o.version);
-    if (!o.last)
+    o.shape = hd__memprof_shape_of(o.version);
+    if (!o.shape->last)
         return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)o.version);
     HD__TRY(hd__memprof_fits(raw, err));
     HD__TRY(hd__memprof_check(&o, err));
