@@ -1,0 +1,76 @@
+/* A format of one's own, read beside all that the library knows: lines of a size and a path, as
+   find -type f -printf '%s %p\n' prints them. own_format FILE prints what takes the space. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+
+static int detect_sizes(const uint8_t *bytes, size_t size) {
+    return size && bytes[0] >= '0' && bytes[0] <= '9' ? 10 : 0; /* not sure at all: others come first */
+}
+
+/* "120 src/main.c": directories are frames. */
+static hd_status add_line(hd_profile *profile, const char *line, const char *end, bool *good, hd_error *err) {
+    char *path;
+    uint64_t bytes = strtoull(line, &path, 10);
+    uint32_t nodes[2] = { 0, 0 };
+    hd_status status = HD_OK;
+    *good = path > line && *path == ' ';
+    if (!*good) return HD_OK;
+    for (const char *name = path + 1, *stop; name < end && !status; name = stop + 1) {
+        stop = (const char *)memchr(name, '/', (size_t)(end - name));
+        if (!stop) stop = end;
+        status = hd_profile_node(profile, HD_AXIS_BACKTRACE, nodes[0],
+                                 (hd_str){ name, (size_t)(stop - name) }, &nodes[0], err);
+    }
+    return status ? status : hd_profile_add(profile, nodes, bytes, 1, err);
+}
+
+static hd_status add_lines(hd_dump *dump, hd_in in, hd_profile *profile, hd_error *err) {
+    hd_window *window = hd_dump_window(dump, in);
+    hd_reporter *reporter = hd_dump_reporter(dump);
+    for (;;) {
+        const uint8_t *end = NULL;
+        bool good = false;
+        hd_status status = hd_window_fill(window, 1, err);
+        while (!status && !(end = (const uint8_t *)memchr(window->at, '\n', (size_t)(window->end - window->at))) &&
+               !window->ended)
+            status = hd_window_fill(window, (uint64_t)(window->end - window->at) + 1, err);
+        if (status || window->at == window->end) return status;
+        if (end) status = add_line(profile, (const char *)window->at, (const char *)end, &good, err);
+        if (!status && !good) { /* strict: an error; lenient: a warning, and the line is left out */
+            hd_error found = { .status = HD_MALFORMED, .offset = hd_window_offset(window) };
+            strcpy(found.message, "a size, a space and a path expected");
+            status = hd_report(reporter, &found, err);
+        }
+        if (status) return status;
+        window->at = end ? end + 1 : window->end;
+    }
+}
+
+static hd_status read_sizes(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_profile_desc desc = { .allocator = options->allocator, .limits = options->limits };
+    hd_profile *profile = hd_profile_create(&desc, err);
+    hd_heap heap = { .allocator = "files", .profile = profile };
+    hd_status status = profile ? add_lines(dump, in, profile, err) : err->status;
+    if (!status) return hd_dump_add_heap(dump, &heap, err); /* the dump's from now on */
+    hd_profile_free(profile);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static const hd_format sizes = { .name = "sizes", .title = "sizes of files", .detect = detect_sizes,
+                                     .read = read_sizes };
+    hd_options options = { .formats = &sizes, .format_count = 1 };
+    hd_tree_options tree = { .cutoff = { .min_share = 0.1 }, .units = true };
+    hd_dump *dump = NULL;
+    hd_error err;
+    hd_status status = argc == 2 ? hd_read_file(argv[1], &options, &dump, &err) : HD_INVALID;
+    for (size_t i = 0; !status && i < hd_dump_heap_count(dump); i++)
+        status = hd_print_tree(hd_dump_heap(dump, i), &tree, hd_out_file(stdout), &err);
+    if (status) fprintf(stderr, "%s\n", argc == 2 ? err.message : "usage: own_format FILE");
+    hd_dump_free(dump);
+    return status != HD_OK || fflush(stdout);
+}
