@@ -148,26 +148,25 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     return answer_close(&r, DONE);
 }
 
-/* In a format of objects: the file as it was where it is of that format, else its graph. */
-static hd_status write_as(const arguments *a, const hd_dump *dump, hd_out out, hd_error *err) {
+/* The dump as it was read where it is of that format, else its graph. A Dart snapshot has a name, and gets that of
+   the only application domain. */
+static hd_status write_as(const arguments *a, const hd_dump *dump, const hd_format *format, hd_out out,
+                          hd_error *err) {
     reading r = { .file = a->files[0] };
     hd_options options = { .warning = on_warning, .warning_user = &r };
     const hd_netcf *netcf = hd_dump_netcf(dump);
-    hd_str name = hd_cstr("heap");
-    if (!strcmp(a->to, "netcf"))
-        return netcf ? hd_netcf_write(netcf, NULL, out, err)
-                     : hd_netcf_write_graph(hd_dump_graph(dump), NULL, &options, out, err);
-    if (hd_dump_dart(dump)) return hd_dart_write(hd_dump_dart(dump), NULL, out, err);
-    if (netcf && hd_netcf_domain_count(netcf) == 1) name = hd_netcf_domain(netcf, 0).name;
-    return hd_dart_write_graph(hd_dump_graph(dump), name, &options, out, err);
+    if (hd_dump_format(dump) == format) return hd_dump_write(dump, NULL, out, err);
+    if (netcf && hd_netcf_domain_count(netcf) == 1 && !strcmp(format->name, "dart"))
+        return hd_dart_write_graph(hd_dump_graph(dump), hd_netcf_domain(netcf, 0).name, &options, out, err);
+    return format->write_graph(hd_dump_graph(dump), &options, out, err);
 }
 
-int write_objects(const arguments *a, const hd_dump *dump) {
+int write_objects(const arguments *a, const hd_dump *dump, const hd_format *format) {
     output o;
     hd_error err;
     int status = output_open(&o, a->output);
     if (status) return status;
-    if (write_as(a, dump, o.out, &err)) {
+    if (write_as(a, dump, format, o.out, &err)) {
         display(stderr, "heapdump: %s\n", output_error(&o, &err));
         status = BAD_INPUT;
     }

@@ -41,8 +41,7 @@ totals totals_of(const hd_heap *heap);
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count);
 void condensed_free(hd_heap *heaps, size_t count);
-int write_heaps(const hd_heap *heaps, size_t count, const char *path, bool is_default,
-                const char *add_to);
+int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default);
 int write_condensed(const arguments *a, const hd_heap *heaps, size_t n);
 int check_to(const arguments *a);
 

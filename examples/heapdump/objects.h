@@ -46,6 +46,6 @@ void netcf_info(FILE *out, const hd_netcf *netcf);
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);
 bool classes_cut(const arguments *a);
 int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after);
-int write_objects(const arguments *a, const hd_dump *dump);
+int write_objects(const arguments *a, const hd_dump *dump, const hd_format *format);
 
 #endif

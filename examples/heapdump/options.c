@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stddef.h>
 
+#include "formats/formats.h"
 #include "memprof.h"
 
 typedef struct option_row option_row;
@@ -13,7 +14,7 @@ struct option_row {
     const char *name, *value;    /* value: as the help calls it; NULL: it takes none */
     bool (*take)(const option_row *o, arguments *a, const char *text); /* false: this value will not do */
     size_t at;                   /* where in the arguments */
-    const char *help;
+    const char *help;            /* NULL: formats_written */
 };
 
 /* How values are taken. ------------------------------------------------------------------------ */
@@ -196,7 +197,7 @@ static const option_row rows[] = {
 
     /* What is written. */
     { "merge", "to", "FORMAT", take_text, AT(to), "chrome, heaps_v2 with all of it, or memprof-raw [chrome]" },
-    { "convert", "to", "FORMAT", take_text, AT(to), "chrome, heaps_v2, netcf, dart, memprof-raw, memprof-index" },
+    { "convert", "to", "FORMAT", take_text, AT(to), NULL },
     { "merge", "add-to", "TRACE", take_text, AT(add_to), "write TRACE with the result added" },
     { "convert", "add-to", "TRACE", take_text, AT(add_to),
       "write TRACE with the heaps added; all else in it stays as it is" },
@@ -317,7 +318,7 @@ static void row_help(const option_row *o, FILE *out) {
     char text[64];
     snprintf(text, sizeof text, "  %s--%s%s%s", strcmp(o->name, rows[OUTPUT].name) ? "" : "-o, ", o->name,
              o->value ? " " : "", o->value ? o->value : "");
-    put_beside(out, text, HELP_COLUMN, o->help);
+    put_beside(out, text, HELP_COLUMN, o->help ? o->help : formats_written());
 }
 
 void options_help(const command *c, FILE *out) {

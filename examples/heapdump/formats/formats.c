@@ -5,10 +5,28 @@ const hd_format tool_formats[] = {
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;
 
+/* The tool's own, then the library's; NULL past the last. */
+static const hd_format *format_at(size_t index) {
+    return index < tool_format_count ? &tool_formats[index] : hd_format_at(index - tool_format_count);
+}
+
 const hd_format *format_named(const char *name) {
     const hd_format *format;
-    for (format = tool_formats; format->name; format++)
-        if (!strcmp(format->name, name)) return format;
-    for (size_t i = 0; (format = hd_format_at(i)) && strcmp(format->name, name); i++) {}
+    for (size_t i = 0; (format = format_at(i)) && strcmp(format->name, name); i++) {}
     return format;
+}
+
+const char *formats_written(void) {
+    static const char *const called[][2] = { { "chrome", "chrome, heaps_v2" }, { "memprof", "memprof-raw" } };
+    static char text[256];
+    const hd_format *format;
+    size_t n = 0;
+    for (size_t i = 0; (format = format_at(i)) && n < sizeof text; i++) {
+        const char *name = format->name;
+        if (!format->write && !format->write_heaps && !format->write_graph) continue;
+        for (size_t k = 0; k < sizeof called / sizeof *called; k++)
+            if (!strcmp(name, called[k][0])) name = called[k][1];
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", name);
+    }
+    return text;
 }

@@ -11,5 +11,7 @@ extern const size_t tool_format_count;
 
 /* The format of this name, the tool's own or one of the library's; NULL: there is none. */
 const hd_format *format_named(const char *name);
+/* All that --to can name: "chrome, heaps_v2, netcf ...". */
+const char *formats_written(void);
 
 #endif
