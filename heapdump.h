@@ -2488,6 +2488,89 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #endif /* HEAPDUMP_H */
 
 /* ============================================================================================
+   ================================= FOR THOSE WHO CHANGE IT ==================================
+   ============================================================================================
+
+   The file is written by hand, and is all there is of the library: nothing of it is generated.
+
+   NAMES
+
+       hd_, HD_, HEAPDUMP_   public
+       hd__, HD__            private. In a format's room its word comes next: hd__netcf_, hd__dart_
+       _create, _free        an object, and the end of it: NULL can be freed
+       _open, _next, _close  a reader that holds one record at a time
+       _read, _write         a whole file
+       _info, _row           what an accessor gives; one line of an answer
+       bytes, blocks         sizes; numbers of allocations
+       node, cell, entry     of an axis; of a profile; of a breakdown
+       d, g, p, r, x, o      in short functions: dump, graph, profile, reader, what a function has in hand, output
+
+   WHAT ALWAYS HOLDS
+
+   A failure is a status passed up at once (HD__TRY). What is filled last is the result, so that it is as it was
+   when a call fails. Each object counts its memory (hd__mem) against max_memory. A count that an input claims is
+   never believed: memory and time follow the bytes that are there. No function calls itself on what an input
+   says. Equal inputs give equal bytes: ties are broken by name, and no order depends on a seed or on an address.
+   What prints for people passes through hd_visible. Recorder, register and tracker call no malloc, and nothing
+   that may.
+
+   ROOMS AND WALLS
+
+   A room is one subject, in up to two places: its declarations above, its implementation below. Its banner says
+   what it is for, what always holds in it, what it costs and what it leaves to others. A room uses rooms above it
+   alone, and a format's room no other format's. What two rooms need moves to a room above both. tests/rooms.sh
+   checks that, together with the length of rooms (1,000 lines) and functions (60), the words in private names and
+   the table of contents; `make rooms` runs it, `make test` too. What may stay has a line with its reason in the
+   table of exceptions there.
+
+   ADD A FORMAT IN FIVE STEPS
+
+   The format that is smallest and has all its parts is .NET CF (>>netcf.read, >>netcf.document, >>netcf.write).
+   A program adds one of its own with steps 1 and 2 alone, through hd_options.formats: examples/own_format.c.
+
+   1. The room, above >>dump in both halves, within #ifndef HEAPDUMP_NO_<NAME>, and its line in the table of
+      contents. Reading: hd_dump_window shows the input (set its `text` for line numbers; hd_window_fill(w, n)
+      shows n bytes or all that is left), hd_dump_reporter takes what is wrong (hd_report, which says whether to
+      go on) and progress (hd_report_progress). It fills a profile (hd_profile_create, _node, _add), which
+      hd_dump_add_heap gives to the dump with its label; a breakdown in the same way
+      (hd_breakdown_from_cumulative); or a graph (hd_graph_create, hd_graph_add_ or hd_graph_reserve,
+      hd_graph_seal), kept in a document of its own (hd_dump_set_document). Writing: an hd_sink or hd_json on the
+      hd_out. Allocator and limits are those of the options that `read` is handed: pass these on.
+   2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump). `detect` says how sure the first
+      64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
+   3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
+      the manual, beside the others, and in tests/include/run.sh.
+   4. tests/test_<name>.c (a test per rule of the document, write of read is the identity, each truncation, each
+      failing allocation), fuzz/fuzz_<name>.c with fuzz/seeds/fuzz_<name>/ and fuzz/fuzz_<name>.dict, and
+      tests/peers/NN-<name>.sh, which runs the real program against ours. Small files go to tests/data/ with a
+      line in its README. All are found by their names: no list has them.
+   5. A row of the README's table of formats. The tool reads and, by `convert --to`, writes it without a change.
+
+   TESTS
+
+       make test             tests/test_*.c, plainly, under sanitizers and, where the first line says so, under
+                             the thread sanitizer; tests/include: the header as people include it; the rooms
+       make peers            tests/peers/[0-9]*.sh: real programs of each format; FULL=1 takes all they have
+       make fuzz             fuzz/fuzz_*.c, with their seeds and dictionaries
+       make bench            bench/bench.cc beside its peers; bench-against REV=...: this header beside another
+       make digests          what the tool answers to all files of tests and fuzz, to compare before and after
+
+   SOURCES, as `Source:` names them
+
+       chromium-heap-profiler     "Heap Profiler Internals", Chromium's docs/memory-infra/heap_profiler_internals.md
+                                  https://chromium.googlesource.com/chromium/src/+/64.0.3273.2/docs/memory-infra/heap_profiler_internals.md
+       chromium-heap-dump-format  "Heap Dump Format"
+                                  https://docs.google.com/document/d/1NqBg1MzVnuMsnvV1AKLdKaPSPGpd81NaMPVk5stYanQ
+       netcf-gc-heap-dump         "Heap Dump File Information", XNA Game Studio
+                                  https://learn.microsoft.com/en-us/previous-versions/windows/xna/bb975828(v=xnagamestudio.41)
+       dart-heap-snapshot         "Dart VM Service Heap Snapshot", the Dart SDK's runtime/vm/service/heap_snapshot.md
+                                  https://github.com/dart-lang/sdk/blob/main/runtime/vm/service/heap_snapshot.md
+       llvm-memprof-rfc           "RFC: A binary serialization format for MemProf", llvm-dev, September 2021
+                                  https://lists.llvm.org/pipermail/llvm-dev/2021-September/153007.html
+       AS-SHIPPED, LLVM-22        what programs do where that differs: tests/peers runs these programs, and
+                                  tests/data has their files, with the versions that wrote them */
+
+/* ============================================================================================
    ==================================== IMPLEMENTATION ========================================
    ============================================================================================ */
 
