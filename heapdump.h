@@ -21903,11 +21903,17 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 
 static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
+/* Adds a value to what others have come to, as the field's rule has it. */
+HD__INLINE void hd__memprof_combine(uint64_t *to, uint64_t value, uint32_t rule) {
+    if (rule == HD__MEMPROF_SUM) *to = hd__memprof_sum(*to, value);
+    else if (rule == HD__MEMPROF_MIN ? value < *to : rule == HD__MEMPROF_MAX && value > *to) *to = value;
+}
+
 /* A total, and the minimum and maximum behind it. */
-HD__INLINE void hd__memprof_merge_three(uint64_t *to, const uint64_t *from, uint32_t total) {
-    to[total] = hd__memprof_sum(to[total], from[total]);
-    to[total + 1] = from[total + 1] < to[total + 1] ? from[total + 1] : to[total + 1];
-    to[total + 2] = from[total + 2] > to[total + 2] ? from[total + 2] : to[total + 2];
+HD__INLINE void hd__memprof_combine_three(uint64_t *to, const uint64_t *from, uint32_t total) {
+    hd__memprof_combine(&to[total], from[total], HD__MEMPROF_SUM);
+    hd__memprof_combine(&to[total + 1], from[total + 1], HD__MEMPROF_MIN);
+    hd__memprof_combine(&to[total + 2], from[total + 2], HD__MEMPROF_MAX);
 }
 
 /* What a block says and what the one after it does, but for histograms. */
@@ -21920,12 +21926,12 @@ static void hd__memprof_merge_values(uint64_t *to, const uint64_t *from) {
     to[HD_MEMPROF_DEALLOC_TIMESTAMP] = from[HD_MEMPROF_DEALLOC_TIMESTAMP];
     to[HD_MEMPROF_ALLOC_CPU_ID] = from[HD_MEMPROF_ALLOC_CPU_ID];
     to[HD_MEMPROF_DEALLOC_CPU_ID] = from[HD_MEMPROF_DEALLOC_CPU_ID];
-    to[HD_MEMPROF_ALLOC_COUNT] = hd__memprof_sum(to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT]);
-    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
-    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_SIZE);
-    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
-    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
-    hd__memprof_merge_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
+    hd__memprof_combine(&to[HD_MEMPROF_ALLOC_COUNT], from[HD_MEMPROF_ALLOC_COUNT], HD__MEMPROF_SUM);
+    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_COUNT);
+    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_SIZE);
+    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME);
+    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_ACCESS_DENSITY);
+    hd__memprof_combine_three(to, from, HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY);
 }
 
 static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_raw *raw,
@@ -22513,11 +22519,6 @@ static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_fram
     name->data = x->text;
     name->len = hd__len(x->text);
     return true;
-}
-
-static void hd__memprof_combine(uint64_t *sum, uint64_t value, uint32_t rule) {
-    if (rule == HD__MEMPROF_SUM) *sum = hd__memprof_sum(*sum, value);
-    else if (rule == HD__MEMPROF_MIN ? value < *sum : value > *sum) *sum = value;
 }
 
 static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) {
