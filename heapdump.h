@@ -17903,14 +17903,11 @@ static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
     return HD_OK;
 }
 
-/* By byte: the value of a digit with 32 for a to f and 64 for A to F; 128 for what is no digit. */
-#define HD__NETCF_X8 128, 128, 128, 128, 128, 128, 128, 128
-#define HD__NETCF_X32 HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8
-static const uint8_t hd__netcf_digit[256] = {
-    HD__NETCF_X32, HD__NETCF_X8, HD__NETCF_X8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 128, 128, 128, 128, 128,
-    128, 74, 75, 76, 77, 78, 79, 128, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8,
-    128, 42, 43, 44, 45, 46, 47, 128, HD__NETCF_X8, HD__NETCF_X8, HD__NETCF_X8,
-    HD__NETCF_X32, HD__NETCF_X32, HD__NETCF_X32, HD__NETCF_X32 };
+/* The value of a hexadecimal digit; 16 or more: it is none. */
+HD__INLINE unsigned hd__netcf_digit(uint8_t c) {
+    unsigned digit = c - (unsigned)'0', letter = (c | 32u) - 'a';
+    return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
+}
 
 /* Eight digits at a time, where a word in memory starts with its lowest byte: the value of the bytes at p up
    to the first one that is a blank or control character, at most eight of them. Returns how many these are,
@@ -17955,7 +17952,7 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
                                    uint32_t *form) {
     const uint8_t *p = *at, *end = r->to;
     uint64_t v = 0;
-    uint8_t seen = 0, digit = 128;
+    uint32_t seen = 0;
 #if defined(HD__NETCF_WORDS)
     if (HD__LIKELY(r->w.end - p > 8)) {
         hd__netcf_letters letters = { 0, 0 };
@@ -17969,15 +17966,13 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
         v = 0;                   /* none, more than eight, or something behind them */
     }
 #endif
-    for (; p < end && (digit = hd__netcf_digit[*p]) < 128; p++) {
+    for (unsigned digit; p < end && (digit = hd__netcf_digit(*p)) < 16; p++) {
         if (HD__UNLIKELY(v >> 60)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
-        v = v << 4 | (digit & 15);
-        seen |= digit;
+        v = v << 4 | digit;
+        if (digit > 9) seen |= *p & 32 ? HD__NETCF_LOWER : HD__NETCF_UPPER;
     }
     if (HD__UNLIKELY(p == *at || (p < end && *p != ' '))) return hd__netcf_bad(r, p, what);
-    if (seen & 32) *form |= HD__NETCF_LOWER;
-    if (seen & 64) *form |= HD__NETCF_UPPER;
-    if (HD__UNLIKELY(**at == '0' && p - *at > 1)) *form |= HD__NETCF_ODD;
+    *form |= seen | (uint32_t)(**at == '0' && p - *at > 1) * HD__NETCF_ODD;
     *value = v;
     *at = p;
     return HD_OK;
@@ -17999,7 +17994,7 @@ static hd_status hd__netcf_decimal(hd_netcf_reader *r, const uint8_t **at, uint6
 }
 
 /* Passes over the spaces before a field. */
-HD__INLINE void hd__netcf_field(const hd_netcf_reader *r, const uint8_t **at, uint32_t *form) {
+HD__INLINE void hd__netcf_spaces(const hd_netcf_reader *r, const uint8_t **at, uint32_t *form) {
     const uint8_t *p = *at;
     if (HD__LIKELY(p < r->to && *p == ' ')) p++;
     while (HD__UNLIKELY(p < r->to && *p == ' ')) {
@@ -18007,6 +18002,13 @@ HD__INLINE void hd__netcf_field(const hd_netcf_reader *r, const uint8_t **at, ui
         *form |= HD__NETCF_ODD;
     }
     *at = p;
+}
+
+/* The number in the next field. */
+HD__INLINE hd_status hd__netcf_field(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
+                                     uint32_t *form) {
+    hd__netcf_spaces(r, at, form);
+    return hd__netcf_hex(r, at, what, value, form);
 }
 
 static hd_status hd__netcf_small(hd_netcf_reader *r, const uint8_t **at, const char *what, uint32_t *value,
@@ -18051,18 +18053,12 @@ static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_n
 static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t form = record->form;
     size_t n = 0, room = stbds_arrcap(r->references);
-    HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
-    hd__netcf_field(r, &at, &form);
-    HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
-    hd__netcf_field(r, &at, &form);
+    HD__TRY(hd__netcf_field(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
+    HD__TRY(hd__netcf_field(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
+    hd__netcf_spaces(r, &at, &form);
     if (r->report.options.netcf_decimal) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
     else HD__TRY(hd__netcf_hex(r, &at, "a size, a hexadecimal number,", &record->size, &form));
-    while (at < r->to) {
-        hd__netcf_field(r, &at, &form);
-        if (at == r->to) {
-            form |= HD__NETCF_SPACE;
-            break;
-        }
+    for (hd__netcf_spaces(r, &at, &form); at < r->to; hd__netcf_spaces(r, &at, &form)) {
         if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
             hd__arr_resize(r->references, n);
             if (!hd__room(&r->mem, r->references, 4)) return hd__netcf_no_memory(r);
@@ -18073,23 +18069,21 @@ static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, h
     }
     record->references = r->references;
     record->reference_count = n;
-    record->form = form;
+    record->form = form | (uint32_t)(r->to[-1] == ' ') * HD__NETCF_SPACE;
     return HD_OK;
 }
 
 static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     uint32_t *form = &record->form;
-    HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &record->id, form));
-    hd__netcf_field(r, &at, form);
+    HD__TRY(hd__netcf_field(r, &at, "an object id, a hexadecimal number,", &record->id, form));
+    hd__netcf_spaces(r, &at, form);
     HD__TRY(hd__netcf_small(r, &at, "a root descriptor, a hexadecimal number,", &record->descriptor, form));
-    hd__netcf_field(r, &at, form);
+    hd__netcf_spaces(r, &at, form);
     HD__TRY(hd__netcf_small(r, &at, "root flags, a hexadecimal number,", &record->flags, form));
-    hd__netcf_field(r, &at, form);
     record->has_container = record->descriptor == HD_ROOT_STATIC;
-    if (record->has_container) {
-        HD__TRY(hd__netcf_hex(r, &at, "the root container of a static root", &record->type, form));
-        hd__netcf_field(r, &at, form);
-    }
+    if (record->has_container)
+        HD__TRY(hd__netcf_field(r, &at, "the root container of a static root", &record->type, form));
+    hd__netcf_spaces(r, &at, form);
     if (at < r->to) return hd__netcf_bad(r, at, "the end of the line");
     if (r->to[-1] == ' ') *form |= HD__NETCF_SPACE;
     return HD_OK;
@@ -18116,21 +18110,16 @@ static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
 
 static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
     const uint8_t *at = r->from;
+    uint32_t *form = &record->form;
     record->line = r->line;
-    record->offset = hd__netcf_offset(r, r->from);
-    record->text = hd__bytes_str(r->from, (size_t)(r->to - r->from));
-    record->form = 0;
-    if (r->to > r->from && r->to[-1] == '\r') {
-        r->to--;
-        record->form = HD__NETCF_CR;
-    }
+    record->offset = hd__netcf_offset(r, at);
+    record->text = hd__bytes_str(at, (size_t)(r->to - at));
+    *form = r->to > at && r->to[-1] == '\r' ? HD__NETCF_CR : 0;
+    if (*form) r->to--;
     record->kind = at < r->to ? (char)*at : 0;
-    if (record->kind != 'o' && record->kind != 'r' && record->kind != 't' && record->kind != 'a' &&
-        record->kind != 'c')
+    if (!record->kind || !strchr("otrac", record->kind))
         return hd__netcf_bad(r, at, "a record: a, t, o, r or c");
     if (++at == r->to || *at != ' ') return hd__netcf_bad(r, at, "a space after the record's letter");
-    if (record->kind != 'o' && record->kind != 'r') at++;
-    else hd__netcf_field(r, &at, &record->form);
     switch (record->kind) {
     case 'o':
         if (!r->open) break;
@@ -18139,15 +18128,16 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
         HD__TRY(hd__netcf_parse_root(r, at, record));
         break;
     case 't':
-        HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->id, &record->form));
+        at++;
+        HD__TRY(hd__netcf_hex(r, &at, "a type id, a hexadecimal number,", &record->id, form));
         HD__TRY(hd__netcf_name(r, at + 1, r->to, "the name of a type", &record->name));
         break;
     case 'a':
-        HD__TRY(hd__netcf_small(r, &at, "a version, a hexadecimal number,", &record->version, &record->form));
         at++;
+        HD__TRY(hd__netcf_small(r, &at, "a version, a hexadecimal number,", &record->version, form));
         /* fallthrough */
     default:
-        HD__TRY(hd__netcf_name_time(r, at < r->to ? at : r->to, record));
+        HD__TRY(hd__netcf_name_time(r, at < r->to ? at + 1 : r->to, record));
     }
     return hd__netcf_place(r, record);
 }
@@ -18301,6 +18291,7 @@ typedef struct hd__netcf_in {
     hd__set seen;                /* its objects by id, once lenient reading finds ids out of order */
     bool ordered;                /* ids of objects ascended so far */
     uint64_t seed, last;
+    uint64_t kept;               /* of doc->text: bytes that are kept for a place */
     uint64_t bytes;              /* of all domains: what they are merged into can hold them */
     struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
@@ -18447,13 +18438,14 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     return hd_graph_add_root(x->g, record->id, &root, &x->r->report.error);
 }
 
-/* Keeps text up to `end` for a place, if there is any. */
-static bool hd__netcf_keep(hd_netcf *doc, uint64_t place) {
-    size_t n = hd__len(doc->kept);
+/* Keeps what has come to the text for a place, if anything has. */
+HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     hd__netcf_kept kept;
     kept.place = place;
-    kept.end = hd__len(doc->text);
-    return kept.end == (n ? doc->kept[n - 1].end : 0) || hd__push(&doc->mem, doc->kept, kept);
+    kept.end = hd__len(x->doc->text);
+    if (HD__LIKELY(kept.end == x->kept)) return HD_OK;
+    x->kept = kept.end;
+    return hd__push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(x);
 }
 
 /* Whether a line would be written otherwise than it was read; the first of its kind sets the style. */
@@ -18480,10 +18472,9 @@ static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) 
     stbds_arrlast(doc->kinds) = (uint8_t)(stbds_arrlast(doc->kinds) | kind << (doc->records % 4 * 2));
     if (HD__UNLIKELY(hd__netcf_is_odd(x->s, record)) &&
         (!hd__bytes_add(&doc->mem, &doc->text, record->text.data, record->text.len) ||
-         !hd__bytes_add(&doc->mem, &doc->text, "\n", 1) || !hd__netcf_keep(doc, 2 * doc->records + 1)))
+         !hd__bytes_add(&doc->mem, &doc->text, "\n", 1)))
         return hd__netcf_full(x);
-    doc->records++;
-    return HD_OK;
+    return hd__netcf_keep(x, 2 * doc->records++ + 1);
 }
 
 static unsigned hd__netcf_kind(const hd_netcf *doc, uint64_t record) {
@@ -18544,7 +18535,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
         bool open = x->s && !x->s->closed;
         hd_status status;
         HD__TRY(hd_netcf_next(x->r, &record, err));
-        status = hd__netcf_keep(x->doc, 2 * x->doc->records) ? HD_OK : hd__netcf_full(x);
+        status = hd__netcf_keep(x, 2 * x->doc->records);
         if (!status && open && (record.kind == 'a' || !record.kind)) status = hd__netcf_finish(x);
         if (!status && record.kind) {
             status = hd__netcf_take(x, &record);
@@ -18854,7 +18845,7 @@ static int hd__netcf_detect(const uint8_t *p, size_t size) {
     size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0, digits;
     while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
     if (size - i < 4 || p[i] != 'a' || p[i + 1] != ' ') return 0;
-    for (digits = i += 2; i < size && hd__netcf_digit[p[i]] < 128; i++) {}
+    for (digits = i += 2; i < size && hd__netcf_digit(p[i]) < 16; i++) {}
     return i > digits && i < size && p[i] == ' ' ? 60 : 0;
 }
 
@@ -18931,7 +18922,7 @@ HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uin
     if (!hd__varint(&p, s->end, value))
         return s->end - at < (ptrdiff_t)HD__VARINT_MAX ? hd__dart_stop(s, s->end, HD__DART_SHORT, 0)
                                                        : hd__dart_stop(s, at, HD__DART_LONG, 0);
-    s->odd |= p - at > 1 && !p[-1];
+    if (HD__UNLIKELY(!p[-1] && p - at > 1)) s->odd = true;
     return p;
 }
 

@@ -141,6 +141,9 @@ static void all_spellings_are_kept(void **state) {
         "\xef\xbb\xbf", "\n", " \r", "\n\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) keeps(texts[i]);
+    static char blank[9000] = "a 2 x 0\nc x 0\n"; /* the last line is blank, and longer than a buffer */
+    memset(blank + 14, ' ', sizeof blank - 15);
+    keeps(blank);
 }
 
 static void sizes_may_be_decimal(void **state) {
