@@ -1731,23 +1731,25 @@ HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
 /* What providers call. All arguments are copied. Allocators are paths, "foo/arena_1", a parent holding
    its children. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (said already; no name). */
 HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator,
-                                                 const char *name, const char *units, uint64_t value);
+                                                 const char *name, const char *units, uint64_t value,
+                                                 hd_error *err);
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
-                                                 const char *name, const char *text);
+                                                 const char *name, const char *text, hd_error *err);
 /* Of the whole process: "resident_set_bytes". */
-HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value);
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value,
+                                                hd_error *err);
 /* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
    the rest of its label is the manager's. Errors also: hd_export's; HD_UNSUPPORTED (more than two axes);
    HD_INVALID (the dump is light). */
-HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap);
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap, hd_error *err);
 #ifndef HEAPDUMP_NO_RECORDER
 /* What a recorder has recorded, and as overhead its own memory. */
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator,
-                                                   hd_recorder *rec,
-                                                   const hd_snapshot_options *options);
+                                                   hd_recorder *rec, const hd_snapshot_options *options,
+                                                   hd_error *err);
 #endif
 /* Memory that profiling itself takes: a register's, say. These add up. */
-HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory);
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory, hd_error *err);
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
@@ -17285,14 +17287,13 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
 
 struct hd_memory_dump {
     hd_memory_dump_manager *manager;
-    hd__arena arena;
+    hd_dump *gathered;           /* while a dump is made */
+    char id[24];
     hd_detail detail;
-    hd_scalar *scalars;          /* stb_ds arrays */
-    hd_heap *heaps;              /* their breakdowns are the dump's */
-    hd__set names;             /* scalars by allocator and name */
-    uint64_t seed;
+    uint64_t time_us;
+    hd__trace_numbers names;     /* of scalars: numbers of the allocator's text and of the name */
     hd_memory overhead;
-    hd_error error;              /* the first of an add_ call, since the provider was asked */
+    hd_error error;              /* of the last add_ call that failed since the provider was asked */
 };
 
 typedef struct hd__provider_row {
@@ -17364,7 +17365,7 @@ HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memo
     if (!m->desc.pid) m->desc.pid = 1;
     if (!m->desc.detailed_every) m->desc.detailed_every = 8;
     m->dump.manager = m;
-    m->dump.seed = hd__seed();
+    m->dump.names.seed = hd__seed();
     hd__mutex_init(&m->lock);
     return m;
 }
@@ -17457,87 +17458,79 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
     return HD_OK;
 }
 
-static uint64_t hd__provider_hash(uint64_t seed, const hd_scalar *s) {
-    const char *allocator = s->allocator ? s->allocator : "";
-    return hd__hash_bytes(hd__hash_bytes(seed, allocator, strlen(allocator)), s->name, strlen(s->name));
+/* The error that the manager remembers is the provider's too. */
+static hd_status hd__provider_told(const hd_memory_dump *d, hd_status status, hd_error *err) {
+    if (status && err) *err = d->error;
+    return status;
 }
 
-static uint64_t hd__provider_rehash(const void *owner, uint32_t i) {
-    const hd_memory_dump *d = (const hd_memory_dump *)owner;
-    return hd__provider_hash(d->seed, &d->scalars[i]);
+static hd_status hd__provider_no_memory(hd_memory_dump *d) {
+    return hd__no_memory(&d->gathered->mem, &d->error);
 }
 
-/* A copy; NULL stays NULL. */
-static bool hd__provider_dump_copy(hd_memory_dump *d, const char **text) {
-    if (*text) *text = hd__arena_str(&d->manager->mem, &d->arena, hd_cstr(*text));
-    else return true;
-    return *text != NULL;
+static hd_status hd__provider_scalar(hd_memory_dump *d, hd_scalar *s) {
+    hd_dump *g = d->gathered;
+    uint32_t allocator = HD_NONE, name, n = (uint32_t)hd__len(g->scalars), number;
+    if (!s->name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
+    name = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->name));
+    if (s->allocator) allocator = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->allocator));
+    if (name == HD_NONE || (s->allocator && allocator == HD_NONE) ||
+        !hd__trace_number(&d->manager->mem, &d->names, (uint64_t)allocator << 32 | name, &number))
+        return hd__provider_no_memory(d);
+    if (number < n)
+        return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s->name,
+                        s->allocator ? s->allocator : "the process");
+    s->pid = d->manager->desc.pid;
+    s->process = d->manager->desc.process;
+    s->dump = d->id;
+    s->time_us = d->time_us;
+    return hd_dump_add_scalar(g, s, &d->error);
 }
 
-static hd_status hd__provider_dump_scalar(hd_memory_dump *d, hd_scalar s) {
-    hd__mem *m = &d->manager->mem;
-    size_t n = hd__len(d->scalars), probe = 0;
-    uint64_t hash;
-    uint32_t i;
-    if (!s.name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
-    hash = hd__provider_hash(d->seed, &s);
-    while ((i = hd__set_next(&d->names, hash, &probe)) != HD_NONE)
-        if (!hd__compare_texts(d->scalars[i].allocator, s.allocator) && !strcmp(d->scalars[i].name, s.name))
-            return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s.name,
-                            s.allocator ? s.allocator : "the process");
-    if (!hd__provider_dump_copy(d, &s.allocator) || !hd__provider_dump_copy(d, &s.name) ||
-        !hd__provider_dump_copy(d, &s.units) || !hd__provider_dump_copy(d, &s.text) ||
-        !hd__room(m, d->scalars, 1) ||
-        !hd__index_add(m, &d->names, hash, (uint32_t)n, hd__provider_rehash, d))
-        return hd__no_memory(m, &d->error);
-    stbds_arrput(d->scalars, s);
-    return HD_OK;
-}
-
-HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
-                                                 const char *units, uint64_t value) {
+static hd_status hd__provider_value(hd_memory_dump *d, const char *allocator, const char *name, const char *units,
+                                    uint64_t value, const char *text, hd_error *err) {
     hd_scalar s;
     memset(&s, 0, sizeof s);
-    s.allocator = allocator ? allocator : "";
+    s.allocator = allocator;
     s.name = name;
     s.units = units;
     s.value = value;
-    return hd__provider_dump_scalar(d, s);
+    s.text = text;
+    return hd__provider_told(d, hd__provider_scalar(d, &s), err);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
+                                                 const char *units, uint64_t value, hd_error *err) {
+    return hd__provider_value(d, allocator ? allocator : "", name, units, value, NULL, err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *d, const char *allocator, const char *name,
-                                                 const char *text) {
-    hd_scalar s;
-    memset(&s, 0, sizeof s);
-    s.allocator = allocator ? allocator : "";
-    s.name = name;
-    s.units = "";
-    s.text = text ? text : "";
-    return hd__provider_dump_scalar(d, s);
+                                                 const char *text, hd_error *err) {
+    return hd__provider_value(d, allocator ? allocator : "", name, "", 0, text ? text : "", err);
 }
 
-HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value) {
-    hd_scalar s;
-    memset(&s, 0, sizeof s);
-    s.name = name;
-    s.units = "bytes";
-    s.value = value;
-    return hd__provider_dump_scalar(d, s);
+HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *d, const char *name, uint64_t value, hd_error *err) {
+    return hd__provider_value(d, NULL, name, "bytes", value, NULL, err);
 }
 
-HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory) {
+HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *d, hd_memory memory, hd_error *err) {
+    (void)err;
     hd__sum(&d->overhead.reserved, memory.reserved);
     hd__sum(&d->overhead.resident, memory.resident);
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap) {
-    hd__mem *m = &d->manager->mem;
+static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     const hd_memory_dump_manager_desc *desc = &d->manager->desc;
+    const hd_dump *g = d->gathered;
     hd_breakdown *breakdown;
     hd_heap own;
     hd_options options = desc->options;
     memset(&own, 0, sizeof own);
+    own.pid = desc->pid;
+    own.process = desc->process;
+    own.dump = d->id;
+    own.time_us = d->time_us;
     own.allocator = heap->allocator ? heap->allocator : "malloc";
     own.sample_bytes = heap->sample_bytes;
     options.progress = NULL;
@@ -17549,21 +17542,21 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
     if (hd__trace_heap_axes(heap) > 2)
         return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
                         own.allocator);
-    for (size_t i = 0; i < hd__len(d->heaps); i++)
-        if (!strcmp(d->heaps[i].allocator, own.allocator))
+    for (size_t i = 0; i < hd__len(g->heaps); i++)
+        if (!strcmp(g->heaps[i].allocator, own.allocator))
             return hd__fail(&d->error, HD_INVALID, "the heap of %s was given already", own.allocator);
-    if (!hd__provider_dump_copy(d, &own.allocator) || !hd__room(m, d->heaps, 1))
-        return hd__no_memory(m, &d->error);
     HD__TRY(hd_heap_break_down(heap, &desc->heap_cutoff, &options, &breakdown, &d->error));
     own.breakdown = breakdown;
-    stbds_arrput(d->heaps, own);
-    return HD_OK;
+    return hd_dump_add_heap(d->gathered, &own, &d->error);
+}
+
+HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap, hd_error *err) {
+    return hd__provider_told(d, hd__provider_heap(d, heap), err);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
-HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator,
-                                                   hd_recorder *rec,
-                                                   const hd_snapshot_options *options) {
+HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
+                                                   const hd_snapshot_options *options, hd_error *err) {
     hd_profile *profile;
     hd_heap heap;
     hd_recorder_counters stats;
@@ -17571,32 +17564,28 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
     memset(&heap, 0, sizeof heap);
     heap.allocator = allocator;
     heap.sample_bytes = rec->sample_bytes;
-    HD__TRY(hd_recorder_snapshot(rec, options, &profile, &d->error));
+    HD__TRY(hd__provider_told(d, hd_recorder_snapshot(rec, options, &profile, &d->error), err));
     heap.profile = profile;
-    status = hd_memory_dump_add_heap(d, &heap);
+    status = hd_memory_dump_add_heap(d, &heap, err);
     hd_profile_free(profile);
     hd_recorder_stats(rec, &stats);
-    return status ? status : hd_memory_dump_add_overhead(d, stats.memory);
+    return status ? status : hd_memory_dump_add_overhead(d, stats.memory, err);
 }
 #endif
 
-/* Takes what was added after there were this many. */
-static void hd__provider_dump_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
+/* Takes back what a provider added after there were this many. */
+static hd_status hd__provider_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
     hd__mem *m = &d->manager->mem;
-    for (size_t i = heaps; i < hd__len(d->heaps); i++)
-        hd_breakdown_free((hd_breakdown *)(uintptr_t)d->heaps[i].breakdown);
-    hd__arr_resize(d->heaps, heaps);
-    hd__arr_resize(d->scalars, scalars);
-    hd__set_free(m, &d->names);
-}
-
-static void hd__provider_dump_clear(hd_memory_dump *d) {
-    hd__mem *m = &d->manager->mem;
-    hd__provider_dump_cut(d, 0, 0);
-    hd__arr_free(m, d->scalars);
-    hd__arr_free(m, d->heaps);
-    hd__arena_free(m, &d->arena);
-    memset(&d->overhead, 0, sizeof d->overhead);
+    hd_dump *g = d->gathered;
+    for (size_t i = heaps; i < hd__len(g->heaps); i++) hd__heap_free(&g->heaps[i]);
+    hd__arr_resize(g->heaps, heaps);
+    hd__arr_resize(g->scalars, scalars);
+    hd__arr_resize(d->names.keys, scalars);
+    hd__set_free(m, &d->names.set);
+    for (uint32_t i = 0; i < scalars; i++)
+        if (!hd__set_add(m, &d->names.set, hd__hash_u64(d->names.seed, d->names.keys[i]), i))
+            return hd__no_memory(m, &d->error);
+    return HD_OK;
 }
 
 static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row *r, const hd_error *why) {
@@ -17612,7 +17601,7 @@ static void hd__provider_warn(hd_memory_dump_manager *m, const hd__provider_row 
 /* One provider's part, or nothing. */
 static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r, hd_error *err) {
     hd_memory_dump *d = &m->dump;
-    size_t scalars = hd__len(d->scalars), heaps = hd__len(d->heaps);
+    size_t scalars = hd__len(d->gathered->scalars), heaps = hd__len(d->gathered->heaps);
     hd_memory overhead = d->overhead;
     memset(&d->error, 0, sizeof d->error);
     if (r->provider->on_memory_dump(r->provider->user, d->detail, d) && !d->error.status) {
@@ -17622,11 +17611,7 @@ static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r
     r->failures++;
     hd__provider_warn(m, r, &d->error);
     d->overhead = overhead;
-    hd__provider_dump_cut(d, scalars, heaps);
-    for (uint32_t i = 0; i < scalars; i++)
-        if (!hd__index_add(&m->mem, &d->names, hd__provider_rehash(d, i), i, hd__provider_rehash, d))
-            return hd__no_memory(&m->mem, err);
-    return HD_OK;
+    return hd__provider_told(d, hd__provider_cut(d, scalars, heaps), err);
 }
 
 /* What tracing takes. A provider that says so itself is believed. */
@@ -17637,48 +17622,27 @@ static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err)
     if (!d->overhead.reserved && !d->overhead.resident) return HD_OK;
     hd__sum(&d->overhead.reserved, own);
     hd__sum(&d->overhead.resident, own);
-    memset(&d->error, 0, sizeof d->error);
-    status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "size", "bytes", d->overhead.reserved);
+    status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "size", "bytes", d->overhead.reserved, NULL);
     if (!status)
         status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
-                                           d->overhead.resident);
-    if (status == HD_INVALID) return HD_OK; /* said already */
-    if (status && err) *err = d->error;
-    return status;
+                                           d->overhead.resident, NULL);
+    return status == HD_INVALID ? HD_OK : hd__provider_told(d, status, err); /* said already */
 }
 
-static hd_status hd__provider_write(hd_memory_dump_manager *m, uint64_t time_us, const char *trigger,
-                                    hd_error *err) {
-    hd_memory_dump *d = &m->dump;
+static hd_status hd__provider_write(hd_memory_dump_manager *m, const char *trigger, hd_error *err) {
+    const hd_dump *g = m->dump.gathered;
     hd_chrome_dumps dumps;
-    char id[24], digits[20], *at = hd__digits(digits, m->dumps + 1, 16);
-    size_t length = (size_t)(digits + 20 - at);
-    memcpy(id, "0x", 2);
-    memcpy(id + 2, at, length);
-    id[2 + length] = 0;
-    for (size_t i = 0; i < hd__len(d->heaps); i++) {
-        d->heaps[i].pid = m->desc.pid;
-        d->heaps[i].process = m->desc.process;
-        d->heaps[i].dump = id;
-        d->heaps[i].time_us = time_us;
-    }
-    for (size_t i = 0; i < hd__len(d->scalars); i++) {
-        d->scalars[i].pid = m->desc.pid;
-        d->scalars[i].process = m->desc.process;
-        d->scalars[i].dump = id;
-        d->scalars[i].time_us = time_us;
-    }
     memset(&dumps, 0, sizeof dumps);
-    dumps.heaps = d->heaps;
-    dumps.heap_count = hd__len(d->heaps);
-    dumps.scalars = d->scalars;
-    dumps.scalar_count = hd__len(d->scalars);
-    dumps.detail = d->detail;
+    dumps.heaps = g->heaps;
+    dumps.heap_count = hd__len(g->heaps);
+    dumps.scalars = g->scalars;
+    dumps.scalar_count = hd__len(g->scalars);
+    dumps.detail = m->dump.detail;
     dumps.trigger = trigger;
     if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
     HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
     m->dumps++;
-    m->last_us = time_us;
+    m->last_us = m->dump.time_us;
     return HD_OK;
 }
 
@@ -17702,11 +17666,21 @@ static hd_status hd__provider_in_time(const hd_memory_dump_manager *m, uint64_t 
 
 static hd_status hd__provider_dump(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_us,
                                    const char *trigger, hd_error *err) {
+    hd_memory_dump *d = &m->dump;
+    hd__mem mem = hd__mem_rest(&m->mem);
     hd_status status;
-    m->dump.detail = detail;
+    hd__mem_join(&mem, &m->mem);
+    d->gathered = hd__dump_make(&mem, NULL, &m->desc.options);
+    if (!d->gathered) return hd__no_memory(&mem, err);
+    hd__text(d->id, sizeof d->id, "0x%x", m->dumps + 1);
+    d->detail = detail;
+    d->time_us = time_us;
     status = hd__provider_gather(m, err);
-    if (!status) status = hd__provider_write(m, time_us, trigger, err);
-    hd__provider_dump_clear(&m->dump);
+    if (!status) status = hd__provider_write(m, trigger, err);
+    hd_dump_free(d->gathered);
+    d->gathered = NULL;
+    hd__trace_numbers_free(&m->mem, &d->names);
+    memset(&d->overhead, 0, sizeof d->overhead);
     return status;
 }
 

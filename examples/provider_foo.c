@@ -34,7 +34,7 @@ static void on_heap_profiling_enabled(void *user, bool enabled) {
 }
 
 static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
-    hd_memory_dump_add_scalar(dump, "foo_allocator", "size", "bytes", *(const size_t *)user);
+    hd_memory_dump_add_scalar(dump, "foo_allocator", "size", "bytes", *(const size_t *)user, NULL);
     if (detail == HD_DETAILED) {
         hd_heap heap = { .allocator = "foo_allocator" };
         hd_profile *profile = NULL;
@@ -46,13 +46,13 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
             hd_cursor cursor = { 0, 0 };
             hd_allocation a;
             while (hd_register_next(allocation_register, &cursor, &a)) bytes_by_context[a.context] += a.size;
-            hd_memory_dump_add_overhead(dump, hd_register_memory(allocation_register));
+            hd_memory_dump_add_overhead(dump, hd_register_memory(allocation_register), NULL);
         }
         pthread_mutex_unlock(&allocation_register_lock);
         if (bytes_by_context)
             hd_contexts_profile(contexts, bytes_by_context, NULL, count, NULL, &profile, NULL);
         heap.profile = profile;
-        if (profile) hd_memory_dump_add_heap(dump, &heap);
+        if (profile) hd_memory_dump_add_heap(dump, &heap, NULL);
         hd_profile_free(profile);
         free(bytes_by_context);
     }

@@ -29,11 +29,11 @@ static void on_heap_profiling_enabled(void *user, bool enabled) {
 static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
     struct mallinfo2 info = mallinfo2();
     (void)user;
-    hd_memory_dump_add_scalar(dump, "malloc", "size", "bytes", info.arena + info.hblkhd);
+    hd_memory_dump_add_scalar(dump, "malloc", "size", "bytes", info.arena + info.hblkhd, NULL);
     hd_memory_dump_add_scalar(dump, "malloc/allocated_objects", "size", "bytes",
-                              info.uordblks + info.hblkhd);
-    hd_memory_dump_add_scalar(dump, "malloc/metadata_fragmentation_caches", "size", "bytes", info.fordblks);
-    if (detail == HD_DETAILED && recorder) hd_memory_dump_add_recorder(dump, "malloc", recorder, NULL);
+                              info.uordblks + info.hblkhd, NULL);
+    hd_memory_dump_add_scalar(dump, "malloc/metadata_fragmentation_caches", "size", "bytes", info.fordblks, NULL);
+    if (detail == HD_DETAILED && recorder) hd_memory_dump_add_recorder(dump, "malloc", recorder, NULL, NULL);
     return true;
 }
 

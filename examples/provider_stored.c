@@ -45,11 +45,11 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
         number[b->context]++;
         size += b->size;
     }
-    hd_memory_dump_add_scalar(dump, "pool", "size", "bytes", size);
-    hd_memory_dump_add_scalar(dump, "pool", "object_count", "objects", n);
+    hd_memory_dump_add_scalar(dump, "pool", "size", "bytes", size, NULL);
+    hd_memory_dump_add_scalar(dump, "pool", "object_count", "objects", n, NULL);
     if (detail == HD_DETAILED && !hd_contexts_profile(contexts, bytes, number, count, NULL, &profile, NULL)) {
         heap.profile = profile;
-        hd_memory_dump_add_heap(dump, &heap);
+        hd_memory_dump_add_heap(dump, &heap, NULL);
     }
     hd_profile_free(profile);
     free(bytes);

@@ -108,11 +108,11 @@ static void providers_hear_of_heap_profiling_as_early_as_registration(void **sta
 static bool say_foo(talker *t, hd_detail detail, hd_memory_dump *dump) {
     char path[] = "foo/arena_1"; /* none of the arguments has to stay */
     hd_heap heap = { .allocator = path, .profile = t->profile };
-    assert_int_equal(hd_memory_dump_add_scalar(dump, path, "size", "bytes", 4096), HD_OK);
-    assert_int_equal(hd_memory_dump_add_scalar(dump, path, "object_count", "objects", 3), HD_OK);
-    assert_int_equal(hd_memory_dump_add_string(dump, path, "kind", "slab"), HD_OK);
-    assert_int_equal(hd_memory_dump_add_total(dump, "resident_set_bytes", 65536), HD_OK);
-    if (detail == HD_DETAILED) assert_int_equal(hd_memory_dump_add_heap(dump, &heap), HD_OK);
+    assert_int_equal(hd_memory_dump_add_scalar(dump, path, "size", "bytes", 4096, NULL), HD_OK);
+    assert_int_equal(hd_memory_dump_add_scalar(dump, path, "object_count", "objects", 3, NULL), HD_OK);
+    assert_int_equal(hd_memory_dump_add_string(dump, path, "kind", "slab", NULL), HD_OK);
+    assert_int_equal(hd_memory_dump_add_total(dump, "resident_set_bytes", 65536, NULL), HD_OK);
+    if (detail == HD_DETAILED) assert_int_equal(hd_memory_dump_add_heap(dump, &heap, NULL), HD_OK);
     memset(path, 'x', sizeof path - 1);
     return true;
 }
@@ -152,7 +152,7 @@ static void a_dump_says_what_its_providers_say(void **state) {
 
 static bool say_size(talker *t, hd_detail detail, hd_memory_dump *dump) {
     (void)detail;
-    return hd_memory_dump_add_scalar(dump, t->provider.name, "size", "bytes", t->value) == HD_OK;
+    return hd_memory_dump_add_scalar(dump, t->provider.name, "size", "bytes", t->value, NULL) == HD_OK;
 }
 
 static void a_dump_of_which_nobody_says_anything_is_not_written(void **state) {
@@ -173,9 +173,9 @@ static void a_dump_of_which_nobody_says_anything_is_not_written(void **state) {
 static bool say_much(talker *t, hd_detail detail, hd_memory_dump *dump) {
     hd_heap heap = { .allocator = "heap", .profile = t->profile };
     (void)detail;
-    return !hd_memory_dump_add_scalar(dump, "bad", "size", "bytes", 7) &&
-           (!t->profile || !hd_memory_dump_add_heap(dump, &heap)) &&
-           !hd_memory_dump_add_overhead(dump, (hd_memory){ 1 << 20, 1 << 20 });
+    return !hd_memory_dump_add_scalar(dump, "bad", "size", "bytes", 7, NULL) &&
+           (!t->profile || !hd_memory_dump_add_heap(dump, &heap, NULL)) &&
+           !hd_memory_dump_add_overhead(dump, (hd_memory){ 1 << 20, 1 << 20 }, NULL);
 }
 
 static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_more(void **state) {
@@ -232,14 +232,14 @@ static bool say_wrong(talker *t, hd_detail detail, hd_memory_dump *dump) {
     hd_heap heap = { .allocator = "h", .profile = t->profile }, none = { .allocator = "h" };
     (void)detail;
     switch (t->value) {
-    case 0: (void)hd_memory_dump_add_scalar(dump, "first", "size", "bytes", 1); break;
-    case 1: (void)hd_memory_dump_add_scalar(dump, "x", NULL, "bytes", 1); break;
-    case 2: (void)hd_memory_dump_add_total(dump, NULL, 1); break;
-    case 3: (void)hd_memory_dump_add_heap(dump, &heap); (void)hd_memory_dump_add_heap(dump, &heap); break;
-    case 4: (void)hd_memory_dump_add_heap(dump, &none); break;
-    default: (void)hd_memory_dump_add_heap(dump, &heap); break;
+    case 0: (void)hd_memory_dump_add_scalar(dump, "first", "size", "bytes", 1, NULL); break;
+    case 1: (void)hd_memory_dump_add_scalar(dump, "x", NULL, "bytes", 1, NULL); break;
+    case 2: (void)hd_memory_dump_add_total(dump, NULL, 1, NULL); break;
+    case 3: (void)hd_memory_dump_add_heap(dump, &heap, NULL); (void)hd_memory_dump_add_heap(dump, &heap, NULL); break;
+    case 4: (void)hd_memory_dump_add_heap(dump, &none, NULL); break;
+    default: (void)hd_memory_dump_add_heap(dump, &heap, NULL); break;
     }
-    (void)hd_memory_dump_add_scalar(dump, "wrong", "size", "bytes", 1);
+    (void)hd_memory_dump_add_scalar(dump, "wrong", "size", "bytes", 1, NULL);
     return true;
 }
 
@@ -388,7 +388,7 @@ static void ticks_dump_by_period_the_first_and_every_so_many_in_detail(void **st
 static hd_recorder *recorder;
 static bool say_recorded(talker *t, hd_detail detail, hd_memory_dump *dump) {
     (void)t;
-    return detail == HD_LIGHT || hd_memory_dump_add_recorder(dump, "malloc", recorder, NULL) == HD_OK;
+    return detail == HD_LIGHT || hd_memory_dump_add_recorder(dump, "malloc", recorder, NULL, NULL) == HD_OK;
 }
 
 static uint64_t value_after(const hd_buffer *bytes, const char *quoted) {
@@ -477,9 +477,9 @@ static void contexts_with_their_bytes_are_a_profile(void **state) {
 
 static bool say_part(talker *t, hd_detail detail, hd_memory_dump *dump) {
     hd_heap heap = { .allocator = "foo", .profile = t->profile };
-    hd_status status = hd_memory_dump_add_scalar(dump, "foo", "object_count", "objects", 3);
-    if (!status) status = hd_memory_dump_add_overhead(dump, (hd_memory){ 100, 50 });
-    if (!status && detail == HD_DETAILED) status = hd_memory_dump_add_heap(dump, &heap);
+    hd_status status = hd_memory_dump_add_scalar(dump, "foo", "object_count", "objects", 3, NULL);
+    if (!status) status = hd_memory_dump_add_overhead(dump, (hd_memory){ 100, 50 }, NULL);
+    if (!status && detail == HD_DETAILED) status = hd_memory_dump_add_heap(dump, &heap, NULL);
     return status == HD_OK;
 }
 

@@ -152,7 +152,7 @@ static void visit(void *user, const hd_allocation *live) {
 static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
     (void)user, (void)detail;
     pthread_testcancel();
-    return hd_memory_dump_add_scalar(dump, "a", "size", "bytes", 1) == HD_OK;
+    return hd_memory_dump_add_scalar(dump, "a", "size", "bytes", 1, NULL) == HD_OK;
 }
 
 static hd_status write_nowhere(void *user, const void *data, size_t size) {

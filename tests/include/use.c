@@ -12,7 +12,7 @@ int other_file(void);
 
 static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
     (void)detail;
-    return hd_memory_dump_add_scalar(dump, "foo", "size", "bytes", *(uint64_t *)user) == HD_OK;
+    return hd_memory_dump_add_scalar(dump, "foo", "size", "bytes", *(uint64_t *)user, NULL) == HD_OK;
 }
 
 static hd_status provide(void) {
