@@ -250,6 +250,11 @@ HEAPDUMP_API hd_status hd_report(hd_reporter *reporter, const hd_error *found, h
 /* To be called often: tells how far reading is, about once per megabyte. Errors: HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_report_progress(hd_reporter *reporter, uint64_t done, uint64_t total, hd_error *err);
 
+/* An unsigned integer of 128 bits. */
+typedef struct hd_u128 {
+    uint64_t lo, hi;
+} hd_u128;
+
 /* Bytes, usually UTF-8, not NUL-terminated. */
 typedef struct hd_str {
     const char *data;
@@ -443,10 +448,10 @@ HEAPDUMP_API void hd_json_newline(hd_json *json);      /* a line break before wh
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
 
 /* =================================================================================== >>heap
-   What allocated the memory. An axis is a tree of names, node 0 its root, a parent always before
-   its children; a flat list of types is a tree of height one. A profile holds cells: bytes and
-   count at one node per axis, self sizes that add up. A breakdown holds entries: the same but
-   cumulative (over the product of the axes), and only those worth listing.
+   What allocated the memory. An axis is a tree of names, node 0 its root, a parent always before its
+   children; a flat list of types is a tree of height one. A profile holds cells: an amount at one node per
+   axis, self sizes that add up. A breakdown holds entries: amounts that are cumulative (over the product of
+   the axes), and only those worth listing.
    Source: chromium-heap-dump-format. */
 
 #ifndef HD_MAX_AXES
@@ -465,11 +470,31 @@ typedef struct hd_axis {
     const hd_str *node_name;     /* node_name[0] is empty */
 } hd_axis;
 
+/* The child of a node by name, or HD_NONE. O(nodes of the axis). */
+HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
+
+/* How much memory. Sums of amounts saturate: in which order they are added up makes no difference. */
+typedef struct hd_amount {
+    uint64_t bytes;
+    uint64_t blocks;             /* number of allocations, HD_UNKNOWN when not told */
+    hd_u128 variance;            /* of the bytes when they are an estimate, in bytes squared; 0: exact */
+} hd_amount;
+
+/* The standard error of an estimate with this variance: its square root, to the nearest byte. */
+HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance);
+
+/* Cells or entries in columns, borrowed: row i stands at node[i * axis_count + axis]. */
+typedef struct hd_rows {
+    uint32_t count, axis_count;
+    const uint32_t *node;
+    const hd_amount *amount;
+} hd_rows;
+
 typedef struct hd_profile hd_profile;
 
 typedef struct hd_profile_desc {
     uint32_t axis_count;                 /* 1 to HD_MAX_AXES [2] */
-    const char *axis_name[HD_MAX_AXES];  /* borrowed ["backtrace", "type", "axis 2"...] */
+    const char *axis_name[HD_MAX_AXES];  /* copied ["backtrace", "type", "axis 2"...] */
     hd_allocator allocator;
     hd_limits limits;
 } hd_profile_desc;
@@ -480,29 +505,16 @@ HEAPDUMP_API void hd_profile_free(hd_profile *profile);
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis or parent). */
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
                                        hd_str name, uint32_t *node, hd_error *err);
-/* Adds bytes and blocks to the cell at nodes[0..axis_count). O(1). Errors: as hd_profile_node, and
-   HD_OVERFLOW when the profile's totals would pass 2^64 - 2. */
+/* Adds to the cell at nodes[0..axis_count). O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such
+   node), HD_OVERFLOW (the profile's bytes or blocks would pass 2^64 - 2). */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err);
-/* The same for what a sample says: `variance` of the bytes, in bytes squared. */
-HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *profile, const uint32_t *nodes,
-                                               uint64_t bytes, uint64_t count, double variance);
+/* hd_profile_add of blocks that are not told, or of an estimate. */
+HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *profile, const uint32_t *nodes,
+                                             const hd_amount *amount, hd_error *err);
 
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *profile);
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *profile, uint32_t axis);
-
-/* Cells or entries in columns, borrowed: row i stands at node[i * axis_count + axis]. */
-typedef struct hd_rows {
-    uint32_t count, axis_count;
-    const uint32_t *node;
-    const uint64_t *bytes;
-    const uint64_t *blocks;      /* number of allocations, HD_UNKNOWN when not told */
-    const double *variance;      /* of the bytes, when they are estimates; 0: exact */
-} hd_rows;
-
-/* The standard error of an estimate with this variance, in whole bytes. */
-HEAPDUMP_API uint64_t hd_standard_error(double variance);
-
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
 /* What all cells add up to; blocks that were not told count as none. */
 HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
@@ -522,20 +534,30 @@ typedef struct hd_breakdown {
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries,
                                                     const hd_options *options,
                                                     hd_breakdown **out, hd_error *err);
-
 HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
 /* The entry at nodes[0..axis_count), or HD_NONE. O(log entries). */
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
-/* The child of a node by name, or HD_NONE. O(nodes of the axis). */
-HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
+
+/* Which of a process's memory a heap tells of. */
+typedef enum hd_heap_kind {
+    HD_HEAP_LIVE = 0,            /* allocated, and not freed by the time of the dump */
+    HD_HEAP_PEAK,                /* live when most bytes were */
+    HD_HEAP_TOTAL,               /* allocated since the process started, be it freed or not */
+    HD_HEAP_TEMPORARY            /* freed soon after it was allocated */
+} hd_heap_kind;
+
+/* "live", "peak", "total" or "temporary". */
+HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind);
 
 /* A heap, labelled. Exactly one of profile and breakdown is set; both are borrowed, as are the
    strings, which may be NULL. */
 typedef struct hd_heap {
     uint64_t pid;
+    uint64_t start_us;           /* when the process started, on the clock of time_us; 0: not known */
     const char *process;         /* "Browser" */
     const char *dump;            /* id of the dump; heaps of one dump were taken together */
-    uint64_t time_us;            /* microseconds, on the trace's own clock */
+    uint64_t time_us;            /* microseconds, on the dump's own clock */
+    hd_heap_kind kind;
     const char *allocator;       /* "malloc" */
     uint64_t sample_bytes;       /* allocated bytes per sample, on average; 0: nothing was left out */
     const hd_profile *profile;
@@ -604,45 +626,60 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
                                           hd_error *err);
 
 /* ============================================================================= >>heap.merge
-   Heaps added up. */
-
-/* Operations. Each takes heaps of either model and makes a new one that borrows nothing from them but the
-   names of axes; inputs stay as they are. What they make of profiles is exact. A breakdown does not say
-   what it does not list, so of breakdowns some results are bounds: each operation says which. */
+   Sums of heaps. What is made of profiles is exact. A breakdown does not say what it does not list, so that sums
+   of breakdowns have lower bounds. Heaps of unlike kinds are not added up. Results borrow nothing from what they
+   are made of, which stays as it is. */
 
 /* Adds the cells of `from` to those of `into`, nodes being the same when their paths are. The axes are
    those of `into`, found in `from` by name: over an axis that `into` lacks cells are added up, on one that
    `from` lacks they stand at the root. Exact, so that neither order nor grouping matters: equal sums, and
-   after hd_profile_sort equal arrays (of variances, which are rounded, all but the last bits). `into`
-   takes memory for what is new to it alone. On failure its cells are as they were. `from` may be `into`.
-   Cost: one pass over the nodes and cells of `from`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
-   HD_INVALID (two axes of one name; `into` was read from a file and takes no nodes). */
+   after hd_profile_sort equal arrays. `into` takes memory for what is new to it alone. On failure its cells are
+   as they were. `from` may be `into`. Cost: one pass over the nodes and cells of `from`.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes of one name; `into` was read from a
+   file and takes no nodes). */
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
 /* Canonical order, as a breakdown's: nodes in preorder, siblings by name, cells by their nodes; nodes
    without cells at or below them go. Equal profiles become equal arrays. Nodes have new numbers then.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT; the profile is as it was. */
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
-/* Adds up breakdowns. Listed is what any of them lists. One that does not list an entry adds nothing to it,
-   so entries that are not listed everywhere are lower bounds, and may be smaller than what is listed
-   below them; the total is exact. Axes are united by name: "backtrace", "type", then others by name; an
-   entry stands at the root of axes that its breakdown lacks. Neither order nor grouping matters: the same
-   arrays, but for the last bits of variances. Cost: a pass over all entries, then sorting the result;
-   memory follows the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID
-   (two axes of one name, no breakdown), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
-HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
-                                          const hd_options *options, hd_breakdown **out, hd_error *err);
-/* Either, for heaps: a sorted profile when all are profiles, else a breakdown, in which the profiles count
-   with all their entries. What labels all heaps share stays; strings are borrowed from the first. */
+
+/* Adds up heaps one at a time, each of which can be freed then: memory grows with what is distinct in them, not
+   with their number. The sum is a sorted profile when all are profiles, else a breakdown in which the sum of the
+   profiles counts with all its entries. Of breakdowns, listed is what any of them lists; one that does not list an
+   entry adds nothing to it, so entries that are not listed everywhere are lower bounds, and may be smaller than what
+   is listed below them; the total is exact. Axes are united by name: "backtrace", "type", then others by name; what
+   stands on fewer axes stands at the roots of the others. Order does not matter, nor does grouping profiles, or
+   breakdowns, into sums that are added up in turn: the same arrays. */
+typedef struct hd_merger hd_merger;
+
+/* Of options allocator, limits and progress count, which is called with how many heaps were added before each. */
+HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err);
+/* On failure the merger holds what it held. Cost: a pass over the heap's nodes and rows. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (of another kind than the others, two axes
+   of one name, no heap), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
+HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
+/* The sum, which is the caller's to release, and what labels all heaps share, as strings of the merger's. The
+   merger is as new then. Cost: sorting the sum, and with profiles and breakdowns hd_export of the former. Errors:
+   as hd_merger_add, and HD_INVALID (no heap was added). */
+HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
+/* Bytes taken by what was added so far. */
+HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
+HEAPDUMP_API void hd_merger_free(hd_merger *merger);
+
+/* A merger's sum of all these heaps. Strings are borrowed from the first. Errors: as hd_merger_add. */
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err);
 
 /* =============================================================================== >>heap.ops
-   A heap made of another one: some of it, or with other paths. */
+   Heaps made of one other: some of it, or all with other paths. Each takes a heap of either model and makes a new
+   one that borrows nothing from it but the strings of its label. What is made of a profile is exact. A breakdown
+   does not say what it does not list, so of breakdowns some results are bounds: each operation says which. */
 
-/* A copy of the profile with every node of one axis renamed: `rename` turns a name into a path of
+/* A copy of the profile's cells with the nodes of one axis renamed: `rename` turns a name into a path of
    0 to HD_RENAME_MAX names, outermost first (several for inlined frames; 0 drops the node, its
    children moving up). Nodes that become equal are merged. Names it returns need to live until it
-   is called again. Called once per distinct name of a node. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   is called again. Called once per distinct name that cells stand at or below.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (no such axis, two axes of one name). */
 #define HD_RENAME_MAX 64
 typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis,
@@ -657,12 +694,13 @@ typedef bool (*hd_match_fn)(void *user, hd_str name);
    an entry above matching ones becomes what the outermost of those listed below it add up to, a lower
    bound; dropped, it loses that, which leaves an upper bound. Keeping and dropping add up to the whole.
    Cost: a pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
-   HD_INVALID (no such axis). */
+   HD_INVALID (no such axis, two axes of one name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Paths of `axis` start at their outermost matching node, several occurrences merged; what is below none
    is dropped. Of breakdowns: sizes at and below matching nodes are lower bounds where an occurrence is
-   not listed, and so are those of the root. Cost and errors: as above, and HD_OVERFLOW. */
+   not listed, and so are those of the root. Cost: a pass over nodes and rows. Errors: as hd_filter, and
+   HD_OVERFLOW. */
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
@@ -670,11 +708,9 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
    Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
    more than a million names and 32 for each node of the axis: of chains for which that is too few, less
    than HD_INVERT_MAX names are kept, of each path equally many. A warning (HD_LIMIT) says when names were
-   left out.
-   Errors: as above, and HD_UNSUPPORTED (a breakdown over several axes: use hd_breakdown_axis_profile). */
+   left out. Errors: as hd_reroot, and HD_UNSUPPORTED (a breakdown over several axes: use
+   hd_breakdown_axis_profile). */
 #define HD_INVERT_MAX 512
-#define HD__INVERT_NAMES 1048576u
-#define HD__INVERT_NAMES_EACH 32u
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
 /* hd_invert for a tree or an export with this cut-off: a path ends where it holds too little for min_bytes
@@ -690,7 +726,7 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, 
                                                  const hd_options *options, hd_profile **out, hd_error *err);
 
 /* ============================================================================== >>heap.diff
-   Two heaps side by side. */
+   Two heaps of one kind side by side. */
 
 /* How an entry changed: one of the first four, or none of them when its size did not. */
 enum {
@@ -703,7 +739,7 @@ enum {
     HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
 };
 
-/* Two heaps side by side: the same nodes, in canonical order, entry 0 the total. Read only. */
+/* The same nodes of both, in canonical order, entry 0 the total. Read only. */
 typedef struct hd_diff {
     hd_axis axis[HD_MAX_AXES];
     hd_rows before, after;       /* of the same nodes; share the node column */
@@ -711,18 +747,19 @@ typedef struct hd_diff {
     const uint8_t *flags;        /* HD_DIFF_ */
 } hd_diff;
 
-/* Compares two heaps of any kinds, nodes being the same when their paths are; axes as hd_breakdown_merge has
+/* Compares two heaps, profiles or breakdowns, nodes being the same when their paths are; axes as hd_merger unites
    them. The cut-off applies to how much changed. Of two profiles that is gross change, the sum of what
    every cell below changed by, so that 100 more here and 100 less there are not lost in a sum of 0; if
    either is a breakdown, it is the largest change of an entry that is listed there or below. What did
-   not change is not listed; the total is. Cost: a merge, then hd_export's of the result. Errors: as
-   hd_merge and hd_export. */
+   not change is not listed; the total is. Cost: a merge, then hd_export's of the result. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (heaps of unlike kinds, two axes of one name, a share that is
+   not within 0 and 1), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err);
 HEAPDUMP_API void hd_diff_free(hd_diff *diff);
 
 /* ================================================================================== >>print
-   Trees, lists of names and diffs: rows, and the text of them. */
+   Trees, lists of names, diffs of trees: as rows, which a function is called with, and as text. */
 
 typedef struct hd_tree_options {
     hd_cutoff cutoff;
@@ -742,9 +779,7 @@ typedef struct hd_tree_row {
     uint32_t axis;               /* the axis broken down along to reach this row */
     uint32_t entry;              /* in `breakdown`; HD_NONE: <other> */
     hd_str name;                 /* the node's, "/"-joined when nodes between are not listed */
-    uint64_t bytes;
-    uint64_t blocks;             /* HD_UNKNOWN when not told */
-    double variance;             /* of the bytes; 0: exact */
+    hd_amount amount;
     const hd_breakdown *breakdown;
 } hd_tree_row;
 
@@ -764,8 +799,7 @@ HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options 
 typedef struct hd_diff_row {
     uint32_t depth, axis, entry; /* entry in `diff`; HD_NONE: <other> */
     hd_str name;
-    uint64_t bytes[2], blocks[2]; /* before, after */
-    double variance[2];
+    hd_amount amount[2];         /* before, after */
     unsigned flags;              /* HD_DIFF_ */
     const hd_diff *diff;
 } hd_diff_row;
@@ -786,19 +820,18 @@ typedef struct hd_top_options {
     uint32_t axis;               /* whose names to list */
     uint32_t count;              /* list that many; 0: all */
     bool by_self;                /* largest self size first; otherwise largest total */
-    bool units;                  /* as in hd_tree_options */
+    bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_options options;
 } hd_top_options;
 
-/* A name wherever it stands on an axis: what is at nodes of that name (self), and what is at or below
-   them (total), counted once where the name is on one path several times. */
+/* A name wherever it stands on an axis. */
 typedef struct hd_top_row {
     hd_str name;                 /* "<self>": what stands at the root itself; "<other>": what a breakdown does
                                     not list below it */
-    uint64_t self_bytes, self_blocks, bytes, blocks;
-    double self_variance, variance;
-    uint64_t unlisted_bytes;     /* of a breakdown: what these nodes hold beyond what is listed below them, */
-    uint64_t unlisted_blocks;    /* their own or not; 0 of a profile */
+    hd_amount self;              /* at nodes of that name */
+    hd_amount total;             /* at or below them, counted once where the name is on one path several times */
+    hd_amount unlisted;          /* of a breakdown: what these nodes hold beyond what is listed below them, their
+                                    own or not; 0 of a profile */
     bool self_is_bound;          /* of a breakdown: of some nodes self is all, since nothing is listed below
                                     them, be there anything or not */
 } hd_top_row;
@@ -3000,7 +3033,7 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
 }
 
 /* A text made as messages are: all of it that fits. */
-HD_UNUSED static hd_str hd__text(char *buffer, size_t capacity, const char *format, ...) {
+static hd_str hd__text(char *buffer, size_t capacity, const char *format, ...) {
     va_list args;
     va_start(args, format);
     hd__format(buffer, capacity, format, args);
@@ -3036,7 +3069,7 @@ static void hd__tell_more(hd_error *err, const char *format, va_list args) {
 /* Reports: errors, warnings, progress. ------------------------------------------------------------ */
 
 /* A warning of what is not malformed, told when strict, too. */
-HD__NOINLINE HD_UNUSED static void hd__warn(const hd_options *options, hd_status status, const char *format, ...) {
+HD__NOINLINE static void hd__warn(const hd_options *options, hd_status status, const char *format, ...) {
     hd_error warning;
     va_list args;
     if (!options || !options->warning) return;
@@ -3284,6 +3317,15 @@ static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
     return s;
 }
 
+static bool hd__append(hd__mem *m, char **text, hd_str s) {
+    char *t = *text;
+    if (s.len > SIZE_MAX / 2 || !hd__room(m, t, s.len + 1)) return false;
+    *text = t;
+    if (s.len) memcpy(t + hd__len(t), s.data, s.len);
+    hd__arr_resize(t, hd__len(t) + s.len);
+    return true;
+}
+
 /* n zeroed elements, outside of any arena. */
 static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
     void *p;
@@ -3341,6 +3383,8 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
     arena->left -= size;
     return p;
 }
+/* n elements of a type, not zeroed. */
+#define hd__array(type, m, arena, n) ((type *)hd__arena_take((m), (arena), (n), sizeof(type)))
 
 /* Zeroed elements from an arena. */
 static void *hd__arena_zeros(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
@@ -3367,17 +3411,27 @@ static void hd__arena_free(hd__mem *m, hd__arena *arena) {
     arena->left = 0;
 }
 
-/* a * b folded to 64 bits: the mixing step of every hash here. */
-static uint64_t hd__mix(uint64_t a, uint64_t b) {
+/* The whole product. */
+HD__INLINE hd_u128 hd__mul(uint64_t a, uint64_t b) {
+    hd_u128 product;
 #if defined(__SIZEOF_INT128__)
-    __extension__ typedef unsigned __int128 hd__u128;
-    hd__u128 product = (hd__u128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    __extension__ typedef unsigned __int128 hd__wide;
+    hd__wide wide = (hd__wide)a * b;
+    product.lo = (uint64_t)wide;
+    product.hi = (uint64_t)(wide >> 64);
 #else
     uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
     uint64_t low = al * bl, middle = ah * bl + (low >> 32), cross = al * bh + (uint32_t)middle;
-    return ((cross << 32) | (uint32_t)low) ^ (ah * bh + (middle >> 32) + (cross >> 32));
+    product.lo = (cross << 32) | (uint32_t)low;
+    product.hi = ah * bh + (middle >> 32) + (cross >> 32);
 #endif
+    return product;
+}
+
+/* The mixing step of every hash here. */
+static uint64_t hd__mix(uint64_t a, uint64_t b) {
+    hd_u128 product = hd__mul(a, b);
+    return product.lo ^ product.hi;
 }
 
 /* What is multiplied depends on the seed, so that no value is known to make it zero. */
@@ -3610,171 +3664,6 @@ static void hd__sum_known(uint64_t *sum, uint64_t value) {
 static uint64_t hd__less(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
 static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
     return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
-}
-static double hd__less_variance(double whole, double part) { return whole > part ? whole - part : 0; }
-
-typedef struct hd__amount {
-    uint64_t bytes, blocks;
-    double variance;
-} hd__amount;
-
-static void hd__amount_add(hd__amount *to, hd__amount a) {
-    hd__sum(&to->bytes, a.bytes);
-    hd__sum_known(&to->blocks, a.blocks);
-    to->variance += a.variance;
-}
-
-static void hd__amount_take(hd__amount *from, hd__amount a) {
-    from->bytes = hd__less(from->bytes, a.bytes);
-    from->blocks = hd__less_known(from->blocks, a.blocks);
-    from->variance = hd__less_variance(from->variance, a.variance);
-}
-
-static hd__amount hd__amount_at(const hd_rows *rows, uint32_t row) {
-    hd__amount a;
-    a.bytes = rows->bytes[row];
-    a.blocks = rows->blocks[row];
-    a.variance = rows->variance[row];
-    return a;
-}
-
-/* Trees of names, and rows of their nodes: both found by hash. --------------------------------- */
-
-typedef struct hd__tree {
-    const char *name;
-    uint32_t *parent;            /* stb_ds arrays */
-    hd_str *names;
-    hd__set index;
-    uint64_t seed;
-    hd__strings *copies;         /* of names; NULL where none are copied */
-} hd__tree;
-
-static uint64_t hd__tree_hash(const hd__tree *t, uint32_t parent, hd_str name) {
-    return hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
-}
-
-/* The child by that name, made when missing; its name is copied only if asked. */
-static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
-                                uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
-    uint64_t hash = hd__tree_hash(t, parent, name);
-    size_t probe = 0, n = hd__len(t->parent);
-    uint32_t i;
-    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
-        if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
-            *node = i;
-            return HD_OK;
-        }
-    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
-    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
-    if (copy) {
-        uint32_t number = hd__strings_add(m, arena, t->copies, name);
-        if (number == HD_NONE) return hd__no_memory(m, err);
-        name = t->copies->strings[number];
-    }
-    if (!hd__set_add(m, &t->index, hash, (uint32_t)n)) return hd__no_memory(m, err);
-    stbds_arrput(t->parent, parent);
-    stbds_arrput(t->names, name);
-    *node = (uint32_t)n;
-    return HD_OK;
-}
-
-static void hd__tree_free(hd__mem *m, hd__tree *t) {
-    hd__arr_free(m, t->parent);
-    hd__arr_free(m, t->names);
-    hd__set_free(m, &t->index);
-}
-
-static hd_axis hd__tree_axis(const hd__tree *t) {
-    hd_axis axis;
-    axis.name = t->name;
-    axis.node_count = (uint32_t)hd__len(t->parent);
-    axis.parent = t->parent;
-    axis.end = NULL;
-    axis.node_name = t->names;
-    return axis;
-}
-
-typedef struct hd__table {
-    uint32_t axis_count;
-    uint32_t *node;              /* stb_ds arrays */
-    uint64_t *bytes, *blocks;
-    double *variance;
-    hd__set index;
-    uint64_t seed;
-} hd__table;
-
-static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
-    uint64_t hash = t->seed;
-    for (uint32_t a = 0; a < t->axis_count; a++) hash = hd__hash_u64(hash, nodes[a]);
-    return hash;
-}
-
-static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
-    uint64_t hash = hd__table_hash(t, nodes);
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
-        if (!memcmp(t->node + (size_t)i * t->axis_count, nodes, t->axis_count * sizeof *nodes)) break;
-    return i;
-}
-
-/* Room for that many more rows. */
-static bool hd__table_room(hd__mem *m, hd__table *t, size_t rows) {
-    return hd__room(m, t->node, rows * t->axis_count) && hd__room(m, t->bytes, rows) &&
-           hd__room(m, t->blocks, rows) && hd__room(m, t->variance, rows);
-}
-
-/* A row, for which there is room, that hd__table_find will not find. */
-static void hd__table_append(hd__table *t, const uint32_t *nodes, uint64_t bytes, uint64_t blocks) {
-    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
-    stbds_arrput(t->bytes, bytes);
-    stbds_arrput(t->blocks, blocks);
-    stbds_arrput(t->variance, 0.0);
-}
-
-/* Adds a row that is not there yet. */
-static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
-                               uint64_t bytes, uint64_t blocks, hd_error *err) {
-    size_t row = hd__len(t->bytes);
-    if (row >= max_records)
-        return hd__fail(err, HD_LIMIT, "more entries than max_records of %u", max_records);
-    if (!hd__table_room(m, t, 1) ||
-        !hd__set_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row))
-        return hd__no_memory(m, err);
-    hd__table_append(t, nodes, bytes, blocks);
-    return HD_OK;
-}
-
-/* Takes back all rows from number n on. */
-static void hd__table_truncate(hd__table *t, uint32_t n) {
-    if (n >= hd__len(t->bytes) && n >= t->index.count) return;
-    hd__arr_resize(t->node, (size_t)n * t->axis_count);
-    hd__arr_resize(t->bytes, n);
-    hd__arr_resize(t->blocks, n);
-    hd__arr_resize(t->variance, n);
-    memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
-    t->index.count = n;
-    for (uint32_t i = 0; i < n; i++)
-        hd__set_place(t->index.slots, t->index.capacity, hd__table_hash(t, t->node + (size_t)i * t->axis_count), i);
-}
-
-static void hd__table_free(hd__mem *m, hd__table *t) {
-    hd__arr_free(m, t->node);
-    hd__arr_free(m, t->bytes);
-    hd__arr_free(m, t->blocks);
-    hd__arr_free(m, t->variance);
-    hd__set_free(m, &t->index);
-}
-
-static hd_rows hd__table_rows(const hd__table *t) {
-    hd_rows rows;
-    rows.count = (uint32_t)hd__len(t->bytes);
-    rows.axis_count = t->axis_count;
-    rows.node = t->node;
-    rows.bytes = t->bytes;
-    rows.blocks = t->blocks;
-    rows.variance = t->variance;
-    return rows;
 }
 
 /* ===================================================================================== >>io
@@ -5369,8 +5258,274 @@ static bool hd__pull_key(hd__pull *p, hd_str *key) {
 }
 
 /* =================================================================================== >>heap
-   A profile's cells are an hd__table while it is filled. What comes out is brought into canonical order
-   (hd__seal). */
+   A profile's cells are an hd__table: rows found by their nodes. Entries are hd_rows in canonical order, which
+   hd__seal brings about: axes in preorder with siblings by name, rows by their nodes, the total in front.
+   Finding a row costs O(1) in a table, O(log rows) in a breakdown; sealing sorts the nodes in use, then the
+   rows by counting. What rows are listed is for the rooms below to say. */
+
+static hd_u128 hd__u128_add(hd_u128 a, hd_u128 b) {
+    hd_u128 sum = { a.lo + b.lo, a.hi + b.hi };
+    bool carry = sum.lo < a.lo, over = sum.hi < a.hi;
+    sum.hi += carry;
+    if (over || (carry && !sum.hi)) sum.lo = sum.hi = UINT64_MAX;
+    return sum;
+}
+
+static bool hd__u128_below(hd_u128 a, hd_u128 b) { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
+
+/* What is left of a whole, never less than nothing. */
+static hd_u128 hd__u128_less(hd_u128 whole, hd_u128 part) {
+    hd_u128 rest = { 0, 0 };
+    if (hd__u128_below(whole, part)) return rest;
+    rest.lo = whole.lo - part.lo;
+    rest.hi = whole.hi - part.hi - (whole.lo < part.lo);
+    return rest;
+}
+
+static bool hd__u128_any(hd_u128 a) { return a.lo || a.hi; }
+
+/* The nearest to a number that is not negative. */
+static hd_u128 hd__u128_round(double value) {
+    const double word = 18446744073709551616.0;
+    hd_u128 n = { 0, 0 };
+    if (!(value > 0)) return n;
+    if (value >= word * word) {
+        n.lo = n.hi = UINT64_MAX;
+    } else {
+        if (value < 4503599627370496.0) value += 0.5; /* 2^52: above, all are whole */
+        n.hi = (uint64_t)(value / word);
+        n.lo = (uint64_t)(value - (double)n.hi * word);
+    }
+    return n;
+}
+
+HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance) {
+    uint64_t root = 0;
+    hd_u128 rest;
+    for (uint64_t bit = (uint64_t)1 << 63; bit; bit >>= 1)
+        if (!hd__u128_below(variance, hd__mul(root | bit, root | bit))) root |= bit;
+    rest = hd__u128_less(variance, hd__mul(root, root));
+    if (root < UINT64_MAX - 1 && (rest.hi || rest.lo > root)) root++; /* beyond (root + 1/2)^2 */
+    return root < UINT64_MAX ? root : UINT64_MAX - 1;
+}
+
+static const hd_amount hd__nothing = { 0, 0, { 0, 0 } };
+
+/* False when the bytes saturate. */
+static bool hd__amount_add(hd_amount *to, const hd_amount *a) {
+    hd__sum_known(&to->blocks, a->blocks);
+    to->variance = hd__u128_add(to->variance, a->variance);
+    return hd__sum(&to->bytes, a->bytes);
+}
+
+static void hd__amount_take(hd_amount *from, const hd_amount *a) {
+    from->bytes = hd__less(from->bytes, a->bytes);
+    from->blocks = hd__less_known(from->blocks, a->blocks);
+    from->variance = hd__u128_less(from->variance, a->variance);
+}
+
+static bool hd__amount_any(const hd_amount *a) { return a->bytes || (a->blocks && a->blocks != HD_UNKNOWN); }
+
+/* Rows. --------------------------------------------------------------------------------------- */
+
+static const uint32_t *hd__row_nodes(const hd_rows *rows, size_t row) { return rows->node + row * rows->axis_count; }
+
+/* Columns for `most` rows, from the arena; there are none yet. */
+static hd_status hd__rows_begin(hd__mem *m, hd__arena *arena, uint32_t axis_count, uint32_t most, hd_rows *rows,
+                                hd_error *err) {
+    rows->count = 0;
+    rows->axis_count = axis_count;
+    rows->node = hd__array(uint32_t, m, arena, (size_t)most * axis_count);
+    rows->amount = hd__array(hd_amount, m, arena, most);
+    return rows->node && rows->amount ? HD_OK : hd__no_memory(m, err);
+}
+
+/* One more row in columns that hd__rows_begin made. */
+static void hd__rows_put(hd_rows *rows, const uint32_t *nodes, const hd_amount *amount) {
+    memcpy((uint32_t *)(uintptr_t)hd__row_nodes(rows, rows->count), nodes, rows->axis_count * sizeof *nodes);
+    ((hd_amount *)(uintptr_t)rows->amount)[rows->count++] = *amount;
+}
+
+/* The rows that are marked, in new columns. */
+static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
+                                 hd_rows *to, hd_error *err) {
+    HD__TRY(hd__rows_begin(m, arena, from->axis_count, from->count, to, err));
+    for (uint32_t i = 0; i < from->count; i++)
+        if (listed[i]) hd__rows_put(to, hd__row_nodes(from, i), &from->amount[i]);
+    return HD_OK;
+}
+
+/* Row numbers in the order of the rows' nodes, axis `last` compared after all others: sorted by counting.
+   `spare` holds as many. */
+static hd_status hd__rows_sort(hd__mem *m, const hd_rows *rows, uint32_t last, uint32_t *order, uint32_t *spare,
+                               hd_error *err) {
+    uint32_t n = rows->count, axes = rows->axis_count, most = 0, *from = order, *to = spare, *start;
+    for (size_t i = 0; i < (size_t)n * axes; i++)
+        if (rows->node[i] > most) most = rows->node[i];
+    start = (uint32_t *)hd__calloc(m, (size_t)most + 2, sizeof *start);
+    if (!start) return hd__no_memory(m, err);
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    for (uint32_t turn = axes + 1; turn-- > 0;) {
+        uint32_t a = turn < axes ? turn : last, *swap = from;
+        if (turn == last) continue;
+        memset(start, 0, ((size_t)most + 2) * sizeof *start);
+        for (uint32_t i = 0; i < n; i++) start[hd__row_nodes(rows, i)[a] + 1]++;
+        for (uint32_t k = 1; k <= most; k++) start[k] += start[k - 1];
+        for (uint32_t i = 0; i < n; i++) to[start[hd__row_nodes(rows, from[i])[a]]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    if (from != order && n) memcpy(order, from, n * sizeof *order);
+    hd__cfree(m, start, (size_t)most + 2, sizeof *start);
+    return HD_OK;
+}
+
+/* Rows in the order of their nodes, in new columns; `first`, unless NULL, goes in front, at the roots. */
+static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, const hd_amount *first,
+                                hd_rows *to, hd_error *err) {
+    const uint32_t roots[HD_MAX_AXES] = { 0 };
+    uint32_t n = from->count, *order;
+    hd_status status;
+    HD__TRY(hd__rows_begin(m, arena, from->axis_count, n + (first != NULL), to, err));
+    order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
+    if (!order) return hd__no_memory(m, err);
+    status = hd__rows_sort(m, from, from->axis_count - 1, order, order + n, err);
+    if (first) hd__rows_put(to, roots, first);
+    for (uint32_t i = 0; i < n && !status; i++)
+        hd__rows_put(to, hd__row_nodes(from, order[i]), &from->amount[order[i]]);
+    hd__cfree(m, order, n, 2 * sizeof *order);
+    return status;
+}
+
+/* Names in a tree, found by hash. -------------------------------------------------------------- */
+
+typedef struct hd__tree {
+    const char *name;
+    uint32_t *parent;            /* stb_ds arrays */
+    hd_str *names;
+    hd__set index;
+    uint64_t seed;
+    hd__strings *copies;         /* of names; NULL where none are copied */
+} hd__tree;
+
+/* The child by that name, made when missing; its name is copied only if asked. */
+static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint64_t max_records,
+                                uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
+    uint64_t hash = hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
+    size_t probe = 0, n = hd__len(t->parent);
+    uint32_t i;
+    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
+        if (t->parent[i] == parent && hd_str_equal(t->names[i], name)) {
+            *node = i;
+            return HD_OK;
+        }
+    if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
+    if (!hd__room(m, t->parent, 1) || !hd__room(m, t->names, 1)) return hd__no_memory(m, err);
+    if (copy) {
+        uint32_t number = hd__strings_add(m, arena, t->copies, name);
+        if (number == HD_NONE) return hd__no_memory(m, err);
+        name = t->copies->strings[number];
+    }
+    if (!hd__set_add(m, &t->index, hash, (uint32_t)n)) return hd__no_memory(m, err);
+    stbds_arrput(t->parent, parent);
+    stbds_arrput(t->names, name);
+    *node = (uint32_t)n;
+    return HD_OK;
+}
+
+static void hd__tree_free(hd__mem *m, hd__tree *t) {
+    hd__arr_free(m, t->parent);
+    hd__arr_free(m, t->names);
+    hd__set_free(m, &t->index);
+}
+
+static hd_axis hd__tree_axis(const hd__tree *t) {
+    hd_axis axis;
+    axis.name = t->name;
+    axis.node_count = (uint32_t)hd__len(t->parent);
+    axis.parent = t->parent;
+    axis.end = NULL;
+    axis.node_name = t->names;
+    return axis;
+}
+
+/* Rows found by hash. -------------------------------------------------------------------------- */
+
+typedef struct hd__table {
+    uint32_t axis_count;
+    uint32_t *node;              /* stb_ds arrays */
+    hd_amount *amount;
+    hd__set index;
+    uint64_t seed;
+} hd__table;
+
+static hd_rows hd__table_rows(const hd__table *t) {
+    hd_rows rows;
+    rows.count = (uint32_t)hd__len(t->amount);
+    rows.axis_count = t->axis_count;
+    rows.node = t->node;
+    rows.amount = t->amount;
+    return rows;
+}
+
+static const uint32_t *hd__table_nodes(const hd__table *t, size_t row) { return t->node + row * t->axis_count; }
+
+static uint64_t hd__table_hash(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = t->seed;
+    for (uint32_t a = 0; a < t->axis_count; a++) hash = hd__hash_u64(hash, nodes[a]);
+    return hash;
+}
+
+static uint32_t hd__table_find(const hd__table *t, const uint32_t *nodes) {
+    uint64_t hash = hd__table_hash(t, nodes);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&t->index, hash, &probe)) != HD_NONE)
+        if (!memcmp(hd__table_nodes(t, i), nodes, t->axis_count * sizeof *nodes)) break;
+    return i;
+}
+
+/* Room for that many more rows. */
+static bool hd__table_room(hd__mem *m, hd__table *t, size_t rows) {
+    return hd__room(m, t->node, rows * t->axis_count) && hd__room(m, t->amount, rows);
+}
+
+/* A row, for which there is room, that hd__table_find will not find. */
+static void hd__table_append(hd__table *t, const uint32_t *nodes, const hd_amount *amount) {
+    for (uint32_t a = 0; a < t->axis_count; a++) stbds_arrput(t->node, nodes[a]);
+    stbds_arrput(t->amount, *amount);
+}
+
+/* Adds a row that is not there yet. */
+static hd_status hd__table_add(hd__mem *m, hd__table *t, uint64_t max_records, const uint32_t *nodes,
+                               const hd_amount *amount, hd_error *err) {
+    size_t row = hd__len(t->amount);
+    if (row >= max_records)
+        return hd__fail(err, HD_LIMIT, "more entries than max_records of %u", max_records);
+    if (!hd__table_room(m, t, 1) || !hd__set_add(m, &t->index, hd__table_hash(t, nodes), (uint32_t)row))
+        return hd__no_memory(m, err);
+    hd__table_append(t, nodes, amount);
+    return HD_OK;
+}
+
+/* Takes back all rows from number n on. */
+static void hd__table_truncate(hd__table *t, uint32_t n) {
+    if (n >= hd__len(t->amount) && n >= t->index.count) return;
+    hd__arr_resize(t->node, (size_t)n * t->axis_count);
+    hd__arr_resize(t->amount, n);
+    memset(t->index.slots, 0, t->index.capacity * sizeof *t->index.slots);
+    t->index.count = n;
+    for (uint32_t i = 0; i < n; i++)
+        hd__set_place(t->index.slots, t->index.capacity, hd__table_hash(t, hd__table_nodes(t, i)), i);
+}
+
+static void hd__table_free(hd__mem *m, hd__table *t) {
+    hd__arr_free(m, t->node);
+    hd__arr_free(m, t->amount);
+    hd__set_free(m, &t->index);
+}
+
+/* Profiles. ----------------------------------------------------------------------------------- */
 
 struct hd_profile {
     hd__mem mem;
@@ -5402,36 +5557,43 @@ static hd_profile *hd__profile_make(hd__mem *mem, uint32_t axis_count, uint64_t 
 
 /* Names axis a, and gives it its root. */
 static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
+    hd__tree *t = &p->tree[a];
     uint32_t root;
-    p->tree[a].seed = p->cells.seed;
-    p->tree[a].copies = &p->names;
-    p->tree[a].name = name;
-    return hd__tree_child(&p->mem, &p->arena, &p->tree[a], p->max_records, HD_NONE, hd_cstr(""), false, &root,
-                          err);
+    t->seed = p->cells.seed;
+    t->copies = &p->names;
+    t->name = hd__arena_str(&p->mem, &p->arena, hd_cstr(name));
+    if (!t->name) return hd__no_memory(&p->mem, err);
+    return hd__tree_child(&p->mem, &p->arena, t, p->max_records, HD_NONE, hd_cstr(""), false, &root, err);
+}
+
+/* An empty profile with axes of these names. */
+static hd_status hd__profile_begin(hd__mem mem, const char *const *names, uint32_t axes, uint64_t max_records,
+                                   hd_profile **out, hd_error *err) {
+    hd_profile *p = hd__profile_make(&mem, axes, max_records);
+    hd_status status = p ? HD_OK : hd__no_memory(&mem, err);
+    for (uint32_t a = 0; a < axes && !status; a++) status = hd__profile_axis_begin(p, a, names[a], err);
+    if (status) hd_profile_free(p);
+    else *out = p;
+    return status;
 }
 
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err) {
-    static const char *const names[] = { "backtrace", "type", "axis 2", "axis 3",
-                                         "axis 4",    "axis 5", "axis 6", "axis 7" };
+    static const char *const defaults[] = { "backtrace", "type", "axis 2", "axis 3",
+                                            "axis 4",    "axis 5", "axis 6", "axis 7" };
+    const char *names[HD_MAX_AXES];
     hd_profile_desc none;
-    hd_profile *p;
+    hd_profile *p = NULL;
     uint32_t axes;
-    hd__mem mem;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
     axes = desc->axis_count ? desc->axis_count : 2;
     if (axes > HD_MAX_AXES)
         return hd__fail(err, HD_INVALID, "1 to %u axes expected, %u found", (uint64_t)HD_MAX_AXES,
                         (uint64_t)axes), (hd_profile *)NULL;
-    mem = hd__mem_limits(desc->allocator, &desc->limits);
-    p = hd__profile_make(&mem, axes, hd__records(&desc->limits));
-    if (!p) return hd__no_memory(&mem, err), (hd_profile *)NULL;
-    for (uint32_t a = 0; a < axes; a++) {
-        const char *name = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? names[a] : "axis";
-        if (!hd__profile_axis_begin(p, a, name, err)) continue;
-        hd_profile_free(p);
-        return NULL;
-    }
+    for (uint32_t a = 0; a < axes; a++)
+        names[a] = desc->axis_name[a] ? desc->axis_name[a] : a < 8 ? defaults[a] : "axis";
+    hd__profile_begin(hd__mem_limits(desc->allocator, &desc->limits), names, axes, hd__records(&desc->limits), &p,
+                      err);
     return p;
 }
 
@@ -5465,37 +5627,33 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t pa
     return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
 }
 
-HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
-                                      uint64_t blocks, hd_error *err) {
-    uint64_t total_bytes, total_blocks;
+HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *nodes, const hd_amount *amount,
+                                             hd_error *err) {
+    uint64_t bytes, blocks;
     uint32_t row;
     if (!p || p->is_fixed) return hd__fail(err, HD_INVALID, "a profile that takes no cells");
-    total_bytes = p->total_bytes;
-    total_blocks = p->total_blocks;
     for (uint32_t a = 0; a < p->cells.axis_count; a++)
         if (nodes[a] >= hd__len(p->tree[a].parent))
             return hd__fail(err, HD_INVALID, "node %u expected to be one of the axis's %u", (uint64_t)nodes[a],
                             (uint64_t)hd__len(p->tree[a].parent));
-    if (!hd__sum(&total_bytes, bytes) || (blocks != HD_UNKNOWN && !hd__sum(&total_blocks, blocks)))
+    bytes = p->total_bytes;
+    blocks = p->total_blocks;
+    if (!hd__sum(&bytes, amount->bytes) || (amount->blocks != HD_UNKNOWN && !hd__sum(&blocks, amount->blocks)))
         return hd__fail(err, HD_OVERFLOW, "all cells together pass 2^64 - 2 bytes or blocks");
     row = hd__table_find(&p->cells, nodes);
-    if (row == HD_NONE) {
-        HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, nodes, bytes, blocks, err));
-    } else {
-        p->cells.bytes[row] += bytes;
-        hd__sum_known(&p->cells.blocks[row], blocks);
-    }
-    p->total_bytes = total_bytes;
-    p->total_blocks = total_blocks;
+    if (row == HD_NONE) HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, nodes, amount, err));
+    else hd__amount_add(&p->cells.amount[row], amount);
+    p->total_bytes = bytes;
+    p->total_blocks = blocks;
     return HD_OK;
 }
 
-HEAPDUMP_API hd_status hd_profile_add_estimate(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
-                                               uint64_t blocks, double variance) {
-    if (!(variance >= 0)) return HD_INVALID;
-    HD__TRY(hd_profile_add(p, nodes, bytes, blocks, NULL));
-    if (variance > 0) p->cells.variance[hd__table_find(&p->cells, nodes)] += variance;
-    return HD_OK;
+HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
+                                      uint64_t blocks, hd_error *err) {
+    hd_amount amount = hd__nothing;
+    amount.bytes = bytes;
+    amount.blocks = blocks;
+    return hd_profile_add_amount(p, nodes, &amount, err);
 }
 
 /* Why a node or a cell was not added, `what` being in hand. */
@@ -5506,28 +5664,33 @@ static hd_status hd__profile_failed(const hd_profile *p, hd_status status, const
     return hd__fail(err, status, "%s while %s", hd_status_text(status), what);
 }
 
-/* Newton's, from above, to the nearest. */
-HEAPDUMP_API uint64_t hd_standard_error(double variance) {
-    double root = variance > 1 ? variance : 1;
-    if (!(variance > 0)) return 0;
-    if (variance >= 3.4e38) return UINT64_MAX - 1;
-    for (double next; (next = (root + variance / root) / 2) < root;) root = next;
-    return (uint64_t)(root + 0.5);
-}
-
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name) {
     for (uint32_t i = parent + 1; i < (axis.end ? axis.end[parent] : axis.node_count); i++)
         if (axis.parent[i] == parent && hd_str_equal(axis.node_name[i], name)) return i;
     return HD_NONE;
 }
 
-/* Sealing: canonical order. ------------------------------------------------------------------- */
+/* Breakdowns. --------------------------------------------------------------------------------- */
 
 typedef struct hd__breakdown {
     hd_breakdown shown;          /* first, so that a pointer to one is a pointer to the other */
     hd__mem mem;
     hd__arena arena;
 } hd__breakdown;
+
+/* The cells of a profile as if they were entries. */
+static hd_breakdown hd__profile_view(const hd_profile *p) {
+    hd_breakdown view;
+    memset(&view, 0, sizeof view);
+    view.entries = hd_profile_cells(p);
+    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(p, a);
+    return view;
+}
+
+/* The node of an entry along an axis. */
+static uint32_t hd__entry_node(const hd_breakdown *b, uint32_t entry, uint32_t axis) {
+    return hd__row_nodes(&b->entries, entry)[axis];
+}
 
 static bool hd__by_parent_and_name(const void *owner, uint32_t a, uint32_t b) {
     const hd_axis *axis = (const hd_axis *)owner;
@@ -5551,10 +5714,11 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
         if (map[i]) order[n++] = i;
     hd__sort(order, spare, n, hd__by_parent_and_name, from);
     n++;
-    parent = (uint32_t *)hd__arena_take(m, arena, n, sizeof *parent);
-    end = (uint32_t *)hd__arena_take(m, arena, n, sizeof *end);
-    names = (hd_str *)hd__arena_take(m, arena, n, sizeof *names);
-    if (!parent || !end || !names) return hd__no_memory(m, err);
+    parent = hd__array(uint32_t, m, arena, n);
+    end = hd__array(uint32_t, m, arena, n);
+    names = hd__array(hd_str, m, arena, n);
+    to->name = copy_names ? hd__arena_str(m, arena, hd_cstr(from->name)) : from->name;
+    if (!parent || !end || !names || !to->name) return hd__no_memory(m, err);
     /* map counts the nodes of each subtree first, and becomes the preorder number then. */
     for (uint32_t i = from->node_count; i-- > 1;)
         if (map[i]) map[from->parent[i]] += map[i];
@@ -5577,7 +5741,6 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
             if (!names[at].data) return hd__no_memory(m, err);
         }
     }
-    to->name = from->name;
     to->node_count = n;
     to->parent = parent;
     to->end = end;
@@ -5585,62 +5748,30 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
     return HD_OK;
 }
 
-/* Row numbers in the order of the rows' nodes: sorted by counting, by the last axis first. NULL when out of
-   memory; to be freed with hd__cfree(m, order, rows->count, 2 * sizeof *order). */
-static uint32_t *hd__rows_sort(hd__mem *m, const hd_rows *rows) {
-    uint32_t n = rows->count, axes = rows->axis_count, most = 0, *from, *to, *start;
-    uint32_t *order = (uint32_t *)hd__calloc(m, n, 2 * sizeof *order);
-    for (size_t i = 0; i < (size_t)n * axes; i++)
-        if (rows->node[i] > most) most = rows->node[i];
-    start = order ? (uint32_t *)hd__calloc(m, (size_t)most + 2, sizeof *start) : NULL;
-    if (!start) {
-        if (order) hd__cfree(m, order, n, 2 * sizeof *order);
-        return NULL;
-    }
-    from = order;
-    to = order + n;
-    for (uint32_t i = 0; i < n; i++) from[i] = i;
-    for (uint32_t a = axes; a-- > 0;) {
-        uint32_t *swap = from;
-        memset(start, 0, ((size_t)most + 2) * sizeof *start);
-        for (uint32_t i = 0; i < n; i++) start[rows->node[(size_t)i * axes + a] + 1]++;
-        for (uint32_t k = 1; k <= most; k++) start[k] += start[k - 1];
-        for (uint32_t i = 0; i < n; i++) to[start[rows->node[(size_t)from[i] * axes + a]]++] = from[i];
-        from = to;
-        to = swap;
-    }
-    if (from != order) memcpy(order, from, n * sizeof *order);
-    hd__cfree(m, start, (size_t)most + 2, sizeof *start);
-    return order;
+/* Whether two entries differ at most along one axis. */
+static bool hd__same_but(const hd_rows *rows, uint32_t axis, uint32_t a, uint32_t b) {
+    const uint32_t *x = hd__row_nodes(rows, a), *y = hd__row_nodes(rows, b);
+    for (uint32_t i = 0; i < rows->axis_count; i++)
+        if (i != axis && x[i] != y[i]) return false;
+    return true;
 }
 
-/* Rows in the order of their nodes, in new columns from the arena. The axes are in preorder. */
-static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, hd_rows *to,
-                                hd_error *err) {
-    uint32_t *node =
-        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *bytes);
-    uint64_t *blocks = (uint64_t *)hd__arena_take(m, arena, from->count, sizeof *blocks);
-    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
-    uint32_t *order = hd__rows_sort(m, from);
-    if (!node || !bytes || !blocks || !variance || !order) {
-        if (order) hd__cfree(m, order, from->count, 2 * sizeof *order);
-        return hd__no_memory(m, err);
+/* What is above each entry along one axis: the nearest entry that is listed (all are, if `listed` is NULL), or
+   HD_NONE. Entries alike on the other axes are visited in preorder, which `order` is then, with the listed
+   ancestors of the one at hand on a stack. `stack` holds a number per entry. */
+static hd_status hd__listed_above(hd__mem *m, const hd_breakdown *b, uint32_t axis, const uint8_t *listed,
+                                  uint32_t *order, uint32_t *stack, uint32_t *above, hd_error *err) {
+    const hd_rows *rows = &b->entries;
+    const uint32_t *end = b->axis[axis].end;
+    uint32_t depth = 0;
+    HD__TRY(hd__rows_sort(m, rows, axis, order, stack, err));
+    for (uint32_t k = 0; k < rows->count; k++) {
+        uint32_t e = order[k], node = hd__entry_node(b, e, axis);
+        if (k && !hd__same_but(rows, axis, order[k - 1], e)) depth = 0;
+        while (depth && end[hd__entry_node(b, stack[depth - 1], axis)] <= node) depth--;
+        above[e] = depth ? stack[depth - 1] : HD_NONE;
+        if (!listed || listed[e]) stack[depth++] = e;
     }
-    for (uint32_t i = 0; i < from->count; i++) {
-        memcpy(node + (size_t)i * from->axis_count, from->node + (size_t)order[i] * from->axis_count,
-               from->axis_count * sizeof *node);
-        bytes[i] = from->bytes[order[i]];
-        blocks[i] = from->blocks[order[i]];
-        variance[i] = from->variance[order[i]];
-    }
-    hd__cfree(m, order, from->count, 2 * sizeof *order);
-    to->count = from->count;
-    to->axis_count = from->axis_count;
-    to->node = node;
-    to->bytes = bytes;
-    to->blocks = blocks;
-    to->variance = variance;
     return HD_OK;
 }
 
@@ -5648,54 +5779,13 @@ static hd_status hd__rows_order(hd__mem *m, hd__arena *arena, const hd_rows *fro
    child[first[e]] .. child[first[e + 1] - 1], largest first. */
 typedef struct hd__children {
     uint32_t *parent, *first, *child;
+    const hd_amount *amount;     /* by entry */
 } hd__children;
 
-typedef struct hd__entry_order {
-    const hd_breakdown *breakdown;
-    uint32_t axis;
-    const uint32_t *parent;
-} hd__entry_order;
-
-/* Whether two entries differ at most along one axis. */
-static bool hd__same_but(const hd_rows *rows, uint32_t axis, uint32_t a, uint32_t b) {
-    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
-    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
-    for (uint32_t i = 0; i < rows->axis_count; i++)
-        if (i != axis && x[i] != y[i]) return false;
-    return true;
-}
-
-static bool hd__by_axis_last(const void *owner, uint32_t a, uint32_t b) {
-    const hd__entry_order *o = (const hd__entry_order *)owner;
-    const hd_rows *rows = &o->breakdown->entries;
-    const uint32_t *x = rows->node + (size_t)a * rows->axis_count;
-    const uint32_t *y = rows->node + (size_t)b * rows->axis_count;
-    for (uint32_t i = 0; i < rows->axis_count; i++)
-        if (i != o->axis && x[i] != y[i]) return x[i] < y[i];
-    return x[o->axis] < y[o->axis];
-}
-
 static bool hd__by_parent_and_size(const void *owner, uint32_t a, uint32_t b) {
-    const hd__entry_order *o = (const hd__entry_order *)owner;
-    const uint64_t *bytes = o->breakdown->entries.bytes;
-    if (o->parent[a] != o->parent[b]) return o->parent[a] < o->parent[b];
-    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
-}
-
-/* The nearest listed ancestor of every entry along one axis: entries alike on the other axes are
-   visited in preorder, with the listed ancestors of the current one on a stack. */
-static void hd__nearest_listed(const hd_breakdown *b, uint32_t axis, const uint32_t *order,
-                               uint32_t *stack, uint32_t *parent) {
-    const hd_rows *rows = &b->entries;
-    const uint32_t *end = b->axis[axis].end;
-    uint32_t depth = 0;
-    for (uint32_t k = 0; k < rows->count; k++) {
-        uint32_t e = order[k], node = rows->node[(size_t)e * rows->axis_count + axis];
-        if (k && !hd__same_but(rows, axis, order[k - 1], e)) depth = 0;
-        while (depth && end[rows->node[(size_t)stack[depth - 1] * rows->axis_count + axis]] <= node) depth--;
-        parent[e] = depth ? stack[depth - 1] : HD_NONE;
-        stack[depth++] = e;
-    }
+    const hd__children *c = (const hd__children *)owner;
+    if (c->parent[a] != c->parent[b]) return c->parent[a] < c->parent[b];
+    return c->amount[a].bytes != c->amount[b].bytes ? c->amount[a].bytes > c->amount[b].bytes : a < b;
 }
 
 /* Children along every axis, from the arena. An entry that no axis reaches becomes a child of the
@@ -5703,20 +5793,16 @@ static void hd__nearest_listed(const hd_breakdown *b, uint32_t axis, const uint3
 static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_breakdown *b,
                                     hd__children children[HD_MAX_AXES], hd_error *err) {
     uint32_t n = b->entries.count, axes = b->entries.axis_count;
-    uint32_t *scratch = (uint32_t *)hd__arena_take(m, arena, n, 2 * sizeof *scratch);
-    hd__entry_order o;
+    uint32_t *scratch = hd__array(uint32_t, m, arena, n);
     if (!scratch) return hd__no_memory(m, err);
-    o.breakdown = b;
     for (uint32_t a = 0; a < axes; a++) {
-        uint32_t *block = (uint32_t *)hd__arena_take(m, arena, (size_t)n + 1, 3 * sizeof *block);
-        if (!block) return hd__no_memory(m, err);
-        children[a].parent = block;
-        children[a].first = block + n + 1;
-        children[a].child = block + 2 * ((size_t)n + 1);
-        for (uint32_t i = 0; i < n; i++) children[a].child[i] = i;
-        o.axis = a;
-        hd__sort(children[a].child, scratch, n, hd__by_axis_last, &o);
-        hd__nearest_listed(b, a, children[a].child, scratch, children[a].parent);
+        hd__children *c = &children[a];
+        c->parent = hd__array(uint32_t, m, arena, 3 * ((size_t)n + 1));
+        if (!c->parent) return hd__no_memory(m, err);
+        c->first = c->parent + n;
+        c->child = c->first + n + 1;
+        c->amount = b->entries.amount;
+        HD__TRY(hd__listed_above(m, b, a, NULL, c->child, scratch, c->parent, err));
     }
     for (uint32_t i = 1; i < n; i++) {
         uint32_t a = 0;
@@ -5726,8 +5812,7 @@ static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_break
     for (uint32_t a = 0; a < axes; a++) {
         hd__children *c = &children[a];
         uint32_t k = 0;
-        o.parent = c->parent;
-        hd__sort(c->child, scratch, n, hd__by_parent_and_size, &o);
+        hd__sort(c->child, scratch, n, hd__by_parent_and_size, c);
         for (uint32_t e = 0; e <= n; e++) {
             while (k < n && c->parent[c->child[k]] < e) k++;
             c->first[e] = k;
@@ -5736,59 +5821,19 @@ static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_break
     return HD_OK;
 }
 
-/* The node of an entry along an axis. */
-static uint32_t hd__entry_node(const hd_breakdown *b, uint32_t entry, uint32_t axis) {
-    return b->entries.node[(size_t)entry * b->entries.axis_count + axis];
-}
-
-/* Fills entry 0 with what the topmost entries add up to: the larger sum of those below the total along
-   one axis. False when that passes 2^64. */
-static bool hd__topmost(hd_breakdown *b, const hd__children *children) {
-    uint64_t bytes = 0, blocks = HD_UNKNOWN;
-    double variance = 0;
+/* What the topmost entries add up to: the larger sum of those below entry 0 along one axis. False when one
+   passes 2^64 bytes. */
+static bool hd__topmost(const hd_breakdown *b, const hd__children *children, hd_amount *total) {
     bool whole = true;
+    *total = hd__nothing;
+    total->blocks = HD_UNKNOWN;
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
-        uint64_t sum = 0, count = 0;
-        double error = 0;
-        for (uint32_t k = children[a].first[0]; k < children[a].first[1]; k++) {
-            whole &= hd__sum(&sum, b->entries.bytes[children[a].child[k]]);
-            hd__sum_known(&count, b->entries.blocks[children[a].child[k]]);
-            error += b->entries.variance[children[a].child[k]];
-        }
-        if (sum > bytes || (sum == bytes && blocks == HD_UNKNOWN)) {
-            bytes = sum;
-            blocks = count;
-            variance = error;
-        }
+        hd_amount sum = hd__nothing;
+        for (uint32_t k = children[a].first[0]; k < children[a].first[1]; k++)
+            whole &= hd__amount_add(&sum, &b->entries.amount[children[a].child[k]]);
+        if (sum.bytes > total->bytes || (sum.bytes == total->bytes && total->blocks == HD_UNKNOWN)) *total = sum;
     }
-    *(uint64_t *)(uintptr_t)b->entries.bytes = bytes;
-    *(uint64_t *)(uintptr_t)b->entries.blocks = blocks;
-    *(double *)(uintptr_t)b->entries.variance = variance;
     return whole;
-}
-
-/* The same rows with one more in front, for the total. */
-static hd_status hd__rows_with_total(hd__mem *m, hd__arena *arena, hd_rows *rows, hd_error *err) {
-    uint32_t axes = rows->axis_count, n = rows->count + 1;
-    uint32_t *node = (uint32_t *)hd__arena_take(m, arena, (size_t)n * axes, sizeof *node);
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *bytes);
-    double *variance = (double *)hd__arena_take(m, arena, n, sizeof *variance);
-    if (!node || !bytes || !variance) return hd__no_memory(m, err);
-    memset(node, 0, axes * sizeof *node);
-    bytes[0] = bytes[n] = 0;
-    variance[0] = 0;
-    if (rows->count) {
-        memcpy(node + axes, rows->node, (size_t)rows->count * axes * sizeof *node);
-        memcpy(bytes + 1, rows->bytes, rows->count * sizeof *bytes);
-        memcpy(bytes + n + 1, rows->blocks, rows->count * sizeof *bytes);
-        memcpy(variance + 1, rows->variance, rows->count * sizeof *variance);
-    }
-    rows->count = n;
-    rows->node = node;
-    rows->bytes = bytes;
-    rows->blocks = bytes + n;
-    rows->variance = variance;
-    return HD_OK;
 }
 
 /* Fills the entries of a breakdown whose axes are there, in preorder: rows in order, and a total
@@ -5797,20 +5842,20 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
                                     hd_error *err) {
     hd__arena scratch = { NULL, NULL, 0 };
     hd__children children[HD_MAX_AXES];
-    bool total = false;
-    hd_status status = HD_OK;
+    hd_amount sum;
+    bool total = false, whole;
+    hd_status status;
     for (uint32_t i = 0; i < rows.count && !total; i++) {
         total = true;
-        for (uint32_t a = 0; a < rows.axis_count; a++) total &= !rows.node[(size_t)i * rows.axis_count + a];
+        for (uint32_t a = 0; a < rows.axis_count; a++) total &= !hd__row_nodes(&rows, i)[a];
     }
-    if (!total) status = hd__rows_with_total(m, &scratch, &rows, err);
-    if (!status) status = hd__rows_order(m, arena, &rows, &b->entries, err);
-    if (!status && !total && rows.count > 1) {
-        status = hd__children_build(m, &scratch, b, children, err);
-        if (!status) {
-            if (!hd__topmost(b, children))
-                status = hd__fail(err, HD_OVERFLOW, "the topmost entries pass 2^64 bytes");
-        }
+    HD__TRY(hd__rows_order(m, arena, &rows, total ? NULL : &hd__nothing, &b->entries, err));
+    if (total || !rows.count) return HD_OK;
+    status = hd__children_build(m, &scratch, b, children, err);
+    if (!status) {
+        whole = hd__topmost(b, children, &sum);
+        *(hd_amount *)(uintptr_t)b->entries.amount = sum;
+        if (!whole) status = hd__fail(err, HD_OVERFLOW, "the topmost entries pass 2^64 bytes");
     }
     hd__arena_free(m, &scratch);
     return status;
@@ -5821,18 +5866,15 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
 static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
                                 uint32_t *nodes, bool copy_names, uint32_t *const *maps, hd_axis *to,
                                 hd_error *err) {
-    if (rows->count) memcpy(nodes, rows->node, (size_t)rows->count * rows->axis_count * sizeof *nodes);
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t n = axes[a].node_count;
         uint32_t *map = (uint32_t *)hd__calloc(m, n, 4 * sizeof *map);
         hd_status status;
         if (!map) return hd__no_memory(m, err);
-        for (uint32_t i = 0; i < rows->count; i++) map[nodes[(size_t)i * rows->axis_count + a]] = 1;
+        for (uint32_t i = 0; i < rows->count; i++) map[hd__row_nodes(rows, i)[a]] = 1;
         status = hd__axis_order(m, arena, &axes[a], map, map + n, copy_names, &to[a], err);
-        for (uint32_t i = 0; i < rows->count && !status; i++) {
-            uint32_t *at = &nodes[(size_t)i * rows->axis_count + a];
-            *at = map[*at];
-        }
+        for (size_t i = a; i < (size_t)rows->count * rows->axis_count && !status; i += rows->axis_count)
+            nodes[i] = map[rows->node[i]];
         if (maps) memcpy(maps[a], map, n * sizeof *map);
         hd__cfree(m, map, n, 4 * sizeof *map);
         HD__TRY(status);
@@ -5862,6 +5904,12 @@ static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32
     return status;
 }
 
+HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
+                                                    hd_breakdown **out, hd_error *err) {
+    hd_breakdown view = hd__profile_view(entries);
+    return hd__seal(hd__mem_options(options), view.axis, view.entries, NULL, out, err);
+}
+
 HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) {
     hd__breakdown *b = (hd__breakdown *)breakdown;
     hd__mem mem;
@@ -5876,7 +5924,7 @@ HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uin
     uint32_t low = 0, high = rows->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2, a = 0;
-        const uint32_t *at = rows->node + (size_t)middle * rows->axis_count;
+        const uint32_t *at = hd__row_nodes(rows, middle);
         while (a < rows->axis_count && at[a] == nodes[a]) a++;
         if (a == rows->axis_count) return middle;
         if (at[a] < nodes[a]) low = middle + 1;
@@ -5885,48 +5933,16 @@ HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uin
     return HD_NONE;
 }
 
-/* The rows marked in `listed`, as new columns. */
-static hd_status hd__rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
-                                 hd_rows *to, hd_error *err) {
-    uint32_t *node =
-        (uint32_t *)hd__arena_take(m, arena, (size_t)from->count * from->axis_count, sizeof *node);
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, from->count, 2 * sizeof *bytes);
-    double *variance = (double *)hd__arena_take(m, arena, from->count, sizeof *variance);
-    uint64_t *blocks;
-    uint32_t n = 0;
-    if (!node || !bytes || !variance) return hd__no_memory(m, err);
-    blocks = bytes + from->count;
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (!listed[i]) continue;
-        memcpy(node + (size_t)n * from->axis_count, from->node + (size_t)i * from->axis_count,
-               from->axis_count * sizeof *node);
-        bytes[n] = from->bytes[i];
-        variance[n] = from->variance[i];
-        blocks[n++] = from->blocks[i];
-    }
-    to->count = n;
-    to->axis_count = from->axis_count;
-    to->node = node;
-    to->bytes = bytes;
-    to->blocks = blocks;
-    to->variance = variance;
-    return HD_OK;
+/* Heaps. -------------------------------------------------------------------------------------- */
+
+HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind) {
+    static const char *const names[] = { "live", "peak", "total", "temporary" };
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
-                                                    hd_breakdown **out, hd_error *err) {
-    hd_axis axis[HD_MAX_AXES];
-    for (uint32_t a = 0; a < entries->cells.axis_count; a++) axis[a] = hd_profile_axis(entries, a);
-    return hd__seal(hd__mem_options(options), axis, hd_profile_cells(entries), NULL, out, err);
-}
-
+/* The rows of a heap over their axes, be they cells or entries. */
 static hd_breakdown hd__view(const hd_heap *heap) {
-    hd_breakdown view;
-    memset(&view, 0, sizeof view);
-    if (heap->breakdown) return *heap->breakdown;
-    view.entries = hd_profile_cells(heap->profile);
-    for (uint32_t a = 0; a < view.entries.axis_count; a++) view.axis[a] = hd_profile_axis(heap->profile, a);
-    return view;
+    return heap->breakdown ? *heap->breakdown : hd__profile_view(heap->profile);
 }
 
 static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
@@ -5935,15 +5951,6 @@ static hd_status hd__check_heap(const hd_heap *heap, hd_error *err) {
     return HD_OK;
 }
 
-HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
-    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
-    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
-    heap->profile = NULL;
-    heap->breakdown = NULL;
-}
-
-static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
-
 static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *err) {
     HD__TRY(hd__check_heap(heap, err));
     if (axis >= hd__view(heap).entries.axis_count)
@@ -5951,17 +5958,33 @@ static hd_status hd__check_axis(const hd_heap *heap, uint32_t axis, hd_error *er
     return HD_OK;
 }
 
+/* What is compared or added up is of one kind. */
+static hd_status hd__check_kinds(const hd_heap *a, const hd_heap *b, hd_error *err) {
+    if (a->kind == b->kind) return HD_OK;
+    return hd__fail(err, HD_INVALID, "heaps of one kind expected: one is \"%s\", another \"%s\"",
+                    hd_heap_kind_name(a->kind), hd_heap_kind_name(b->kind));
+}
+
+static bool hd__is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
+    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
+    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
+    heap->profile = NULL;
+    heap->breakdown = NULL;
+}
+
 /* ================================================================================= >>cutoff
    Thresholds are asked of the children of one entry at a time; budgets are spent on what passes. */
 
 /* A child of an entry that is being broken down. */
 typedef struct hd__candidate {
-    uint64_t bytes, blocks;
-    double variance;
+    uint64_t bytes;
+    uint64_t blocks;             /* of objects, >>graph.dominators */
     hd_str name;
     uint32_t id;                 /* node or entry */
-    uint32_t cells;              /* how many stand below it; export only */
-    uint32_t fiber, low;         /* where they are */
+    uint32_t cells;              /* how many stand below it */
+    uint32_t fiber, low;         /* where they are, >>condense */
     bool listed;
 } hd__candidate;
 
@@ -6032,8 +6055,8 @@ typedef struct hd__budget {
     const hd_breakdown *b;       /* candidates are among its entries */
     const hd_options *options;
     uint32_t axes, atoms;
-    const uint64_t *bytes;       /* by atom */
-    const uint64_t *whole;       /* by entry: bytes of the atoms in it */
+    const hd_amount *atom;
+    const uint64_t *whole;       /* by entry: bytes of the atoms in it; NULL: what it has */
     uint64_t total;
     uint32_t *at[HD_MAX_AXES];   /* by atom: the node it stands at; of several axes only, as what follows */
     uint32_t *start[HD_MAX_AXES]; /* by node: the first in `order` that is at it or at a node behind it */
@@ -6057,7 +6080,6 @@ typedef struct hd__budget {
     uint64_t *known[HD_MAX_AXES]; /* by head: cost of what its path has in the dictionary; HD_UNKNOWN: nothing */
     uint32_t id_digits[HD_MAX_AXES];
     bool by_density;
-    bool made;                   /* atoms are made of entries */
     bool counted;                /* blocks are numbers of blocks */
 } hd__budget;
 
@@ -6096,7 +6118,7 @@ static void hd__budget_atoms(hd__budget *x, const hd_rows *atoms) {
         uint32_t n = x->b->axis[a].node_count, *start = x->start[a];
         memset(start, 0, ((size_t)n + 1) * sizeof *start);
         for (uint32_t i = 0; i < atoms->count; i++) {
-            x->at[a][i] = atoms->node[(size_t)i * atoms->axis_count + a];
+            x->at[a][i] = hd__row_nodes(atoms, i)[a];
             start[x->at[a][i]]++;
         }
         for (uint32_t k = 0, sum = 0; k <= n; k++) sum += start[k], start[k] = sum;
@@ -6137,9 +6159,9 @@ static uint32_t hd__budget_touch(hd__budget *x, uint32_t entry) {
     uint32_t n = 0;
     for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
         uint32_t c = x->class_of[*i];
-        if (!x->bytes[*i] || !hd__budget_holds(x, entry, atoms.axis, *i)) continue;
+        if (!x->atom[*i].bytes || !hd__budget_holds(x, entry, atoms.axis, *i)) continue;
         if (!x->within[c]) x->touched[n++] = c;
-        x->within[c] += x->bytes[*i];
+        x->within[c] += x->atom[*i].bytes;
         x->inside[c]++;
     }
     return n;
@@ -6167,26 +6189,20 @@ static hd__relation hd__entries_relation(const hd_breakdown *b, uint32_t e, uint
     return HD__ACROSS;
 }
 
-typedef struct hd__cutting_order {
-    const uint32_t *at;
-} hd__cutting_order;
-
 static bool hd__by_place(const void *owner, uint32_t a, uint32_t b) {
-    const uint32_t *at = ((const hd__cutting_order *)owner)->at;
+    const uint32_t *at = (const uint32_t *)owner;
     return at[a] < at[b];
 }
 
 static bool hd__cutting_sort(hd__budget *x, hd__cutting *cut, uint32_t axis) {
-    hd__cutting_order o;
-    uint32_t n = cut->count, *at = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *at);
-    uint64_t *sum = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, sizeof *sum);
+    uint32_t n = cut->count, *at = hd__array(uint32_t, x->m, x->arena, 2 * (size_t)n);
+    uint64_t *sum = hd__array(uint64_t, x->m, x->arena, (size_t)n + 1);
     if (!at || !sum) return false;
     memcpy(at, x->moved + cut->atoms, n * sizeof *at);
-    o.at = x->at[axis];
-    hd__sort(at, at + n, n, hd__by_place, &o);
+    hd__sort(at, at + n, n, hd__by_place, x->at[axis]);
     sum[0] = 0;
     for (uint32_t i = 0; i < n; i++) {
-        sum[i + 1] = sum[i] + x->bytes[at[i]];
+        sum[i + 1] = sum[i] + x->atom[at[i]].bytes;
         at[i] = x->at[axis][at[i]];
     }
     cut->at[axis] = at;
@@ -6216,7 +6232,7 @@ static bool hd__cutting_across(hd__budget *x, hd__cutting *cut, uint32_t entry, 
     *bytes = 0;
     for (uint32_t i = 0; i < cut->count; i++) {
         uint32_t atom = x->moved[cut->atoms + i];
-        if (hd__budget_holds(x, entry, HD_NONE, atom)) *bytes += x->bytes[atom];
+        if (hd__budget_holds(x, entry, HD_NONE, atom)) *bytes += x->atom[atom].bytes;
     }
     return true;
 }
@@ -6321,12 +6337,12 @@ static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     const hd_rows *rows = &x->b->entries;
     char digits[20];
     uint64_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
-    cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->bytes[entry], 16));
-    if (x->counted && rows->blocks[entry] != HD_UNKNOWN) {
+    cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->amount[entry].bytes, 16));
+    if (x->counted && rows->amount[entry].blocks != HD_UNKNOWN) {
         cost += strlen(",\"count\":\"\"");
-        cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->blocks[entry], 16));
+        cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->amount[entry].blocks, 16));
     }
-    if (rows->variance[entry] > 0) cost += strlen(",\"error\":\"\"") + 16;
+    if (hd__u128_any(rows->amount[entry].variance)) cost += strlen(",\"error\":\"\"") + 16;
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t node = hd__entry_node(x->b, entry, a);
         if (node) cost += x->id_digits[a] + (a ? strlen(",\"type\":\"\"") : 0);
@@ -6374,7 +6390,7 @@ static bool hd__budget_cut_atoms(hd__budget *x, uint32_t entry) {
     for (const uint32_t *i = atoms.at; i < atoms.end; i++) {
         uint32_t c = x->class_of[*i];
         hd__cutting *cut;
-        if (!x->bytes[*i] || !x->within[c] || x->fresh[c] == HD_NONE ||
+        if (!x->atom[*i].bytes || !x->within[c] || x->fresh[c] == HD_NONE ||
             !hd__budget_holds(x, entry, atoms.axis, *i))
             continue;
         cut = &x->cuts[x->fresh[c]];
@@ -6396,12 +6412,12 @@ static bool hd__budget_list(hd__budget *x, uint32_t entry) {
 
 /* By gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
 static bool hd__budget_before(const hd__budget *x, uint32_t a, uint32_t b) {
-    const uint64_t *bytes = x->b->entries.bytes;
+    const hd_amount *amount = x->b->entries.amount;
     double p = x->by_density ? (double)x->gain[a] / x->cost[a] : 0;
     double q = x->by_density ? (double)x->gain[b] / x->cost[b] : 0;
     if (p > q || p < q) return p > q;
     if (x->gain[a] != x->gain[b]) return x->gain[a] > x->gain[b];
-    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+    return amount[a].bytes != amount[b].bytes ? amount[a].bytes > amount[b].bytes : a < b;
 }
 
 static void hd__budget_down(hd__budget *x, uint32_t i) {
@@ -6437,13 +6453,13 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
     }
     x->heap_size = 0;
     for (uint32_t e = 0; e < rows->count; e++) {
-        p.bytes = x->whole[e];
+        p.bytes = x->whole ? x->whole[e] : rows->amount[e].bytes;
         stbds_arrput(x->portions, p);
         x->portion[e] = e;
         if (!e || !candidates[e]) continue;
         /* Made of entries, atoms can be more than the entry above them. */
-        if (x->made || rows->bytes[e] > x->total / 2) x->gain[e] = UINT64_MAX;
-        else x->gain[e] = (uint64_t)(hd__entropy(rows->bytes[e], x->total) * x->scale) + 1;
+        if (x->whole || rows->amount[e].bytes > x->total / 2) x->gain[e] = UINT64_MAX;
+        else x->gain[e] = (uint64_t)(hd__entropy(rows->amount[e].bytes, x->total) * x->scale) + 1;
         x->cost[e] = hd__budget_cost(x, e);
         x->stamp[e] = HD_NONE;
         x->heap[x->heap_size++] = e;
@@ -6470,9 +6486,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
             if (!hd__budget_gain(x, e, &x->gain[e])) return hd__no_memory(x->m, err);
             x->cost[e] = hd__budget_cost(x, e);
             x->stamp[e] = count;
-            if (x->options && x->options->progress && x->evaluations % 4096 == 0 &&
-                !x->options->progress(x->options->progress_user, count, HD_UNKNOWN))
-                return hd__fail(err, HD_CANCELLED, "cancelled");
+            if (x->evaluations % 4096 == 0 && !hd__go_on(x->options, count, HD_UNKNOWN)) return hd__cancelled(err);
             hd__budget_down(x, 0);
             continue;
         }
@@ -6502,7 +6516,7 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
 static void hd__budget_pass_over(const hd__budget *x, const uint32_t *parent, uint8_t *candidates) {
     const hd_rows *rows = &x->b->entries;
     for (uint32_t e = 1; e < rows->count; e++)
-        if (candidates[e] && parent[e] != HD_NONE && rows->bytes[e] == rows->bytes[parent[e]])
+        if (candidates[e] && parent[e] != HD_NONE && rows->amount[e].bytes == rows->amount[parent[e]].bytes)
             candidates[parent[e]] = 0;
 }
 
@@ -6574,29 +6588,30 @@ static bool hd__residuals_tell(hd__residuals *x, const uint32_t *place, uint32_t
     }
 }
 
-static bool hd__residuals_run(hd__residuals *x, const uint32_t *order, uint64_t *bytes, uint64_t *whole) {
+static bool hd__residuals_run(hd__residuals *x, const uint32_t *order, hd_amount *own, uint64_t *whole) {
     const hd_rows *rows = &x->b->entries;
     uint32_t axes = rows->axis_count, place[HD_MAX_AXES];
     uint64_t total = 0;
     for (uint32_t e = 0; e < rows->count; e++) {
-        memcpy(place, rows->node + (size_t)e * axes, axes * sizeof *place);
+        memcpy(place, hd__row_nodes(rows, e), axes * sizeof *place);
         place[x->main] = 0;
         if (hd__table_find(&x->places, place) == HD_NONE &&
-            (hd__table_add(x->m, &x->places, HD_NONE, place, 0, 0, NULL) || !hd__push(x->m, x->top, HD_NONE)))
+            (hd__table_add(x->m, &x->places, HD_NONE, place, &hd__nothing, NULL) || !hd__push(x->m, x->top, HD_NONE)))
             return false;
     }
     for (uint32_t k = rows->count; k-- > 0;) {
         uint32_t e = order[k], node = hd__entry_node(x->b, e, x->main), at;
-        uint64_t below;
-        memcpy(place, rows->node + (size_t)e * axes, axes * sizeof *place);
+        uint64_t below, rest;
+        memcpy(place, hd__row_nodes(rows, e), axes * sizeof *place);
         place[x->main] = 0;
         at = hd__table_find(&x->places, place);
         below = hd__residuals_take(x, at, node);
-        bytes[e] = hd__less(rows->bytes[e], below);
-        if (bytes[e] > UINT64_MAX - 1 - total) bytes[e] = UINT64_MAX - 1 - total;
-        total += bytes[e];
-        whole[e] = below + bytes[e];
-        if (!hd__residuals_push(x, at, node, whole[e]) || !hd__residuals_tell(x, place, node, bytes[e]))
+        rest = hd__less(rows->amount[e].bytes, below);
+        if (rest > UINT64_MAX - 1 - total) rest = UINT64_MAX - 1 - total;
+        total += rest;
+        own[e].bytes = rest;
+        whole[e] = below + rest;
+        if (!hd__residuals_push(x, at, node, whole[e]) || !hd__residuals_tell(x, place, node, rest))
             return false;
     }
     return true;
@@ -6625,13 +6640,14 @@ static bool hd__by_main_axis(const void *owner, uint32_t a, uint32_t b) {
 static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
                                       const uint64_t **whole, hd_error *err) {
     uint32_t n = b->entries.count, most = n, *order;
-    uint64_t *bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *bytes);
+    uint64_t *sums = hd__array(uint64_t, m, arena, n);
+    hd_amount *own = hd__array(hd_amount, m, arena, n);
     hd__residuals x;
     bool done;
     for (uint32_t a = 0; a < b->entries.axis_count; a++)
         if (b->axis[a].node_count > most) most = b->axis[a].node_count;
-    order = (uint32_t *)hd__arena_take(m, arena, most, 2 * sizeof *order);
-    if (!bytes || !order) return hd__no_memory(m, err);
+    order = hd__array(uint32_t, m, arena, 2 * (size_t)most);
+    if (!sums || !own || !order) return hd__no_memory(m, err);
     memset(&x, 0, sizeof x);
     x.m = m;
     x.b = b;
@@ -6641,14 +6657,14 @@ static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_bre
     x.unused = HD_NONE;
     for (uint32_t e = 0; e < n; e++) order[e] = e;
     if (x.main) hd__sort(order, order + n, n, hd__by_main_axis, &x);
-    done = hd__residuals_run(&x, order, bytes, bytes + n);
+    done = hd__residuals_run(&x, order, own, sums);
     hd__table_free(m, &x.places);
     hd__arr_free(m, x.top);
     hd__arr_free(m, x.stack);
     if (!done) return hd__no_memory(m, err);
     *atoms = b->entries;
-    atoms->bytes = bytes;
-    *whole = bytes + n;
+    atoms->amount = own;
+    *whole = sums;
     return HD_OK;
 }
 
@@ -6657,8 +6673,8 @@ static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->b->axis[a];
     uint32_t n = axis->node_count, fixed, *heavy;
     char digits[20];
-    x->path_cost[a] = (uint64_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->path_cost[a]);
-    x->head[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->head[a]);
+    x->path_cost[a] = hd__array(uint64_t, x->m, x->arena, 2 * (size_t)n);
+    x->head[a] = hd__array(uint32_t, x->m, x->arena, 2 * (size_t)n);
     if (!x->path_cost[a] || !x->head[a]) return hd__no_memory(x->m, err);
     x->known[a] = x->path_cost[a] + n;
     heavy = x->head[a] + n;
@@ -6686,10 +6702,10 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     uint32_t n = atoms->count, rows = x->b->entries.count, *by_entry;
     x->axes = atoms->axis_count;
     x->atoms = n;
-    x->bytes = atoms->bytes;
-    for (uint32_t i = 0; i < n; i++) hd__sum(&x->total, x->bytes[i]);
-    by_entry = (uint32_t *)hd__arena_take(x->m, x->arena, rows, 4 * sizeof *by_entry);
-    x->gain = (uint64_t *)hd__arena_take(x->m, x->arena, rows, sizeof *x->gain);
+    x->atom = atoms->amount;
+    for (uint32_t i = 0; i < n; i++) hd__sum(&x->total, x->atom[i].bytes);
+    by_entry = hd__array(uint32_t, x->m, x->arena, 4 * (size_t)rows);
+    x->gain = hd__array(uint64_t, x->m, x->arena, rows);
     if (!by_entry || !x->gain) return hd__no_memory(x->m, err);
     x->cost = by_entry;
     x->stamp = x->cost + rows;
@@ -6697,8 +6713,8 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     x->portion = x->heap + rows;
     for (uint32_t a = 0; a < x->axes; a++) HD__TRY(hd__budget_paths(x, a, err));
     if (x->axes == 1) return HD_OK;
-    x->class_of = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, 4 * sizeof *x->class_of);
-    x->within = (uint64_t *)hd__arena_take(x->m, x->arena, (size_t)n + 1, sizeof *x->within);
+    x->class_of = hd__array(uint32_t, x->m, x->arena, 4 * ((size_t)n + 1));
+    x->within = hd__array(uint64_t, x->m, x->arena, (size_t)n + 1);
     if (!x->class_of || !x->within) return hd__no_memory(x->m, err);
     x->touched = x->class_of + n + 1;
     x->fresh = x->touched + n + 1;
@@ -6707,8 +6723,8 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     memset(x->inside, 0, ((size_t)n + 1) * sizeof *x->inside);
     for (uint32_t a = 0; a < x->axes; a++) {
         uint32_t nodes = x->b->axis[a].node_count;
-        x->at[a] = (uint32_t *)hd__arena_take(x->m, x->arena, n, 2 * sizeof *x->at[a]);
-        x->start[a] = (uint32_t *)hd__arena_take(x->m, x->arena, (size_t)nodes + 1, sizeof *x->start[a]);
+        x->at[a] = hd__array(uint32_t, x->m, x->arena, 2 * (size_t)n);
+        x->start[a] = hd__array(uint32_t, x->m, x->arena, (size_t)nodes + 1);
         if (!x->at[a] || !x->start[a]) return hd__no_memory(x->m, err);
         x->order[a] = x->at[a] + n;
     }
@@ -6724,11 +6740,10 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     hd__arena arena = { NULL, NULL, 0 };
     uint32_t n = b->entries.count;
     uint8_t *listed[2];
-    uint32_t *order = (uint32_t *)hd__arena_take(m, &arena, n, 3 * sizeof *order);
+    uint32_t *order = hd__array(uint32_t, m, &arena, 3 * (size_t)n);
     uint64_t explained[2] = { 0, 0 };
     double lowest[2] = { 0, 0 };
     hd_rows residuals;
-    hd__entry_order o;
     hd__budget x;
     hd_status status = HD_OK;
     memset(&x, 0, sizeof x);
@@ -6736,21 +6751,14 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     x.arena = &arena;
     x.b = b;
     x.options = options;
-    x.made = !atoms;
     x.counted = counted;
-    listed[0] = (uint8_t *)hd__arena_take(m, &arena, n, 2);
+    listed[0] = hd__array(uint8_t, m, &arena, 2 * (size_t)n);
     if (!order || !listed[0]) status = hd__no_memory(m, err);
     else listed[1] = listed[0] + n;
-    x.whole = b->entries.bytes;
     if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, &x.whole, err);
     if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
+    if (!status) status = hd__listed_above(m, b, 0, NULL, order, order + n, order + 2 * (size_t)n, err);
     if (!status) {
-        for (uint32_t e = 0; e < n; e++) order[e] = e;
-        o.breakdown = b;
-        o.axis = 0;
-        o.parent = NULL;
-        hd__sort(order, order + n, n, hd__by_axis_last, &o);
-        hd__nearest_listed(b, 0, order, order + n, order + 2 * (size_t)n);
         hd__budget_pass_over(&x, order + 2 * (size_t)n, candidates);
         status = hd__budget_greedy(&x, cutoff, candidates, listed[0], &explained[0], &lowest[0], err);
     }
@@ -6784,11 +6792,10 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
     hd_rows placed, some;
     uint32_t *map[HD_MAX_AXES], *node = NULL;
     uint8_t *listed;
-    hd__mem m;
     hd_status status = HD_OK;
     if (!hd__has_budget(cutoff)) return hd__seal(mem, axes, rows, NULL, out, err);
     for (uint32_t a = 0; a < rows.axis_count && !status; a++) {
-        map[a] = (uint32_t *)hd__arena_take(&mem, &arena, axes[a].node_count, sizeof *map[a]);
+        map[a] = hd__array(uint32_t, &mem, &arena, axes[a].node_count);
         if (!map[a]) status = hd__no_memory(&mem, err);
     }
     if (!status) status = hd__seal(hd__mem_rest(&mem), axes, rows, map, &all, err);
@@ -6796,11 +6803,11 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
         hd__arena_free(&mem, &arena);
         return status;
     }
-    mem.used += ((hd__breakdown *)all)->mem.used;
-    listed = (uint8_t *)hd__arena_take(&mem, &arena, all->entries.count, 1);
+    hd__mem_join(&((hd__breakdown *)all)->mem, &mem);
+    listed = hd__array(uint8_t, &mem, &arena, all->entries.count);
     if (atoms) {
         placed = *atoms;
-        node = (uint32_t *)hd__arena_take(&mem, &arena, atoms->count, atoms->axis_count * sizeof *node);
+        node = hd__array(uint32_t, &mem, &arena, (size_t)atoms->count * atoms->axis_count);
         placed.node = node;
     }
     if (!listed || (atoms && !node)) status = hd__no_memory(&mem, err);
@@ -6809,7 +6816,7 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
         for (uint32_t i = 1; i < axes[a].node_count; i++)
             if (!map[a][i]) map[a][i] = map[a][axes[a].parent[i]];
         for (uint32_t i = 0; i < atoms->count; i++)
-            node[(size_t)i * atoms->axis_count + a] = map[a][atoms->node[(size_t)i * atoms->axis_count + a]];
+            node[(size_t)i * atoms->axis_count + a] = map[a][hd__row_nodes(atoms, i)[a]];
     }
     if (!status) {
         memset(listed, 1, all->entries.count);
@@ -6817,8 +6824,7 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
                                 least, err);
     }
     if (!status) status = hd__rows_listed(&mem, &arena, &all->entries, listed, &some, err);
-    m = hd__mem_rest(&mem);
-    if (!status) status = hd__seal(m, all->axis, some, NULL, out, err);
+    if (!status) status = hd__seal(hd__mem_rest(&mem), all->axis, some, NULL, out, err);
     hd__arena_free(&mem, &arena);
     hd_breakdown_free(all);
     return status;
@@ -6837,16 +6843,17 @@ static hd_status hd__seal_budget(hd__mem mem, const hd_axis *axes, hd_rows rows,
 typedef struct hd__lattice_axis {
     uint32_t count;
     uint32_t *parent, *depth, *head, *end;
-    hd_axis named;               /* parent and node_name of the same nodes, as hd__seal takes them */
     hd_str *names;
     uint32_t *at;                /* by cell: where it stands */
     uint32_t *slot;              /* by node: index of its candidate, HD_NONE between calls */
 } hd__lattice_axis;
 
-/* Sums of amounts, as exact as their difference needs to be: variances in two parts. */
+/* Sums of amounts whose differences are exact: they wrap, variances have 160 bits. */
 typedef struct hd__total {
-    uint64_t bytes, blocks, unknown; /* unknown: how many did not tell their blocks */
-    double variance, rest;
+    uint64_t bytes, blocks;
+    hd_u128 variance;
+    uint32_t carry;              /* of the variance */
+    uint32_t unknown;            /* how many did not tell their blocks */
 } hd__total;
 
 /* The cells at or below one node of every axis but the main one, in the order of the main one: what stands
@@ -6854,7 +6861,7 @@ typedef struct hd__total {
 typedef struct hd__fiber {
     uint32_t count;
     uint32_t *cell, *at;         /* at: the node on the main axis */
-    hd__total *sum;              /* before each cell, and of all; then the same for each side */
+    hd__total *sum;              /* before each cell, and of all; then those of each side */
     uint32_t kids[HD_MAX_AXES];  /* the first of those one step down an axis; HD_NONE: not made yet */
     uint32_t kid_count[HD_MAX_AXES];
 } hd__fiber;
@@ -6867,9 +6874,13 @@ typedef struct hd__export {
     hd__mem mem;
     hd__arena arena;
     const hd_options *options;
+    uint64_t max_records;
     hd_cutoff cutoff;
     hd_rows cells;
+    uint32_t amounts;            /* that are added up: 1, or 3 with those of two sides */
     hd__lattice_axis axis[HD_MAX_AXES];
+    hd_axis named[HD_MAX_AXES];  /* their nodes, as hd__seal takes them */
+    hd_rows atoms;               /* for a budget: the cells, at these nodes */
     uint32_t main;               /* the deepest axis */
     bool monotone;               /* what passes the cut-off passes it by every route */
     hd__table out;
@@ -6881,8 +6892,8 @@ typedef struct hd__export {
     uint32_t *sorted;
     hd__range *waiting;
     uint64_t splits;
-    const hd__amount *side[2];   /* amounts of cells to add up by the way; NULL: none */
-    hd__amount *sum[2];          /* stb_ds arrays, by entry */
+    const hd_amount *side[2];    /* amounts of cells to add up by the way; NULL: none */
+    hd_amount *sum[2];           /* stb_ds arrays, by entry */
 } hd__export;
 
 /* The ancestor of node x at `depth`, no deeper than x is. */
@@ -6896,14 +6907,13 @@ static uint32_t hd__ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t dep
 static uint32_t hd__place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
                                uint8_t *flags) {
     enum { OWN = 1, BELOW = 2 };
-    const hd_str self = hd_cstr("<self>");
     uint32_t n = axis->node_count;
     for (uint32_t i = 0; i < n; i++) own[i] = HD_NONE;
     for (uint32_t i = 0; i < cells->count; i++)
-        flags[cells->node[(size_t)i * cells->axis_count + a]] |= OWN;
+        flags[hd__row_nodes(cells, i)[a]] |= OWN;
     for (uint32_t i = axis->node_count; i-- > 1;) {
         if (flags[i]) flags[axis->parent[i]] |= BELOW;
-        if (hd_str_equal(axis->node_name[i], self)) own[axis->parent[i]] = i;
+        if (hd__is_self(axis->node_name[i])) own[axis->parent[i]] = i;
     }
     for (uint32_t i = 0; i < axis->node_count; i++) {
         if (flags[i] != (OWN | BELOW)) own[i] = i;
@@ -6917,15 +6927,15 @@ static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t 
     hd__lattice_axis *l = &x->axis[a];
     uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
     uint8_t *flags;
-    own = (uint32_t *)hd__arena_take(m, &x->arena, old, sizeof *own);
-    flags = (uint8_t *)hd__arena_take(m, &x->arena, old, 1);
+    own = hd__array(uint32_t, m, &x->arena, old);
+    flags = hd__array(uint8_t, m, &x->arena, old);
     if (!own || !flags) return hd__no_memory(m, err);
     memset(flags, 0, old);
     n = hd__place_self(axis, &x->cells, a, own, flags);
     l->count = n;
-    parent = (uint32_t *)hd__arena_take(m, &x->arena, n, 9 * sizeof *parent);
-    l->names = (hd_str *)hd__arena_take(m, &x->arena, n, sizeof *l->names);
-    l->at = (uint32_t *)hd__arena_take(m, &x->arena, x->cells.count, sizeof *l->at);
+    parent = hd__array(uint32_t, m, &x->arena, 9 * (size_t)n);
+    l->names = hd__array(hd_str, m, &x->arena, n);
+    l->at = hd__array(uint32_t, m, &x->arena, x->cells.count);
     if (!parent || !l->names || !l->at) return hd__no_memory(m, err);
     size = parent + n, heavy = size + n, at = heavy + n, next = at + n;
     l->parent = next + n, l->depth = l->parent + n, l->head = l->depth + n, l->end = l->head + n;
@@ -6953,48 +6963,50 @@ static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t 
         l->names[k] = i < old ? axis->node_name[i] : hd_cstr("<self>");
     }
     for (uint32_t i = 0; i < x->cells.count; i++)
-        l->at[i] = at[own[x->cells.node[(size_t)i * x->cells.axis_count + a]]];
+        l->at[i] = at[own[hd__row_nodes(&x->cells, i)[a]]];
     l->slot = parent;            /* the old numbering is no longer needed */
     for (uint32_t i = 0; i < n; i++) l->slot[i] = HD_NONE;
-    l->named.name = axis->name;
-    l->named.node_count = n;
-    l->named.parent = l->parent;
-    l->named.end = NULL;
-    l->named.node_name = l->names;
+    x->named[a].name = axis->name;
+    x->named[a].node_count = n;
+    x->named[a].parent = l->parent;
+    x->named[a].end = NULL;
+    x->named[a].node_name = l->names;
     return HD_OK;
 }
 
-static void hd__total_add(hd__total *t, uint64_t bytes, uint64_t blocks, double variance) {
-    const double most = 1e290;   /* beyond what a size can vary by, and no sum passes the largest number */
-    double v = variance < most ? variance : most, sum = t->variance + v, part = sum - t->variance;
-    t->bytes += bytes;
-    if (blocks == HD_UNKNOWN) t->unknown++;
-    else t->blocks += blocks;
-    t->rest += (t->variance - (sum - part)) + (v - part);
-    t->variance = sum;
+static void hd__total_add(hd__total *t, const hd_amount *a) {
+    hd_u128 before = t->variance;
+    t->bytes += a->bytes;
+    if (a->blocks == HD_UNKNOWN) t->unknown++;
+    else t->blocks += a->blocks;
+    t->variance.lo += a->variance.lo;
+    t->variance.hi += a->variance.hi + (t->variance.lo < before.lo);
+    t->carry += hd__u128_below(t->variance, before);
 }
 
-static hd__amount hd__total_between(const hd__total *low, const hd__total *high) {
-    hd__amount a;
-    double variance = (high->variance - low->variance) + (high->rest - low->rest);
+static hd_amount hd__total_between(const hd__total *low, const hd__total *high) {
+    hd_amount a;
+    uint32_t borrow = hd__u128_below(high->variance, low->variance);
     a.bytes = high->bytes - low->bytes;
     a.blocks = high->unknown == low->unknown ? high->blocks - low->blocks : HD_UNKNOWN;
-    a.variance = variance > 0 ? variance : 0;
+    a.variance.lo = high->variance.lo - low->variance.lo;
+    a.variance.hi = high->variance.hi - low->variance.hi - (high->variance.lo < low->variance.lo);
+    if (high->carry - low->carry - borrow) a.variance.lo = a.variance.hi = UINT64_MAX;
     return a;
 }
 
 /* Room for a fiber. */
 static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, hd_error *err) {
-    size_t sums = ((size_t)count + 1) * (1u + (x->side[0] != NULL) + (x->side[1] != NULL));
+    size_t sums = ((size_t)count + 1) * x->amounts;
     hd__fiber f;
     memset(&f, 0, sizeof f);
     for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    f.cell = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, count, 2 * sizeof *f.cell);
-    f.sum = (hd__total *)hd__arena_take(&x->mem, &x->scratch, sums, sizeof *f.sum);
+    f.cell = hd__array(uint32_t, &x->mem, &x->scratch, 2 * (size_t)count);
+    f.sum = hd__array(hd__total, &x->mem, &x->scratch, sums);
     if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
     stbds_arrlast(x->fibers).at = f.cell + count;
     for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, &hd__nothing, err);
 }
 
 /* A fiber with the cells of another one, which are the same in memory. */
@@ -7002,22 +7014,18 @@ static hd_status hd__fiber_same(hd__export *x, const uint32_t *nodes, uint32_t f
     hd__fiber f = x->fibers[fiber];
     for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
     if (!hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, 0, 0, err);
+    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, &hd__nothing, err);
 }
 
 /* Appends a cell to a fiber that has room for it. */
 static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t cell) {
     uint32_t n = f->count++;
-    hd__total *sum = f->sum + n;
     f->cell[n] = cell;
     f->at[n] = x->axis[x->main].at[cell];
-    sum[1] = sum[0];
-    hd__total_add(&sum[1], x->cells.bytes[cell], x->cells.blocks[cell], x->cells.variance[cell]);
-    for (int s = 0; s < 2 && x->side[s]; s++) {
-        const hd__amount *a = &x->side[s][cell];
-        sum += (size_t)room + 1;
+    for (uint32_t s = 0; s < x->amounts; s++) {
+        hd__total *sum = f->sum + s * ((size_t)room + 1) + n;
         sum[1] = sum[0];
-        hd__total_add(&sum[1], a->bytes, a->blocks, a->variance);
+        hd__total_add(&sum[1], s ? &x->side[s - 1][cell] : &x->cells.amount[cell]);
     }
 }
 
@@ -7038,7 +7046,7 @@ static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, 
 static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
-    uint32_t *start = (uint32_t *)hd__arena_take(&x->mem, &x->scratch, (size_t)l->count + 1 + n, sizeof *start);
+    uint32_t *start = hd__array(uint32_t, &x->mem, &x->scratch, (size_t)l->count + 1 + n);
     uint32_t *order;
     if (!start) return hd__no_memory(&x->mem, err);
     order = start + l->count + 1;
@@ -7086,7 +7094,7 @@ static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_er
     uint32_t nodes[HD_MAX_AXES], node, n, made = (uint32_t)hd__len(x->fibers);
     bool same = false;
     if (x->fibers[fiber].kids[a] != HD_NONE) return HD_OK;
-    memcpy(nodes, x->places.node + (size_t)fiber * x->cells.axis_count, x->cells.axis_count * sizeof *nodes);
+    memcpy(nodes, hd__table_nodes(&x->places, fiber), x->cells.axis_count * sizeof *nodes);
     node = nodes[a];
     HD__TRY(hd__group(x, fiber, 0, x->fibers[fiber].count, a, node, err));
     n = (uint32_t)hd__len(x->candidates);
@@ -7119,12 +7127,9 @@ static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_er
 }
 
 static void hd__candidate_add(hd__candidate *c, const hd__fiber *f, uint32_t low, uint32_t high) {
-    hd__amount sum = hd__total_between(&f->sum[low], &f->sum[high]);
     c->low = low;
     c->cells = high - low;
-    c->bytes = sum.bytes;
-    c->blocks = sum.blocks;
-    c->variance = sum.variance;
+    c->bytes = f->sum[high].bytes - f->sum[low].bytes;
 }
 
 /* The children of an entry along the main axis: runs of its cells, behind those it has itself. */
@@ -7163,7 +7168,7 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
             hd__candidate c;
             memset(&c, 0, sizeof c);
             c.fiber = x->kids[first + k];
-            c.id = x->places.node[(size_t)c.fiber * x->cells.axis_count + a];
+            c.id = hd__table_nodes(&x->places, c.fiber)[a];
             c.name = x->axis[a].names[c.id];
             stbds_arrput(x->candidates, c);
         }
@@ -7187,20 +7192,18 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
 
 /* Lists a child that was not listed before, and puts it on the stack with its cells. */
 static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd__candidate *c, hd_error *err) {
-    const hd__total *sum = x->fibers[c->fiber].sum;
+    const hd__fiber *f = &x->fibers[c->fiber];
     hd__range r;
     if (hd__table_find(&x->out, nodes) != HD_NONE) return HD_OK;
-    r.row = (uint32_t)hd__len(x->out.bytes);
+    r.row = (uint32_t)hd__len(x->out.amount);
     r.fiber = c->fiber;
     r.low = c->low;
     r.high = c->low + c->cells;
-    HD__TRY(hd__table_add(&x->mem, &x->out, hd__records(x->options ? &x->options->limits : NULL), nodes,
-                          c->bytes, c->blocks, err));
-    stbds_arrlast(x->out.variance) = c->variance;
-    for (int s = 0; s < 2 && x->side[s]; s++) {
-        sum += (size_t)x->fibers[c->fiber].count + 1;
-        if (!hd__push(&x->mem, x->sum[s], hd__total_between(&sum[r.low], &sum[r.high])))
-            return hd__no_memory(&x->mem, err);
+    for (uint32_t s = 0; s < x->amounts; s++) {
+        const hd__total *sum = f->sum + s * ((size_t)f->count + 1);
+        hd_amount amount = hd__total_between(&sum[r.low], &sum[r.high]);
+        if (!s) HD__TRY(hd__table_add(&x->mem, &x->out, x->max_records, nodes, &amount, err));
+        else if (!hd__push(&x->mem, x->sum[s - 1], amount)) return hd__no_memory(&x->mem, err);
     }
     return hd__push(&x->mem, x->waiting, r) ? HD_OK : hd__no_memory(&x->mem, err);
 }
@@ -7208,19 +7211,18 @@ static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd_
 /* Breaks an entry down along one axis. */
 static hd_status hd__split(hd__export *x, hd__range r, uint32_t a, hd_error *err) {
     uint32_t axes = x->cells.axis_count, nodes[HD_MAX_AXES];
-    memcpy(nodes, x->out.node + (size_t)r.row * axes, axes * sizeof *nodes);
+    memcpy(nodes, hd__table_nodes(&x->out, r.row), axes * sizeof *nodes);
     if (x->axis[a].end[nodes[a]] == nodes[a] + 1) return HD_OK;
     if (x->monotone && a != x->main) {
         bool first = !nodes[x->main];
         for (uint32_t b = 0; b < a; b++) first &= !nodes[b];
         if (!first) return HD_OK;
     }
-    if (x->options && x->options->progress && ++x->splits % 4096 == 0 &&
-        !x->options->progress(x->options->progress_user, hd__len(x->out.bytes), HD_UNKNOWN))
-        return hd__fail(err, HD_CANCELLED, "cancelled");
+    if (++x->splits % 4096 == 0 && !hd__go_on(x->options, hd__len(x->out.amount), HD_UNKNOWN))
+        return hd__cancelled(err);
     if (a == x->main) HD__TRY(hd__children_along(x, r, nodes[a], err));
     else HD__TRY(hd__children_across(x, r, a, nodes, err));
-    if (!hd__select(&x->mem, &x->cutoff, x->out.bytes[0], x->out.bytes[r.row], x->candidates,
+    if (!hd__select(&x->mem, &x->cutoff, x->out.amount[0].bytes, x->out.amount[r.row].bytes, x->candidates,
                     (uint32_t)hd__len(x->candidates), &x->sorted))
         return hd__no_memory(&x->mem, err);
     for (size_t k = 0; k < hd__len(x->candidates); k++) {
@@ -7256,13 +7258,27 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
     return HD_OK;
 }
 
-/* The entries as x->out, in order of arrival, over the axes x->axis[].named. */
+/* The cells, at nodes of the axes that the entries are over. */
+static hd_status hd__export_atoms(hd__export *x, hd_error *err) {
+    uint32_t n = x->cells.count, axes = x->cells.axis_count;
+    uint32_t *node = hd__array(uint32_t, &x->mem, &x->arena, axes * (size_t)n);
+    if (!node) return hd__no_memory(&x->mem, err);
+    for (uint32_t a = 0; a < axes; a++)
+        for (uint32_t i = 0; i < n; i++) node[(size_t)i * axes + a] = x->axis[a].at[i];
+    x->atoms = x->cells;
+    x->atoms.node = node;
+    return HD_OK;
+}
+
+/* The entries as x->out, in order of arrival, over the axes x->named. */
 static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_error *err) {
     x->mem = hd__mem_options(options);
     if (cutoff) x->cutoff = *cutoff;
     HD__TRY(hd__check_cutoff(&x->cutoff, err));
     x->options = options;
+    x->max_records = hd__records(options ? &options->limits : NULL);
+    x->amounts = x->side[0] ? 3 : 1;
     x->cells = hd_profile_cells(profile);
     x->out.axis_count = x->places.axis_count = x->cells.axis_count;
     x->out.seed = x->places.seed = profile->cells.seed;
@@ -7270,7 +7286,8 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
         hd_axis axis = hd_profile_axis(profile, a);
         HD__TRY(hd__lattice_build(x, &axis, a, err));
     }
-    return hd__export_run(x, err);
+    HD__TRY(hd__export_run(x, err));
+    return hd__has_budget(&x->cutoff) ? hd__export_atoms(x, err) : HD_OK;
 }
 
 static void hd__export_free(hd__export *x) {
@@ -7290,70 +7307,46 @@ static void hd__export_free(hd__export *x) {
 static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
                              uint8_t *listed, hd_error *err) {
     hd__children children[HD_MAX_AXES];
-    hd__candidate *c = NULL;
-    uint32_t *sorted = NULL, *stack, depth = 0, n = b->entries.count;
-    hd_status status = hd__children_build(m, arena, b, children, err);
-    HD__TRY(status);
-    stack = (uint32_t *)hd__arena_take(m, arena, n, sizeof *stack);
-    if (!stack) return hd__no_memory(m, err);
+    const hd_amount *amount = b->entries.amount;
+    uint32_t n = b->entries.count, depth = 0, *stack = hd__array(uint32_t, m, arena, n);
+    uint32_t *sorted = NULL;
+    hd__candidate *c = hd__array(hd__candidate, m, arena, n);
+    bool done = true;
+    if (!stack || !c) return hd__no_memory(m, err);
+    HD__TRY(hd__children_build(m, arena, b, children, err));
+    memset(listed, 0, n);
     listed[0] = 1;
     stack[depth++] = 0;
-    while (depth && !status) {
+    while (depth && done) {
         uint32_t e = stack[--depth];
-        for (uint32_t a = 0; a < b->entries.axis_count && !status; a++) {
+        for (uint32_t a = 0; a < b->entries.axis_count && done; a++) {
             uint32_t first = children[a].first[e], count = children[a].first[e + 1] - first;
-            hd__arr_resize(c, 0);
-            if (!hd__room(m, c, count ? count : 1)) status = hd__no_memory(m, err);
-            for (uint32_t k = 0; k < count && !status; k++) {
-                uint32_t child = children[a].child[first + k];
-                hd__candidate one;
-                memset(&one, 0, sizeof one);
-                one.id = child;
-                one.bytes = b->entries.bytes[child];
-                one.name = b->axis[a].node_name[hd__entry_node(b, child, a)];
-                stbds_arrput(c, one);
+            for (uint32_t k = 0; k < count; k++) {
+                c[k].id = children[a].child[first + k];
+                c[k].bytes = amount[c[k].id].bytes;
+                c[k].name = b->axis[a].node_name[hd__entry_node(b, c[k].id, a)];
             }
-            if (!status &&
-                !hd__select(m, cutoff, b->entries.bytes[0], b->entries.bytes[e], c, count, &sorted))
-                status = hd__no_memory(m, err);
-            for (uint32_t k = 0; k < count && !status; k++)
+            done = hd__select(m, cutoff, amount[0].bytes, amount[e].bytes, c, count, &sorted);
+            for (uint32_t k = 0; k < count && done; k++)
                 if (c[k].listed && !listed[c[k].id]) {
                     listed[c[k].id] = 1;
                     stack[depth++] = c[k].id;
                 }
         }
     }
-    hd__arr_free(m, c);
     hd__arr_free(m, sorted);
-    return status;
-}
-
-/* The cells, at nodes of the axes that the entries are over. */
-static hd_status hd__export_atoms(hd__export *x, hd_rows *atoms, hd_error *err) {
-    uint32_t n = x->cells.count, axes = x->cells.axis_count;
-    uint32_t *node = (uint32_t *)hd__arena_take(&x->mem, &x->arena, n, axes * sizeof *node);
-    if (!node) return hd__no_memory(&x->mem, err);
-    for (uint32_t a = 0; a < axes; a++)
-        for (uint32_t i = 0; i < n; i++) node[(size_t)i * axes + a] = x->axis[a].at[i];
-    *atoms = x->cells;
-    atoms->node = node;
-    return HD_OK;
+    return done ? HD_OK : hd__no_memory(m, err);
 }
 
 static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, double *least, hd_breakdown **out,
                                  hd_error *err) {
-    hd_axis axes[HD_MAX_AXES];
-    hd_rows atoms;
     hd__export x;
     hd_status status;
     memset(&x, 0, sizeof x);
     status = hd__export_rows(&x, profile, cutoff, options, err);
-    for (uint32_t a = 0; a < x.out.axis_count; a++) axes[a] = x.axis[a].named;
-    atoms = x.cells;
-    if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
     if (!status)
-        status = hd__seal_budget(hd__mem_rest(&x.mem), axes, hd__table_rows(&x.out), &atoms, true, cutoff,
+        status = hd__seal_budget(hd__mem_rest(&x.mem), x.named, hd__table_rows(&x.out), &x.atoms, true, cutoff,
                                  options, least, out, err);
     hd__export_free(&x);
     return status;
@@ -7368,7 +7361,7 @@ HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cut
     hd_breakdown *b;
     double least = 0;
     if (!profile) return hd__fail(err, HD_INVALID, "a profile expected, NULL found");
-    total = profile->total_bytes;
+    total = hd_profile_bytes(profile);
     memset(&c, 0, sizeof c);
     if (cutoff) c = *cutoff;
     if (!hd__has_budget(&c)) return hd__export_once(profile, &c, options, &least, out, err);
@@ -7398,13 +7391,8 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     memset(&all, 0, sizeof all);
     if (!cutoff) cutoff = &all;
     HD__TRY(hd__check_cutoff(cutoff, err));
-    listed = (uint8_t *)hd__arena_take(&m, &arena, b->entries.count, 1);
-    if (listed) {
-        memset(listed, 0, b->entries.count);
-        status = hd__cut_run(&m, &arena, b, cutoff, listed, err);
-    } else {
-        status = hd__no_memory(&m, err);
-    }
+    listed = hd__array(uint8_t, &m, &arena, b->entries.count);
+    status = listed ? hd__cut_run(&m, &arena, b, cutoff, listed, err) : hd__no_memory(&m, err);
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
     if (!status)
         status = hd__seal_budget(hd__mem_rest(&m), b->axis, rows, NULL, true, cutoff, options, &least, out, err);
@@ -7414,15 +7402,16 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
 
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff,
                                           const hd_options *options, hd_breakdown **out, hd_error *err) {
-    if (heap && heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
-    if (heap && heap->breakdown) return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
-    return hd__fail(err, HD_INVALID, "a heap needs a profile or a breakdown");
+    HD__TRY(hd__check_heap(heap, err));
+    if (heap->profile) return hd_export(heap->profile, cutoff, options, out, err);
+    return hd_breakdown_cut(heap->breakdown, cutoff, options, out, err);
 }
 
 /* ============================================================================= >>heap.merge
-   Rows over axes are handed around as an hd_breakdown, whether they are cells or entries. All operations
-   that make new nodes are a merge into an empty profile: of some of the rows, with other parents, or
-   with paths reversed. */
+   Rows over axes, be they cells or entries, are added to a profile (hd__merge): first the nodes they stand at are
+   found or made, then their places, then amounts are added, so that what fails has added nothing. A pass over rows
+   and nodes; hashing is left out where they come in the profile's own order. Operations of the rooms below are
+   merges into an empty profile: of some of the rows, or with nodes that stand for others. */
 
 /* Rows on their way into a profile. Scratch is the profile's memory. */
 typedef struct hd__merge {
@@ -7431,9 +7420,11 @@ typedef struct hd__merge {
     const hd_options *options;   /* whose progress to call; may be NULL */
     bool cumulative;             /* rows are entries: their sum means nothing */
     bool copy;                   /* names, which otherwise need to outlive the profile */
-    bool invert;                 /* paths of axis `inverted` */
-    uint32_t inverted;
-    hd_cutoff cutoff;            /* inverting: what will be listed */
+    /* Unless NULL, says in map[changed] what the nodes of axis `changed` are in the profile: those marked there,
+       which rows stand at. */
+    hd_status (*change)(struct hd__merge *x, void *user, hd_error *err);
+    void *user;
+    uint32_t changed;
     uint32_t to[HD_MAX_AXES];    /* by axis of `from`: the profile's, HD_NONE when it has none such */
     uint32_t *map[HD_MAX_AXES];  /* by node: the profile's */
     /* Heaps of one program have most of their nodes and cells in one order: what follows the one found
@@ -7443,26 +7434,18 @@ typedef struct hd__merge {
 } hd__merge;
 
 static hd_status hd__merge_axes(hd__merge *x, hd_error *err) {
-    uint32_t n = x->from->entries.axis_count;
-    for (uint32_t a = 0; a < n; a++) {
+    for (uint32_t a = 0; a < x->from->entries.axis_count; a++) {
         const char *name = x->from->axis[a].name;
+        bool twice = false;
         x->to[a] = HD_NONE;
-        for (uint32_t k = 0; k < a; k++)
-            if (!strcmp(x->from->axis[k].name, name))
-                return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+        for (uint32_t k = 0; k < a; k++) twice |= !strcmp(x->from->axis[k].name, name);
         for (uint32_t k = 0; k < x->into->cells.axis_count; k++) {
             if (strcmp(x->into->tree[k].name, name)) continue;
-            if (x->to[a] != HD_NONE) return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
+            twice |= x->to[a] != HD_NONE;
             x->to[a] = k;
         }
+        if (twice) return hd__fail(err, HD_INVALID, "two axes called \"%s\"", name);
     }
-    return HD_OK;
-}
-
-static hd_status hd__merge_progress(const hd__merge *x, uint32_t done, uint32_t total, hd_error *err) {
-    if (done % 4096 == 0 && x->options && x->options->progress &&
-        !x->options->progress(x->options->progress_user, done, total))
-        return hd__fail(err, HD_CANCELLED, "cancelled");
     return HD_OK;
 }
 
@@ -7485,7 +7468,8 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->from->axis[a];
     const hd_rows *rows = &x->from->entries;
     uint32_t *map = x->map[a];
-    for (uint32_t i = 0; i < rows->count; i++) map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
+    for (uint32_t i = 0; i < rows->count; i++) map[hd__row_nodes(rows, i)[a]] = 1;
+    if (x->change && a == x->changed) return x->change(x, x->user, err);
     for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
     map[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++)
@@ -7494,235 +7478,53 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
     return HD_OK;
 }
 
-/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
-static hd_status hd__invert_depth(hd__merge *x, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
-                                  hd_error *err) {
-    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
-    hd__mem *m = &x->into->mem;
-    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
-    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
-    if (!depth) return hd__no_memory(m, err);
-    for (uint32_t i = 1; i < axis->node_count; i++) {
-        depth[i] = depth[axis->parent[i]] + 1;
-        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
-        at_least[depth[i]] += rows_at[i];
-    }
-    hd__cfree(m, depth, axis->node_count, sizeof *depth);
-    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
-    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
-        room -= at_least[*most + 1];
-    return HD_OK;
-}
-
-/* A node with rows, on its way from its own name outwards. */
-typedef struct hd__inverted_path {
-    uint32_t node, at, child;    /* where it began; what comes next; what that has become */
-} hd__inverted_path;
-
-/* Paths that are one so far. */
-typedef struct hd__inverted_group {
-    uint32_t low, high;          /* in `paths` */
-    uint32_t node, depth;
-    uint64_t bytes;
-} hd__inverted_group;
-
-typedef struct hd__inverting {
-    hd__merge *merge;
-    const hd_axis *axis;
-    uint32_t a, most;            /* names of a path that are kept */
-    uint32_t cut;                /* paths that have more */
-    uint64_t *bytes, total;      /* by node */
-    hd__inverted_path *paths, *moved;
-    uint32_t *map;               /* by node: what it becomes */
-    hd__inverted_group *groups, *next; /* stb_ds arrays */
-    uint32_t *slot;              /* by node of the result: its place in `next`, HD_NONE between calls */
-} hd__inverting;
-
-/* Whether the cut-off lists nothing below. */
-static bool hd__inverted_ends(const hd__inverting *x, const hd__inverted_group *g) {
-    const hd_cutoff *c = &x->merge->cutoff;
-    return g->bytes < c->min_bytes || (double)g->bytes < c->min_share * (double)x->total;
-}
-
-/* Takes paths that are one a name further: x->next has what they become, in order of first sight. Those with
-   no further name are done. */
-static hd_status hd__inverted_step(hd__inverting *x, const hd__inverted_group *g, hd_error *err) {
-    hd__mem *m = &x->merge->into->mem;
-    hd__tree *t = &x->merge->into->tree[x->merge->to[x->a]];
-    hd__arr_resize(x->next, 0);
-    for (uint32_t i = g->low; i < g->high; i++) {
-        hd__inverted_path *p = &x->paths[i];
-        hd__inverted_group *next;
-        p->child = HD_NONE;
-        if (!p->at) {
-            x->map[p->node] = g->node;
-            continue;
-        }
-        HD__TRY(hd__merge_child(x->merge, x->a, g->node, x->axis->node_name[p->at], &p->child, err));
-        while (hd__len(x->slot) < hd__len(t->parent))
-            if (!hd__push(m, x->slot, HD_NONE)) return hd__no_memory(m, err);
-        if (x->slot[p->child] == HD_NONE) {
-            hd__inverted_group fresh = { 0, 0, p->child, g->depth + 1, 0 };
-            if (!hd__push(m, x->next, fresh)) return hd__no_memory(m, err);
-            x->slot[p->child] = (uint32_t)hd__len(x->next) - 1;
-        }
-        next = &x->next[x->slot[p->child]];
-        next->high++;
-        next->bytes += x->bytes[p->node];
-    }
-    return HD_OK;
-}
-
-/* Goes on with those that may have something listed below. */
-static hd_status hd__inverted_split(hd__inverting *x, const hd__inverted_group *g, hd_error *err) {
-    hd__mem *m = &x->merge->into->mem;
-    uint32_t at = g->low, n;
-    HD__TRY(hd__inverted_step(x, g, err));
-    n = (uint32_t)hd__len(x->next);
-    if (!hd__room(m, x->groups, n ? n : 1)) return hd__no_memory(m, err);
-    for (uint32_t k = 0; k < n; k++) {
-        hd__inverted_group *next = &x->next[k];
-        uint32_t count = next->high;
-        bool small = hd__inverted_ends(x, next), ends = small || next->depth == x->most;
-        next->low = ends ? HD_NONE : at;
-        next->depth = small ? HD_NONE : next->depth;
-        next->high = at;
-        if (ends) continue;
-        at += count;
-        stbds_arrput(x->groups, *next);
-        stbds_arrlast(x->groups).high = at;
-    }
-    for (uint32_t i = g->low; i < g->high; i++) {
-        hd__inverted_path *p = &x->paths[i];
-        hd__inverted_group *next;
-        if (p->child == HD_NONE) continue;
-        next = &x->next[x->slot[p->child]];
-        p->at = x->axis->parent[p->at];
-        if (next->low != HD_NONE) {
-            x->moved[next->high++] = *p;
-        } else {
-            x->map[p->node] = p->child;
-            x->cut += p->at && next->depth == x->most;
-        }
-    }
-    for (uint32_t k = 0; k < n; k++) x->slot[x->next[k].node] = HD_NONE;
-    memcpy(x->paths + g->low, x->moved + g->low, (at - g->low) * sizeof *x->paths);
-    return HD_OK;
-}
-
-static hd_status hd__inverted_run(hd__inverting *x, uint32_t count, hd_error *err) {
-    hd__mem *m = &x->merge->into->mem;
-    hd__inverted_group all = { 0, count, 0, 0, x->total };
-    uint32_t turns = 0;
-    if (!hd__push(m, x->groups, all)) return hd__no_memory(m, err);
-    while (hd__len(x->groups)) {
-        hd__inverted_group g = stbds_arrpop(x->groups);
-        HD__TRY(hd__merge_progress(x->merge, turns++, x->axis->node_count, err));
-        if (g.depth == x->most) continue;
-        HD__TRY(hd__inverted_split(x, &g, err));
-    }
-    return HD_OK;
-}
-
-static void hd__warn_cut(const hd_options *options, uint32_t paths, uint32_t names) {
-    hd_error warning;
-    if (!paths || !options || !options->warning) return;
-    hd__fail(&warning, HD_LIMIT, "%u inverted paths have more than %u names: the outermost are left out",
-             (uint64_t)paths, (uint64_t)names);
-    options->warning(options->warning_user, &warning);
-}
-
-static hd_status hd__merge_inverted(hd__merge *x, uint32_t a, hd_error *err) {
-    const hd_rows *rows = &x->from->entries;
-    uint32_t n = x->from->axis[a].node_count, count = 0;
-    hd__mem *m = &x->into->mem;
-    hd__arena scratch = { NULL, NULL, 0 };
-    hd__inverting v;
-    hd_status status;
-    memset(&v, 0, sizeof v);
-    v.merge = x;
-    v.axis = &x->from->axis[a];
-    v.a = a;
-    v.map = x->map[a];
-    for (uint32_t i = 0; i < rows->count; i++) v.map[rows->node[(size_t)i * rows->axis_count + a]] = 1;
-    HD__TRY(hd__invert_depth(x, v.axis, v.map, &v.most, err));
-    v.bytes = (uint64_t *)hd__arena_take(m, &scratch, n, sizeof *v.bytes);
-    v.paths = (hd__inverted_path *)hd__arena_take(m, &scratch, n, 2 * sizeof *v.paths);
-    status = v.bytes && v.paths ? HD_OK : hd__no_memory(m, err);
-    if (!status) {
-        v.moved = v.paths + n;
-        memset(v.bytes, 0, n * sizeof *v.bytes);
-        for (uint32_t i = 0; i < rows->count; i++) {
-            v.bytes[rows->node[(size_t)i * rows->axis_count + a]] += rows->bytes[i];
-            v.total += rows->bytes[i];
-        }
-        for (uint32_t i = 0; i < n; i++) {
-            hd__inverted_path p = { i, i, HD_NONE };
-            if (!v.map[i]) continue;
-            v.map[i] = 0;
-            if (i && hd__is_self(v.axis->node_name[i])) p.at = v.axis->parent[i];
-            v.paths[count++] = p;
-        }
-        status = hd__inverted_run(&v, count, err);
-        if (!status) hd__warn_cut(x->options, v.cut, v.most);
-    }
-    hd__arr_free(m, v.groups);
-    hd__arr_free(m, v.next);
-    hd__arr_free(m, v.slot);
-    hd__arena_free(m, &scratch);
-    return status;
-}
-
 /* Finds each row's place, or makes an empty one. */
 static hd_status hd__merge_places(hd__merge *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd_profile *p = x->into;
     for (uint32_t i = 0; i < rows->count; i++) {
-        const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
+        const uint32_t *node = hd__row_nodes(rows, i);
         uint32_t at[HD_MAX_AXES] = { 0 };
-        HD__TRY(hd__merge_progress(x, i, rows->count, err));
+        HD__TRY(hd__tick(x->options, i, rows->count, err));
         for (uint32_t a = 0; a < rows->axis_count; a++)
             if (x->to[a] != HD_NONE) at[x->to[a]] = x->map[a][node[a]];
         x->row[i] = x->next_row;
-        if (x->next_row >= hd__len(p->cells.bytes) ||
-            memcmp(p->cells.node + (size_t)x->next_row * p->cells.axis_count, at,
-                   p->cells.axis_count * sizeof *at) != 0)
+        if (x->next_row >= hd__len(p->cells.amount) ||
+            memcmp(hd__table_nodes(&p->cells, x->next_row), at, p->cells.axis_count * sizeof *at) != 0)
             x->row[i] = hd__table_find(&p->cells, at);
         if (x->row[i] == HD_NONE) {
-            x->row[i] = (uint32_t)hd__len(p->cells.bytes);
-            HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, 0, 0, err));
+            x->row[i] = (uint32_t)hd__len(p->cells.amount);
+            HD__TRY(hd__table_add(&p->mem, &p->cells, p->max_records, at, &hd__nothing, err));
         }
         x->next_row = x->row[i] + 1;
     }
     return HD_OK;
 }
 
+/* Entries whose rows are several of one place are not summed beforehand: the last sum tells of those. */
 static hd_status hd__merge_amounts(hd__merge *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd_profile *p = x->into;
     uint64_t bytes = p->total_bytes, blocks = p->total_blocks;
     bool whole = true;
     for (uint32_t i = 0; i < rows->count; i++) {
-        whole &= x->cumulative || hd__sum(&bytes, rows->bytes[i]);
-        if (rows->blocks[i] != HD_UNKNOWN) whole &= hd__sum(&blocks, rows->blocks[i]) || x->cumulative;
+        uint64_t sum = x->cumulative ? p->cells.amount[x->row[i]].bytes : 0;
+        whole &= hd__sum(&sum, rows->amount[i].bytes) && (hd__sum(&bytes, rows->amount[i].bytes) || x->cumulative);
+        if (rows->amount[i].blocks != HD_UNKNOWN) whole &= hd__sum(&blocks, rows->amount[i].blocks) || x->cumulative;
     }
     if (!whole) return hd__fail(err, HD_OVERFLOW, "the sum of the heaps passes 2^64 bytes or blocks");
     p->total_bytes = bytes;
     p->total_blocks = blocks;
-    for (uint32_t i = 0; i < rows->count; i++) {
-        uint32_t row = x->row[i];
-        whole &= hd__sum(&p->cells.bytes[row], rows->bytes[i]);
-        hd__sum_known(&p->cells.blocks[row], rows->blocks[i]);
-        p->cells.variance[row] += rows->variance[i];
-    }
+    for (uint32_t i = 0; i < rows->count; i++)
+        whole &= hd__amount_add(&p->cells.amount[x->row[i]], &rows->amount[i]);
     return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sum of an entry passes 2^64 bytes");
 }
 
-/* On failure the profile's cells are as they were, unless a sum of entries overflowed. */
+/* On failure the profile's cells are as they were, unless several rows of one place overflow. */
 static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd__mem *m = &x->into->mem;
-    uint32_t before = (uint32_t)hd__len(x->into->cells.bytes), *scratch;
+    uint32_t before = (uint32_t)hd__len(x->into->cells.amount), *scratch, *at;
     bool places = x->row != NULL;
     size_t size = places ? 0 : rows->count;
     hd_status status = HD_OK;
@@ -7730,14 +7532,17 @@ static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     HD__TRY(hd__merge_axes(x, err));
     for (uint32_t a = 0; a < rows->axis_count; a++)
         if (x->to[a] != HD_NONE) size += x->from->axis[a].node_count;
-    scratch = (uint32_t *)hd__calloc(m, size, sizeof *scratch);
+    at = scratch = (uint32_t *)hd__calloc(m, size, sizeof *scratch);
     if (!scratch) return hd__no_memory(m, err);
-    if (!places) x->row = scratch;
-    for (uint32_t a = 0, *at = scratch + (places ? 0 : rows->count); a < rows->axis_count && !status; a++) {
+    if (!places) {
+        x->row = scratch;
+        at += rows->count;
+    }
+    for (uint32_t a = 0; a < rows->axis_count && !status; a++) {
         if (x->to[a] == HD_NONE) continue;
         x->map[a] = at;
         at += x->from->axis[a].node_count;
-        status = x->invert && a == x->inverted ? hd__merge_inverted(x, a, err) : hd__merge_nodes(x, a, err);
+        status = hd__merge_nodes(x, a, err);
     }
     if (!status) status = hd__merge_places(x, err);
     if (!status && !places) status = hd__merge_amounts(x, err);
@@ -7746,199 +7551,33 @@ static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     return status;
 }
 
-static hd__merge hd__merge_make(hd_profile *into, const hd_breakdown *from, const hd_options *options) {
+static hd__merge hd__merge_make(hd_profile *into, const hd_breakdown *from, bool copy) {
     hd__merge x;
     memset(&x, 0, sizeof x);
     x.into = into;
     x.from = from;
-    x.options = options;
+    x.copy = copy;
     return x;
 }
 
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err) {
-    hd_breakdown view;
-    hd_heap heap;
-    hd__merge x;
-    memset(&heap, 0, sizeof heap);
-    heap.profile = from;
-    view = hd__view(&heap);
-    x = hd__merge_make(into, &view, NULL);
-    x.copy = true;
+    hd_breakdown view = hd__profile_view(from);
+    hd__merge x = hd__merge_make(into, &view, true);
     return hd__merge_run(&x, err);
 }
 
-/* An empty profile with axes of these names. */
-static hd_status hd__profile_of(const char *const *names, uint32_t axes, const hd_options *options,
-                                hd_profile **out, hd_error *err) {
-    hd_profile_desc desc;
-    hd_error e;
-    memset(&desc, 0, sizeof desc);
-    desc.axis_count = axes;
-    for (uint32_t a = 0; a < axes; a++) desc.axis_name[a] = names[a];
-    if (options) {
-        desc.allocator = options->allocator;
-        desc.limits = options->limits;
-    }
-    *out = hd_profile_create(&desc, &e);
-    if (*out) return HD_OK;
-    if (err) *err = e;
-    return e.status;
-}
-
-/* An empty profile with the axes of these rows. */
-static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *options, hd_profile **out,
-                                  hd_error *err) {
-    const char *names[HD_MAX_AXES];
-    for (uint32_t a = 0; a < view->entries.axis_count; a++) names[a] = view->axis[a].name;
-    return hd__profile_of(names, view->entries.axis_count, options, out, err);
-}
-
-/* "backtrace", "type", then by name. */
-static int hd__compare_axes(const char *a, const char *b) {
-    int x = !strcmp(a, "backtrace") ? 0 : !strcmp(a, "type") ? 1 : 2;
-    int y = !strcmp(b, "backtrace") ? 0 : !strcmp(b, "type") ? 1 : 2;
-    return x != y ? x - y : strcmp(a, b);
-}
-
-/* An empty profile with the axes of all these heaps. */
-static hd_status hd__profile_uniting(const hd_heap *heaps, size_t count, const hd_options *options,
-                                     hd_profile **out, hd_error *err) {
-    const char *names[HD_MAX_AXES];
-    uint32_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        hd_breakdown view = hd__view(&heaps[i]);
-        for (uint32_t a = 0; a < view.entries.axis_count; a++) {
-            const char *name = view.axis[a].name;
-            uint32_t at = 0;
-            while (at < n && hd__compare_axes(names[at], name) < 0) at++;
-            if (at < n && !strcmp(names[at], name)) continue;
-            if (n == HD_MAX_AXES)
-                return hd__fail(err, HD_UNSUPPORTED, "more than %u axes together", (uint64_t)HD_MAX_AXES);
-            memmove(names + at + 1, names + at, (n++ - at) * sizeof *names);
-            names[at] = name;
-        }
-    }
-    return hd__profile_of(names, n, options, out, err);
-}
-
-/* A breakdown of a profile whose cells are entries; the profile is freed. */
-static hd_status hd__seal_profile(hd_profile *p, hd_breakdown **out, hd_error *err) {
-    hd_axis axes[HD_MAX_AXES];
-    hd_status status;
-    for (uint32_t a = 0; a < p->cells.axis_count; a++) axes[a] = hd_profile_axis(p, a);
-    status = hd__seal(hd__mem_rest(&p->mem), axes, hd_profile_cells(p), NULL, out, err);
-    hd_profile_free(p);
-    return status;
-}
-
-/* Each profile counts with all its entries, exported one at a time. */
-static hd_status hd__merge_entries(hd_profile *into, const hd_heap *heap, bool copy, hd_error *err) {
-    hd_breakdown *exported = NULL;
-    hd_breakdown view;
-    hd__merge x;
-    hd_status status = HD_OK;
-    if (heap->profile) {
-        hd_options options;
-        memset(&options, 0, sizeof options);
-        options.allocator = into->mem.allocator;
-        hd__limits_rest(&options.limits, &into->mem);
-        options.limits.max_records = into->max_records;
-        HD__TRY(hd_export(heap->profile, NULL, &options, &exported, err));
-    }
-    view = heap->profile ? *exported : *heap->breakdown;
-    x = hd__merge_make(into, &view, NULL);
-    x.cumulative = true;
-    x.copy = copy || exported;
-    if (exported) into->mem.used += ((hd__breakdown *)exported)->mem.used;
-    status = hd__merge_run(&x, err);
-    if (exported) into->mem.used -= ((hd__breakdown *)exported)->mem.used;
-    hd_breakdown_free(exported);
-    return status;
-}
-
-/* Everything but the labels. */
-static hd_status hd__merge_heaps(const hd_heap *heaps, size_t count, bool exact, const hd_options *options,
-                                 hd_heap *out, hd_error *err) {
-    hd_breakdown *breakdown = NULL;
-    hd_profile *p;
-    hd_status status = HD_OK;
-    HD__TRY(hd__profile_uniting(heaps, count, options, &p, err));
-    for (size_t i = 0; i < count && !status; i++) {
-        if (options && options->progress && !options->progress(options->progress_user, i, count))
-            status = hd__fail(err, HD_CANCELLED, "cancelled");
-        else if (exact) status = hd_profile_merge(p, heaps[i].profile, err);
-        else status = hd__merge_entries(p, &heaps[i], false, err);
-    }
-    if (!status && exact) status = hd_profile_sort(p, err);
-    if (status) {
-        hd_profile_free(p);
-        return status;
-    }
-    out->profile = exact ? p : NULL;
-    if (!exact) status = hd__seal_profile(p, &breakdown, err);
-    out->breakdown = breakdown;
-    return status;
-}
-
-HEAPDUMP_API hd_status hd_breakdown_merge(const hd_breakdown *const *breakdowns, size_t count,
-                                          const hd_options *options, hd_breakdown **out, hd_error *err) {
-    hd__mem m = hd__mem_options(options);
-    hd_heap *heaps = (hd_heap *)hd__calloc(&m, count, sizeof *heaps), merged;
-    hd_options rest;
-    hd_status status;
-    if (!heaps) return hd__no_memory(&m, err);
-    memset(&rest, 0, sizeof rest);
-    if (options) rest = *options;
-    hd__limits_rest(&rest.limits, &m);
-    for (size_t i = 0; i < count; i++) heaps[i].breakdown = breakdowns[i];
-    if (!count) status = hd__fail(err, HD_INVALID, "at least one breakdown expected");
-    else status = hd__merge_heaps(heaps, count, false, &rest, &merged, err);
-    hd__cfree(&m, heaps, count, sizeof *heaps);
-    if (!status) *out = (hd_breakdown *)(uintptr_t)merged.breakdown;
-    return status;
-}
-
-static void hd__keep_label(const char **label, const char *other) {
-    if (*label && (!other || strcmp(*label, other))) *label = NULL;
-}
-
-HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
-                                hd_error *err) {
-    hd_heap label;
-    bool exact = true;
-    if (!count) return hd__fail(err, HD_INVALID, "at least one heap expected");
-    label = heaps[0];
-    for (size_t i = 0; i < count; i++) {
-        const hd_heap *h = &heaps[i];
-        HD__TRY(hd__check_heap(h, err));
-        exact &= h->profile != NULL;
-        hd__keep_label(&label.process, h->process);
-        hd__keep_label(&label.dump, h->dump);
-        hd__keep_label(&label.allocator, h->allocator);
-        if (label.pid != h->pid) label.pid = 0;
-        if (label.time_us != h->time_us) label.time_us = 0;
-        if (label.sample_bytes != h->sample_bytes) label.sample_bytes = 0;
-    }
-    HD__TRY(hd__merge_heaps(heaps, count, exact, options, &label, err));
-    *out = label;
-    return HD_OK;
-}
-
 static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_profile *p, hd_error *err) {
-    hd_breakdown view;
-    hd_rows rows = hd_profile_cells(p);
+    hd_breakdown view = hd__profile_view(p);
+    hd_rows rows = view.entries;
     uint32_t *nodes;
     hd__merge x;
-    for (uint32_t a = 0; a < rows.axis_count; a++) {
-        view.axis[a] = hd_profile_axis(p, a);
+    for (uint32_t a = 0; a < rows.axis_count; a++)
         HD__TRY(hd__profile_axis_begin(sorted, a, view.axis[a].name, err));
-    }
-    nodes = (uint32_t *)hd__arena_take(&sorted->mem, scratch, rows.count, rows.axis_count * sizeof *nodes);
+    nodes = hd__array(uint32_t, &sorted->mem, scratch, (size_t)rows.count * rows.axis_count);
     if (!nodes) return hd__no_memory(&sorted->mem, err);
     HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, NULL, view.axis, err));
-    HD__TRY(hd__rows_order(&sorted->mem, scratch, &rows, &view.entries, err));
-    x = hd__merge_make(sorted, &view, NULL);
-    x.copy = true;
+    HD__TRY(hd__rows_order(&sorted->mem, scratch, &rows, NULL, &view.entries, err));
+    x = hd__merge_make(sorted, &view, true);
     return hd__merge_run(&x, err);
 }
 
@@ -7961,8 +7600,225 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     return status;
 }
 
+/* Axes united. -------------------------------------------------------------------------------- */
+
+/* "backtrace", "type", then by name. */
+static int hd__compare_axes(const char *a, const char *b) {
+    int x = !strcmp(a, "backtrace") ? 0 : !strcmp(a, "type") ? 1 : 2;
+    int y = !strcmp(b, "backtrace") ? 0 : !strcmp(b, "type") ? 1 : 2;
+    return x != y ? x - y : strcmp(a, b);
+}
+
+/* Names in order, with those of these rows' axes. */
+static hd_status hd__unite_axes(const char *names[HD_MAX_AXES], uint32_t *count, const hd_breakdown *view,
+                                hd_error *err) {
+    for (uint32_t a = 0; a < view->entries.axis_count; a++) {
+        const char *name = view->axis[a].name;
+        uint32_t at = 0;
+        while (at < *count && hd__compare_axes(names[at], name) < 0) at++;
+        if (at < *count && !strcmp(names[at], name)) continue;
+        if (*count == HD_MAX_AXES)
+            return hd__fail(err, HD_UNSUPPORTED, "more than %u axes together", (uint64_t)HD_MAX_AXES);
+        memmove(names + at + 1, names + at, ((*count)++ - at) * sizeof *names);
+        names[at] = name;
+    }
+    return HD_OK;
+}
+
+/* All entries of a heap, be it a profile: that is exported then, into memory that counts as the other's. */
+static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_options *options, hd_breakdown *view,
+                                  hd_breakdown **exported, hd_error *err) {
+    hd_options rest;
+    *exported = NULL;
+    if (heap->profile) {
+        memset(&rest, 0, sizeof rest);
+        if (options) rest = *options;
+        rest.allocator = m->allocator;
+        hd__limits_rest(&rest.limits, m);
+        HD__TRY(hd_export(heap->profile, NULL, &rest, exported, err));
+        hd__mem_join(&((hd__breakdown *)*exported)->mem, m);
+    }
+    *view = *exported ? **exported : *heap->breakdown;
+    return HD_OK;
+}
+
+/* A breakdown of a profile whose cells are entries. */
+static hd_status hd__seal_profile(const hd_profile *p, hd_breakdown **out, hd_error *err) {
+    hd_breakdown view = hd__profile_view(p);
+    return hd__seal(hd__mem_rest(&p->mem), view.axis, view.entries, NULL, out, err);
+}
+
+/* The merger. --------------------------------------------------------------------------------- */
+
+struct hd_merger {
+    hd__mem mem;
+    hd__arena arena;             /* the label's strings */
+    hd_options options;
+    hd_profile *cells, *entries; /* sums of profiles and breakdowns, in the merger's memory; NULL: none yet */
+    hd_heap label;
+    uint64_t count, total;       /* of heaps; total: for progress */
+};
+
+HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err) {
+    hd__mem mem = hd__mem_options(options);
+    hd_merger *x = (hd_merger *)hd__realloc(&mem, NULL, 0, sizeof *x);
+    if (!x) return hd__no_memory(&mem, err), (hd_merger *)NULL;
+    memset(x, 0, sizeof *x);
+    x->mem = mem;
+    if (options) x->options = *options;
+    x->total = HD_UNKNOWN;
+    return x;
+}
+
+/* Nothing is added up any more. */
+static void hd__merger_clear(hd_merger *x) {
+    hd_profile_free(x->cells);
+    hd_profile_free(x->entries);
+    x->cells = x->entries = NULL;
+    x->count = 0;
+}
+
+HEAPDUMP_API void hd_merger_free(hd_merger *x) {
+    hd__mem mem;
+    if (!x) return;
+    hd__merger_clear(x);
+    hd__arena_free(&x->mem, &x->arena);
+    mem = x->mem;
+    hd__free(&mem, x, sizeof *x);
+}
+
+HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *x) { return x->mem.used; }
+
+static hd_status hd__merger_rows(hd_profile *into, const hd_breakdown *from, bool cumulative, hd_error *err) {
+    hd__merge x = hd__merge_make(into, from, true);
+    x.cumulative = cumulative;
+    return hd__merge_run(&x, err);
+}
+
+/* Adds rows to a sum. One that lacks an axis of theirs is made anew with it. */
+static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdown *from, bool cumulative,
+                                hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    uint32_t axes = 0, had = *sum ? (*sum)->cells.axis_count : 0;
+    hd_profile *wider = NULL;
+    hd_breakdown view;
+    hd_status status = HD_OK;
+    if (*sum) {
+        view = hd__profile_view(*sum);
+        HD__TRY(hd__unite_axes(names, &axes, &view, err));
+    }
+    HD__TRY(hd__unite_axes(names, &axes, from, err));
+    if (axes > had) {
+        hd__mem mem = hd__mem_rest(&x->mem);
+        hd__mem_join(&mem, &x->mem);
+        HD__TRY(hd__profile_begin(mem, names, axes, hd__records(&x->options.limits), &wider, err));
+        if (*sum) status = hd__merger_rows(wider, &view, cumulative, err);
+    }
+    if (!status) status = hd__merger_rows(wider ? wider : *sum, from, cumulative, err);
+    if (status || !wider) {
+        hd_profile_free(wider);
+        return status;
+    }
+    hd_profile_free(*sum);
+    *sum = wider;
+    return HD_OK;
+}
+
+/* The label as the first heap has it. */
+static hd_status hd__merger_label(hd_merger *x, const hd_heap *heap, hd_error *err) {
+    const char **text[3];
+    text[0] = &x->label.process;
+    text[1] = &x->label.dump;
+    text[2] = &x->label.allocator;
+    x->label = *heap;
+    x->label.profile = NULL;
+    x->label.breakdown = NULL;
+    for (int i = 0; i < 3; i++)
+        if (*text[i] && !(*text[i] = hd__arena_str(&x->mem, &x->arena, hd_cstr(*text[i]))))
+            return hd__no_memory(&x->mem, err);
+    return HD_OK;
+}
+
+static void hd__label_keep(const char **label, const char *other) {
+    if (*label && (!other || strcmp(*label, other))) *label = NULL;
+}
+
+HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error *err) {
+    hd_heap *label = &x->label;
+    hd_breakdown view;
+    HD__TRY(hd__check_heap(heap, err));
+    if (!x->count) HD__TRY(hd__merger_label(x, heap, err));
+    HD__TRY(hd__check_kinds(label, heap, err));
+    if (!hd__go_on(&x->options, x->count, x->total)) return hd__cancelled(err);
+    view = hd__view(heap);
+    HD__TRY(hd__merger_sum(x, heap->profile ? &x->cells : &x->entries, &view, heap->breakdown != NULL, err));
+    hd__label_keep(&label->process, heap->process);
+    hd__label_keep(&label->dump, heap->dump);
+    hd__label_keep(&label->allocator, heap->allocator);
+    if (label->pid != heap->pid) label->pid = 0;
+    if (label->start_us != heap->start_us) label->start_us = 0;
+    if (label->time_us != heap->time_us) label->time_us = 0;
+    if (label->sample_bytes != heap->sample_bytes) label->sample_bytes = 0;
+    x->count++;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_merger_finish(hd_merger *x, hd_heap *out, hd_error *err) {
+    hd_breakdown view, *breakdown = NULL;
+    if (!x->count) return hd__fail(err, HD_INVALID, "at least one heap expected");
+    if (x->cells && x->entries) {
+        hd_heap heap = x->label;
+        hd_status status;
+        heap.profile = x->cells;
+        HD__TRY(hd__heap_entries(&x->mem, &heap, &x->options, &view, &breakdown, err));
+        status = hd__merger_sum(x, &x->entries, &view, true, err);
+        hd_breakdown_free(breakdown);
+        HD__TRY(status);
+        hd_profile_free(x->cells);
+        x->cells = NULL;
+    }
+    if (x->cells) HD__TRY(hd_profile_sort(x->cells, err));
+    else HD__TRY(hd__seal_profile(x->entries, &breakdown, err));
+    *out = x->label;
+    out->profile = x->cells;
+    out->breakdown = x->cells ? NULL : breakdown;
+    x->cells = NULL;
+    hd__merger_clear(x);
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
+                                hd_error *err) {
+    hd_error own;
+    hd_heap sum;
+    hd_merger *x = hd_merger_create(options, err ? err : (err = &own));
+    hd_status status = HD_OK;
+    if (!x) return err->status;
+    x->total = count;
+    for (size_t i = 0; i < count && !status; i++) status = hd_merger_add(x, &heaps[i], err);
+    if (!status) status = hd_merger_finish(x, &sum, err);
+    hd_merger_free(x);
+    if (status) return status;
+    if (sum.process) sum.process = heaps[0].process;
+    if (sum.dump) sum.dump = heaps[0].dump;
+    if (sum.allocator) sum.allocator = heaps[0].allocator;
+    *out = sum;
+    return HD_OK;
+}
+
 /* =============================================================================== >>heap.ops
-   Each operation is a merge into an empty profile, of some of the rows or with other paths. */
+   Each operation is a merge into an empty profile: of some of the rows, or with paths that end elsewhere. What it
+   keeps of an entry is found from the outermost listed entries below it. Costs a pass over nodes and rows, which
+   are sorted once for breakdowns; inverting has bounds of its own. Sums and labels are left to >>heap.merge. */
+
+/* An empty profile with the axes of these rows. */
+static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *options, hd_profile **out,
+                                  hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    for (uint32_t a = 0; a < view->entries.axis_count; a++) names[a] = view->axis[a].name;
+    return hd__profile_begin(hd__mem_options(options), names, view->entries.axis_count,
+                             hd__records(options ? &options->limits : NULL), out, err);
+}
 
 /* Renaming: the path each distinct name becomes is asked for once and kept in `paths`. */
 typedef struct hd__rename {
@@ -7971,16 +7827,17 @@ typedef struct hd__rename {
     hd__strings names;
     hd_str *paths;               /* stb_ds arrays: all paths end to end */
     size_t *path_end;            /* by number of name */
+    hd_rename_fn rename;
+    void *user;
 } hd__rename;
 
-static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename_fn, void *user,
-                                 uint32_t *number, hd_error *err) {
+static hd_status hd__rename_path(hd__rename *r, hd_str name, uint32_t *number, hd_error *err) {
     hd_str path[HD_RENAME_MAX];
     uint32_t n;
     *number = hd__strings_add(r->mem, &r->arena, &r->names, name);
     if (*number == HD_NONE) return hd__no_memory(r->mem, err);
     if (*number < hd__len(r->path_end)) return HD_OK;
-    n = rename_fn(user, name, path);
+    n = r->rename(r->user, name, path);
     if (n > HD_RENAME_MAX) n = HD_RENAME_MAX;
     if (!hd__room(r->mem, r->paths, n ? n : 1) || !hd__room(r->mem, r->path_end, 1))
         return hd__no_memory(r->mem, err);
@@ -7993,27 +7850,19 @@ static hd_status hd__rename_path(hd__rename *r, hd_str name, hd_rename_fn rename
     return HD_OK;
 }
 
-static hd_status hd__rename_run(hd__rename *r, const hd_profile *from, uint32_t axis,
-                                hd_rename_fn rename_fn, void *user, hd_profile *to, uint32_t *map,
-                                hd_error *err) {
-    hd_rows cells = hd_profile_cells(from);
-    for (uint32_t a = 0; a < cells.axis_count; a++) {
-        hd_axis old = hd_profile_axis(from, a);
-        map[0] = 0;
-        for (uint32_t i = 1; i < old.node_count; i++) {
-            uint32_t node = map[old.parent[i]], number = 0;
-            if (a != axis) {
-                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
-                                       old.node_name[i], true, &map[i], err));
-                continue;
-            }
-            HD__TRY(hd__rename_path(r, old.node_name[i], rename_fn, user, &number, err));
-            for (size_t k = number ? r->path_end[number - 1] : 0; k < r->path_end[number]; k++)
-                HD__TRY(hd__tree_child(&to->mem, &to->arena, &to->tree[a], to->max_records, node,
-                                       r->paths[k], true, &node, err));
-            map[i] = node;
-        }
-        map += old.node_count;
+static hd_status hd__rename_nodes(hd__merge *x, void *user, hd_error *err) {
+    hd__rename *r = (hd__rename *)user;
+    const hd_axis *axis = &x->from->axis[x->changed];
+    uint32_t *map = x->map[x->changed];
+    for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
+    map[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t number = 0;
+        if (!map[i]) continue;
+        map[i] = map[axis->parent[i]];
+        HD__TRY(hd__rename_path(r, axis->node_name[i], &number, err));
+        for (size_t k = number ? r->path_end[number - 1] : 0; k < r->path_end[number]; k++)
+            HD__TRY(hd__merge_child(x, x->changed, map[i], r->paths[k], &map[i], err));
     }
     return HD_OK;
 }
@@ -8021,62 +7870,42 @@ static hd_status hd__rename_run(hd__rename *r, const hd_profile *from, uint32_t 
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename_fn,
                                          void *user, const hd_options *options, hd_profile **out,
                                          hd_error *err) {
-    hd_rows cells = hd_profile_cells(profile);
-    hd_profile_desc desc;
+    hd_breakdown view = hd__profile_view(profile);
     hd_profile *p;
     hd__rename r;
-    uint32_t *map;
-    size_t nodes = 0;
-    hd_status status = HD_OK;
-    hd_error ignored;
-    if (!err) err = &ignored;
-    if (axis >= cells.axis_count)
-        return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
-    memset(&desc, 0, sizeof desc);
-    desc.axis_count = cells.axis_count;
-    if (options) {
-        desc.allocator = options->allocator;
-        desc.limits = options->limits;
-    }
-    for (uint32_t a = 0; a < cells.axis_count; a++) {
-        desc.axis_name[a] = hd_profile_axis(profile, a).name;
-        nodes += hd_profile_axis(profile, a).node_count;
-    }
-    p = hd_profile_create(&desc, err);
-    if (!p) return err->status;
+    hd__merge x;
+    hd_status status;
+    if (axis >= view.entries.axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
+    HD__TRY(hd__profile_like(&view, options, &p, err));
     memset(&r, 0, sizeof r);
     r.mem = &p->mem;
     r.names.seed = p->cells.seed;
-    map = (uint32_t *)hd__calloc(r.mem, nodes, sizeof *map);
-    if (!map) status = hd__no_memory(r.mem, err);
-    else status = hd__rename_run(&r, profile, axis, rename_fn, user, p, map, err);
-    for (uint32_t i = 0; i < cells.count && !status; i++) {
-        uint32_t at[HD_MAX_AXES];
-        const uint32_t *m = map;
-        for (uint32_t a = 0; a < cells.axis_count; a++) {
-            at[a] = m[cells.node[(size_t)i * cells.axis_count + a]];
-            m += hd_profile_axis(profile, a).node_count;
-        }
-        status = hd_profile_add_estimate(p, at, cells.bytes[i], cells.blocks[i], cells.variance[i]);
-        if (status) hd__profile_failed(p, status, "renaming", err);
-    }
+    r.rename = rename_fn;
+    r.user = user;
+    x = hd__merge_make(p, &view, true);
+    x.change = hd__rename_nodes;
+    x.changed = axis;
+    x.user = &r;
+    status = hd__merge_run(&x, err);
     hd__strings_free(r.mem, &r.names);
     hd__arr_free(r.mem, r.paths);
     hd__arr_free(r.mem, r.path_end);
     hd__arena_free(r.mem, &r.arena);
-    if (map) hd__cfree(r.mem, map, nodes, sizeof *map);
     if (status) hd_profile_free(p);
     else *out = p;
     return status;
 }
 
+/* Some of the rows. --------------------------------------------------------------------------- */
+
+typedef enum hd__filter_kind { HD__KEEP, HD__DROP, HD__REROOT } hd__filter_kind;
+
 /* Which nodes of an axis are at or below a match, and, with `parent`, paths that start there. */
 static void hd__match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user,
                             uint8_t *inside, uint32_t *parent) {
     const hd_axis *a = &view->axis[axis];
-    const hd_rows *rows = &view->entries;
     memset(inside, 0, a->node_count);
-    for (uint32_t i = 0; i < rows->count; i++) inside[rows->node[(size_t)i * rows->axis_count + axis]] = 1;
+    for (uint32_t i = 0; i < view->entries.count; i++) inside[hd__entry_node(view, i, axis)] = 1;
     for (uint32_t i = a->node_count; i-- > 1;) inside[a->parent[i]] |= inside[i];
     inside[0] = 0;
     if (parent) parent[0] = HD_NONE;
@@ -8088,78 +7917,53 @@ static void hd__match_nodes(const hd_breakdown *view, uint32_t axis, hd_match_fn
 }
 
 /* What an entry of a breakdown has at or below matching nodes, as far as that is listed. */
-typedef struct hd__parts {
-    uint64_t *bytes, *blocks;
-    double *variance;
-    uint8_t *any;                /* whether anything that matches is listed there */
-} hd__parts;
+typedef struct hd__part {
+    hd_amount amount;
+    bool any;                    /* whether anything that matches is listed there */
+} hd__part;
 
 static hd_status hd__match_parts(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
-                                 const uint8_t *inside, hd__parts *parts, hd_error *err) {
-    const hd_rows *rows = &b->entries;
-    uint32_t n = rows->count, *order = (uint32_t *)hd__arena_take(m, arena, n, 3 * sizeof *order);
-    hd__entry_order o;
-    parts->bytes = (uint64_t *)hd__arena_take(m, arena, n, 2 * sizeof *parts->bytes);
-    parts->variance = (double *)hd__arena_take(m, arena, n, sizeof *parts->variance);
-    parts->any = (uint8_t *)hd__arena_take(m, arena, n, 1);
-    if (!order || !parts->bytes || !parts->variance || !parts->any) return hd__no_memory(m, err);
-    parts->blocks = parts->bytes + n;
+                                 const uint8_t *inside, hd__part **parts, hd_error *err) {
+    uint32_t n = b->entries.count, *order = hd__array(uint32_t, m, arena, 3 * (size_t)n), *above;
+    hd__part *part = *parts = hd__array(hd__part, m, arena, n);
+    if (!order || !part) return hd__no_memory(m, err);
     for (uint32_t i = 0; i < n; i++) {
-        uint8_t in = inside[hd__entry_node(b, i, axis)];
-        order[i] = i;
-        parts->any[i] = in;
-        parts->bytes[i] = in ? rows->bytes[i] : 0;
-        parts->blocks[i] = in ? rows->blocks[i] : 0;
-        parts->variance[i] = in ? rows->variance[i] : 0;
+        part[i].any = inside[hd__entry_node(b, i, axis)] != 0;
+        part[i].amount = part[i].any ? b->entries.amount[i] : hd__nothing;
     }
-    o.breakdown = b;
-    o.axis = axis;
-    o.parent = NULL;
-    hd__sort(order, order + n, n, hd__by_axis_last, &o);
-    hd__nearest_listed(b, axis, order, order + n, order + 2 * (size_t)n);
+    above = order + 2 * (size_t)n;
+    HD__TRY(hd__listed_above(m, b, axis, NULL, order, order + n, above, err));
     for (uint32_t k = n; k-- > 0;) {
-        uint32_t e = order[k], above = order[2 * (size_t)n + e];
-        if (!parts->any[e] || above == HD_NONE || inside[hd__entry_node(b, above, axis)]) continue;
-        parts->any[above] = 1;
-        hd__sum(&parts->bytes[above], parts->bytes[e]);
-        hd__sum_known(&parts->blocks[above], parts->blocks[e]);
-        parts->variance[above] += parts->variance[e];
+        uint32_t e = order[k], to = above[e];
+        if (!part[e].any || to == HD_NONE || inside[hd__entry_node(b, to, axis)]) continue;
+        part[to].any = true;
+        hd__amount_add(&part[to].amount, &part[e].amount);
     }
     return HD_OK;
 }
-
-
-typedef enum hd__filter_kind { HD__KEEP, HD__DROP, HD__REROOT } hd__filter_kind;
 
 /* The rows of the result, in new columns. */
 static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *heap, const hd_breakdown *view,
                                  uint32_t axis, const uint8_t *inside, hd__filter_kind kind, hd_rows *rows,
                                  hd_error *err) {
     const hd_rows *from = &view->entries;
-    uint8_t *listed = (uint8_t *)hd__arena_take(m, arena, from->count, 1);
-    hd_rows changed = *from;
-    hd__parts parts = { NULL, NULL, NULL, NULL };
-    if (!listed) return hd__no_memory(m, err);
-    for (uint32_t i = 0; i < from->count; i++)
-        listed[i] = inside[hd__entry_node(view, i, axis)] == (kind != HD__DROP);
-    if (heap->profile) return hd__rows_listed(m, arena, from, listed, rows, err);
-    HD__TRY(hd__match_parts(m, arena, view, axis, inside, &parts, err));
+    hd__part *part = NULL;
+    if (heap->breakdown) HD__TRY(hd__match_parts(m, arena, view, axis, inside, &part, err));
+    HD__TRY(hd__rows_begin(m, arena, from->axis_count, from->count, rows, err));
     for (uint32_t i = 0; i < from->count; i++) {
-        if (kind == HD__DROP) {
-            bool some = parts.any[i];
-            parts.bytes[i] = hd__less(from->bytes[i], parts.bytes[i]);
-            parts.blocks[i] = hd__less_known(from->blocks[i], parts.blocks[i]);
-            parts.variance[i] = hd__less_variance(from->variance[i], parts.variance[i]);
-            listed[i] = listed[i] && (!some || parts.bytes[i]);
-        } else if (!listed[i]) {
-            listed[i] = parts.any[i] && (kind == HD__KEEP || !hd__entry_node(view, i, axis));
+        uint32_t node = hd__entry_node(view, i, axis);
+        bool listed = inside[node] == (kind != HD__DROP);
+        hd_amount amount = from->amount[i];
+        if (part && kind == HD__DROP) {
+            hd__amount_take(&amount, &part[i].amount);
+            listed = listed && (!part[i].any || amount.bytes);
+        } else if (part) {
+            amount = part[i].amount;
+            if (!listed) listed = part[i].any && (kind == HD__KEEP || !node);
         }
+        if (listed || (part && !i)) hd__rows_put(rows, hd__row_nodes(from, i), &amount);
     }
-    listed[0] = 1;
-    changed.bytes = parts.bytes;
-    changed.blocks = parts.blocks;
-    changed.variance = parts.variance;
-    return hd__rows_listed(m, arena, &changed, listed, rows, err);
+    return HD_OK;
 }
 
 /* Filtering and re-rooting: some rows, with the paths that `parent` says, into an empty profile. */
@@ -8168,32 +7972,30 @@ static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_hea
                                  const hd_options *options, hd_error *err) {
     hd_breakdown view = hd__view(heap), some = view;
     uint32_t n = view.axis[axis].node_count;
-    uint8_t *inside = (uint8_t *)hd__arena_take(&p->mem, scratch, n, 1);
+    uint8_t *inside = hd__array(uint8_t, &p->mem, scratch, n);
     uint32_t *parent = NULL;
     hd__merge x;
     if (!inside) return hd__no_memory(&p->mem, err);
     if (kind == HD__REROOT) {
-        parent = (uint32_t *)hd__arena_take(&p->mem, scratch, n, sizeof *parent);
+        parent = hd__array(uint32_t, &p->mem, scratch, n);
         if (!parent) return hd__no_memory(&p->mem, err);
         some.axis[axis].parent = parent;
     }
     hd__match_nodes(&view, axis, match, user, inside, parent);
     HD__TRY(hd__filter_rows(&p->mem, scratch, heap, &view, axis, inside, kind, &some.entries, err));
-    x = hd__merge_make(p, &some, options);
-    x.copy = heap->profile != NULL;
+    x = hd__merge_make(p, &some, heap->profile != NULL); /* sealing copies names */
+    x.options = options;
     x.cumulative = heap->breakdown != NULL;
     return hd__merge_run(&x, err);
 }
 
-/* An operation's result, labelled as the heap it was made of. */
+/* An operation's result, labelled as the heap it was made of. Takes the profile. */
 static hd_status hd__made(const hd_heap *heap, bool entries, hd_profile *p, hd_status status, hd_heap *out,
                           hd_error *err) {
     hd_breakdown *breakdown = NULL;
-    if (status) {
-        hd_profile_free(p);
-        return status;
-    }
-    if (entries) HD__TRY(hd__seal_profile(p, &breakdown, err));
+    if (!status && entries) status = hd__seal_profile(p, &breakdown, err);
+    if (status || entries) hd_profile_free(p);
+    if (status) return status;
     *out = *heap;
     out->profile = entries ? NULL : p;
     out->breakdown = breakdown;
@@ -8224,6 +8026,8 @@ HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn
     return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
 }
 
+/* One axis of a breakdown. -------------------------------------------------------------------- */
+
 /* What an entry holds beyond its listed children: it has some, it has none, or it is "<self>". */
 enum { HD__REST_UNLISTED, HD__REST_INNERMOST, HD__REST_SELF };
 
@@ -8232,52 +8036,32 @@ enum { HD__REST_UNLISTED, HD__REST_INNERMOST, HD__REST_SELF };
 static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
                                hd_rows *to, uint8_t **kind, hd_error *err) {
     const hd_rows *rows = &b->entries;
-    uint32_t n = 0, depth = 0, *node, *stack;
-    uint64_t *bytes, *blocks;
-    double *variance;
-    uint8_t *kinds;
-    node = (uint32_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *node);
-    bytes = (uint64_t *)hd__arena_take(m, arena, rows->count, 2 * sizeof *bytes);
-    variance = (double *)hd__arena_take(m, arena, rows->count, sizeof *variance);
-    *kind = kinds = (uint8_t *)hd__arena_take(m, arena, rows->count, 1);
-    if (!node || !bytes || !variance || !kinds) return hd__no_memory(m, err);
+    const hd_axis *names = &b->axis[axis];
+    uint32_t n = 0, depth = 0, *node = hd__array(uint32_t, m, arena, 2 * (size_t)rows->count), *stack;
+    hd_amount *rest = hd__array(hd_amount, m, arena, rows->count);
+    uint8_t *kinds = *kind = hd__array(uint8_t, m, arena, rows->count);
+    if (!node || !rest || !kinds) return hd__no_memory(m, err);
     stack = node + rows->count;
-    blocks = bytes + rows->count;
     for (uint32_t i = 0; i < rows->count; i++) {
-        uint32_t at = hd__entry_node(b, i, axis), above;
+        uint32_t at = hd__entry_node(b, i, axis);
         if (!hd__same_but(rows, axis, 0, i)) continue;
-        while (depth && b->axis[axis].end[node[stack[depth - 1]]] <= at) depth--;
+        while (depth && names->end[node[stack[depth - 1]]] <= at) depth--;
         node[n] = at;
-        bytes[n] = rows->bytes[i];
-        blocks[n] = rows->blocks[i];
-        variance[n] = rows->variance[i];
-        kinds[n] = at && hd__is_self(b->axis[axis].node_name[at]) ? HD__REST_SELF : HD__REST_INNERMOST;
+        rest[n] = rows->amount[i];
+        kinds[n] = at && hd__is_self(names->node_name[at]) ? HD__REST_SELF : HD__REST_INNERMOST;
         if (depth) {
-            above = stack[depth - 1];
-            kinds[above] = HD__REST_UNLISTED;
-            bytes[above] = hd__less(bytes[above], bytes[n]);
-            blocks[above] = hd__less_known(blocks[above], blocks[n]);
-            variance[above] = hd__less_variance(variance[above], variance[n]);
+            kinds[stack[depth - 1]] = HD__REST_UNLISTED;
+            hd__amount_take(&rest[stack[depth - 1]], &rest[n]);
         }
         stack[depth++] = n++;
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (node[i] && hd__is_self(b->axis[axis].node_name[node[i]])) node[i] = b->axis[axis].parent[node[i]];
-    to->count = 0;
-    to->axis_count = 1;
-    to->node = node;
-    to->bytes = bytes;
-    to->blocks = blocks;
-    to->variance = variance;
+    HD__TRY(hd__rows_begin(m, arena, 1, n, to, err));
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = to->count;
-        if (!bytes[i] && (!blocks[i] || blocks[i] == HD_UNKNOWN)) continue;
-        node[k] = node[i];
-        bytes[k] = bytes[i];
-        blocks[k] = blocks[i];
-        variance[k] = variance[i];
-        kinds[k] = kinds[i];
-        to->count++;
+        uint32_t at = node[i];
+        if (!hd__amount_any(&rest[i])) continue;
+        if (at && hd__is_self(names->node_name[at])) at = names->parent[at];
+        kinds[to->count] = kinds[i];
+        hd__rows_put(to, &at, &rest[i]);
     }
     return HD_OK;
 }
@@ -8298,13 +8082,117 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
     HD__TRY(hd__profile_like(&view, options, &p, err));
     status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, &kind, err);
     if (!status) {
-        x = hd__merge_make(p, &view, options);
-        x.copy = true;
+        x = hd__merge_make(p, &view, true);
+        x.options = options;
         status = hd__merge_run(&x, err);
     }
     hd__arena_free(&p->mem, &scratch);
     if (status) hd_profile_free(p);
     else *out = p;
+    return status;
+}
+
+/* Paths reversed. ----------------------------------------------------------------------------- */
+
+enum { HD__INVERT_NAMES = 1048576, HD__INVERT_NAMES_EACH = 32 };
+
+/* A node with rows, on its way from its own name outwards. */
+typedef struct hd__inverted_path {
+    uint32_t node, at, to;       /* where it began; whose name comes next; what it is so far */
+} hd__inverted_path;
+
+/* How many names of inverted paths are kept, so that chains of thousands of frames do not multiply. */
+static hd_status hd__invert_depth(hd__mem *m, const hd_axis *axis, const uint32_t *rows_at, uint32_t *most,
+                                  hd_error *err) {
+    uint64_t room = HD__INVERT_NAMES + (uint64_t)HD__INVERT_NAMES_EACH * axis->node_count;
+    uint32_t at_least[HD_INVERT_MAX + 1] = { 0 }; /* nodes with rows, by depth; then, that are as deep */
+    uint32_t *depth = (uint32_t *)hd__calloc(m, axis->node_count, sizeof *depth);
+    if (!depth) return hd__no_memory(m, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        depth[i] = depth[axis->parent[i]] + 1;
+        if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
+        at_least[depth[i]] += rows_at[i];
+    }
+    hd__cfree(m, depth, axis->node_count, sizeof *depth);
+    for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
+    for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
+        room -= at_least[*most + 1];
+    return HD_OK;
+}
+
+/* Takes paths a name further. *bytes, by node of the result, is what the paths to it add up to. */
+static hd_status hd__invert_step(hd__merge *x, hd__inverted_path *paths, uint32_t count, const uint64_t *held,
+                                 uint64_t **bytes, hd_error *err) {
+    const hd_axis *axis = &x->from->axis[x->changed];
+    const hd__tree *t = &x->into->tree[x->to[x->changed]];
+    for (uint32_t i = 0; i < count; i++) {
+        hd__inverted_path *p = &paths[i];
+        HD__TRY(hd__tick(x->options, i, count, err));
+        HD__TRY(hd__merge_child(x, x->changed, p->to, axis->node_name[p->at], &p->to, err));
+        while (hd__len(*bytes) < hd__len(t->parent))
+            if (!hd__push(&x->into->mem, *bytes, 0)) return hd__no_memory(&x->into->mem, err);
+        (*bytes)[p->to] += held[p->node];
+        p->at = axis->parent[p->at];
+    }
+    return HD_OK;
+}
+
+/* All paths go outwards together, name by name, until they end or hold too little to be listed. `held` is by node
+   what rows at it hold. */
+static hd_status hd__invert_paths(hd__merge *x, const hd_cutoff *cutoff, hd__inverted_path *paths, uint32_t count,
+                                  const uint64_t *held, uint64_t total, uint32_t most, hd_error *err) {
+    uint64_t *bytes = NULL;
+    uint32_t cut = 0;
+    hd_status status = HD_OK;
+    for (uint32_t depth = 1; depth <= most && count && !status; depth++) {
+        uint32_t left = 0;
+        status = hd__invert_step(x, paths, count, held, &bytes, err);
+        for (uint32_t i = 0; i < count && !status; i++) {
+            const hd__inverted_path *p = &paths[i];
+            uint64_t sum = bytes[p->to];
+            x->map[x->changed][p->node] = p->to;
+            if (!p->at || sum < cutoff->min_bytes || (double)sum < cutoff->min_share * (double)total) continue;
+            if (depth == most) cut++;
+            else paths[left++] = *p;
+        }
+        count = left;
+    }
+    hd__arr_free(&x->into->mem, bytes);
+    if (!status && cut)
+        hd__warn(x->options, HD_LIMIT, "%u inverted paths have more than %u names: the outermost are left out",
+                 (uint64_t)cut, (uint64_t)most);
+    return status;
+}
+
+/* The paths of the nodes that are marked in the map; `user` is a cut-off. */
+static hd_status hd__invert_nodes(hd__merge *x, void *user, hd_error *err) {
+    const hd_rows *rows = &x->from->entries;
+    const hd_axis *axis = &x->from->axis[x->changed];
+    uint32_t *map = x->map[x->changed], n = axis->node_count, count = 0, most;
+    uint64_t *held, total = 0;
+    hd__mem *m = &x->into->mem;
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd__inverted_path *paths;
+    hd_status status;
+    HD__TRY(hd__invert_depth(m, axis, map, &most, err));
+    held = hd__array(uint64_t, m, &scratch, n);
+    paths = hd__array(hd__inverted_path, m, &scratch, n);
+    status = held && paths ? HD_OK : hd__no_memory(m, err);
+    if (!status) {
+        memset(held, 0, n * sizeof *held);
+        for (uint32_t i = 0; i < rows->count; i++) {
+            held[hd__row_nodes(rows, i)[x->changed]] += rows->amount[i].bytes;
+            total += rows->amount[i].bytes;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            hd__inverted_path p = { i, i, 0 };
+            if (i && hd__is_self(axis->node_name[i])) p.at = axis->parent[i];
+            if (map[i] && p.at) paths[count++] = p;
+            map[i] = 0;
+        }
+        status = hd__invert_paths(x, (const hd_cutoff *)user, paths, count, held, total, most, err);
+    }
+    hd__arena_free(m, &scratch);
     return status;
 }
 
@@ -8318,11 +8206,14 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
     hd__arena scratch = { NULL, NULL, 0 };
     hd_breakdown view;
     hd_profile *p;
+    hd_cutoff all;
     hd__merge x;
     uint8_t *kind;
     hd_status status = HD_OK;
+    memset(&all, 0, sizeof all);
+    if (!cutoff) cutoff = &all;
     HD__TRY(hd__check_axis(heap, axis, err));
-    if (cutoff) HD__TRY(hd__check_cutoff(cutoff, err));
+    HD__TRY(hd__check_cutoff(cutoff, err));
     view = hd__view(heap);
     if (heap->breakdown && view.entries.axis_count > 1)
         return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
@@ -8331,10 +8222,11 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
     if (heap->breakdown)
         status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, &kind, err);
     if (!status) {
-        x = hd__merge_make(p, &view, options);
-        x.copy = x.invert = true;
-        x.inverted = axis;
-        if (cutoff) x.cutoff = *cutoff;
+        x = hd__merge_make(p, &view, true);
+        x.options = options;
+        x.change = hd__invert_nodes;
+        x.changed = axis;
+        x.user = (void *)(uintptr_t)cutoff;
         status = hd__merge_run(&x, err);
     }
     hd__arena_free(&p->mem, &scratch);
@@ -8342,23 +8234,23 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
 }
 
 /* ============================================================================== >>heap.diff
-   The rows of both heaps are united first, with two columns of amounts. Of profiles, what each cell changed
-   by is then exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way
-   each row that stays remembers, as its number of blocks, which it was. */
+   The rows of both heaps are united first, each with two amounts. Of profiles, what each cell changed by is then
+   exported like sizes; of breakdowns, what each entry changed by is cut like sizes. Either way each row that stays
+   remembers, as its number of blocks, which it was. Costs a merge, then what condensing costs. */
 
 typedef struct hd__diff {
     hd_diff shown;               /* first */
     hd__mem mem;
+    hd__arena arena;
     hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
-    hd__amount *amounts;         /* unused but as the block of the columns */
 } hd__diff;
 
-/* Both heaps' rows: cells of two profiles, otherwise entries. */
+/* The rows of both heaps: cells of two profiles, otherwise entries. */
 typedef struct hd__pair {
     hd_profile *both;            /* whose cells are the united rows, all empty */
     hd__arena arena;             /* in its memory */
-    hd_breakdown *exported[2];
-    hd__amount *side[2];         /* by united row */
+    hd_breakdown *exported[2], *united;
+    hd_amount *side[2];          /* by united row */
     uint8_t *present[2];
     bool cells, complete[2];     /* complete: what is not listed is not there */
 } hd__pair;
@@ -8366,49 +8258,45 @@ typedef struct hd__pair {
 static void hd__pair_free(hd__pair *p) {
     hd_breakdown_free(p->exported[0]);
     hd_breakdown_free(p->exported[1]);
+    hd_breakdown_free(p->united);
     if (!p->both) return;
     hd__arena_free(&p->both->mem, &p->arena);
     hd_profile_free(p->both);
 }
 
-static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_options *options,
+static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], const hd_options *options,
                                 hd_error *err) {
+    const char *names[HD_MAX_AXES];
     hd_breakdown view[2];
-    uint32_t *row[2], n;
+    uint32_t *row[2], axes = 0, n;
     hd__mem *m;
-    p->cells = heaps[0].profile && heaps[1].profile;
-    HD__TRY(hd__profile_uniting(heaps, 2, options, &p->both, err));
+    p->cells = heaps[0]->profile && heaps[1]->profile;
+    for (int s = 0; s < 2; s++) {
+        view[s] = hd__view(heaps[s]);
+        HD__TRY(hd__unite_axes(names, &axes, &view[s], err));
+    }
+    HD__TRY(hd__profile_begin(hd__mem_options(options), names, axes,
+                              hd__records(options ? &options->limits : NULL), &p->both, err));
     m = &p->both->mem;
     for (int s = 0; s < 2; s++) {
         hd__merge x;
-        hd_heap heap = heaps[s];
-        p->complete[s] = heap.profile != NULL;
-        if (!p->cells && heap.profile) {
-            hd_options rest;
-            memset(&rest, 0, sizeof rest);
-            if (options) rest = *options;
-            hd__limits_rest(&rest.limits, m);
-            HD__TRY(hd_export(heap.profile, NULL, &rest, &p->exported[s], err));
-            m->used += ((hd__breakdown *)p->exported[s])->mem.used;
-            heap.profile = NULL;
-            heap.breakdown = p->exported[s];
-        }
-        view[s] = hd__view(&heap);
-        row[s] = (uint32_t *)hd__arena_take(m, &p->arena, view[s].entries.count, sizeof *row[s]);
+        p->complete[s] = heaps[s]->profile != NULL;
+        if (!p->cells) HD__TRY(hd__heap_entries(m, heaps[s], options, &view[s], &p->exported[s], err));
+        row[s] = hd__array(uint32_t, m, &p->arena, view[s].entries.count);
         if (!row[s]) return hd__no_memory(m, err);
-        x = hd__merge_make(p->both, &view[s], NULL);
+        x = hd__merge_make(p->both, &view[s], false);
         x.row = row[s];
         HD__TRY(hd__merge_run(&x, err));
     }
-    n = p->both->cells.bytes ? (uint32_t)hd__len(p->both->cells.bytes) : 0;
+    n = hd_profile_cells(p->both).count;
     for (int s = 0; s < 2; s++) {
-        p->side[s] = (hd__amount *)hd__arena_take(m, &p->arena, n, sizeof *p->side[s]);
-        p->present[s] = (uint8_t *)hd__arena_take(m, &p->arena, n, 1);
+        p->side[s] = hd__array(hd_amount, m, &p->arena, n);
+        p->present[s] = hd__array(uint8_t, m, &p->arena, n);
         if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
         memset(p->side[s], 0, n * sizeof *p->side[s]);
         memset(p->present[s], 0, n);
         for (uint32_t i = 0; i < view[s].entries.count; i++) {
-            p->side[s][row[s][i]] = hd__amount_at(&view[s].entries, i);
+            p->side[s][row[s][i]] = view[s].entries.amount[i];
             p->present[s][row[s][i]] = 1;
         }
     }
@@ -8417,65 +8305,40 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap heaps[2], const hd_op
 
 static uint64_t hd__distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-static uint8_t hd__diff_flags(const hd__amount *before, const hd__amount *after) {
-    double change = (double)hd__distance(before->bytes, after->bytes);
-    double variance = before->variance + after->variance;
+static uint8_t hd__diff_flags(const hd_amount *before, const hd_amount *after) {
+    uint64_t change = hd__distance(before->bytes, after->bytes);
+    hd_u128 most = hd__u128_add(before->variance, after->variance); /* then the square of two standard errors */
     uint8_t flags = 0;
     if (before->bytes < after->bytes) flags = before->bytes ? HD_DIFF_GROWN : HD_DIFF_NEW;
     if (before->bytes > after->bytes) flags = after->bytes ? HD_DIFF_SHRUNK : HD_DIFF_GONE;
-    if (variance > 0 && change * change <= 4 * variance) flags |= HD_DIFF_NOISE;
+    most = hd__u128_add(most, most);
+    most = hd__u128_add(most, most);
+    if (hd__u128_any(most) && !hd__u128_below(most, hd__mul(change, change))) flags |= HD_DIFF_NOISE;
     return flags;
 }
 
-/* A diff of the rows of `sealed`, which say as their blocks which of the amounts are theirs. Takes it. */
-static hd_status hd__diff_make(hd_breakdown *sealed, const hd__amount *side0, const hd__amount *side1,
-                               const uint8_t *bound, hd__mem mem, hd_diff **out, hd_error *err) {
-    uint32_t n = sealed->entries.count;
-    hd_rows *rows[2];
-    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
-    uint64_t *numbers;
-    double *variance;
-    uint8_t *flags;
-    if (d) {
-        memset(d, 0, sizeof *d);
-        d->mem = mem;
-        d->amounts = (hd__amount *)hd__calloc(&d->mem, n, 2 * sizeof *d->amounts + 1);
-        mem = d->mem;
-    }
-    if (!d || !d->amounts) {
-        if (d) hd__free(&mem, d, sizeof *d);
-        hd_breakdown_free(sealed);
-        return hd__no_memory(&mem, err);
-    }
-    d->entries = sealed;
-    numbers = (uint64_t *)d->amounts;
-    variance = (double *)(numbers + 4 * (size_t)n);
-    flags = (uint8_t *)(variance + 2 * (size_t)n);
-    memcpy(d->shown.axis, sealed->axis, sizeof sealed->axis);
-    rows[0] = &d->shown.before;
-    rows[1] = &d->shown.after;
-    for (uint32_t s = 0; s < 2; s++) {
-        *rows[s] = sealed->entries;
-        rows[s]->bytes = numbers + 2 * (size_t)s * n;
-        rows[s]->blocks = numbers + (2 * (size_t)s + 1) * n;
-        rows[s]->variance = variance + (size_t)s * n;
-    }
+/* Fills a diff of the rows of d->entries. */
+static hd_status hd__diff_fill(hd__diff *d, hd_amount *const side[2], const uint8_t *bound, hd_error *err) {
+    const hd_rows *rows = &d->entries->entries;
+    size_t n = rows->count;
+    hd_amount *amount = hd__array(hd_amount, &d->mem, &d->arena, 2 * n);
+    uint64_t *gross = hd__array(uint64_t, &d->mem, &d->arena, n);
+    uint8_t *flags = hd__array(uint8_t, &d->mem, &d->arena, n);
+    if (!amount || !gross || !flags) return hd__no_memory(&d->mem, err);
+    memcpy(d->shown.axis, d->entries->axis, sizeof d->shown.axis);
+    d->shown.before = d->shown.after = *rows;
+    d->shown.before.amount = amount;
+    d->shown.after.amount = amount + n;
     for (uint32_t i = 0; i < n; i++) {
-        size_t from = (size_t)sealed->entries.blocks[i];
-        const hd__amount *amount[2];
-        amount[0] = &side0[from];
-        amount[1] = &side1[from];
-        for (uint32_t s = 0; s < 2; s++) {
-            numbers[2 * (size_t)s * n + i] = amount[s]->bytes;
-            numbers[(2 * (size_t)s + 1) * n + i] = amount[s]->blocks;
-            variance[(size_t)s * n + i] = amount[s]->variance;
-        }
-        flags[i] = hd__diff_flags(amount[0], amount[1]);
+        size_t from = (size_t)rows->amount[i].blocks;
+        amount[i] = side[0][from];
+        amount[n + i] = side[1][from];
+        gross[i] = rows->amount[i].bytes;
+        flags[i] = hd__diff_flags(&side[0][from], &side[1][from]);
         if (bound && bound[from]) flags[i] |= HD_DIFF_BOUND;
     }
-    d->shown.gross = sealed->entries.bytes;
+    d->shown.gross = gross;
     d->shown.flags = flags;
-    *out = &d->shown;
     return HD_OK;
 }
 
@@ -8483,37 +8346,41 @@ HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
     hd__diff *d = (hd__diff *)diff;
     hd__mem mem;
     if (!d) return;
-    hd__cfree(&d->mem, d->amounts, d->entries->entries.count, 2 * sizeof *d->amounts + 1);
     hd_breakdown_free(d->entries);
+    hd__arena_free(&d->mem, &d->arena);
     mem = d->mem;
     hd__free(&mem, d, sizeof *d);
 }
 
-/* Rows sealed, numbered by their blocks, and made a diff. `numbers` holds a number per row. */
-static hd_status hd__diff_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint64_t *numbers,
-                               const hd__amount *side0, const hd__amount *side1, const uint8_t *bound,
-                               const hd_rows *atoms, const hd_cutoff *cutoff, const hd_options *options,
-                               hd_diff **out, hd_error *err) {
-    hd_breakdown *sealed;
+/* A diff of these rows, which say as their blocks which of the amounts are theirs. */
+static hd_status hd__diff_make(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_amount *const side[2],
+                               const uint8_t *bound, const hd_rows *atoms, const hd_cutoff *cutoff,
+                               const hd_options *options, hd_diff **out, hd_error *err) {
+    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
     double least;
-    rows.blocks = numbers;
-    HD__TRY(hd__seal_budget(mem, axes, rows, atoms, false, cutoff, options, &least, &sealed, err));
-    mem.used = 0;
-    mem.taken += ((hd__breakdown *)sealed)->mem.used;
-    return hd__diff_make(sealed, side0, side1, bound, mem, out, err);
+    hd_status status;
+    if (!d) return hd__no_memory(&mem, err);
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    status = hd__seal_budget(hd__mem_rest(&mem), axes, rows, atoms, false, cutoff, options, &least, &d->entries, err);
+    if (!status) {
+        hd__mem_join(&((hd__breakdown *)d->entries)->mem, &d->mem);
+        status = hd__diff_fill(d, side, bound, err);
+    }
+    if (status) hd_diff_free(&d->shown);
+    else *out = &d->shown;
+    return status;
 }
 
 static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
                                    hd_diff **out, hd_error *err) {
     hd_profile *both = p->both;
-    uint32_t n = hd_profile_cells(both).count;
     hd_options rest;
     hd__export x;
-    uint64_t *numbers;
     hd_status status;
-    for (uint32_t i = 0; i < n; i++) {
-        both->cells.bytes[i] = hd__distance(p->side[0][i].bytes, p->side[1][i].bytes);
-        if (!hd__sum(&both->total_bytes, both->cells.bytes[i]))
+    for (uint32_t i = 0; i < hd_profile_cells(both).count; i++) {
+        both->cells.amount[i].bytes = hd__distance(p->side[0][i].bytes, p->side[1][i].bytes);
+        if (!hd__sum(&both->total_bytes, both->cells.amount[i].bytes))
             return hd__fail(err, HD_OVERFLOW, "the sum of all changes passes 2^64 bytes");
     }
     memset(&rest, 0, sizeof rest);
@@ -8524,141 +8391,132 @@ static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const h
     x.side[1] = p->side[1];
     status = hd__export_rows(&x, both, cutoff, &rest, err);
     if (!status) {
-        hd_rows rows = hd__table_rows(&x.out), atoms = rows;
-        hd_axis axes[HD_MAX_AXES];
-        for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = x.axis[a].named;
-        numbers = (uint64_t *)hd__arena_take(&x.mem, &x.arena, rows.count, sizeof *numbers);
-        for (uint32_t i = 0; numbers && i < rows.count; i++) numbers[i] = i;
-        if (!numbers) status = hd__no_memory(&x.mem, err);
-        if (!status && hd__has_budget(cutoff)) status = hd__export_atoms(&x, &atoms, err);
-        if (!status)
-            status = hd__diff_seal(hd__mem_rest(&x.mem), axes, rows, numbers, x.sum[0], x.sum[1], NULL,
-                                   &atoms, cutoff, options, out, err);
+        hd_rows rows = hd__table_rows(&x.out);
+        for (uint32_t i = 0; i < rows.count; i++) x.out.amount[i].blocks = i;
+        status = hd__diff_make(hd__mem_rest(&x.mem), x.named, rows, x.sum, NULL, &x.atoms, cutoff, options, out, err);
     }
     hd__export_free(&x);
     return status;
 }
 
-/* Marks the entries that one heap does not list although what is above them along each axis leaves room
-   for them. `order`, `parent` and `stack` hold a number per entry, `rest` what each has beyond its
-   children. */
-typedef struct hd__bounds {
-    const hd_breakdown *united;
-    uint32_t *order, *parent, *stack;
+/* United entries in canonical order. */
+typedef struct hd__entries {
+    hd__mem *m;
+    hd_breakdown *united;
+    hd_amount *side[2];          /* by entry */
+    uint8_t *present[2];
+    uint8_t *bound, *listed;
+    hd_amount *change;           /* gross; and as its blocks which entry it is */
+    /* Scratch, by entry: what hd__listed_above takes, what is beyond listed children, along how many axes there is
+       room for the entry. */
+    uint32_t *order, *spare, *above;
     uint64_t *rest;
-    uint8_t *possible;           /* by entry: axes along which there is room */
-} hd__bounds;
+    uint8_t *possible;
+} hd__entries;
 
-static void hd__bounds_along(hd__bounds *x, uint32_t axis, const hd__amount *side, const uint8_t *present) {
-    const hd_rows *rows = &x->united->entries;
-    const uint32_t *end = x->united->axis[axis].end;
-    uint32_t depth = 0;
-    for (uint32_t k = 0; k < rows->count; k++) {
-        uint32_t e = x->order[k], at = hd__entry_node(x->united, e, axis);
-        if (k && !hd__same_but(rows, axis, x->order[k - 1], e)) depth = 0;
-        while (depth && end[hd__entry_node(x->united, x->stack[depth - 1], axis)] <= at) depth--;
-        x->parent[e] = depth ? x->stack[depth - 1] : HD_NONE;
-        if (!present[e]) continue;
-        x->rest[e] = side[e].bytes;
-        if (depth) x->rest[x->parent[e]] = hd__less(x->rest[x->parent[e]], side[e].bytes);
-        x->stack[depth++] = e;
+static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
+    uint32_t n = x->united->entries.count;
+    hd__mem *m = x->m;
+    x->side[0] = hd__array(hd_amount, m, &p->arena, 2 * (size_t)n);
+    x->present[0] = hd__array(uint8_t, m, &p->arena, 5 * (size_t)n);
+    x->change = hd__array(hd_amount, m, &p->arena, n);
+    x->rest = hd__array(uint64_t, m, &p->arena, n);
+    x->order = hd__array(uint32_t, m, &p->arena, 3 * (size_t)n);
+    if (!x->side[0] || !x->present[0] || !x->change || !x->rest || !x->order) return hd__no_memory(m, err);
+    x->side[1] = x->side[0] + n;
+    x->present[1] = x->present[0] + n;
+    x->possible = x->present[1] + n;
+    x->bound = x->possible + n;
+    x->listed = x->bound + n;
+    x->spare = x->order + n;
+    x->above = x->spare + n;
+    memset(x->bound, 0, 2 * (size_t)n);
+    for (uint32_t e = 0; e < n; e++) {
+        size_t from = (size_t)x->united->entries.amount[e].blocks;
+        for (int s = 0; s < 2; s++) {
+            x->side[s][e] = p->side[s][from];
+            x->present[s][e] = p->present[s][from];
+        }
     }
-    for (uint32_t e = 0; e < rows->count; e++)
-        if (!present[e] && (x->parent[e] == HD_NONE || x->rest[x->parent[e]])) x->possible[e]++;
+    return HD_OK;
 }
 
-/* United entries in canonical order: their amounts, whether each side lists them, and bounds. */
+/* Marks the entries that one heap does not list although what is above them along each axis leaves room
+   for them. */
+static hd_status hd__entries_bounds(hd__entries *x, const hd_amount *side, const uint8_t *present, hd_error *err) {
+    const hd_rows *rows = &x->united->entries;
+    memset(x->possible, 0, rows->count);
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        HD__TRY(hd__listed_above(x->m, x->united, a, present, x->order, x->spare, x->above, err));
+        for (uint32_t e = 0; e < rows->count; e++) x->rest[e] = side[e].bytes;
+        for (uint32_t e = 0; e < rows->count; e++)
+            if (present[e] && x->above[e] != HD_NONE)
+                x->rest[x->above[e]] = hd__less(x->rest[x->above[e]], side[e].bytes);
+        for (uint32_t e = 0; e < rows->count; e++)
+            if (!present[e] && (x->above[e] == HD_NONE || x->rest[x->above[e]])) x->possible[e]++;
+    }
+    for (uint32_t e = 0; e < rows->count; e++) x->bound[e] |= x->possible[e] == rows->axis_count;
+    return HD_OK;
+}
+
+/* The largest change of an entry itself or one below it. */
+static hd_status hd__entries_gross(hd__entries *x, hd_error *err) {
+    uint32_t n = x->united->entries.count;
+    hd_amount *change = x->change;
+    for (uint32_t e = 0; e < n; e++) {
+        change[e] = hd__nothing;
+        change[e].bytes = hd__distance(x->side[0][e].bytes, x->side[1][e].bytes);
+        change[e].blocks = e;
+    }
+    for (uint32_t a = 0; a < x->united->entries.axis_count; a++) {
+        HD__TRY(hd__listed_above(x->m, x->united, a, NULL, x->order, x->spare, x->above, err));
+        for (uint32_t k = n; k-- > 0;) {
+            uint32_t e = x->order[k], above = x->above[e];
+            if (above != HD_NONE && change[above].bytes < change[e].bytes) change[above].bytes = change[e].bytes;
+        }
+    }
+    for (uint32_t e = 0; e < n; e++)
+        if (change[e].bytes > change[0].bytes) change[0].bytes = change[e].bytes;
+    return HD_OK;
+}
+
 static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const hd_options *options,
                                      hd_diff **out, hd_error *err) {
     hd__mem *m = &p->both->mem;
-    hd_breakdown *united;
-    hd_rows rows = hd_profile_cells(p->both);
-    hd_axis axes[HD_MAX_AXES];
-    uint32_t n = rows.count;
-    uint64_t *numbers = (uint64_t *)hd__arena_take(m, &p->arena, n, sizeof *numbers), *gross;
-    hd__amount *side[2];
-    uint8_t *present, *bound, *listed;
-    hd__bounds x;
-    hd__entry_order o;
-    hd_status status;
-    if (!numbers) return hd__no_memory(m, err);
-    for (uint32_t i = 0; i < n; i++) numbers[i] = i;
-    for (uint32_t a = 0; a < rows.axis_count; a++) axes[a] = hd_profile_axis(p->both, a);
-    rows.blocks = numbers;
-    HD__TRY(hd__seal(hd__mem_rest(m), axes, rows, NULL, &united, err));
-    p->exported[p->exported[0] != NULL] = united; /* to be freed */
-    m->used += ((hd__breakdown *)united)->mem.used;
-    x.united = united;
-    side[0] = (hd__amount *)hd__arena_take(m, &p->arena, n, 2 * sizeof *side[0]);
-    x.order = (uint32_t *)hd__arena_take(m, &p->arena, n, 3 * sizeof *x.order);
-    x.rest = (uint64_t *)hd__arena_take(m, &p->arena, n, 2 * sizeof *x.rest);
-    x.possible = (uint8_t *)hd__arena_take(m, &p->arena, n, 4);
-    if (!side[0] || !x.order || !x.rest || !x.possible) return hd__no_memory(m, err);
-    side[1] = side[0] + n;
-    x.parent = x.order + n;
-    x.stack = x.parent + n;
-    gross = x.rest + n;
-    present = x.possible + n;
-    bound = present + n;
-    listed = bound + n;
-    memset(bound, 0, 2 * (size_t)n);
-    o.breakdown = united;
-    o.parent = NULL;
-    for (int s = 0; s < 2; s++) {
-        memset(x.possible, 0, n);
-        for (uint32_t e = 0; e < n; e++) {
-            size_t from = (size_t)united->entries.blocks[e];
-            side[s][e] = p->side[s][from];
-            present[e] = p->present[s][from];
-        }
-        for (uint32_t a = 0; a < rows.axis_count && !p->complete[s]; a++) {
-            for (uint32_t e = 0; e < n; e++) x.order[e] = e;
-            o.axis = a;
-            hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
-            hd__bounds_along(&x, a, side[s], present);
-        }
-        for (uint32_t e = 0; e < n; e++) bound[e] |= x.possible[e] == rows.axis_count;
-    }
-    for (uint32_t e = 0; e < n; e++) gross[e] = hd__distance(side[0][e].bytes, side[1][e].bytes);
-    for (uint32_t a = 0; a < rows.axis_count; a++) {
-        for (uint32_t e = 0; e < n; e++) x.order[e] = e;
-        o.axis = a;
-        hd__sort(x.order, x.parent, n, hd__by_axis_last, &o);
-        hd__nearest_listed(united, a, x.order, x.stack, x.parent);
-        for (uint32_t k = n; k-- > 0;) {
-            uint32_t e = x.order[k], above = x.parent[e];
-            if (above != HD_NONE && gross[above] < gross[e]) gross[above] = gross[e];
-        }
-    }
-    for (uint32_t e = 0; e < n; e++) {
-        gross[0] = gross[e] > gross[0] ? gross[e] : gross[0];
-        numbers[e] = e;
-    }
-    united->entries.bytes = gross;
-    status = hd__cut_run(m, &p->arena, united, cutoff, listed, err);
-    united->entries.blocks = numbers;
-    if (!status) status = hd__rows_listed(m, &p->arena, &united->entries, listed, &rows, err);
-    if (!status)
-        status = hd__diff_seal(hd__mem_rest(m), united->axis, rows, (uint64_t *)(uintptr_t)rows.blocks,
-                               side[0], side[1], bound, NULL, cutoff, options, out, err);
-    return status;
+    hd_breakdown view = hd__profile_view(p->both);
+    hd__entries x;
+    for (uint32_t i = 0; i < view.entries.count; i++) p->both->cells.amount[i].blocks = i;
+    HD__TRY(hd__seal(hd__mem_rest(m), view.axis, view.entries, NULL, &p->united, err));
+    hd__mem_join(&((hd__breakdown *)p->united)->mem, m);
+    x.m = m;
+    x.united = p->united;
+    HD__TRY(hd__entries_take(&x, p, err));
+    for (int s = 0; s < 2; s++)
+        if (!p->complete[s]) HD__TRY(hd__entries_bounds(&x, x.side[s], x.present[s], err));
+    HD__TRY(hd__entries_gross(&x, err));
+    x.united->entries.amount = x.change;
+    HD__TRY(hd__cut_run(m, &p->arena, x.united, cutoff, x.listed, err));
+    HD__TRY(hd__rows_listed(m, &p->arena, &x.united->entries, x.listed, &view.entries, err));
+    return hd__diff_make(hd__mem_rest(m), x.united->axis, view.entries, x.side, x.bound, NULL, cutoff, options, out,
+                         err);
 }
 
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err) {
-    hd_heap heaps[2];
+    const hd_heap *heaps[2];
     hd__pair pair;
     hd_cutoff changed;
     hd_status status;
     HD__TRY(hd__check_heap(before, err));
     HD__TRY(hd__check_heap(after, err));
+    HD__TRY(hd__check_kinds(before, after, err));
     memset(&changed, 0, sizeof changed);
     if (cutoff) changed = *cutoff;
     HD__TRY(hd__check_cutoff(&changed, err));
     if (!changed.min_bytes) changed.min_bytes = 1;
     memset(&pair, 0, sizeof pair);
-    heaps[0] = *before;
-    heaps[1] = *after;
+    heaps[0] = before;
+    heaps[1] = after;
     status = hd__pair_unite(&pair, heaps, options, err);
     if (!status)
         status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
@@ -8668,23 +8526,20 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
 }
 
 /* ================================================================================== >>print
-   The tree is of one heap, or of two that are compared: then each row has two amounts, and sizes to sort by are
-   how much changed. */
+   A tree is of one heap, or of two that are compared: rows are walked with two amounts then, and how much changed
+   is the size to sort by. The walk keeps the entries above a row on a stack and costs what it tells; text goes
+   through a small buffer. What is listed was decided before: >>condense, >>heap.diff. */
 
-/* An entry whose rows are being emitted: where it is among the children along which axis. */
+/* An entry whose rows are being told: where it is among the children along which axis. */
 typedef struct hd__walk_level {
     uint32_t entry;
     uint32_t turn;               /* how many axes are behind it */
-    uint32_t next;               /* index of the child to emit next */
-    hd__amount rest[2];          /* not in children emitted so far along this axis */
+    uint32_t next;               /* index of the child to tell next */
+    hd_amount rest[2];           /* not in children told so far along this axis */
 } hd__walk_level;
 
-typedef struct hd__walk_row {
-    uint32_t depth, axis, entry;
-    hd_str name;
-    hd__amount amount[2];
-    unsigned flags;
-} hd__walk_row;
+/* Called with each row: of one heap, with amount[0] and no diff. */
+typedef hd_status (*hd__walk_fn)(void *user, const hd_breakdown *b, const hd_diff_row *row);
 
 typedef struct hd__walk {
     hd__mem mem;
@@ -8695,7 +8550,7 @@ typedef struct hd__walk {
     uint32_t sides;              /* of `rows` */
     hd__children children[HD_MAX_AXES];
     hd__walk_level *levels;      /* stb_ds arrays */
-    char *name;
+    uint8_t *name;
     uint64_t larger;             /* rows of one heap that are larger than its total */
     uint32_t first_axis;
     bool every_route;
@@ -8706,13 +8561,8 @@ static uint32_t hd__walk_axis(const hd__walk *w, uint32_t turn) {
     return turn == 0 ? w->first_axis : turn <= w->first_axis ? turn - 1 : turn;
 }
 
-static bool hd__append(hd__mem *m, char **text, hd_str s) {
-    char *t = *text;
-    if (s.len > SIZE_MAX / 2 || !hd__room(m, t, s.len + 1)) return false;
-    *text = t;
-    if (s.len) memcpy(t + hd__len(t), s.data, s.len);
-    hd__arr_resize(t, hd__len(t) + s.len);
-    return true;
+static bool hd__walk_text(hd__walk *w, hd_str text) {
+    return !text.len || hd__bytes_add(&w->mem, &w->name, text.data, text.len);
 }
 
 /* The names that lead from an entry to one below it, of which the last few are enough. */
@@ -8720,33 +8570,24 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
     enum { SHOWN = 8 };
     const hd_breakdown *b = w->breakdown;
     hd__arr_resize(w->name, 0);
-    name->data = NULL;
+    *name = hd_cstr("");
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
         const hd_axis *axis = &b->axis[a];
         uint32_t above = hd__entry_node(b, from, a), i = hd__entry_node(b, to, a), path[SHOWN], n = 0;
         for (; n < SHOWN && i != above && i != HD_NONE; i = axis->parent[i]) path[n++] = i;
         if (!n) continue;
-        if (n == 1 && !name->data) {
-            *name = axis->node_name[path[0]];
-            if (!hd__append(&w->mem, &w->name, *name)) return false;
-            continue;
-        }
-        if (hd__len(w->name) && !hd__append(&w->mem, &w->name, hd_cstr(", "))) return false;
-        if (i != above && i != HD_NONE && !hd__append(&w->mem, &w->name, hd_cstr(".../"))) return false;
+        if (hd__len(w->name) && !hd__walk_text(w, hd_cstr(", "))) return false;
+        if (i != above && i != HD_NONE && !hd__walk_text(w, hd_cstr(".../"))) return false;
         while (n--)
-            if (!hd__append(&w->mem, &w->name, axis->node_name[path[n]]) ||
-                (n && !hd__append(&w->mem, &w->name, hd_cstr("/"))))
-                return false;
-        name->data = w->name;
-        name->len = hd__len(w->name);
+            if (!hd__walk_text(w, axis->node_name[path[n]]) || (n && !hd__walk_text(w, hd_cstr("/")))) return false;
+        if (hd__len(w->name)) *name = hd__bytes_str(w->name, hd__len(w->name));
     }
-    if (!name->data) *name = hd_cstr("");
     return true;
 }
 
-/* What an entry holds, before any of its children was emitted. */
-static void hd__walk_whole(const hd__walk *w, hd__walk_level *l) {
-    for (uint32_t s = 0; s < w->sides; s++) l->rest[s] = hd__amount_at(&w->rows[s], l->entry);
+/* What an entry holds, before any of its children was told. */
+static void hd__walk_whole(const hd__walk *w, uint32_t entry, hd_amount amount[2]) {
+    for (uint32_t s = 0; s < w->sides; s++) amount[s] = w->rows[s].amount[entry];
 }
 
 static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
@@ -8754,23 +8595,21 @@ static bool hd__walk_enter(hd__walk *w, uint32_t entry) {
     memset(&level, 0, sizeof level);
     level.entry = entry;
     level.next = w->children[w->first_axis].first[entry];
-    hd__walk_whole(w, &level);
+    hd__walk_whole(w, entry, level.rest);
     return hd__push(&w->mem, w->levels, level);
 }
 
-static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd__walk_row *row) {
+static bool hd__walk_child(hd__walk *w, hd__walk_level *l, uint32_t e, hd_diff_row *row) {
     uint32_t parent = l->entry;
     row->entry = e;
     row->flags = w->diff ? w->diff->flags[e] : 0;
-    for (uint32_t s = 0; s < w->sides; s++) {
-        row->amount[s] = hd__amount_at(&w->rows[s], e);
-        hd__amount_take(&l->rest[s], row->amount[s]);
-    }
+    hd__walk_whole(w, e, row->amount);
+    for (uint32_t s = 0; s < w->sides; s++) hd__amount_take(&l->rest[s], &row->amount[s]);
     return hd__walk_name(w, parent, e, &row->name) && hd__walk_enter(w, e);
 }
 
 /* The row that comes next, false at the end. *fail is set when out of memory. */
-static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
+static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
     while (hd__len(w->levels)) {
         hd__walk_level *l = &stbds_arrlast(w->levels);
         uint32_t a = hd__walk_axis(w, l->turn);
@@ -8790,7 +8629,7 @@ static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
         row->name = hd_cstr("<other>");
         if (++l->turn < w->breakdown->entries.axis_count && (w->every_route || !any)) {
             l->next = w->children[hd__walk_axis(w, l->turn)].first[l->entry];
-            hd__walk_whole(w, l);
+            hd__walk_whole(w, l->entry, l->rest);
         } else {
             (void)stbds_arrpop(w->levels);
         }
@@ -8800,10 +8639,8 @@ static bool hd__walk_next(hd__walk *w, hd__walk_row *row, bool *fail) {
     return false;
 }
 
-typedef hd_status (*hd__walk_fn)(void *user, const hd__walk *w, const hd__walk_row *row);
-
 static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_error *err) {
-    hd__walk_row row;
+    hd_diff_row row;
     hd_status status;
     bool fail = false;
     if (w->first_axis >= w->breakdown->entries.axis_count)
@@ -8812,33 +8649,35 @@ static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_erro
     if (!hd__walk_enter(w, 0)) return hd__no_memory(&w->mem, err);
     memset(&row, 0, sizeof row);
     row.name = hd_cstr("");
-    for (uint32_t s = 0; s < w->sides; s++) row.amount[s] = hd__amount_at(&w->rows[s], 0);
+    row.diff = w->diff;
     row.flags = w->diff ? w->diff->flags[0] : 0;
-    status = emit(user, w, &row);
+    hd__walk_whole(w, 0, row.amount);
+    status = emit(user, w->breakdown, &row);
     while (!status && hd__walk_next(w, &row, &fail)) {
-        w->larger += !w->diff && row.entry != HD_NONE && row.amount[0].bytes > w->rows[0].bytes[0];
-        status = emit(user, w, &row);
+        w->larger += !w->diff && row.entry != HD_NONE && row.amount[0].bytes > w->rows[0].amount[0].bytes;
+        status = emit(user, w->breakdown, &row);
     }
     return fail ? hd__no_memory(&w->mem, err) : status;
 }
 
 /* What is larger than the total has no share of it. */
 static void hd__warn_larger(const hd_options *options, const hd_heap *heap, uint64_t count) {
-    hd_error warning;
-    if (!count || !options->warning) return;
-    hd__fail(&warning, HD_MALFORMED, "the heap of %s has a total of %u bytes, but lists %u that hold more",
-             heap->allocator ? heap->allocator : "the file", heap->breakdown->entries.bytes[0], count);
-    options->warning(options->warning_user, &warning);
+    if (count)
+        hd__warn(options, HD_MALFORMED, "the heap of %s has a total of %u bytes, but lists %u that hold more",
+                 heap->allocator ? heap->allocator : "the file", heap->breakdown->entries.amount[0].bytes, count);
 }
 
 /* The rows of a heap, or of two. */
 static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
                                 hd__walk_fn emit, void *user, hd_error *err) {
+    hd_tree_options none;
     hd_breakdown *b = NULL;
     hd_diff *diff = NULL;
     hd__walk w;
     hd_status status;
+    memset(&none, 0, sizeof none);
     memset(&w, 0, sizeof w);
+    if (!options) options = &none;
     if (after) HD__TRY(hd_compare(heap, after, &options->cutoff, &options->options, &diff, err));
     else HD__TRY(hd_heap_break_down(heap, &options->cutoff, &options->options, &b, err));
     w.diff = diff;
@@ -8847,8 +8686,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     if (diff) w.rows[1] = diff->after;
     w.sides = diff ? 2 : 1;
     w.mem = hd__mem_options(&options->options);
-    w.mem.taken += ((hd__breakdown *)(uintptr_t)w.breakdown)->mem.used;
-    if (diff) w.mem.taken += ((hd__diff *)diff)->mem.used;
+    w.mem.taken += diff ? ((hd__diff *)diff)->mem.used : ((hd__breakdown *)b)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
     status = hd__walk_run(&w, emit, user, err);
@@ -8867,61 +8705,40 @@ typedef struct hd__tree_user {
     void *user;
 } hd__tree_user;
 
-static hd_status hd__tree_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+static hd_status hd__tree_emit(void *user, const hd_breakdown *b, const hd_diff_row *from) {
     const hd__tree_user *u = (const hd__tree_user *)user;
     hd_tree_row row;
     row.depth = from->depth;
     row.axis = from->axis;
     row.entry = from->entry;
     row.name = from->name;
-    row.bytes = from->amount[0].bytes;
-    row.blocks = from->amount[0].blocks;
-    row.variance = from->amount[0].variance;
-    row.breakdown = w->breakdown;
+    row.amount = from->amount[0];
+    row.breakdown = b;
     return u->row(u->user, &row);
 }
 
-static hd_status hd__diff_emit(void *user, const hd__walk *w, const hd__walk_row *from) {
+static hd_status hd__diff_emit(void *user, const hd_breakdown *b, const hd_diff_row *row) {
     const hd__tree_user *u = (const hd__tree_user *)user;
-    hd_diff_row row;
-    row.depth = from->depth;
-    row.axis = from->axis;
-    row.entry = from->entry;
-    row.name = from->name;
-    for (int s = 0; s < 2; s++) {
-        row.bytes[s] = from->amount[s].bytes;
-        row.blocks[s] = from->amount[s].blocks;
-        row.variance[s] = from->amount[s].variance;
-    }
-    row.flags = from->flags;
-    row.diff = w->diff;
-    return u->diff_row(u->user, &row);
+    (void)b;
+    return u->diff_row(u->user, row);
 }
 
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
                                hd_error *err) {
-    hd_tree_options none;
-    hd__tree_user u;
-    memset(&none, 0, sizeof none);
-    memset(&u, 0, sizeof u);
-    u.row = row;
-    u.user = user;
-    return hd__walk_heaps(heap, NULL, options ? options : &none, hd__tree_emit, &u, err);
+    hd__tree_user u = { row, NULL, user };
+    return hd__walk_heaps(heap, NULL, options, hd__tree_emit, &u, err);
 }
 
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user,
                                     hd_error *err) {
-    hd_tree_options none;
-    hd__tree_user u;
-    memset(&none, 0, sizeof none);
-    memset(&u, 0, sizeof u);
-    u.diff_row = row;
-    u.user = user;
-    return hd__walk_heaps(before, after, options ? options : &none, hd__diff_emit, &u, err);
+    hd__tree_user u = { NULL, row, user };
+    return hd__walk_heaps(before, after, options, hd__diff_emit, &u, err);
 }
+
+/* Text. --------------------------------------------------------------------------------------- */
 
 /* Columns of indentation; rows beyond say their depth instead, so that the text of a tree stays in
    proportion to its rows. */
@@ -8933,50 +8750,52 @@ typedef struct hd__tree_line {
     uint32_t indent;
 } hd__tree_line;
 
-typedef struct hd__tree_print {
+typedef struct hd__print {
     hd__mem mem;
-    hd_sink sink;
     const hd_heap *heap, *after; /* after: NULL, or what the heap is compared with */
     uint64_t total;
-    size_t width, blocks_width;  /* of the columns */
+    size_t width, blocks_width;  /* of the columns; blocks_width 0: there is none */
     hd__tree_line *above;        /* stb_ds array, by depth */
     bool units, joins, estimates;
-} hd__tree_print;
+    hd_sink sink;
+} hd__print;
+
+static void hd__print_begin(hd__print *t, const hd_options *options, hd_out out) {
+    memset(t, 0, offsetof(hd__print, sink));
+    t->mem = hd__mem_options(options);
+    hd__sink_begin(&t->sink, out);
+}
+
+/* Writes out what is buffered; `status` is that of filling it, an error of its own told already. */
+static hd_status hd__print_end(hd__print *t, hd_status status, hd_error *err) {
+    hd__arr_free(&t->mem, t->above);
+    if (t->sink.status || (!status && hd__sink_flush(&t->sink)))
+        return hd__fail(err, t->sink.status, "writing the output failed");
+    return status;
+}
 
 /* A size to the nearest tenth of the unit that suits it, or in full; returns its length. */
 static size_t hd__size_text(char text[24], uint64_t bytes, bool units) {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    char digits[20], *p;
     unsigned u = 0;
     uint64_t tenths = 0;
-    size_t n;
     while (units && u < 5 && bytes >> (10 * u) >= 1u << 20) u++;
     if (units && bytes >= 1024)
         do tenths = ((bytes >> (10 * u++)) * 10 + 512) / 1024;
         while (tenths >= 10240 && u < 6);
-    p = hd__digits(digits, u ? tenths / 10 : bytes, 10);
-    n = (size_t)(digits + 20 - p);
-    memcpy(text, p, n);
-    if (u) {
-        text[n++] = '.';
-        text[n++] = (char)('0' + tenths % 10);
-    }
-    if (units) {
-        text[n++] = ' ';
-        memcpy(text + n, unit[u], strlen(unit[u]));
-        n += strlen(unit[u]);
-    }
-    return n;
+    if (u) return hd__text(text, 24, "%u.%u %s", tenths / 10, tenths % 10, unit[u]).len;
+    return hd__text(text, 24, units ? "%u B" : "%u", bytes).len;
 }
 
-static void hd__sink_right(hd_sink *s, const char *text, size_t n, size_t width) {
-    if (n < width) hd__sink_pad(s, width - n);
-    hd__sink_put(s, text, n);
+static void hd__print_right(hd_sink *s, hd_str text, size_t width) {
+    if (text.len < width) hd__sink_pad(s, width - text.len);
+    hd__sink_str(s, text);
 }
 
 static void hd__print_size(hd_sink *s, uint64_t bytes, bool units, size_t width) {
     char text[24];
-    hd__sink_right(s, text, hd__size_text(text, bytes, units), width);
+    hd__size_text(text, bytes, units);
+    hd__print_right(s, hd_cstr(text), width);
 }
 
 /* The width of a column of sizes of which this is the largest. */
@@ -8987,15 +8806,14 @@ static size_t hd__size_width(uint64_t bytes, bool units) {
 }
 
 static void hd__print_blocks(hd_sink *s, uint64_t blocks, size_t width) {
-    char digits[20], *p = hd__digits(digits, blocks, 10);
-    if (blocks == HD_UNKNOWN) *(p = digits + 19) = '-';
-    hd__sink_right(s, p, (size_t)(digits + 20 - p), width);
+    char text[24];
+    hd__print_right(s, blocks == HD_UNKNOWN ? hd_cstr("-") : hd__text(text, sizeof text, "%u", blocks), width);
 }
 
 /* 0, for no column, when the whole is not told. */
 static size_t hd__blocks_width(uint64_t blocks) {
-    char digits[20];
-    return blocks == HD_UNKNOWN ? 0 : (size_t)(digits + 20 - hd__digits(digits, blocks, 10));
+    char text[24];
+    return blocks == HD_UNKNOWN ? 0 : hd__text(text, sizeof text, "%u", blocks).len;
 }
 
 /* A name is within one line, whatever is in it. */
@@ -9006,49 +8824,39 @@ static void hd__print_name(hd_sink *s, hd_str name) {
 /* Behind a sign, of an error, which takes one column. No part is more than its whole, and no error known that
    is ten times what it is of. */
 static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const char *sign) {
-    char text[24], *p;
+    char text[32];
     double share = whole ? (double)part / (double)whole : 0;
     uint64_t tenths = (uint64_t)(share < 10 ? share * 1000 + 0.5 : 0);
-    size_t n = strlen(sign);
-    if (n ? share >= 10 : part > whole) {
+    if (*sign ? share >= 10 : part > whole) {
         hd__sink_pad(s, 1);
-        hd__sink_put(s, sign, n);
-        hd__sink_str(s, hd_cstr(n ? ">1000%" : " > 100%"));
+        hd__sink_str(s, hd_cstr(sign));
+        hd__sink_str(s, hd_cstr(*sign ? ">1000%" : " > 100%"));
         return;
     }
-    p = hd__digits(text + 4, tenths % 10, 10);
-    *--p = '.';
-    do *--p = (char)('0' + (tenths / 10) % 10), tenths /= 10;
-    while (tenths >= 10);
-    memcpy(p -= n, sign, n);
-    hd__sink_right(s, p, (size_t)(text + 24 - p), 7 + (n > 1 ? n - 1 : 0));
-    hd__sink_put(s, "%", 1);
+    hd__print_right(s, hd__text(text, sizeof text, "%s%u.%u%s", sign, tenths / 10, tenths % 10, "%"),
+                    *sign ? 7 + strlen(sign) : 8);
 }
 
 static void hd__print_label(hd_sink *s, const hd_heap *heap) {
-    char digits[20], *p = hd__digits(digits, heap->pid, 10);
-    hd__print_name(s, heap->allocator ? hd_cstr(heap->allocator) : hd_cstr("total"));
+    char text[40];
+    hd__print_name(s, hd_cstr(heap->allocator ? heap->allocator : "total"));
     if (heap->process) {
         hd__sink_str(s, hd_cstr(", "));
         hd__print_name(s, hd_cstr(heap->process));
     }
-    if (heap->pid) {
-        hd__sink_str(s, hd_cstr(", pid "));
-        hd__sink_put(s, p, (size_t)(digits + 20 - p));
-    }
+    if (heap->pid) hd__sink_str(s, hd__text(text, sizeof text, ", pid %u", heap->pid));
     if (heap->dump) {
         hd__sink_str(s, hd_cstr(", dump "));
         hd__print_name(s, hd_cstr(heap->dump));
     }
     if (heap->sample_bytes) {
-        char text[24];
         hd__sink_str(s, hd_cstr(", sampled every "));
-        hd__sink_put(s, text, hd__size_text(text, heap->sample_bytes, true));
+        hd__print_size(s, heap->sample_bytes, true, 0);
     }
 }
 
 /* Goes to the row's level, and says how far to indent. */
-static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t *indent) {
+static bool hd__line_enter(hd__print *t, const hd_diff_row *row, uint32_t *indent) {
     hd__tree_line line;
     line.bytes[0] = row->amount[0].bytes;
     line.bytes[1] = row->amount[1].bytes;
@@ -9066,79 +8874,82 @@ static bool hd__line_enter(hd__tree_print *t, const hd__walk_row *row, uint32_t 
     return hd__push(&t->mem, t->above, line);
 }
 
-static void hd__line_name(hd__tree_print *t, const hd__walk_row *row, uint32_t indent) {
+static void hd__line_name(hd__print *t, const hd_diff_row *row, uint32_t indent) {
     hd_sink *s = &t->sink;
+    char text[24];
     hd__sink_pad(s, 2 + (size_t)(indent < HD__INDENT_MOST ? indent : HD__INDENT_MOST));
-    if (indent > HD__INDENT_MOST) {
-        char digits[20], *p = hd__digits(digits, row->depth, 10);
-        hd__sink_put(s, "[", 1), hd__sink_put(s, p, (size_t)(digits + 20 - p)), hd__sink_put(s, "] ", 2);
-    }
-    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_put(s, ": ", 2);
+    if (indent > HD__INDENT_MOST) hd__sink_str(s, hd__text(text, sizeof text, "[%u] ", (uint64_t)row->depth));
+    if (row->depth && row->entry != HD_NONE && row->axis != HD_AXIS_BACKTRACE) hd__sink_str(s, hd_cstr(": "));
     if (row->depth) hd__print_name(s, row->name);
 }
 
-static hd_status hd__print_row(void *user, const hd__walk *w, const hd__walk_row *row) {
-    hd__tree_print *t = (hd__tree_print *)user;
+/* Bytes, and the error and share of the total that belong to them. */
+static void hd__print_amount(hd__print *t, const hd_amount *a, size_t width) {
+    hd__print_size(&t->sink, a->bytes, t->units, width);
+    if (t->estimates) hd__print_share(&t->sink, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
+    hd__print_share(&t->sink, a->bytes, t->total, "");
+}
+
+/* Sets columns out for a whole, of which all rows are parts. */
+static void hd__print_columns(hd__print *t, const hd_amount *whole) {
+    t->total = whole->bytes;
+    t->estimates = t->heap->sample_bytes || hd__u128_any(whole->variance);
+    t->width = hd__size_width(whole->bytes, t->units);
+    t->blocks_width = hd__blocks_width(whole->blocks);
+}
+
+static hd_status hd__print_row(void *user, const hd_breakdown *b, const hd_diff_row *row) {
+    hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
-    const hd__amount *a = &row->amount[0];
     uint32_t indent;
-    (void)w;
-    if (!row->depth) {
-        t->total = a->bytes;
-        t->estimates = t->heap->sample_bytes || a->variance > 0;
-        t->width = hd__size_width(a->bytes, t->units);
-        t->blocks_width = hd__blocks_width(a->blocks);
-    }
+    (void)b;
+    if (!row->depth) hd__print_columns(t, &row->amount[0]);
     if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
-    hd__print_size(s, a->bytes, t->units, t->width);
-    if (t->estimates) hd__print_share(s, hd_standard_error(a->variance), a->bytes, "\xc2\xb1");
-    hd__print_share(s, a->bytes, t->total, "");
-    if (t->blocks_width) hd__print_blocks(s, a->blocks, t->blocks_width + 2);
+    hd__print_amount(t, &row->amount[0], t->width);
+    if (t->blocks_width) hd__print_blocks(s, row->amount[0].blocks, t->blocks_width + 2);
     hd__line_name(t, row, indent);
     if (!row->depth) hd__print_label(s, t->heap);
-    hd__sink_put(s, "\n", 1);
+    hd__sink_str(s, hd_cstr("\n"));
     return s->status;
 }
 
 /* Behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
 static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
                              size_t width) {
-    char text[32];
-    size_t n = strlen(sign), extra = n > 1 ? n - 1 : 0;
-    if (noise) text[0] = '~';
-    memcpy(text + noise, sign, n);
-    n += noise;
-    n += hd__size_text(text + n, change, units);
-    hd__sink_right(s, text, n, width + extra);
+    char size[24], text[32];
+    hd__size_text(size, change, units);
+    hd__print_right(s, hd__text(text, sizeof text, "%s%s%s", noise ? "~" : "", sign, size),
+                    width + strlen(sign) - 1);
 }
 
 static const char *hd__sign(uint64_t before, uint64_t after) {
     return after > before ? "+" : after < before ? "-" : " ";
 }
 
-static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__walk_row *row) {
-    hd__tree_print *t = (hd__tree_print *)user;
+/* Sets columns out for the totals of two heaps, and what changed. */
+static void hd__print_diff_columns(hd__print *t, const hd_amount *x, const hd_amount *y, uint64_t gross) {
+    uint64_t most = gross;
+    if (x->bytes > most) most = x->bytes;
+    if (y->bytes > most) most = y->bytes;
+    t->estimates = t->heap->sample_bytes || t->after->sample_bytes || hd__u128_any(x->variance) ||
+                   hd__u128_any(y->variance);
+    t->width = hd__size_width(most, t->units);
+    t->blocks_width = hd__blocks_width(x->blocks > y->blocks ? x->blocks : y->blocks); /* HD_UNKNOWN is most */
+}
+
+static hd_status hd__print_diff_row(void *user, const hd_breakdown *b, const hd_diff_row *row) {
+    hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
-    const hd__amount *x = &row->amount[0], *y = &row->amount[1];
+    const hd_amount *x = &row->amount[0], *y = &row->amount[1];
     uint32_t indent;
-    (void)w;
-    if (!row->depth) {
-        uint64_t most = w->diff->gross[0], blocks;
-        if (x->bytes > most) most = x->bytes;
-        if (y->bytes > most) most = y->bytes;
-        blocks = x->blocks == HD_UNKNOWN || y->blocks == HD_UNKNOWN ? HD_UNKNOWN
-                 : x->blocks > y->blocks                            ? x->blocks
-                                                                    : y->blocks;
-        t->estimates = t->heap->sample_bytes || t->after->sample_bytes || x->variance > 0 || y->variance > 0;
-        t->width = hd__size_width(most, t->units);
-        t->blocks_width = hd__blocks_width(blocks);
-    }
+    (void)b;
+    if (!row->depth) hd__print_diff_columns(t, x, y, row->diff->gross[0]);
     if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
     hd__print_change(s, hd__distance(x->bytes, y->bytes), hd__sign(x->bytes, y->bytes),
                      row->flags & HD_DIFF_NOISE, t->units, t->width + 2);
     if (t->estimates)
-        hd__print_change(s, hd_standard_error(x->variance + y->variance), "\xc2\xb1", false, t->units,
-                         t->width + 3);
+        hd__print_change(s, hd_standard_error(hd__u128_add(x->variance, y->variance)), "\xc2\xb1", false,
+                         t->units, t->width + 3);
     hd__print_size(s, x->bytes, t->units, t->width + 2);
     hd__print_size(s, y->bytes, t->units, t->width + 2);
     if (t->blocks_width) {
@@ -9156,35 +8967,21 @@ static hd_status hd__print_diff_row(void *user, const hd__walk *w, const hd__wal
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_NEW ? " (new" : " (gone"));
         hd__sink_str(s, hd_cstr(row->flags & HD_DIFF_BOUND ? "?)" : ")"));
     }
-    hd__sink_put(s, "\n", 1);
+    hd__sink_str(s, hd_cstr("\n"));
     return s->status;
-}
-
-/* Writes out what is buffered; `status` is that of filling it, an error of its own told already. */
-static hd_status hd__print_end(hd_sink *sink, hd_status status, hd_error *err) {
-    if (sink->status || (!status && hd__sink_flush(sink)))
-        return hd__fail(err, sink->status, "writing the output failed");
-    return status;
 }
 
 static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
                                  hd_out out, hd_error *err) {
-    hd_tree_options none;
-    hd__tree_print t;
+    hd__print t;
     hd_status status;
-    memset(&none, 0, sizeof none);
-    if (!options) options = &none;
-    memset(&t, 0, offsetof(hd__tree_print, sink));
-    hd__sink_begin(&t.sink, out);
-    t.mem = hd__mem_options(&options->options);
+    hd__print_begin(&t, options ? &options->options : NULL, out);
     t.heap = heap;
     t.after = after;
-    t.above = NULL;
-    t.units = options->units;
-    t.joins = !options->every_route;
+    t.units = options && options->units;
+    t.joins = !options || !options->every_route;
     status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, err);
-    hd__arr_free(&t.mem, t.above);
-    return hd__print_end(&t.sink, status, err);
+    return hd__print_end(&t, status, err);
 }
 
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out,
@@ -9205,50 +9002,45 @@ typedef struct hd__top {
     hd__strings names;
     hd_axis axis;
     const uint8_t *kind;         /* of a breakdown: by row, an HD__REST_ */
-    hd__amount *self, *unlisted, *whole; /* by node */
+    hd_top_row *nodes;           /* by node; its total is that of all below it, too */
     uint8_t *used;               /* by node: whether cells stand at or below it */
-    uint8_t *bound;              /* by node: whether its self may not be its own */
-    hd__amount *name_self, *name_unlisted, *name_whole; /* by name */
-    uint8_t *name_bound;
+    hd_top_row *rows;            /* by name */
     uint32_t *order;             /* of names */
     uint64_t total, larger;      /* larger: names that have more than the total */
 } hd__top;
 
 static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
-    const hd__top *t = (const hd__top *)owner;
-    uint64_t x = t->name_whole[a].bytes, y = t->name_whole[b].bytes;
-    return x != y ? x > y : hd_str_compare(t->names.strings[a], t->names.strings[b]) < 0;
+    const hd_top_row *x = (const hd_top_row *)owner + a, *y = (const hd_top_row *)owner + b;
+    if (x->total.bytes != y->total.bytes) return x->total.bytes > y->total.bytes;
+    return hd_str_compare(x->name, y->name) < 0;
 }
 
 static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
-    const hd__top *t = (const hd__top *)owner;
-    uint64_t x = t->name_self[a].bytes, y = t->name_self[b].bytes;
-    return x != y ? x > y : hd__top_before(owner, a, b);
+    const hd_top_row *x = (const hd_top_row *)owner + a, *y = (const hd_top_row *)owner + b;
+    return x->self.bytes != y->self.bytes ? x->self.bytes > y->self.bytes : hd__top_before(owner, a, b);
 }
 
-/* Self, unlisted and whole of each node. */
 static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
     uint32_t n = t->axis.node_count;
-    t->self = (hd__amount *)hd__arena_take(&t->mem, &t->arena, n, 3 * sizeof *t->self);
-    t->used = (uint8_t *)hd__arena_take(&t->mem, &t->arena, n, 2);
-    if (!t->self || !t->used) return hd__no_memory(&t->mem, err);
-    t->unlisted = t->self + n;
-    t->whole = t->unlisted + n;
-    t->bound = t->used + n;
-    memset(t->self, 0, 2 * (size_t)n * sizeof *t->self);
-    memset(t->used, 0, 2 * (size_t)n);
+    t->nodes = hd__array(hd_top_row, &t->mem, &t->arena, n);
+    t->used = hd__array(uint8_t, &t->mem, &t->arena, n);
+    if (!t->nodes || !t->used) return hd__no_memory(&t->mem, err);
+    memset(t->nodes, 0, n * sizeof *t->nodes);
+    memset(t->used, 0, n);
     for (uint32_t i = 0; i < cells->count; i++) {
-        uint32_t at = cells->node[(size_t)i * cells->axis_count + axis];
+        uint32_t at = hd__row_nodes(cells, i)[axis];
         unsigned kind = t->kind ? t->kind[i] : (unsigned)HD__REST_SELF;
+        const hd_amount *amount = &cells->amount[i];
+        hd_top_row *node;
         if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
-        hd__amount_add(kind == HD__REST_UNLISTED ? &t->unlisted[at] : &t->self[at], hd__amount_at(cells, i));
-        t->bound[at] |= kind == HD__REST_INNERMOST;
+        node = &t->nodes[at];
+        hd__amount_add(kind == HD__REST_UNLISTED ? &node->unlisted : &node->self, amount);
+        hd__amount_add(&node->total, amount);
+        node->self_is_bound |= kind == HD__REST_INNERMOST;
         t->used[at] = 1;
     }
-    memcpy(t->whole, t->self, n * sizeof *t->self);
-    for (uint32_t i = 0; i < n; i++) hd__amount_add(&t->whole[i], t->unlisted[i]);
     for (uint32_t i = n; i-- > 1;) {
-        hd__amount_add(&t->whole[t->axis.parent[i]], t->whole[i]);
+        hd__amount_add(&t->nodes[t->axis.parent[i]].total, &t->nodes[i].total);
         t->used[t->axis.parent[i]] |= t->used[i];
     }
     return HD_OK;
@@ -9276,10 +9068,10 @@ static hd_status hd__top_name(hd__top *t, hd_str name, uint32_t *number, hd_erro
 
 /* The root has no name: what is its own is "<self>", and what is not listed below it "<other>". */
 static hd_status hd__top_numbers(hd__top *t, uint32_t *number, uint32_t *other, hd_error *err) {
+    const hd_top_row *root = &t->nodes[0];
     *number = *other = HD_NONE;
-    if (t->self[0].bytes || t->self[0].blocks) HD__TRY(hd__top_name(t, hd_cstr("<self>"), &number[0], err));
-    if (t->unlisted[0].bytes || t->unlisted[0].blocks)
-        HD__TRY(hd__top_name(t, hd_cstr("<other>"), other, err));
+    if (root->self.bytes || root->self.blocks) HD__TRY(hd__top_name(t, hd_cstr("<self>"), &number[0], err));
+    if (root->unlisted.bytes || root->unlisted.blocks) HD__TRY(hd__top_name(t, hd_cstr("<other>"), other, err));
     for (uint32_t i = 1; i < t->axis.node_count; i++) {
         number[i] = HD_NONE;
         if (t->used[i]) HD__TRY(hd__top_name(t, t->axis.node_name[i], &number[i], err));
@@ -9291,7 +9083,7 @@ static hd_status hd__top_numbers(hd__top *t, uint32_t *number, uint32_t *other, 
 static hd_status hd__top_names(hd__top *t, hd_error *err) {
     hd__mem *m = &t->mem;
     uint32_t n = t->axis.node_count, depth = 0, names, other;
-    uint32_t *number = (uint32_t *)hd__arena_take(m, &t->arena, n, 4 * sizeof *number);
+    uint32_t *number = hd__array(uint32_t, m, &t->arena, 4 * (size_t)n);
     uint32_t *preorder, *path, *open;
     if (!number) return hd__no_memory(m, err);
     preorder = number + n;
@@ -9299,31 +9091,29 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
     HD__TRY(hd__top_numbers(t, number, &other, err));
     names = (uint32_t)hd__len(t->names.strings);
     hd__preorder(&t->axis, preorder, path);
-    open = (uint32_t *)hd__arena_take(m, &t->arena, names, 3 * sizeof *open);
-    t->name_self = (hd__amount *)hd__arena_take(m, &t->arena, names, 3 * sizeof *t->name_self);
-    t->name_bound = (uint8_t *)hd__arena_take(m, &t->arena, names, 1);
-    if (!open || !t->name_self || !t->name_bound) return hd__no_memory(m, err);
+    open = hd__array(uint32_t, m, &t->arena, 3 * (size_t)names);
+    t->rows = hd__array(hd_top_row, m, &t->arena, names);
+    if (!open || !t->rows) return hd__no_memory(m, err);
     t->order = open + names;
-    t->name_unlisted = t->name_self + names;
-    t->name_whole = t->name_unlisted + names;
     memset(open, 0, names * sizeof *open);
-    memset(t->name_self, 0, 3 * (size_t)names * sizeof *t->name_self);
-    memset(t->name_bound, 0, names);
+    memset(t->rows, 0, names * sizeof *t->rows);
+    for (uint32_t i = 0; i < names; i++) t->rows[i].name = t->names.strings[i];
     if (number[0] != HD_NONE) {
-        t->name_self[number[0]] = t->name_whole[number[0]] = t->self[0];
-        t->name_bound[number[0]] = t->bound[0];
+        hd_top_row *self = &t->rows[number[0]];
+        self->self = self->total = t->nodes[0].self;
+        self->self_is_bound = t->nodes[0].self_is_bound;
     }
-    if (other != HD_NONE) t->name_unlisted[other] = t->name_whole[other] = t->unlisted[0];
+    if (other != HD_NONE) t->rows[other].unlisted = t->rows[other].total = t->nodes[0].unlisted;
     for (uint32_t k = 1; k < n; k++) {
         uint32_t i = preorder[k], name = number[i];
         for (; depth && path[depth - 1] != t->axis.parent[i]; depth--)
             if (number[path[depth - 1]] != HD_NONE) open[number[path[depth - 1]]]--;
         path[depth++] = i;
         if (name == HD_NONE) continue;
-        hd__amount_add(&t->name_self[name], t->self[i]);
-        hd__amount_add(&t->name_unlisted[name], t->unlisted[i]);
-        t->name_bound[name] |= t->bound[i];
-        if (!open[name]++) hd__amount_add(&t->name_whole[name], t->whole[i]);
+        hd__amount_add(&t->rows[name].self, &t->nodes[i].self);
+        hd__amount_add(&t->rows[name].unlisted, &t->nodes[i].unlisted);
+        t->rows[name].self_is_bound |= t->nodes[i].self_is_bound;
+        if (!open[name]++) hd__amount_add(&t->rows[name].total, &t->nodes[i].total);
     }
     return HD_OK;
 }
@@ -9337,23 +9127,11 @@ static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, co
     HD__TRY(hd__top_names(t, err));
     n = (uint32_t)hd__len(t->names.strings);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
-    hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t);
+    hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t->rows);
     if (options->count && n > options->count) n = options->count;
     for (uint32_t i = 0; i < n && !status; i++) {
-        uint32_t name = t->order[i];
-        hd_top_row row;
-        row.name = t->names.strings[name];
-        row.self_bytes = t->name_self[name].bytes;
-        row.self_blocks = t->name_self[name].blocks;
-        row.self_variance = t->name_self[name].variance;
-        row.bytes = t->name_whole[name].bytes;
-        row.blocks = t->name_whole[name].blocks;
-        row.variance = t->name_whole[name].variance;
-        row.unlisted_bytes = t->name_unlisted[name].bytes;
-        row.unlisted_blocks = t->name_unlisted[name].blocks;
-        row.self_is_bound = t->name_bound[name] != 0;
-        t->larger += row.bytes > t->total;
-        status = emit(user, &row);
+        t->larger += t->rows[t->order[i]].total.bytes > t->total;
+        status = emit(user, &t->rows[t->order[i]]);
     }
     return status;
 }
@@ -9376,7 +9154,7 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
     t.mem = hd__mem_options(&options->options);
     t.names.seed = hd__seed();
     t.axis = view.axis[options->axis];
-    t.total = heap->breakdown ? heap->breakdown->entries.bytes[0] : HD_UNKNOWN;
+    t.total = heap->breakdown ? heap->breakdown->entries.amount[0].bytes : HD_UNKNOWN;
     if (heap->breakdown) {
         status = hd__axis_rows(&t.mem, &t.arena, heap->breakdown, options->axis, &cells, &kind, err);
         t.kind = kind;
@@ -9389,64 +9167,46 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
     return status;
 }
 
-typedef struct hd__top_print {
-    hd_sink sink;
-    uint64_t total;
-    size_t width, blocks_width;
-    bool units, estimates;
-} hd__top_print;
-
 static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
-    hd__top_print *t = (hd__top_print *)user;
+    hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
-    hd__print_size(s, row->bytes, t->units, t->width);
-    if (t->estimates) hd__print_share(s, hd_standard_error(row->variance), row->bytes, "\xc2\xb1");
-    hd__print_share(s, row->bytes, t->total, "");
-    hd__print_size(s, row->self_bytes, t->units, t->width + 2);
-    if (t->estimates) hd__print_share(s, hd_standard_error(row->self_variance), row->self_bytes, "\xc2\xb1");
-    hd__print_share(s, row->self_bytes, t->total, "");
-    if (t->blocks_width) hd__print_blocks(s, row->blocks, t->blocks_width + 2);
+    hd__print_amount(t, &row->total, t->width);
+    hd__print_amount(t, &row->self, t->width + 2);
+    if (t->blocks_width) hd__print_blocks(s, row->total.blocks, t->blocks_width + 2);
     hd__sink_pad(s, 2);
     hd__print_name(s, row->name);
-    if (row->unlisted_bytes) {
+    if (row->unlisted.bytes) {
         hd__sink_str(s, hd_cstr(" ("));
-        hd__print_size(s, row->unlisted_bytes, t->units, 0);
+        hd__print_size(s, row->unlisted.bytes, t->units, 0);
         hd__sink_str(s, hd_cstr(row->self_is_bound ? " unlisted, self?)" : " unlisted)"));
     } else if (row->self_is_bound) {
         hd__sink_str(s, hd_cstr(" (self?)"));
     }
-    hd__sink_put(s, "\n", 1);
+    hd__sink_str(s, hd_cstr("\n"));
     return s->status;
 }
 
 /* The heap itself is a line like the others, with its label. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out,
                                     hd_error *err) {
-    hd__top_print t;
+    hd__print t;
     hd_breakdown view;
-    hd__amount total = { 0, 0, 0 };
-    hd_status status;
+    hd_amount total = hd__nothing;
     HD__TRY(hd__check_heap(heap, err));
     view = hd__view(heap);
     for (uint32_t i = 0; i < (heap->breakdown ? 1 : view.entries.count); i++)
-        hd__amount_add(&total, hd__amount_at(&view.entries, i));
-    memset(&t, 0, sizeof t);
-    hd__sink_begin(&t.sink, out);
-    t.total = total.bytes;
+        hd__amount_add(&total, &view.entries.amount[i]);
+    hd__print_begin(&t, options ? &options->options : NULL, out);
+    t.heap = heap;
     t.units = options && options->units;
-    t.estimates = heap->sample_bytes || total.variance > 0;
-    t.width = hd__size_width(total.bytes, t.units);
-    t.blocks_width = hd__blocks_width(total.blocks);
-    hd__print_size(&t.sink, total.bytes, t.units, t.width);
-    if (t.estimates) hd__print_share(&t.sink, hd_standard_error(total.variance), total.bytes, "\xc2\xb1");
-    hd__print_share(&t.sink, total.bytes, t.total, "");
+    hd__print_columns(&t, &total);
+    hd__print_amount(&t, &total, t.width);
     hd__sink_pad(&t.sink, t.width + 2 + 8 + (t.estimates ? 8 : 0));
     if (t.blocks_width) hd__print_blocks(&t.sink, total.blocks, t.blocks_width + 2);
     hd__sink_pad(&t.sink, 2);
     hd__print_label(&t.sink, heap);
-    hd__sink_put(&t.sink, "\n", 1);
-    status = hd_top(heap, options, hd__print_top_row, &t, err);
-    return hd__print_end(&t.sink, status, err);
+    hd__sink_str(&t.sink, hd_cstr("\n"));
+    return hd__print_end(&t, hd_top(heap, options, hd__print_top_row, &t, err), err);
 }
 
 #ifndef HEAPDUMP_NO_GRAPH
@@ -11932,26 +11692,20 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
 /* The entries as rows of a breakdown. */
 static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error *err) {
     uint32_t n = (uint32_t)hd__len(t->bytes);
-    uint32_t *node = (uint32_t *)hd__arena_take(&t->mem, &t->arena, n, sizeof *node);
-    double *variance = (double *)hd__arena_take(&t->mem, &t->arena, n, sizeof *variance);
     hd_axis axis;
     hd_rows rows;
-    if (!node || !variance) return hd__no_memory(&t->mem, err);
+    HD__TRY(hd__rows_begin(&t->mem, &t->arena, 1, n, &rows, err));
     for (uint32_t i = 0; i < n; i++) {
-        node[i] = i;
-        variance[i] = 0;
+        hd_amount amount = hd__nothing;
+        amount.bytes = t->bytes[i];
+        amount.blocks = t->blocks[i];
+        hd__rows_put(&rows, &i, &amount);
     }
     axis.name = "dominator";
     axis.node_count = n;
     axis.parent = t->parent;
     axis.end = NULL;
     axis.node_name = t->node_name;
-    rows.count = n;
-    rows.axis_count = 1;
-    rows.node = node;
-    rows.bytes = t->bytes;
-    rows.blocks = t->blocks;
-    rows.variance = variance;
     return hd__seal(hd__mem_rest(&t->mem), &axis, rows, NULL, out, err);
 }
 
@@ -13959,20 +13713,20 @@ static hd_status hd__snapshot_cell(hd__snapshot *s, uint32_t context, hd_error *
     hd_str type = hd_cstr("[unknown]");
     uint32_t nodes[2];
     char buffer[1024];
-    hd_status status;
     HD__TRY(hd__snapshot_node(s, frame.kind == HD_FRAME_TYPE ? frame.parent : context, &nodes[0], err));
     if (frame.kind == HD_FRAME_TYPE) type = hd_cstr((const char *)frame.value);
     else if (s->options->type_name)
         type = s->options->type_name(s->options->user, s->contexts, context, buffer, sizeof buffer);
-    status = hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], NULL);
-    if (!status && s->estimates) {
+    HD__TRY(hd_profile_node(s->profile, HD_AXIS_TYPE, 0, type, &nodes[1], err));
+    if (s->estimates) {
         hd__estimate *e = &s->estimates[context];
-        status = hd_profile_add_estimate(s->profile, nodes, hd__round(e->bytes, &s->rounded.bytes),
-                                         hd__round(e->blocks, &s->rounded.blocks), e->variance);
-    } else if (!status) {
-        status = hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], NULL);
+        hd_amount amount;
+        amount.bytes = hd__round(e->bytes, &s->rounded.bytes);
+        amount.blocks = hd__round(e->blocks, &s->rounded.blocks);
+        amount.variance = hd__u128_round(e->variance);
+        return hd_profile_add_amount(s->profile, nodes, &amount, err);
     }
-    return status ? hd__profile_failed(s->profile, status, "adding up a snapshot", err) : HD_OK;
+    return hd_profile_add(s->profile, nodes, s->bytes[context], s->blocks[context], err);
 }
 
 static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
@@ -14520,16 +14274,16 @@ static void hd__trace_write_entries(hd_chrome_writer *w, const hd__trace_writer_
         const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
         hd_json_newline(j);
         hd_json_object(j);
-        hd_json_key(j, "size"), hd_json_hex(j, rows->bytes[i]);
+        hd_json_key(j, "size"), hd_json_hex(j, rows->amount[i].bytes);
         hd_json_key(j, "bt");
         if (node[0]) hd_json_decimal(j, w->first + p->axis[0].id[frames[node[0]]]);
         else hd_json_cstr(j, "");
         /* Types are numbered by their nodes, whether the trace has told of them yet or not. */
         if (rows->axis_count > 1 && node[1])
             hd_json_key(j, "type"), hd_json_decimal(j, w->first + types[node[1]] - 1);
-        if (rows->blocks[i] != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->blocks[i]);
-        if (rows->variance[i] > 0)
-            hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->variance[i]));
+        if (rows->amount[i].blocks != HD_UNKNOWN) hd_json_key(j, "count"), hd_json_hex(j, rows->amount[i].blocks);
+        if (hd__u128_any(rows->amount[i].variance))
+            hd_json_key(j, "error"), hd_json_hex(j, hd_standard_error(rows->amount[i].variance));
         hd_json_end(j);
     }
     hd_json_end(j);
@@ -14564,9 +14318,9 @@ static void hd__trace_write_column(hd_chrome_writer *w, const hd__trace_writer_p
         const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
         switch (*name) {
         case 'n': hd_json_u64(j, hd__trace_v2_id(w, &p->axis[0], frames[node[0]])); break;
-        case 's': hd_json_u64(j, rows.bytes[i]); break;
-        case 'c': hd_json_u64(j, rows.blocks[i]); break;
-        case 'e': hd_json_u64(j, hd_standard_error(rows.variance[i])); break;
+        case 's': hd_json_u64(j, rows.amount[i].bytes); break;
+        case 'c': hd_json_u64(j, rows.amount[i].blocks); break;
+        case 'e': hd_json_u64(j, hd_standard_error(rows.amount[i].variance)); break;
         default: hd_json_u64(j, rows.axis_count > 1 ? hd__trace_v2_id(w, &p->axis[1], types[node[1]]) : 0);
         }
     }
@@ -14597,14 +14351,14 @@ static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p
 static bool hd__trace_counts_known(const hd_profile *p) {
     hd_rows rows = hd_profile_cells(p);
     for (uint32_t i = 0; i < rows.count; i++)
-        if (rows.blocks[i] == HD_UNKNOWN) return false;
+        if (rows.amount[i].blocks == HD_UNKNOWN) return false;
     return true;
 }
 
 static bool hd__trace_errors_known(const hd_profile *p) {
     hd_rows rows = hd_profile_cells(p);
     for (uint32_t i = 0; i < rows.count; i++)
-        if (rows.variance[i] > 0) return true;
+        if (hd__u128_any(rows.amount[i].variance)) return true;
     return false;
 }
 
@@ -14678,7 +14432,7 @@ static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, con
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
             hd__trace_write_attribute(j, "size", "bytes",
-                                       heap->breakdown ? heap->breakdown->entries.bytes[0]
+                                       heap->breakdown ? heap->breakdown->entries.amount[0].bytes
                                                        : heap->profile->total_bytes, NULL);
         }
         for (; k < end; k++) {
@@ -16258,10 +16012,13 @@ static uint32_t hd__trace_old_meeting(const hd__trace_old *o, uint32_t node, uin
 /* A row of these sizes, unless one is given. */
 static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, const hd__trace_cell *sizes) {
     uint32_t nodes[2];
+    hd_amount amount = hd__nothing;
     nodes[0] = node;
     nodes[1] = type;
+    amount.bytes = sizes->bytes;
+    amount.blocks = sizes->blocks;
     if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK;
-    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, sizes->bytes, sizes->blocks, x->err);
+    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, &amount, x->err);
 }
 
 /* A level is done: its sizes become rows. Whether a node has callees is what it has of all types. */
@@ -16339,8 +16096,8 @@ static hd_status hd__trace_old_total(hd__trace_old *o, const hd__trace_cell *cel
     nodes[1] = cell->type;
     row = hd__table_find(rows, nodes);
     if (row == HD_NONE) return hd__trace_old_row(o->x, 0, cell->type, cell);
-    o->whole &= hd__sum(&rows->bytes[row], cell->bytes);
-    hd__sum_known(&rows->blocks[row], cell->blocks);
+    o->whole &= hd__sum(&rows->amount[row].bytes, cell->bytes);
+    hd__sum_known(&rows->amount[row].blocks, cell->blocks);
     return HD_OK;
 }
 
@@ -16549,7 +16306,7 @@ static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
         HD__TRY(hd__trace_entry_nodes(x, heap, i, nodes, &ok));
         if (ok && may_repeat) {
             ok = hd__table_find(&x->seen, ids) == HD_NONE;
-            if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, 0, 0, x->err));
+            if (ok) HD__TRY(hd__table_add(m, &x->seen, HD_NONE - 1, ids, &hd__nothing, x->err));
             else
                 HD__TRY(hd__trace_complain_of(x, HD_MALFORMED, &heap->owner,
                                               "entry %u of the heap of %S stands twice", (uint64_t)i,
@@ -16588,7 +16345,7 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
    different ids add up. */
 static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2], hd__mem *m,
                                 hd__table *rows, uint64_t *bytes, uint64_t *blocks) {
-    size_t n = 0, row = 0;
+    size_t n = 0;
     hd__keyed *keys = (hd__keyed *)hd__calloc(&x->doc->mem, heap->count, 2 * sizeof *keys);
     hd_status status = keys ? HD_OK : hd__trace_no_memory(x);
     if (!status) status = hd__trace_keys(x, heap, map, bytes, blocks, keys, &n);
@@ -16596,17 +16353,15 @@ static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uin
     if (!status) hd__sort_keys(keys, keys + heap->count, n);
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
-        if (i && keys[i].key == keys[i - 1].key) {
-            hd__sum(&rows->bytes[row], e->size);
-            hd__sum_known(&rows->blocks[row], e->count);
-        } else {
-            uint32_t nodes[2];
-            nodes[0] = (uint32_t)(keys[i].key >> 32);
-            nodes[1] = (uint32_t)keys[i].key;
-            row = hd__len(rows->bytes);
-            hd__table_append(rows, nodes, e->size, e->count);
-        }
-        rows->variance[row] += (double)e->error * (double)e->error;
+        uint32_t nodes[2];
+        hd_amount amount;
+        nodes[0] = (uint32_t)(keys[i].key >> 32);
+        nodes[1] = (uint32_t)keys[i].key;
+        amount.bytes = e->size;
+        amount.blocks = e->count;
+        amount.variance = hd__mul(e->error, e->error);
+        if (i && keys[i].key == keys[i - 1].key) hd__amount_add(&stbds_arrlast(rows->amount), &amount);
+        else hd__table_append(rows, nodes, &amount);
     }
     if (keys) hd__cfree(&x->doc->mem, keys, heap->count, 2 * sizeof *keys);
     return status;
@@ -22524,12 +22279,12 @@ static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *opti
         status = hd__memprof_fill_block(x, i);
     }
     for (uint32_t row = 0; row < hd__len(x->sums) && !status; row++) {
-        uint64_t value = x->sums[row], count = p->cells.blocks[row];
+        uint64_t value = x->sums[row], count = p->cells.amount[row].blocks;
         if (x->view->average) {
             if (count == HD_UNKNOWN || !count) value = 0;
             else value = value / count + (value % count >= count - count / 2);
         }
-        p->cells.bytes[row] = value;
+        p->cells.amount[row].bytes = value;
         if (!hd__sum(&p->total_bytes, value)) status = HD_OVERFLOW;
     }
     if (status == HD_OUT_OF_MEMORY || status == HD_LIMIT) return hd__profile_failed(p, status, "", err);

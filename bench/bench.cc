@@ -900,8 +900,8 @@ std::vector<Entry> entries(const hd_breakdown *b) {
     }
     std::vector<Entry> all;
     for (size_t i = 0; i < b->entries.count; i++)
-        all.emplace_back(path[0][b->entries.node[2 * i]], path[1][b->entries.node[2 * i + 1]], b->entries.bytes[i],
-                         b->entries.blocks[i]);
+        all.emplace_back(path[0][b->entries.node[2 * i]], path[1][b->entries.node[2 * i + 1]], b->entries.amount[i].bytes,
+                         b->entries.amount[i].blocks);
     std::sort(all.begin(), all.end());
     return all;
 }
@@ -1012,8 +1012,8 @@ template <class Map> class PathMerge {
             const hd_str type = types.node_name[cells.node[2 * i + 1]];
             key.append(type.data, type.len);
             Amount &sum = sums[key];
-            sum.bytes += cells.bytes[i];
-            sum.blocks += cells.blocks[i];
+            sum.bytes += cells.amount[i].bytes;
+            sum.blocks += cells.amount[i].blocks;
         }
     }
     Map sums;
@@ -1066,7 +1066,7 @@ const hd_profile *changed_profile() {
         for (uint32_t i = 0; i < cells.count; i++) {
             if (i % 10 == 0) continue;
             const uint32_t nodes[2] = {map[0][cells.node[2 * i]], map[1][cells.node[2 * i + 1]]};
-            must(!hd_profile_add(q, nodes, cells.bytes[i] + (i % 7 ? 0 : cells.bytes[i] / 2), cells.blocks[i], NULL), "add");
+            must(!hd_profile_add(q, nodes, cells.amount[i].bytes + (i % 7 ? 0 : cells.amount[i].bytes / 2), cells.amount[i].blocks, NULL), "add");
         }
         hd_profile_free(p);
         return q;
@@ -1091,7 +1091,7 @@ template <class Map> size_t diff_by_path(const hd_profile *before, const hd_prof
         for (uint32_t i = 0; i < rows.count; i++) {
             const hd_str type = types.node_name[rows.node[2 * i + 1]];
             Change &c = cells[path[rows.node[2 * i]] + "\n" + std::string(type.data, type.len)];
-            (side ? c.after : c.before) += rows.bytes[i];
+            (side ? c.after : c.before) += rows.amount[i].bytes;
         }
     }
     for (auto &[key, c] : cells) {

@@ -16,7 +16,7 @@ static hd_status count_bytes(void *user, const void *data, size_t size) {
 }
 
 static hd_status add_other(void *user, const hd_tree_row *row) {
-    if (row->entry == HD_NONE) *(uint64_t *)user += row->bytes;
+    if (row->entry == HD_NONE) *(uint64_t *)user += row->amount.bytes;
     return HD_OK;
 }
 
@@ -58,13 +58,12 @@ static double explained(const hd_breakdown *all, const hd_breakdown *b) {
     x.m = &m;
     x.arena = &arena;
     x.b = all;
-    x.made = true;
     must(hd__budget_residuals(&m, &arena, all, &atoms, &x.whole, NULL));
     must(hd__budget_take(&x, &atoms, NULL));
     enough = hd__budget_reset(&x, none);
     for (uint32_t i = 0; i < atoms.count; i++)
-        if (atoms.bytes[i])
-            most += (double)atoms.bytes[i] * log2((double)all->entries.bytes[0] / (double)atoms.bytes[i]);
+        if (atoms.amount[i].bytes)
+            most += (double)atoms.amount[i].bytes * log2((double)all->entries.amount[0].bytes / (double)atoms.amount[i].bytes);
     for (uint32_t e = 1; e < b->entries.count; e++) {
         uint32_t in = entry_in(all, b, e);
         enough = enough && hd__budget_gain(&x, in, &gain) && hd__budget_list(&x, in);
@@ -88,7 +87,7 @@ static const char *const names[] = { "at least n bytes", "at least a share of th
 static hd_breakdown *cut(const hd_breakdown *all, policy p, double much, uint64_t size) {
     hd_cutoff c = { 0 };
     hd_breakdown *b;
-    double total = (double)all->entries.bytes[0];
+    double total = (double)all->entries.amount[0].bytes;
     switch (p) {
     case MIN_BYTES: c.min_bytes = (uint64_t)(exp((1 - much) * log(total))); break;
     case PARENT_SHARE: c.min_parent_share = pow(1 - much, 3); break;
@@ -107,7 +106,7 @@ static void compare(const char *file, const hd_breakdown *all) {
     must(hd_breakdown_cut(all, &(hd_cutoff){ .max_entries = 1 }, NULL, &total, NULL));
     least = written(total);
     hd_breakdown_free(total);
-    printf("\n%s: %llu bytes in %u entries, %llu bytes of trace\n", file, (unsigned long long)all->entries.bytes[0],
+    printf("\n%s: %llu bytes in %u entries, %llu bytes of trace\n", file, (unsigned long long)all->entries.amount[0].bytes,
            all->entries.count, (unsigned long long)written(all));
     printf("%8s  %-32s %8s %8s %10s %9s\n", "at most", "policy", "output", "entries", "explained", "<other>");
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -132,7 +131,7 @@ static void compare(const char *file, const hd_breakdown *all) {
             must(hd_tree(&heap, NULL, add_other, &other, NULL));
             printf("%8llu  %-32s %8llu %8u %9.1f%% %8.1f%%\n", (unsigned long long)sizes[s], names[p],
                    (unsigned long long)(written(best) - least), best->entries.count, 100 * explained(all, best),
-                   100 * (double)other / (double)all->entries.bytes[0]);
+                   100 * (double)other / (double)all->entries.amount[0].bytes);
             hd_breakdown_free(best);
         }
 }

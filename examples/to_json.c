@@ -8,8 +8,8 @@ static hd_status write_row(void *user, const hd_tree_row *row) {
     hd_json_newline(j), hd_json_object(j);
     hd_json_key(j, "depth"), hd_json_u64(j, row->depth);
     hd_json_key(j, "name"), hd_json_str(j, row->name);
-    hd_json_key(j, "bytes"), hd_json_u64(j, row->bytes);
-    if (row->blocks != HD_UNKNOWN) hd_json_key(j, "blocks"), hd_json_u64(j, row->blocks);
+    hd_json_key(j, "bytes"), hd_json_u64(j, row->amount.bytes);
+    if (row->amount.blocks != HD_UNKNOWN) hd_json_key(j, "blocks"), hd_json_u64(j, row->amount.blocks);
     hd_json_end(j);
     return HD_OK;
 }

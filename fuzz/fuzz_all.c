@@ -76,7 +76,7 @@ static void compare(run *r, const hd_heap *a, const hd_heap *b) {
 
 static uint64_t total(const hd_heap *h, size_t n) {
     uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++) sum += h[i].profile ? hd_profile_bytes(h[i].profile) : h[i].breakdown->entries.bytes[0];
+    for (size_t i = 0; i < n; i++) sum += h[i].profile ? hd_profile_bytes(h[i].profile) : h[i].breakdown->entries.amount[0].bytes;
     return sum;
 }
 
@@ -131,7 +131,7 @@ static void dominate(run *r, const hd_graph *g) {
     }
     if (went(r, hd_dominator_tree(g, d, &(hd_dominator_options){ .cutoff.max_entries = 50, .options = r->options }, &b, NULL))) {
         hd_heap heap = { .breakdown = b };
-        CHECK(b->entries.bytes[0] == d->bytes);
+        CHECK(b->entries.amount[0].bytes == d->bytes);
         went(r, hd_print_tree(&heap, NULL, nowhere(), NULL));
         hd_breakdown_free(b);
     }

@@ -19,7 +19,7 @@ static void analyse(const hd_graph *g) {
         CHECK(!hd_graph_paths(g, top[i], 2, NULL, &paths, NULL) && paths->count);
         hd_paths_free(paths);
     }
-    CHECK(!hd_dominator_tree(g, d, NULL, &b, NULL) && b->entries.bytes[0] == d->bytes);
+    CHECK(!hd_dominator_tree(g, d, NULL, &b, NULL) && b->entries.amount[0].bytes == d->bytes);
     CHECK(!hd_graph_histogram(g, d, NULL, &h, NULL));
     hd_histogram_free(h);
     hd_breakdown_free(b);

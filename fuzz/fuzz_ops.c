@@ -18,8 +18,9 @@ static hd_profile *profile_of(const uint8_t *data, size_t size) {
         if (data[0] & 1) CHECK(!hd_profile_node(p, 0, nodes[0], hd_cstr(names[data[0] >> 1 & 7]), &nodes[0], NULL));
         CHECK(!hd_profile_node(p, 1, data[1] & 1 ? nodes[1] : 0, hd_cstr(names[data[1] >> 1 & 7]), &nodes[1], NULL));
         if (data[1] & 128) nodes[1] = 0;
-        CHECK(!hd_profile_add_estimate(p, nodes, (uint64_t)data[2] << (data[3] & 31), data[3] & 64 ? HD_UNKNOWN : data[3],
-                                       data[3] & 128 ? data[2] : 0));
+        hd_amount amount = { (uint64_t)data[2] << (data[3] & 31), data[3] & 64 ? HD_UNKNOWN : data[3],
+                             { data[3] & 128 ? data[2] : 0, 0 } };
+        CHECK(!hd_profile_add_amount(p, nodes, &amount, NULL));
     }
     return p;
 }
@@ -28,7 +29,7 @@ static bool is_named(void *user, hd_str name) { return hd_str_equal(name, hd_cst
 
 static bool rows_equal(const hd_rows *a, const hd_rows *b) {
     return a->count == b->count && !memcmp(a->node, b->node, 8 * (size_t)a->count) &&
-           !memcmp(a->bytes, b->bytes, 8 * (size_t)a->count) && !memcmp(a->blocks, b->blocks, 8 * (size_t)a->count);
+           !memcmp(a->amount, b->amount, a->count * sizeof *a->amount);
 }
 
 /* As breakdowns, all of which is in canonical order. */
@@ -45,11 +46,11 @@ static void same(const hd_heap *x, const hd_heap *y) {
     hd_breakdown_free(b);
 }
 
-static uint64_t total(const hd_heap *h) { return h->profile ? hd_profile_bytes(h->profile) : h->breakdown->entries.bytes[0]; }
+static uint64_t total(const hd_heap *h) { return h->profile ? hd_profile_bytes(h->profile) : h->breakdown->entries.amount[0].bytes; }
 
 static hd_status add_self(void *user, const hd_top_row *row) {
-    CHECK(row->self_bytes <= row->bytes && row->unlisted_bytes <= row->bytes);
-    *(uint64_t *)user += row->self_bytes + row->unlisted_bytes;
+    CHECK(row->self.bytes <= row->total.bytes && row->unlisted.bytes <= row->total.bytes);
+    *(uint64_t *)user += row->self.bytes + row->unlisted.bytes;
     return HD_OK;
 }
 
@@ -115,9 +116,9 @@ static void check_comparing(const hd_heap *x, const hd_heap *y, const hd_cutoff 
     uint64_t printed = 0;
     CHECK(!hd_compare(x, y, cutoff, NULL, &d, NULL) && !hd_compare(y, x, cutoff, NULL, &e, NULL));
     CHECK(rows_equal(&d->before, &e->after) && rows_equal(&d->after, &e->before));
-    CHECK(d->before.bytes[0] == total(x) && d->after.bytes[0] == total(y));
+    CHECK(d->before.amount[0].bytes == total(x) && d->after.amount[0].bytes == total(y));
     for (uint32_t i = 0; i < d->before.count; i++)
-        CHECK(d->gross[i] >= hd__distance(d->before.bytes[i], d->after.bytes[i]) && d->gross[i] == e->gross[i]);
+        CHECK(d->gross[i] >= hd__distance(d->before.amount[i].bytes, d->after.amount[i].bytes) && d->gross[i] == e->gross[i]);
     hd_diff_free(d);
     hd_diff_free(e);
     CHECK(!hd_print_diff(x, y, &(hd_tree_options){ .first_axis = first_axis }, hd_out_callback(ignore, &printed), NULL));

@@ -27,11 +27,11 @@ HD_UNUSED static uint64_t heaps_digest(const hd_heap *heaps, size_t n) {
         bool counted = true;     /* heaps_v2 has counts of all cells, or of none */
         hd_breakdown *b;
         for (uint32_t c = 0; h->profile && c < hd_profile_cells(h->profile).count; c++)
-            counted &= hd_profile_cells(h->profile).blocks[c] != HD_UNKNOWN;
+            counted &= hd_profile_cells(h->profile).amount[c].blocks != HD_UNKNOWN;
         label = mixed(mixed(mixed(label, dump_of(h)), h->allocator), h->process ? h->process : "");
         CHECK(!hd_heap_break_down(h, NULL, NULL, &b, NULL));
         for (uint32_t e = 0; e < b->entries.count; e++) {
-            uint64_t hash = hd__hash_u64(hd__hash_u64(label, b->entries.bytes[e]), counted ? b->entries.blocks[e] : HD_UNKNOWN);
+            uint64_t hash = hd__hash_u64(hd__hash_u64(label, b->entries.amount[e].bytes), counted ? b->entries.amount[e].blocks : HD_UNKNOWN);
             for (uint32_t a = 0; a < b->entries.axis_count; a++)
                 for (uint32_t k = b->entries.node[b->entries.axis_count * (size_t)e + a]; k != HD_NONE; k = b->axis[a].parent[k])
                     hash = hd__hash_bytes(hash, b->axis[a].node_name[k].data, b->axis[a].node_name[k].len);

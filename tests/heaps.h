@@ -29,6 +29,12 @@ HD_UNUSED static uint32_t path_node(hd_profile *p, uint32_t axis, const char *pa
     return node;
 }
 
+HD_UNUSED static hd_status add_estimate(hd_profile *p, const uint32_t *nodes, uint64_t bytes, uint64_t blocks,
+                                        uint64_t variance) {
+    hd_amount amount = { bytes, blocks, { variance, 0 } };
+    return hd_profile_add_amount(p, nodes, &amount, NULL);
+}
+
 HD_UNUSED static void add_cell(hd_profile *p, const char *backtrace, const char *type, uint64_t bytes,
                                uint64_t blocks) {
     uint32_t nodes[2] = { path_node(p, 0, backtrace), 0 };
@@ -81,8 +87,8 @@ HD_UNUSED static void put_rows(FILE *f, const char *prefix, const hd_axis *axes,
             put_path(f, axes[a], rows.node[(size_t)i * rows.axis_count + a]);
             fputs(" ", f);
         }
-        fprintf(f, "%" PRIu64 " ", rows.bytes[i]);
-        put_blocks(f, rows.blocks[i]);
+        fprintf(f, "%" PRIu64 " ", rows.amount[i].bytes);
+        put_blocks(f, rows.amount[i].blocks);
         fputs("\n", f);
     }
 }
@@ -130,7 +136,7 @@ HD_UNUSED static bool breakdowns_equal(const hd_breakdown *a, const hd_breakdown
     hd_rows x = a->entries, y = b->entries;
     if (x.count != y.count || x.axis_count != y.axis_count ||
         memcmp(x.node, y.node, (size_t)x.count * x.axis_count * sizeof *x.node) ||
-        memcmp(x.bytes, y.bytes, x.count * sizeof *x.bytes) || memcmp(x.blocks, y.blocks, x.count * sizeof *x.blocks))
+        memcmp(x.amount, y.amount, x.count * sizeof *x.amount))
         return false;
     for (uint32_t i = 0; i < x.axis_count; i++)
         if (!axes_equal(&a->axis[i], &b->axis[i])) return false;
@@ -161,7 +167,7 @@ HD_UNUSED static uint32_t entry_at(const hd_breakdown *b, const char *backtrace,
 HD_UNUSED static uint64_t bytes_at(const hd_breakdown *b, const char *backtrace, const char *type) {
     uint32_t entry = entry_at(b, backtrace, type);
     assert_int_not_equal(entry, HD_NONE);
-    return b->entries.bytes[entry];
+    return b->entries.amount[entry].bytes;
 }
 
 #endif

@@ -129,8 +129,8 @@ static void found_lines(const hd_dump *d, lines *to) {
             hd_str type = rows.node[2 * k + 1] ? types.node_name[rows.node[2 * k + 1]] : hd_cstr("*");
             fprintf(f, "%" PRIu64 " %u %s ", h->pid, dump_number(d, h), h->allocator);
             put_path(f, frames, rows.node[2 * k]);
-            fprintf(f, "%s %.*s %" PRIu64 " ", h->profile ? "/<self>" : "", (int)type.len, type.data, rows.bytes[k]);
-            put_blocks(f, rows.blocks[k]);
+            fprintf(f, "%s %.*s %" PRIu64 " ", h->profile ? "/<self>" : "", (int)type.len, type.data, rows.amount[k].bytes);
+            put_blocks(f, rows.amount[k].blocks);
             fputs(h->profile ? " self" : " cumulative", f);
             fclose(f);
         }
@@ -462,7 +462,7 @@ static void names_may_be_escaped_and_empty(void **state) {
 
 static hd_status keep_other(void *user, const hd_tree_row *row) {
     char *to = (char *)user;
-    if (row->entry == HD_NONE) snprintf(to + strlen(to), 64 - strlen(to), "%" PRIu64 " ", row->bytes);
+    if (row->entry == HD_NONE) snprintf(to + strlen(to), 64 - strlen(to), "%" PRIu64 " ", row->amount.bytes);
     return HD_OK;
 }
 

@@ -426,7 +426,7 @@ static void sizes_that_pass_64_bits_together_are_told(void **state) {
     assert_true(err.offset < strlen(text) && err.line > 1);
     assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, &err), HD_OK);
     assert_int_equal(hd_dump_warning_count(d), 1);
-    assert_true(hd_dump_heap(d, 0)->breakdown->entries.bytes[0] == UINT64_MAX - 1);
+    assert_true(hd_dump_heap(d, 0)->breakdown->entries.amount[0].bytes == UINT64_MAX - 1);
     hd_dump_free(d);
     free(text);
 }

@@ -165,7 +165,7 @@ static void many_heaps_at_the_end_of_a_long_chain(void **state) {
         const hd_breakdown *b = hd_dump_heap(d, i)->breakdown;
         assert_int_equal(b->entries.count, 2);
         assert_int_equal(b->entries.node[2], CHAIN);
-        assert_int_equal(b->entries.bytes[0], 1);
+        assert_int_equal(b->entries.amount[0].bytes, 1);
     }
     assert_freed(d, &faults, &t);
 }

@@ -206,15 +206,15 @@ static void random_heaps_are_their_sums(void **state) {
             uint32_t type = t ? number_of(b->axis[1].node_name[t]) : 0;
             hd_str name = b->axis[0].node_name[node];
             if (!node && !type) {
-                assert_int_equal(b->entries.bytes[i], 0x7fffffff);
+                assert_int_equal(b->entries.amount[i].bytes, 0x7fffffff);
             } else if (hd_str_equal(name, hd_cstr("<self>"))) {
                 uint32_t above = b->axis[0].parent[node];
                 int frame = above ? (int)number_of(b->axis[0].node_name[above]) : NODES;
                 uint64_t own = 0;
                 for (uint32_t k = 0; k < TYPES_MAX; k++) own += !type || k == type ? m.size[frame][k] : 0;
-                assert_int_equal(b->entries.bytes[i], own);
+                assert_int_equal(b->entries.amount[i].bytes, own);
             } else {
-                assert_int_equal(b->entries.bytes[i], sum_of(&m, node ? (int)number_of(name) : -1, type));
+                assert_int_equal(b->entries.amount[i].bytes, sum_of(&m, node ? (int)number_of(name) : -1, type));
                 listed++;
             }
         }
@@ -252,8 +252,8 @@ static void come_to(const hd_profile *p, const given *g, uint64_t *bytes, uint64
         int frame = node ? (int)number_of(frames.node_name[node]) : NODES;
         if (g->node >= 0 && frame != g->node) continue;
         if (g->type && (!type || number_of(types.node_name[type]) != g->type)) continue;
-        *bytes += cells.bytes[i];
-        *blocks += cells.blocks[i];
+        *bytes += cells.amount[i].bytes;
+        *blocks += cells.amount[i].blocks;
     }
 }
 
@@ -346,7 +346,7 @@ static void a_profile_comes_to_all_that_was_given(void **state) {
             uint32_t node = b->entries.node[2 * i], type = b->entries.node[2 * i + 1];
             if (b->axis[0].node_name[node].len && b->axis[0].node_name[node].data[0] == '<') continue;
             if (type && b->axis[1].node_name[type].data[0] == '<') continue;
-            assert_int_equal(b->entries.bytes[i], sum_of(&m, node ? (int)number_of(b->axis[0].node_name[node]) : -1,
+            assert_int_equal(b->entries.amount[i].bytes, sum_of(&m, node ? (int)number_of(b->axis[0].node_name[node]) : -1,
                                                          type ? number_of(b->axis[1].node_name[type]) : 0));
         }
         hd_breakdown_free(b);
@@ -388,9 +388,9 @@ static void long_chains_stay_in_proportion(void **state) {
     assert_int_equal(hd_dump_heap_count(d), HEAP_COUNT);
     const hd_rows *rows = &hd_dump_heap(d, 7)->breakdown->entries;
     assert_int_equal(rows->count, 4);
-    assert_int_equal(rows->bytes[0], 9);
+    assert_int_equal(rows->amount[0].bytes, 9);
     assert_int_equal(rows->node[2], CHAIN / 2 + 1);
-    assert_int_equal(rows->bytes[1], 3);
+    assert_int_equal(rows->amount[1].bytes, 3);
     hd_dump_free(d);
     assert_int_equal(faults.live, 0);
     free(text);

@@ -249,7 +249,7 @@ static size_t assert_scalars_of(one_dump *from, const hd_dump *d, size_t at) {
     for (size_t i = 0; i < from->heap_count; i++) {
         const hd_heap *h = &from->heaps[i];
         hd_scalar size = { .pid = h->pid, .process = h->process, .dump = h->dump, .time_us = h->time_us,
-                           .allocator = h->allocator, .name = "size", .units = "bytes", .value = h->breakdown->entries.bytes[0] };
+                           .allocator = h->allocator, .name = "size", .units = "bytes", .value = h->breakdown->entries.amount[0].bytes };
         from->scalars[from->scalar_count++] = size;
     }
     qsort(from->scalars, from->scalar_count, sizeof *from->scalars, scalar_order);

@@ -173,7 +173,7 @@ static void buckets_below_min_size_bytes_are_dropped(void **state) {
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *b = exported(p, (hd_cutoff){ .min_bytes = 64 });
     assert_int_equal(b->entries.count, 20);
     assert_true(all->entries.count > 20);
-    for (uint32_t i = 0; i < b->entries.count; i++) assert_true(b->entries.bytes[i] >= 64);
+    for (uint32_t i = 0; i < b->entries.count; i++) assert_true(b->entries.amount[i].bytes >= 64);
     assert_int_equal(bytes_at(b, "/BrMain/Init", "/W"), 83);
     assert_int_equal(entry_at(b, "/ColdFn", NULL), HD_NONE);
     hd_breakdown_free(all);

@@ -150,12 +150,12 @@ static void with_two_axes(hd_heap *heap) {
     for (uint32_t i = 0; i < rows.count; i++) {
         uint32_t at[2] = { rows.node[i], 0 };
         p->total_bytes = 0; /* cumulative rows may add up to more than a total may be */
-        assert_int_equal(hd_profile_add(p, at, rows.bytes[i], rows.blocks[i], NULL), HD_OK);
+        assert_int_equal(hd_profile_add(p, at, rows.amount[i].bytes, rows.amount[i].blocks, NULL), HD_OK);
     }
     if (heap->profile) {
         heap->profile = p;
         p->total_blocks = 0;
-        for (uint32_t i = 0; i < rows.count; i++) p->total_blocks += rows.blocks[i];
+        for (uint32_t i = 0; i < rows.count; i++) p->total_blocks += rows.amount[i].blocks;
     } else {
         hd_breakdown *b;
         assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);

@@ -856,8 +856,8 @@ static void a_chain_a_million_deep(void **state) {
             assert_int_equal(b->entries.count, 1 + MILLION + MILLION - 1);
         } else {
             assert_int_equal(b->entries.count, 2);
-            assert_int_equal(b->entries.bytes[1], 8 * MILLION);
-            assert_int_equal(b->entries.blocks[1], MILLION);
+            assert_int_equal(b->entries.amount[1].bytes, 8 * MILLION);
+            assert_int_equal(b->entries.amount[1].blocks, MILLION);
         }
         hd_breakdown_free(b);
         assert_int_equal(hd_graph_paths(g, backward ? 0 : MILLION - 1, 2, NULL, &paths, NULL), HD_OK);

@@ -196,7 +196,7 @@ static void mapped_files_are_read_through_a_window(void **state) {
     if (status) fail_msg("%s", err.message);
     assert_int_equal(hd_dump_heap_count(d), (events + 4999) / 5000);
     for (size_t i = 0; i < hd_dump_heap_count(d); i++)
-        assert_int_equal(hd_dump_heap(d, i)->breakdown->entries.bytes[0], 1 + 5000 * i);
+        assert_int_equal(hd_dump_heap(d, i)->breakdown->entries.amount[0].bytes, 1 + 5000 * i);
     hd_dump_free(d);
     f = fopen(path, "ab");
     fputs(" ]", f);

@@ -131,6 +131,7 @@ static void no_profile_is_an_invalid_argument(void **state) {
     hd_error err = { 0 };
     hd_heap none = { .allocator = "malloc" }, merged;
     uint32_t nodes[2] = { 0, 0 };
+    hd_amount amount = { 1, 1, { 1, 0 } };
     assert_int_equal(hd_export(NULL, NULL, NULL, &b, &err), HD_INVALID);
     assert_int_equal(err.status, HD_INVALID);
     assert_int_equal(hd_heap_break_down(NULL, NULL, NULL, &b, &err), HD_INVALID);
@@ -141,7 +142,7 @@ static void no_profile_is_an_invalid_argument(void **state) {
     assert_int_equal(hd_merge(&none, 1, NULL, &merged, &err), HD_INVALID);
     assert_int_equal(hd_profile_node(NULL, 0, 0, hd_cstr("f"), nodes, NULL), HD_INVALID);
     assert_int_equal(hd_profile_add(NULL, nodes, 1, 1, NULL), HD_INVALID);
-    assert_int_equal(hd_profile_add_estimate(NULL, nodes, 1, 1, 0.5), HD_INVALID);
+    assert_int_equal(hd_profile_add_amount(NULL, nodes, &amount, NULL), HD_INVALID);
     hd_buffer_free(&out);
 }
 

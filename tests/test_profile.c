@@ -265,7 +265,7 @@ static void topmost_entries_that_pass_64_bits_together_are_an_error(void **state
     hd_profile *p = hd_profile_create(&desc, NULL);
     add_cell(p, "/a", NULL, 1, 1);
     add_cell(p, "/b", NULL, 1, 1);
-    p->cells.bytes[0] = UINT64_MAX; /* as a file may say it: hd_profile_add would refuse the sum */
+    p->cells.amount[0].bytes = UINT64_MAX; /* as a file may say it: hd_profile_add would refuse the sum */
     hd_breakdown *b = NULL;
     hd_error err;
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, &err), HD_OVERFLOW);
@@ -373,7 +373,7 @@ static void renaming_takes_paths_of_the_largest_length(void **state) {
     add_cell(p, "/a/b", NULL, 1, 1);
     assert_int_equal(hd_profile_rename(p, 0, rename_to_most, NULL, NULL, &renamed, NULL), HD_OK);
     assert_int_equal(hd_profile_axis(renamed, 0).node_count, 1 + 2 * HD_RENAME_MAX);
-    assert_int_equal(hd_profile_cells(renamed).bytes[0], 1);
+    assert_int_equal(hd_profile_cells(renamed).amount[0].bytes, 1);
     hd_profile_free(renamed);
     hd_profile_free(p);
 }

@@ -139,7 +139,7 @@ static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from
     for (uint32_t i = 0; i < atoms.count; i++) {
         uint64_t set = 0;
         uint32_t k = 0;
-        if (!atoms.bytes[i]) continue;
+        if (!atoms.amount[i].bytes) continue;
         for (uint32_t e = 0; e < chosen_from->entries.count; e++) {
             bool in = true;
             for (uint32_t a = 0; a < atoms.axis_count; a++) {
@@ -150,8 +150,8 @@ static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from
         }
         while (k < n && label[k] != set) k++;
         if (k == n) label[n] = set, bytes[n++] = 0;
-        bytes[k] += atoms.bytes[i];
-        total += atoms.bytes[i];
+        bytes[k] += atoms.amount[i].bytes;
+        total += atoms.amount[i].bytes;
     }
     for (uint32_t k = 0; k < n; k++) bits -= (double)bytes[k] * log2((double)bytes[k] / (double)total);
     hd__arena_free(&m, &arena);
@@ -262,8 +262,8 @@ static void diffs_have_budgets_too(void **state) {
         assert_int_equal(hd_compare(&before, &after, &(hd_cutoff){ .max_entries = 2 }, NULL, &d, NULL), HD_OK);
         assert_int_equal(d->before.count, 2);
         assert_true(hd_str_equal(d->axis[0].node_name[d->after.node[1]], hd_cstr(listed ? "d" : "d")));
-        assert_int_equal(d->before.bytes[1], 0);
-        assert_int_equal(d->after.bytes[1], 51);
+        assert_int_equal(d->before.amount[1].bytes, 0);
+        assert_int_equal(d->after.amount[1].bytes, 51);
         hd_diff_free(d);
         hd_breakdown_free(b);
     }

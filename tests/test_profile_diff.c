@@ -30,10 +30,10 @@ static char *diff_text(const hd_diff *d) {
             put_path(f, d->axis[a], d->before.node[(size_t)i * d->before.axis_count + a]);
             fputs(" ", f);
         }
-        fprintf(f, "%" PRIu64 " ", d->before.bytes[i]);
-        put_blocks(f, d->before.blocks[i]);
-        fprintf(f, " %" PRIu64 " ", d->after.bytes[i]);
-        put_blocks(f, d->after.blocks[i]);
+        fprintf(f, "%" PRIu64 " ", d->before.amount[i].bytes);
+        put_blocks(f, d->before.amount[i].blocks);
+        fprintf(f, " %" PRIu64 " ", d->after.amount[i].bytes);
+        put_blocks(f, d->after.amount[i].blocks);
         fprintf(f, " %" PRIu64, d->gross[i]);
         for (int k = 0; k < 6; k++)
             if (d->flags[i] >> k & 1) fprintf(f, " %s", words[k]);
@@ -158,11 +158,11 @@ static void estimates_within_two_standard_errors_are_noise(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
     uint32_t node = path_node(p, 0, "/f"), other = path_node(p, 0, "/g");
-    assert_int_equal(hd_profile_add_estimate(p, &node, 1000, 1, 64), HD_OK);
-    assert_int_equal(hd_profile_add_estimate(p, &other, 1000, 1, 64), HD_OK);
+    assert_int_equal(add_estimate(p, &node, 1000, 1, 64), HD_OK);
+    assert_int_equal(add_estimate(p, &other, 1000, 1, 64), HD_OK);
     node = path_node(q, 0, "/f"), other = path_node(q, 0, "/g");
-    assert_int_equal(hd_profile_add_estimate(q, &node, 1020, 1, 36), HD_OK);
-    assert_int_equal(hd_profile_add_estimate(q, &other, 1021, 1, 36), HD_OK);
+    assert_int_equal(add_estimate(q, &node, 1020, 1, 36), HD_OK);
+    assert_int_equal(add_estimate(q, &other, 1021, 1, 36), HD_OK);
     assert_diff(heap_of(p), heap_of(q), (hd_cutoff){ 0 },
                 "/ 2000 2 2041 2 41 grown\n"
                 "/f 1000 1 1020 1 20 grown noise\n"
@@ -236,9 +236,9 @@ static void standard_errors_are_printed(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
     uint32_t node = path_node(p, 0, "/f");
-    assert_int_equal(hd_profile_add_estimate(p, &node, 1000, HD_UNKNOWN, 64), HD_OK);
+    assert_int_equal(add_estimate(p, &node, 1000, HD_UNKNOWN, 64), HD_OK);
     node = path_node(q, 0, "/f");
-    assert_int_equal(hd_profile_add_estimate(q, &node, 1020, 1, 36), HD_OK);
+    assert_int_equal(add_estimate(q, &node, 1020, 1, 36), HD_OK);
     assert_printed(heap_of(p), heap_of(q), (hd_tree_options){ 0 },
                    "  ~+20    \xc2\xb1" "10  1000  1020  total -> total\n"
                    "  ~+20    \xc2\xb1" "10  1000  1020    f\n");
@@ -290,12 +290,12 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
             hd_diff *d = compared(x, y, cutoff), *e = compared(y, x, cutoff);
             assert_int_equal(d->before.count, e->before.count);
             assert_memory_equal(d->before.node, e->before.node, 8 * (size_t)d->before.count);
-            assert_memory_equal(d->before.bytes, e->after.bytes, 8 * (size_t)d->before.count);
-            assert_memory_equal(d->after.bytes, e->before.bytes, 8 * (size_t)d->before.count);
+            assert_memory_equal(d->before.amount, e->after.amount, d->before.count * sizeof *d->before.amount);
+            assert_memory_equal(d->after.amount, e->before.amount, d->before.count * sizeof *d->before.amount);
             assert_memory_equal(d->gross, e->gross, 8 * (size_t)d->before.count);
             for (uint32_t i = 0; i < d->before.count; i++) {
                 const uint32_t *nodes = d->before.node + 2 * (size_t)i;
-                const uint64_t sizes[2] = { d->before.bytes[i], d->after.bytes[i] };
+                const uint64_t sizes[2] = { d->before.amount[i].bytes, d->after.amount[i].bytes };
                 bool bound = d->flags[i] & HD_DIFF_BOUND;
                 assert_int_equal(bound, (e->flags[i] & HD_DIFF_BOUND) != 0);
                 assert_true(i == 0 || d->gross[i] >= cutoff.min_bytes);
@@ -306,8 +306,8 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
                     uint32_t told = find_by_names(d->axis, nodes, cells ? all[s] : kind >> s & 1 ? cut[s] : all[s]);
                     /* Profiles know <self> of both heaps, each by itself only its own. */
                     if (cells && in == HD_NONE) continue;
-                    assert_int_equal(sizes[s], told == HD_NONE ? 0 : (kind >> s & 1 ? cut[s] : all[s])->entries.bytes[told]);
-                    if (!bound && in != HD_NONE && told == HD_NONE) assert_int_equal(all[s]->entries.bytes[in], 0);
+                    assert_int_equal(sizes[s], told == HD_NONE ? 0 : (kind >> s & 1 ? cut[s] : all[s])->entries.amount[told].bytes);
+                    if (!bound && in != HD_NONE && told == HD_NONE) assert_int_equal(all[s]->entries.amount[in].bytes, 0);
                 }
                 listed++;
             }
@@ -335,7 +335,7 @@ static void merged_heaps_differ_by_what_was_merged(void **state) {
         hd_diff *d = compared(heap_of(p), heap_of(both), (hd_cutoff){ 0 });
         assert_int_equal(d->gross[0], hd_profile_bytes(q));
         for (uint32_t i = 0; i < d->before.count; i++) {
-            assert_int_equal(d->gross[i], d->after.bytes[i] - d->before.bytes[i]);
+            assert_int_equal(d->gross[i], d->after.amount[i].bytes - d->before.amount[i].bytes);
             assert_false(d->flags[i] & (HD_DIFF_GONE | HD_DIFF_SHRUNK | HD_DIFF_BOUND));
         }
         hd_diff_free(d);
@@ -351,7 +351,7 @@ static hd_status put_diff_row(void *user, const hd_diff_row *row) {
     assert_int_equal(row->entry == HD_NONE, hd_str_equal(row->name, hd_cstr("<other>")));
     if (row->entry != HD_NONE) assert_int_equal(row->flags, row->diff->flags[row->entry]);
     fprintf((FILE *)user, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %.*s\n", row->depth, row->axis,
-            row->bytes[0], row->bytes[1], (int)row->name.len, row->name.data);
+            row->amount[0].bytes, row->amount[1].bytes, (int)row->name.len, row->name.data);
     return HD_OK;
 }
 

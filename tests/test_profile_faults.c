@@ -76,7 +76,7 @@ static hd_status run_rename(const fixture *f, const hd_options *o, char **text, 
 }
 
 static hd_status put_row(void *user, const hd_tree_row *row) {
-    fprintf((FILE *)user, "%" PRIu32 " %" PRIu64 " %.*s\n", row->depth, row->bytes, (int)row->name.len, row->name.data);
+    fprintf((FILE *)user, "%" PRIu32 " %" PRIu64 " %.*s\n", row->depth, row->amount.bytes, (int)row->name.len, row->name.data);
     return HD_OK;
 }
 
@@ -258,7 +258,7 @@ static void profile_that_is_being_filled_survives_each_failing_allocation(void *
                 assert_int_equal(node, i);
             }
         for (uint32_t i = 0; i < cells.count; i++)
-            while (hd_profile_add(p, cells.node + 2 * (size_t)i, cells.bytes[i], cells.blocks[i], NULL))
+            while (hd_profile_add(p, cells.node + 2 * (size_t)i, cells.amount[i].bytes, cells.amount[i].blocks, NULL))
                 assert_int_equal(hd_profile_cells(p).count, i);
         hd_breakdown *b = exported(p, (hd_cutoff){ 0 });
         assert_true(breakdowns_equal(b, expected));

@@ -224,8 +224,8 @@ static hd_breakdown *with_gaps(uint64_t *r, hd_breakdown *all) {
             while (depth)
                 assert_int_equal(hd_profile_node(p, a, nodes[a], all->axis[a].node_name[path[--depth]], &nodes[a], NULL), HD_OK);
         }
-        uint64_t bytes = hd__test_below(r, 9) ? all->entries.bytes[i] : hd__test_below(r, 1000);
-        assert_int_equal(hd_profile_add(p, nodes, bytes, all->entries.blocks[i], NULL), HD_OK);
+        uint64_t bytes = hd__test_below(r, 9) ? all->entries.amount[i].bytes : hd__test_below(r, 1000);
+        assert_int_equal(hd_profile_add(p, nodes, bytes, all->entries.amount[i].blocks, NULL), HD_OK);
     }
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, NULL), HD_OK);
     hd_profile_free(p);
@@ -264,8 +264,8 @@ static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
             uint64_t below = 0;
             for (uint32_t i = e + 1; i < n; i++)
                 if (is_in(b, e, i)) below += rest[i];
-            rest[e] = hd__less(b->entries.bytes[e], below);
-            assert_int_equal(atoms.bytes[e], rest[e]);
+            rest[e] = hd__less(b->entries.amount[e].bytes, below);
+            assert_int_equal(atoms.amount[e].bytes, rest[e]);
             assert_int_equal(whole[e], rest[e] + below);
         }
         free(rest);
@@ -280,7 +280,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
                          uint8_t *listed) {
     uint32_t n = b->entries.count, count = 1, classes = 1, *class_of = calloc(n, sizeof *class_of);
     uint64_t *weight = calloc(n + 1, sizeof *weight), *within = calloc(n + 1, sizeof *within), total = 0;
-    for (uint32_t i = 0; i < n; i++) total += atoms->bytes[i];
+    for (uint32_t i = 0; i < n; i++) total += atoms->amount[i].bytes;
     weight[0] = total;
     memset(listed, 0, n);
     for (listed[0] = 1; count < most; count++) {
@@ -290,11 +290,11 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
             if (!candidates[e] || listed[e]) continue;
             memset(within, 0, (n + 1) * sizeof *within);
             for (uint32_t i = 0; i < n; i++)
-                if (is_in(b, e, i)) within[class_of[i]] += atoms->bytes[i];
+                if (is_in(b, e, i)) within[class_of[i]] += atoms->amount[i].bytes;
             gain = 0;
             for (uint32_t c = 0; c < classes; c++)
                 gain += (uint64_t)(hd__entropy(within[c], weight[c]) * (144115188075855872.0 / (double)total));
-            if (gain > best_gain || (gain && gain == best_gain && b->entries.bytes[e] > b->entries.bytes[best]))
+            if (gain > best_gain || (gain && gain == best_gain && b->entries.amount[e].bytes > b->entries.amount[best].bytes))
                 best = e, best_gain = gain;
         }
         if (!best) break;
@@ -302,7 +302,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
         for (uint32_t c = 0, n_before = classes; c < n_before; c++) {
             uint64_t inside = 0;
             for (uint32_t i = 0; i < n; i++)
-                if (class_of[i] == c && is_in(b, best, i)) inside += atoms->bytes[i];
+                if (class_of[i] == c && is_in(b, best, i)) inside += atoms->amount[i].bytes;
             if (!inside || inside == weight[c]) continue;
             for (uint32_t i = 0; i < n; i++)
                 if (class_of[i] == c && is_in(b, best, i)) class_of[i] = classes;
@@ -330,7 +330,7 @@ static void budgets_list_what_gains_most_each_time(void **state) {
             uint32_t above = HD_NONE;
             for (uint32_t i = 0; i < e; i++)
                 if (hd__same_but(&b->entries, 0, i, e) && is_in(b, i, e)) above = i;
-            if (above != HD_NONE && b->entries.bytes[above] == b->entries.bytes[e]) candidates[above] = 0;
+            if (above != HD_NONE && b->entries.amount[above].bytes == b->entries.amount[e].bytes) candidates[above] = 0;
         }
         list_plainly(b, &atoms, candidates, most, listed);
         for (portions_each = 0; portions_each < 16; portions_each += 8) {

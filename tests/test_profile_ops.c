@@ -54,10 +54,10 @@ static hd_heap inverted(hd_heap heap, uint32_t axis) {
 
 static hd_status put_top(void *user, const hd_top_row *row) {
     FILE *f = (FILE *)user;
-    fprintf(f, "%.*s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self_bytes);
-    put_blocks(f, row->self_blocks);
-    fprintf(f, " %" PRIu64 " ", row->bytes);
-    put_blocks(f, row->blocks);
+    fprintf(f, "%.*s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self.bytes);
+    put_blocks(f, row->self.blocks);
+    fprintf(f, " %" PRIu64 " ", row->total.bytes);
+    put_blocks(f, row->total.blocks);
     fprintf(f, "\n");
     return HD_OK;
 }
@@ -97,7 +97,7 @@ static void cells_of_one_path_add_up_whatever_their_numbers(void **state) {
     assert_int_equal(hd_profile_bytes(a), 31);
     assert_int_equal(hd_profile_blocks(a), 7);
     add_cell(a, "/main/f", "/T", 32, 1); /* it can be filled on */
-    assert_int_equal(hd_profile_cells(a).bytes[1], 33);
+    assert_int_equal(hd_profile_cells(a).amount[1].bytes, 33);
     hd_profile_free(a);
     hd_profile_free(b);
 }
@@ -164,6 +164,22 @@ static void overflow_leaves_the_profile_as_it_was(void **state) {
     hd_profile_free(b);
 }
 
+static hd_status breakdown_merge(const hd_breakdown *const *b, size_t n, const hd_options *o, hd_breakdown **out,
+                                 hd_error *err) {
+    hd_error own;
+    hd_heap sum;
+    hd_merger *merger = hd_merger_create(o, err ? err : (err = &own));
+    hd_status status = merger ? HD_OK : err->status;
+    for (size_t i = 0; i < n && !status; i++) {
+        hd_heap heap = { .breakdown = b[i] };
+        status = hd_merger_add(merger, &heap, err);
+    }
+    if (!status) status = hd_merger_finish(merger, &sum, err);
+    if (!status) *out = (hd_breakdown *)(uintptr_t)sum.breakdown;
+    hd_merger_free(merger);
+    return status;
+}
+
 static void breakdowns_add_what_each_lists(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *q = profile_new(2);
@@ -175,7 +191,7 @@ static void breakdowns_add_what_each_lists(void **state) {
     add_cell(q, "/g", "/V", 20, 2);
     b[0] = exported(p, (hd_cutoff){ .min_bytes = 30 });
     b[1] = exported(q, (hd_cutoff){ .min_bytes = 20 });
-    assert_int_equal(hd_breakdown_merge((const hd_breakdown *const *)b, 2, NULL, &sum, NULL), HD_OK);
+    assert_int_equal(breakdown_merge((const hd_breakdown *const *)b, 2, NULL, &sum, NULL), HD_OK);
     assert_text(breakdown_text(sum), "/ / 125 13\n"    /* exact */
                                      "/ /T 60 6\n"
                                      "/ /U 40 4\n"     /* 45 in truth */
@@ -223,7 +239,7 @@ static void breakdowns_unite_their_axes(void **state) {
         b[i] = exported(p, (hd_cutoff){ 0 });
         hd_profile_free(p);
     }
-    assert_int_equal(hd_breakdown_merge((const hd_breakdown *const *)b, 3, NULL, &sum, NULL), HD_OK);
+    assert_int_equal(breakdown_merge((const hd_breakdown *const *)b, 3, NULL, &sum, NULL), HD_OK);
     assert_int_equal(sum->entries.axis_count, 4);
     for (int a = 0; a < 4; a++) assert_string_equal(sum->axis[a].name, united[a]);
     assert_text(breakdown_text(sum), "/ / / / 7 3\n"
@@ -237,7 +253,7 @@ static void breakdowns_unite_their_axes(void **state) {
                                      "/b / / / 1 1\n"
                                      "/b / / /a 1 1\n");
     hd_breakdown_free(sum);
-    assert_int_equal(hd_breakdown_merge(NULL, 0, NULL, &sum, &err), HD_INVALID);
+    assert_int_equal(breakdown_merge(NULL, 0, NULL, &sum, &err), HD_INVALID);
     for (int i = 0; i < 3; i++) hd_breakdown_free(b[i]);
 }
 
@@ -484,10 +500,10 @@ static void top_of_a_breakdown_has_bounds(void **state) {
 
 static hd_status put_unlisted(void *user, const hd_top_row *row) {
     FILE *f = (FILE *)user;
-    fprintf(f, "%.*s %" PRIu64 "%s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self_bytes,
-            row->self_is_bound ? "?" : "", row->unlisted_bytes);
-    put_blocks(f, row->unlisted_blocks);
-    fprintf(f, " %" PRIu64 "\n", row->bytes);
+    fprintf(f, "%.*s %" PRIu64 "%s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self.bytes,
+            row->self_is_bound ? "?" : "", row->unlisted.bytes);
+    put_blocks(f, row->unlisted.blocks);
+    fprintf(f, " %" PRIu64 "\n", row->total.bytes);
     return HD_OK;
 }
 
@@ -549,7 +565,7 @@ static void top_is_printed_in_columns(void **state) {
                                                              "63  100.0%   1    1.6%  6  main\n"
                                                              "48   76.2%  32   50.8%  2  h\n");
     nodes[0] = path_node(p, 0, "/main/h");
-    assert_int_equal(hd_profile_add_estimate(p, nodes, 1937, 4, 250000), HD_OK);
+    assert_int_equal(add_estimate(p, nodes, 1937, 4, 250000), HD_OK);
     assert_top_printed(heap, (hd_top_options){ .count = 1, .units = true },
                        "   2.0 KiB  \xc2\xb1" "25.0%  100.0%" "                              " "10  malloc, pid 3\n"
                        "   2.0 KiB  \xc2\xb1" "25.0%  100.0%         1 B   \xc2\xb1" "0.0%    0.1%  10  main\n");
@@ -571,9 +587,9 @@ static hd_profile *random_profile(uint64_t *r, bool estimates) {
         if (hd__test_below(r, 5)) snprintf(type, sizeof type, "/%c", (int)('T' + hd__test_below(r, 3)));
         nodes[0] = path_node(p, 0, path);
         nodes[1] = path_node(p, 1, type);
-        assert_int_equal(hd_profile_add_estimate(p, nodes, hd__test_below(r, 100),
-                                                 hd__test_below(r, 12) ? hd__test_below(r, 5) : HD_UNKNOWN,
-                                                 estimates ? (double)hd__test_below(r, 50) : 0), HD_OK);
+        assert_int_equal(add_estimate(p, nodes, hd__test_below(r, 100),
+                                      hd__test_below(r, 12) ? hd__test_below(r, 5) : HD_UNKNOWN,
+                                      estimates ? hd__test_below(r, 50) << hd__test_below(r, 58) : 0), HD_OK);
     }
     return p;
 }
@@ -603,17 +619,17 @@ static void merging_is_associative_and_commutative(void **state) {
         assert_true(profiles_equal(x, z));
         hd_rows u = hd_profile_cells(x), v = hd_profile_cells(z);
         assert_memory_equal(u.node, v.node, 8 * (size_t)u.count); /* the same numbers */
-        assert_memory_equal(u.variance, v.variance, u.count * sizeof *u.variance);
+        assert_memory_equal(u.amount, v.amount, u.count * sizeof *u.amount);
 
         hd_breakdown *all, *first, *last, *both;
         const hd_breakdown *halves[2];
         const hd_breakdown *turned[4] = { b[3], b[1], b[0], b[2] };
-        assert_int_equal(hd_breakdown_merge((const hd_breakdown *const *)b, 4, NULL, &all, NULL), HD_OK);
-        assert_int_equal(hd_breakdown_merge(turned, 1, NULL, &first, NULL), HD_OK);
-        assert_int_equal(hd_breakdown_merge(turned + 1, 3, NULL, &last, NULL), HD_OK);
+        assert_int_equal(breakdown_merge((const hd_breakdown *const *)b, 4, NULL, &all, NULL), HD_OK);
+        assert_int_equal(breakdown_merge(turned, 1, NULL, &first, NULL), HD_OK);
+        assert_int_equal(breakdown_merge(turned + 1, 3, NULL, &last, NULL), HD_OK);
         halves[0] = last;
         halves[1] = first;
-        assert_int_equal(hd_breakdown_merge(halves, 2, NULL, &both, NULL), HD_OK);
+        assert_int_equal(breakdown_merge(halves, 2, NULL, &both, NULL), HD_OK);
         assert_true(breakdowns_equal(all, both));
         assert_true(breakdowns_equal(first, b[3]));
         for (uint32_t i = 0; i < all->entries.count; i++) { /* lower bounds, the total exact */
@@ -625,10 +641,10 @@ static void merging_is_associative_and_commutative(void **state) {
                     for (uint32_t k = hd__entry_node(all, i, a); k; k = all->axis[a].parent[k]) path[depth++] = k;
                     while (depth) nodes[a] = hd_axis_child(exact->axis[a], nodes[a], all->axis[a].node_name[path[--depth]]);
                 }
-            if (i == 0) assert_int_equal(all->entries.bytes[0], hd_profile_bytes(x));
+            if (i == 0) assert_int_equal(all->entries.amount[0].bytes, hd_profile_bytes(x));
             else if (round % 50 == 0 && nodes[0] != HD_NONE && nodes[1] != HD_NONE &&
                      hd_breakdown_find(exact, nodes) != HD_NONE)
-                assert_true(all->entries.bytes[i] <= exact->entries.bytes[hd_breakdown_find(exact, nodes)]);
+                assert_true(all->entries.amount[i].bytes <= exact->entries.amount[hd_breakdown_find(exact, nodes)].bytes);
             hd_breakdown_free(exact);
             if (round % 50) break;
         }
@@ -646,8 +662,153 @@ static void merging_is_associative_and_commutative(void **state) {
     }
 }
 
+static hd_heap merged(const hd_heap *heaps, const int *order, int n) {
+    hd_merger *merger = hd_merger_create(NULL, NULL);
+    hd_heap sum;
+    for (int i = 0; i < n; i++) assert_int_equal(hd_merger_add(merger, &heaps[order[i]], NULL), HD_OK);
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
+    hd_merger_free(merger);
+    return sum;
+}
+
+static bool rows_same(const hd_rows *a, const hd_rows *b) {
+    return a->count == b->count && a->axis_count == b->axis_count &&
+           !memcmp(a->node, b->node, (size_t)a->count * a->axis_count * sizeof *a->node) &&
+           !memcmp(a->amount, b->amount, a->count * sizeof *a->amount);
+}
+
+/* To the last bit, which sums of floating-point numbers are not. */
+static void assert_same(const hd_heap *a, const hd_heap *b) {
+    assert_int_equal(!a->profile, !b->profile);
+    if (a->profile) {
+        hd_rows x = hd_profile_cells(a->profile), y = hd_profile_cells(b->profile);
+        assert_true(rows_same(&x, &y) && profiles_equal(a->profile, b->profile));
+    } else {
+        assert_true(rows_same(&a->breakdown->entries, &b->breakdown->entries));
+        assert_true(breakdowns_equal(a->breakdown, b->breakdown));
+    }
+}
+
+static void shuffle(int *order, int n, uint64_t *r) {
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = n; i > 1; i--) {
+        int k = (int)hd__test_below(r, (uint64_t)i), swap = order[k];
+        order[k] = order[i - 1];
+        order[i - 1] = swap;
+    }
+}
+
+/* Profiles, breakdowns, and both; some over an axis that others lack. */
+static void mergers_take_heaps_in_any_order_and_grouping(void **state) {
+    (void)state;
+    enum { N = 7 };
+    uint64_t r = 11;
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        hd_heap heaps[N], straight, turned, parts[2];
+        int order[N], half[] = { 0, 1 }, cut = 1 + (int)hd__test_below(&r, N - 1);
+        for (int i = 0; i < N; i++) {
+            hd_profile *p = random_profile(&r, true);
+            heaps[i] = (hd_heap){ .pid = 4, .profile = p };
+            if (round % 3 == 0 || (round % 3 == 1 && hd__test_below(&r, 2))) continue;
+            heaps[i].breakdown = exported(p, (hd_cutoff){ .min_bytes = hd__test_below(&r, 50) });
+            heaps[i].profile = NULL;
+            hd_profile_free(p);
+        }
+        if (hd__test_below(&r, 3) == 0) { /* of types alone */
+            hd_heap all = heaps[0];
+            hd_breakdown *b = NULL;
+            hd_profile *p;
+            assert_int_equal(hd_heap_break_down(&all, NULL, NULL, &b, NULL), HD_OK);
+            assert_int_equal(hd_breakdown_axis_profile(b, 1, NULL, &p, NULL), HD_OK);
+            hd_heap_release(&heaps[0]);
+            heaps[0].profile = p;
+            if (all.breakdown) heaps[0].breakdown = exported(p, (hd_cutoff){ 0 }), heaps[0].profile = NULL, hd_profile_free(p);
+            hd_breakdown_free(b);
+        }
+        shuffle(order, N, &r);
+        straight = merged(heaps, (const int[]){ 0, 1, 2, 3, 4, 5, 6 }, N);
+        turned = merged(heaps, order, N);
+        assert_same(&straight, &turned);
+        assert_int_equal(turned.pid, 4);
+        if (round % 3 != 1) {
+            parts[0] = merged(heaps, order, cut);
+            parts[1] = merged(heaps, order + cut, N - cut);
+            hd_heap grouped = merged(parts, half, 2);
+            assert_same(&straight, &grouped);
+            hd_heap_release(&parts[0]), hd_heap_release(&parts[1]), hd_heap_release(&grouped);
+        }
+        for (int i = 0; i < N; i++) hd_heap_release(&heaps[i]);
+        hd_heap_release(&straight);
+        hd_heap_release(&turned);
+    }
+}
+
+static void mergers_hold_what_is_distinct(void **state) {
+    (void)state;
+    uint64_t r = 3, taken = 0;
+    hd_profile *p = random_profile(&r, true);
+    hd_merger *merger = hd_merger_create(NULL, NULL);
+    hd_heap heap = heap_of(p), listing, sum;
+    hd_breakdown *b = exported(p, (hd_cutoff){ 0 });
+    listing = heap_listing(b);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(hd_merger_add(merger, &heap, NULL), HD_OK);
+        assert_int_equal(hd_merger_add(merger, &listing, NULL), HD_OK);
+        if (!i) taken = hd_merger_memory(merger);
+        assert_int_equal(hd_merger_memory(merger), taken);
+    }
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
+    assert_int_equal(sum.breakdown->entries.amount[0].bytes, 2000 * hd_profile_bytes(p));
+    assert_true(hd_merger_memory(merger) < taken);
+    hd_heap_release(&sum);
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_INVALID);
+    assert_int_equal(hd_merger_add(merger, &heap, NULL), HD_OK); /* as new */
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
+    hd_merger_free(merger);
+    assert_int_equal(hd_profile_bytes(sum.profile), hd_profile_bytes(p)); /* outlives the merger */
+    hd_heap_release(&sum);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static void what_a_merger_cannot_take_changes_nothing(void **state) {
+    (void)state;
+    hd_profile *large = profile_new(1), *small = profile_new(1), *entry = profile_new(1);
+    hd_breakdown *b, *c;
+    hd_merger *merger = hd_merger_create(NULL, NULL);
+    hd_error err;
+    hd_heap sum;
+    add_cell(large, "/f", NULL, UINT64_MAX - 10, 1);
+    add_cell(small, "/g", NULL, 9, 1);
+    add_cell(entry, "/f", NULL, 10, 1);
+    b = exported(large, (hd_cutoff){ 0 });
+    c = exported(entry, (hd_cutoff){ 0 });
+    hd_heap heaps[] = { heap_of(large), heap_of(small), heap_of(entry), heap_listing(b), heap_listing(c) };
+    heaps[0].start_us = heaps[1].start_us = 5;
+    assert_int_equal(hd_merger_add(merger, &heaps[0], NULL), HD_OK);
+    assert_int_equal(hd_merger_add(merger, &heaps[2], &err), HD_OVERFLOW);
+    assert_int_equal(err.status, HD_OVERFLOW);
+    heaps[2].kind = HD_HEAP_PEAK;
+    assert_int_equal(hd_merger_add(merger, &heaps[2], &err), HD_INVALID);
+    assert_string_equal(err.message, "heaps of one kind expected: one is \"live\", another \"peak\"");
+    assert_int_equal(hd_merge((hd_heap[]){ heaps[1], heaps[2] }, 2, NULL, &sum, &err), HD_INVALID);
+    assert_int_equal(hd_merger_add(merger, &heaps[1], NULL), HD_OK);
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
+    assert_text(profile_text(sum.profile), "/f 18446744073709551605 1\n/g 9 1\n");
+    assert_int_equal(sum.start_us, 5);
+    hd_heap_release(&sum);
+    assert_int_equal(hd_merger_add(merger, &heaps[3], NULL), HD_OK);
+    assert_int_equal(hd_merger_add(merger, &heaps[4], NULL), HD_OVERFLOW);
+    assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
+    assert_text(breakdown_text(sum.breakdown), "/ 18446744073709551605 1\n/f 18446744073709551605 1\n");
+    hd_heap_release(&sum);
+    hd_merger_free(merger);
+    hd_breakdown_free(b), hd_breakdown_free(c);
+    hd_profile_free(large), hd_profile_free(small), hd_profile_free(entry);
+}
+
 static uint64_t total_of(hd_heap h) {
-    return h.profile ? hd_profile_bytes(h.profile) : h.breakdown->entries.bytes[0];
+    return h.profile ? hd_profile_bytes(h.profile) : h.breakdown->entries.amount[0].bytes;
 }
 
 /* Cells at or below nodes of this name, by climbing. */
@@ -658,7 +819,7 @@ static uint64_t bytes_below(const hd_profile *p, uint32_t axis, const char *name
     for (uint32_t i = 0; i < cells.count; i++)
         for (uint32_t at = cells.node[(size_t)i * cells.axis_count + axis]; at; at = a.parent[at]) {
             if (hd_str_equal(a.node_name[at], hd_cstr(name))) {
-                sum += cells.bytes[i];
+                sum += cells.amount[i].bytes;
                 break;
             }
             if (at_only) break;
@@ -671,8 +832,8 @@ static hd_status check_top_row(void *user, const hd_top_row *row) {
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)row->name.len, row->name.data);
     if (!strcmp(name, "<self>")) return HD_OK;
-    assert_int_equal(row->bytes, bytes_below(p, 0, name, false));
-    assert_int_equal(row->self_bytes, bytes_below(p, 0, name, true));
+    assert_int_equal(row->total.bytes, bytes_below(p, 0, name, false));
+    assert_int_equal(row->self.bytes, bytes_below(p, 0, name, true));
     return HD_OK;
 }
 
@@ -686,9 +847,9 @@ static hd_status check_listed_row(void *user, const hd_top_row *row) {
     top_sum *sum = (top_sum *)user;
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)row->name.len, row->name.data);
-    sum->bytes += row->self_bytes + row->unlisted_bytes;
+    sum->bytes += row->self.bytes + row->unlisted.bytes;
     if (*name != '<' && !row->self_is_bound)
-        assert_true(row->self_bytes <= bytes_below(sum->profile, 0, name, true));
+        assert_true(row->self.bytes <= bytes_below(sum->profile, 0, name, true));
     return HD_OK;
 }
 
@@ -740,8 +901,8 @@ static void operations_agree_with_each_other(void **state) {
                     nodes[a] = hd_axis_child(whole.breakdown->axis[a], nodes[a], b->axis[a].node_name[path[--depth]]);
             }
             e = nodes[0] == HD_NONE || nodes[1] == HD_NONE ? HD_NONE : hd_breakdown_find(whole.breakdown, nodes);
-            if (e != HD_NONE) assert_int_equal(whole.breakdown->entries.bytes[e], b->entries.bytes[i]);
-            else assert_int_equal(b->entries.bytes[i], 0);
+            if (e != HD_NONE) assert_int_equal(whole.breakdown->entries.amount[e].bytes, b->entries.amount[i].bytes);
+            else assert_int_equal(b->entries.amount[i].bytes, 0);
         }
         hd_heap_release(&whole);
         for (int i = 0; i < 2; i++) hd_heap_release(&parts[i]);
@@ -779,7 +940,7 @@ static hd_status run_merge_mixed(const fixture *f, const hd_options *o, char **t
 static hd_status run_merge_breakdowns(const fixture *f, const hd_options *o, char **text, hd_error *err) {
     const hd_breakdown *b[2] = { f->breakdown, f->breakdown };
     hd_breakdown *out = NULL;
-    hd_status status = hd_breakdown_merge(b, 2, o, &out, err);
+    hd_status status = breakdown_merge(b, 2, o, &out, err);
     return made(status, heap_listing(out), text);
 }
 
@@ -1008,6 +1169,9 @@ int main(void) {
         cmocka_unit_test(top_prints_what_is_not_listed),
         cmocka_unit_test(top_is_printed_in_columns),
         cmocka_unit_test(merging_is_associative_and_commutative),
+        cmocka_unit_test(mergers_take_heaps_in_any_order_and_grouping),
+        cmocka_unit_test(mergers_hold_what_is_distinct),
+        cmocka_unit_test(what_a_merger_cannot_take_changes_nothing),
         cmocka_unit_test(operations_agree_with_each_other),
         FIXTURE(each_failing_allocation_comes_back_as_a_status),
         FIXTURE(memory_stays_within_its_limit),

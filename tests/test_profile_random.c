@@ -237,8 +237,8 @@ static void assert_like_model(const hd_breakdown *b, const model *m) {
             at[a] = model_node(m, a, b->axis[a], b->entries.node[(size_t)e * m->axes + a]);
         size_t i = table_index(m, at);
         assert_true(m->listed[i]);
-        assert_int_equal(b->entries.bytes[e], m->bytes[i]);
-        assert_int_equal(b->entries.blocks[e], m->blocks[i]);
+        assert_int_equal(b->entries.amount[e].bytes, m->bytes[i]);
+        assert_int_equal(b->entries.amount[e].blocks, m->blocks[i]);
     }
 }
 
@@ -326,8 +326,8 @@ static hd_status keep_row(void *user, const hd_tree_row *row_) {
     to->depth = row_->depth;
     to->axis = row_->axis;
     to->entry = row_->entry;
-    to->bytes = row_->bytes;
-    to->blocks = row_->blocks;
+    to->bytes = row_->amount.bytes;
+    to->blocks = row_->amount.blocks;
     if (row_->entry != HD_NONE)
         memcpy(to->node, row_->breakdown->entries.node + (size_t)row_->entry * row_->breakdown->entries.axis_count,
                row_->breakdown->entries.axis_count * sizeof *to->node);
@@ -457,8 +457,8 @@ static void cumulative_entries_with_gaps_are_all_kept(void **state) {
         }
         assert_int_equal(a->entries.count, cells.count + (total == HD_NONE));
         if (total != HD_NONE) {
-            assert_int_equal(a->entries.bytes[0], cells.bytes[total]);
-            assert_int_equal(a->entries.blocks[0], cells.blocks[total]);
+            assert_int_equal(a->entries.amount[0].bytes, cells.amount[total].bytes);
+            assert_int_equal(a->entries.amount[0].blocks, cells.amount[total].blocks);
         }
         hd_breakdown_free(a);
         hd_breakdown_free(b);
@@ -501,8 +501,8 @@ static void renaming_keeps_the_total_and_the_other_axes(void **state) {
             }
         }
         hd_breakdown *before = exported(p, (hd_cutoff){ 0 }), *after = exported(q, (hd_cutoff){ 0 });
-        assert_int_equal(before->entries.bytes[0], after->entries.bytes[0]);
-        assert_int_equal(before->entries.blocks[0], after->entries.blocks[0]);
+        assert_int_equal(before->entries.amount[0].bytes, after->entries.amount[0].bytes);
+        assert_int_equal(before->entries.amount[0].blocks, after->entries.amount[0].blocks);
         hd_breakdown_free(before);
         hd_breakdown_free(after);
         hd_profile_free(p);

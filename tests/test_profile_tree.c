@@ -336,7 +336,7 @@ typedef struct rows_seen {
 static hd_status count_row(void *user, const hd_tree_row *row) {
     rows_seen *seen = (rows_seen *)user;
     assert_true(row->depth <= seen->count);
-    assert_true(row->entry == HD_NONE || row->breakdown->entries.bytes[row->entry] == row->bytes);
+    assert_true(row->entry == HD_NONE || row->breakdown->entries.amount[row->entry].bytes == row->amount.bytes);
     return ++seen->count == seen->stop_at ? seen->status : HD_OK;
 }
 
@@ -394,7 +394,7 @@ static void very_deep_trees(void **state) {
     assert_int_equal(hd_profile_add(p, at, 100, 1, NULL), HD_OK);
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *cut;
     assert_int_equal(all->entries.count, MANY + 1);
-    assert_int_equal(all->entries.bytes[MANY], 100);
+    assert_int_equal(all->entries.amount[MANY].bytes, 100);
     assert_int_equal(all->axis[0].parent[MANY], MANY - 1);
     assert_int_equal(hd_breakdown_cut(all, &(hd_cutoff){ .min_share = 1 }, NULL, &cut, NULL), HD_OK);
     assert_true(breakdowns_equal(all, cut));

@@ -155,8 +155,8 @@ static char *text_of_profile(const hd_profile *profile) {
         for (uint32_t node = cells.node[2 * i]; node; node = backtrace.parent[node]) put(path, backtrace.node_name[node]);
         assert_int_equal(types.parent[cells.node[2 * i + 1]], 0);
         snprintf(rows[i].name, sizeof rows[i].name, "%s %.*s", path, (int)type.len, type.data);
-        rows[i].bytes = cells.bytes[i];
-        rows[i].blocks = cells.blocks[i];
+        rows[i].bytes = cells.amount[i].bytes;
+        rows[i].blocks = cells.amount[i].blocks;
         for (uint32_t j = 0; j < i; j++) /* cells are complete: no two of the same nodes */
             if (!memcmp(&cells.node[2 * i], &cells.node[2 * j], 8)) fail_msg("cells %u and %u are one", i, j);
     }
@@ -793,7 +793,7 @@ static void contexts_made_during_a_snapshot_do_not_disturb_it(void **state) {
         options.options.allocator.user = &left;
         assert_int_equal(hd_recorder_snapshot(rec, &options, &profile, NULL), HD_OK);
         cells = hd_profile_cells(profile);
-        for (uint32_t i = 0; i < cells.count; i++) blocks += cells.blocks[i];
+        for (uint32_t i = 0; i < cells.count; i++) blocks += cells.amount[i].blocks;
         hd_profile_free(profile);
         hd_recorder_free(rec);
         rec = NULL;
@@ -934,7 +934,7 @@ static int check_child(void) {
     if (stats.live_blocks != before.live_blocks + 50 || stats.ignored != before.ignored) return 3;
     if (hd_recorder_snapshot(rec, NULL, &profile, NULL)) return 4;
     cells = hd_profile_cells(profile);
-    for (uint32_t i = 0; i < cells.count; i++) stats.live_bytes -= cells.bytes[i], stats.live_blocks -= cells.blocks[i];
+    for (uint32_t i = 0; i < cells.count; i++) stats.live_bytes -= cells.amount[i].bytes, stats.live_blocks -= cells.amount[i].blocks;
     hd_profile_free(profile);
     return stats.live_bytes ? 5 : stats.live_blocks ? 6 : 0;
 }
@@ -1085,7 +1085,7 @@ static void eight_threads_leave_exact_figures(void **state) {
     assert_in_range(stats.peak_bytes, stats.live_bytes, stats.total_bytes);
     assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OK);
     cells = hd_profile_cells(profile);
-    for (uint32_t i = 0; i < cells.count; i++) bytes += cells.bytes[i], blocks += cells.blocks[i];
+    for (uint32_t i = 0; i < cells.count; i++) bytes += cells.amount[i].bytes, blocks += cells.amount[i].blocks;
     hd_profile_free(profile);
     assert_int_equal(bytes, expected.live_bytes);
     assert_int_equal(blocks, expected.live_blocks);

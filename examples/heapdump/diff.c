@@ -55,11 +55,7 @@ static hd_status diff_row(void *user, const hd_diff_row *row) {
     json_text(j, "axis", row->depth ? row->diff->axis[row->axis].name : NULL);
     json_str(j, "name", row->name);
     json_text(j, "change", change);
-    for (int i = 0; i < 2; i++) {
-        json_u64(j, bytes[i], row->bytes[i]);
-        json_known(j, blocks[i], row->blocks[i]);
-        json_error(j, errors[i], row->variance[i]);
-    }
+    for (int i = 0; i < 2; i++) json_amount(j, bytes[i], blocks[i], errors[i], &row->amount[i]);
     if (row->flags & HD_DIFF_BOUND) json_bool(j, "bound", true);
     if (row->flags & HD_DIFF_NOISE) json_bool(j, "noise", true);
     hd_json_end(j);

@@ -124,8 +124,13 @@ int choose(const arguments *a, const char *file, chosen *c) {
     return status ? status : choose_from(a, file, dump, c);
 }
 
-void json_error(hd_json *j, const char *key, double variance) {
-    if (variance > 0) json_u64(j, key, hd_standard_error(variance));
+/* By the names of its parts; the error when there is one. */
+void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
+                 const hd_amount *amount) {
+    uint64_t root = hd_standard_error(amount->variance);
+    json_u64(j, bytes, amount->bytes);
+    json_known(j, blocks, amount->blocks);
+    if (root) json_u64(j, error, root);
 }
 
 /* The axis to look along in a heap: of an inverted breakdown no other is left. */
@@ -190,8 +195,8 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
 totals totals_of(const hd_heap *heap) {
     totals t;
     if (heap->breakdown) {
-        t.bytes = heap->breakdown->entries.bytes[0];
-        t.blocks = heap->breakdown->entries.blocks[0];
+        t.bytes = heap->breakdown->entries.amount[0].bytes;
+        t.blocks = heap->breakdown->entries.amount[0].blocks;
         t.rows = heap->breakdown->entries.count;
     } else {
         t.bytes = hd_profile_bytes(heap->profile);

@@ -25,7 +25,8 @@ bool selected(const arguments *a, const hd_heap *heap);
 void chosen_free(chosen *c);
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c);
 int choose(const arguments *a, const char *file, chosen *c);
-void json_error(hd_json *j, const char *key, double variance);
+void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
+                 const hd_amount *amount);
 uint32_t axis_in(const arguments *a, const hd_heap *heap);
 hd_tree_options tree_options(const arguments *a);
 int compare_texts(const char *x, const char *y);

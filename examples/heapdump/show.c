@@ -10,9 +10,7 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
     json_u64(j, "depth", row->depth);
     json_text(j, "axis", row->depth ? row->breakdown->axis[row->axis].name : NULL);
     json_str(j, "name", row->name);
-    json_u64(j, "bytes", row->bytes);
-    json_known(j, "blocks", row->blocks);
-    json_error(j, "error", row->variance);
+    json_amount(j, "bytes", "blocks", "error", &row->amount);
     hd_json_end(j);
     return HD_OK;
 }
@@ -29,15 +27,11 @@ static hd_status top_row(void *user, const hd_top_row *row) {
     hd_json *j = user;
     json_line(j);
     json_str(j, "name", row->name);
-    json_u64(j, "bytes", row->bytes);
-    json_known(j, "blocks", row->blocks);
-    json_error(j, "error", row->variance);
-    json_u64(j, "self_bytes", row->self_bytes);
-    json_known(j, "self_blocks", row->self_blocks);
-    json_error(j, "self_error", row->self_variance);
+    json_amount(j, "bytes", "blocks", "error", &row->total);
+    json_amount(j, "self_bytes", "self_blocks", "self_error", &row->self);
     json_bool(j, "self_is_bound", row->self_is_bound);
-    json_u64(j, "unlisted_bytes", row->unlisted_bytes);
-    json_known(j, "unlisted_blocks", row->unlisted_blocks);
+    json_u64(j, "unlisted_bytes", row->unlisted.bytes);
+    json_known(j, "unlisted_blocks", row->unlisted.blocks);
     hd_json_end(j);
     return HD_OK;
 }

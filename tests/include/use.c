@@ -148,7 +148,7 @@ static int use(void) {
     hd_dump *dump = NULL;
     hd_buffer buffer = { NULL, 0, 0, { NULL, NULL } };
     hd_buffer more = { NULL, 0, 0, { NULL, NULL } };
-    hd_heap heap = { 1, "process", "0x1", 0, "malloc", 0, NULL, NULL };
+    hd_heap heap = { 1, 0, "process", "0x1", 0, HD_HEAP_LIVE, "malloc", 0, NULL, NULL };
     hd_scalar scalar = { 1, "process", "0x2", 5, "malloc", "size", "bytes", 10000, NULL };
     hd_chrome_dumps dumps = { NULL, 0, NULL, 1, HD_LIGHT, NULL };
     uint32_t node = 0, nodes[2] = { 0, 0 };
@@ -163,7 +163,7 @@ static int use(void) {
     heap.breakdown = breakdown;
     if (!failed) failed = hd_chrome_write(&heap, 1, NULL, hd_out_memory(&buffer), NULL) != HD_OK;
     if (!failed) failed = hd_read_memory(buffer.data, buffer.size, NULL, &dump, NULL) != HD_OK;
-    if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_heap(dump, 0)->breakdown->entries.bytes[0] != 10000;
+    if (!failed) failed = hd_dump_heap_count(dump) != 1 || hd_dump_heap(dump, 0)->breakdown->entries.amount[0].bytes != 10000;
     hd_dump_free(dump);
     dump = NULL;
     dumps.scalars = &scalar;
