@@ -25256,6 +25256,7 @@ static hd_status hd__memprof_add_heap(hd_dump *dump, const hd_memprof_raw *raw, 
     memcpy(id + 2, at, length);
     id[2 + length] = 0;
     memset(&heap, 0, sizeof heap);
+    heap.kind = HD_HEAP_TOTAL;
     heap.allocator = "malloc";
     heap.dump = id;
     HD__TRY(hd_memprof_profile(raw, view, options, &profile, err));

@@ -6,15 +6,15 @@
 
 static int by_process(const void *a, const void *b) {
     const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
-    int order = compare_texts(x->process, y->process);
-    if (!order) order = compare_texts(x->allocator, y->allocator);
+    int order = compare_heaps(x, y, true);
     return order ? order : (x > y) - (x < y);
 }
 
 enum { NO_MATE = -1 };
 
 /* What to compare each picked heap of x with, by its number in y; the picked heaps of y that are nothing's are
-   marked in `left`. In one file heaps of one process belong together, of two files those of one name, in turn. */
+   marked in `left`. In one file heaps of one process belong together, which started once, of two files those of
+   one name, in turn. */
 static void find_mates(const chosen *x, const bool *in_x, const chosen *y, const bool *in_y, ptrdiff_t *mate,
                        bool *left) {
     int (*order)(const void *, const void *) = x == y ? by_pid : by_process;
@@ -24,10 +24,9 @@ static void find_mates(const chosen *x, const bool *in_x, const chosen *y, const
     for (; i < nx; i++) mate[before[i] - x->heaps] = NO_MATE;
     memcpy(left, in_y, y->count);
     for (i = 0; i < nx && k < ny;) {
-        int side = compare_texts(before[i]->allocator, after[k]->allocator);
-        int first = x == y ? compare_numbers(before[i]->pid, after[k]->pid)
-                           : compare_texts(before[i]->process, after[k]->process);
-        if (first) side = first;
+        int side = compare_heaps(before[i], after[k], x != y);
+        if (!side && x == y && !same_start(before[i], after[k]))
+            side = compare_numbers(before[i]->start_us, after[k]->start_us);
         if (!side) {
             mate[before[i] - x->heaps] = after[k] - y->heaps;
             left[after[k] - y->heaps] = false;
@@ -83,7 +82,8 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
                      hd_json *j, hd_out out) {
     hd_tree_options options = tree_options(a);
     hd_profile *none = needed(hd_profile_create(NULL, NULL));
-    hd_heap absent = { .allocator = places[before != NULL], .profile = none };
+    hd_heap absent = { .kind = (before ? before : after)->kind, .allocator = places[before != NULL],
+                       .profile = none };
     hd_error err;
     hd_status status;
     if (!axis_in(a, before ? before : after) && !axis_in(a, after ? after : before)) options.first_axis = 0;

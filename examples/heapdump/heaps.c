@@ -154,16 +154,24 @@ bool same_text(const char *x, const char *y) { return !compare_texts(x, y); }
 
 int compare_numbers(uint64_t x, uint64_t y) { return (x > y) - (x < y); }
 
-/* Of heaps in one array, told by pointers into it: by allocator and process, those of one in their order. */
-int by_pid(const void *a, const void *b) {
-    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
-    int order = compare_numbers(x->pid, y->pid);
+/* 0: heaps of one process, allocator and kind, which can be compared. Processes are told apart by number, or, of
+   two files, by name. */
+int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name) {
+    int order = by_name ? compare_texts(x->process, y->process) : compare_numbers(x->pid, y->pid);
     if (!order) order = compare_texts(x->allocator, y->allocator);
-    return order ? order : (x > y) - (x < y);
+    return order ? order : compare_numbers(x->kind, y->kind);
 }
 
-static bool same_pid(const hd_heap *x, const hd_heap *y) {
-    return x->pid == y->pid && same_text(x->allocator, y->allocator);
+/* False of two processes that had one number, one after the other. */
+bool same_start(const hd_heap *x, const hd_heap *y) {
+    return !x->start_us || !y->start_us || x->start_us == y->start_us;
+}
+
+/* Of heaps in one array, told by pointers into it; those that can be compared stay in their order. */
+int by_pid(const void *a, const void *b) {
+    const hd_heap *x = *(const hd_heap *const *)a, *y = *(const hd_heap *const *)b;
+    int order = compare_heaps(x, y, false);
+    return order ? order : (x > y) - (x < y);
 }
 
 /* Those that are marked (NULL: all), sorted. *n is how many. To be freed. */
@@ -187,7 +195,8 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
     for (size_t i = 0; i < n; i++) {
         const hd_heap *heap = sorted[i], *next = i + 1 < n ? sorted[i + 1] : NULL;
         const hd_heap *beside = last ? next : i ? sorted[i - 1] : NULL;
-        if (!beside || !same_pid(heap, beside)) picked[heap - c->heaps] = true;
+        if (!beside || compare_heaps(heap, beside, false) || !same_start(heap, beside))
+            picked[heap - c->heaps] = true;
     }
     free(sorted);
 }

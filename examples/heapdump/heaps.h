@@ -32,6 +32,8 @@ hd_tree_options tree_options(const arguments *a);
 int compare_texts(const char *x, const char *y);
 bool same_text(const char *x, const char *y);
 int compare_numbers(uint64_t x, uint64_t y);
+int compare_heaps(const hd_heap *x, const hd_heap *y, bool by_name);
+bool same_start(const hd_heap *x, const hd_heap *y);
 int by_pid(const void *a, const void *b);
 const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *marked,
                              int (*order)(const void *, const void *), size_t *n);
