@@ -3511,10 +3511,6 @@ static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number
     set->count++;
     return true;
 }
-/* TAKEN OUT LAST: callers that still hand over a way to hash again */
-#define hd__index_add(m, set, hash, number, rehash, owner) \
-    ((void)(rehash), (void)(owner), hd__set_add((m), (set), (hash), (number)))
-
 static void hd__set_free(hd__mem *m, hd__set *set) {
     if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *set->slots);
     memset(set, 0, sizeof *set);
@@ -14144,11 +14140,6 @@ static uint64_t hd__trace_writer_hash(const hd_chrome_writer *w, uint64_t pid) {
     return hd__hash_u64(w->names.seed, pid);
 }
 
-static uint64_t hd__trace_writer_rehash(const void *owner, uint32_t i) {
-    const hd_chrome_writer *w = (const hd_chrome_writer *)owner;
-    return hd__trace_writer_hash(w, w->processes[i].pid);
-}
-
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
 static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_writer_process *p, hd_error *err) {
     p->strings.seed = p->dumps.seed = hd__seed();
@@ -14191,7 +14182,7 @@ static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, 
     memset(&fresh, 0, sizeof fresh);
     fresh.pid = pid;
     if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
-    if (!hd__index_add(&w->mem, &w->index, hd__trace_writer_hash(w, pid), (uint32_t)n, hd__trace_writer_rehash, w))
+    if (!hd__set_add(&w->mem, &w->index, hd__trace_writer_hash(w, pid), (uint32_t)n))
         return hd__no_memory(&w->mem, err);
     *process = &w->processes[n];
     return hd__trace_writer_process_init(w, *process, err);
