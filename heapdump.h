@@ -3511,6 +3511,7 @@ static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number
     set->count++;
     return true;
 }
+
 static void hd__set_free(hd__mem *m, hd__set *set) {
     if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *set->slots);
     memset(set, 0, sizeof *set);
