@@ -20677,15 +20677,13 @@ static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof
     return raw->fields >> field & 1 ? b->value[field] : 0;
 }
 
-static const uint8_t hd__memprof_magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff }; /* little-endian */
+#define HD__MEMPROF_MAGIC UINT64_C(0xff6d70726f667281) /* the first number of a file, in its byte order */
 
 /* 1: a raw profile, 2: a big-endian one, 0: none. */
 static int hd__memprof_detect(const uint8_t *p, size_t size) {
-    int order = 3;
     if (size < 8) return 0;
-    for (int i = 0; i < 8; i++)
-        order &= (p[i] == hd__memprof_magic[i] ? 1 : 0) | (p[i] == hd__memprof_magic[7 - i] ? 2 : 0);
-    return order;
+    if (hd__memprof_get(p, 8, false) == HD__MEMPROF_MAGIC) return 1;
+    return hd__memprof_get(p, 8, true) == HD__MEMPROF_MAGIC ? 2 : 0;
 }
 
 #define HD__MEMPROF_HEADER 48u
@@ -21239,7 +21237,7 @@ typedef struct hd__memprof_out {
     hd_sink sink;
 } hd__memprof_out;
 
-static char *hd__memprof_put(char *p, unsigned width, bool big, uint64_t v) {
+HD__INLINE char *hd__memprof_put(char *p, unsigned width, bool big, uint64_t v) {
     for (unsigned i = 0; i < width; i++, v >>= 8) p[big ? width - 1 - i : i] = (char)(v & 0xff);
     return p + width;
 }
@@ -21254,10 +21252,9 @@ static uint64_t hd__memprof_out_counter(const hd__memprof_out *o, uint64_t i) {
     return o->version < 5 ? hd_memprof_counter(o->raw, i) : hd__memprof_pack(hd_memprof_counter(o->raw, i));
 }
 
-/* Whether fields fit what is written of them; how long the block section is. */
+/* Whether fields fit what is written of them. Adds up how long blocks are. */
 static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
-    *size = 8;
     for (uint32_t i = 0; i < raw->block_count; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
@@ -21276,7 +21273,7 @@ static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd
 static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
     uint32_t lacking = hd_memprof_version_fields(o->version) & ~raw->fields & ~HD__MEMPROF_HISTOGRAM, f = 1;
-    uint64_t size;
+    uint64_t size[3];
     for (; f < 32 && !(lacking >> f & 1); f++) {}
     if (lacking)
         return hd__fail(err, HD_UNSUPPORTED, "version %u needs %s, which the blocks do not have",
@@ -21285,23 +21282,27 @@ static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
         return hd__fail(err, HD_UNSUPPORTED,
                         "segments of version %u cannot be told in version %u: before 3 offsets differ",
                         (uint64_t)raw->version, (uint64_t)o->version);
-    HD__TRY(hd__memprof_check_blocks(o, &size, err));
+    size[0] = 8 + o->shape->segment * (uint64_t)raw->segment_count;
+    size[1] = 8;
+    HD__TRY(hd__memprof_check_blocks(o, &size[1], err));
+    size[2] = 8 + 16 * (uint64_t)raw->stack_count;
+    if (raw->stack_count) size[2] += 8 * (uint64_t)(raw->first[raw->stack_count] - raw->first[0]);
     o->at[0] = HD__MEMPROF_HEADER;
-    o->end[0] = o->at[0] + 8 + o->shape->segment * (uint64_t)raw->segment_count;
-    o->at[1] = (o->end[0] + 7) & ~(uint64_t)7;
-    o->end[1] = o->at[1] + size;
-    o->at[2] = (o->end[1] + 7) & ~(uint64_t)7;
-    o->end[2] = o->at[2] + 8 + 16 * (uint64_t)raw->stack_count;
-    if (raw->stack_count) o->end[2] += 8 * (uint64_t)(raw->first[raw->stack_count] - raw->first[0]);
-    o->at[3] = (o->end[2] + 7) & ~(uint64_t)7;
+    for (int k = 0; k < 3; k++) {
+        o->end[k] = o->at[k] + size[k];
+        o->at[k + 1] = (o->end[k] + 7) & ~(uint64_t)7;
+    }
     return HD_OK;
 }
 
-static void hd__memprof_put_u64(hd__memprof_out *o, uint64_t v) {
-    char bytes[8];
-    hd__memprof_put(bytes, 8, o->raw->big_endian, v);
-    hd__sink_put(&o->sink, bytes, 8);
+HD__INLINE void hd__memprof_put_number(hd__memprof_out *o, unsigned width, uint64_t v) {
+    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
+    if (o->raw->big_endian) hd__memprof_put(o->sink.buffer + o->sink.fill, width, true, v);
+    else hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
+    o->sink.fill += width;
 }
+
+static void hd__memprof_put_u64(hd__memprof_out *o, uint64_t v) { hd__memprof_put_number(o, 8, v); }
 
 static void hd__memprof_put_padding(hd__memprof_out *o, int k) {
     char bytes[8];
@@ -21324,24 +21325,19 @@ static void hd__memprof_put_segments(hd__memprof_out *o) {
 
 static hd_status hd__memprof_put_blocks(hd__memprof_out *o, hd_error *err) {
     const hd_memprof_raw *raw = o->raw;
-    bool big = raw->big_endian;
     hd__memprof_put_u64(o, raw->block_count);
     for (uint32_t i = 0; i < raw->block_count && !o->sink.status; i++) {
         const hd_memprof_block *b = &raw->blocks[i];
         uint64_t counters = hd__memprof_out_counters(o, b);
-        char bytes[8 * HD_MEMPROF_FIELDS], *p = hd__memprof_put(bytes, 8, big, raw->stack_id[b->stack]);
         HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
+        hd__memprof_put_u64(o, raw->stack_id[b->stack]);
         for (uint32_t f = 1; f <= o->shape->last; f++) {
             uint64_t v = raw->fields >> f & 1 ? b->value[f] : 0;
-            if (hd__memprof_mib[f].width == 4 && v >> 32) v = UINT32_MAX;
-            p = hd__memprof_put(p, hd__memprof_mib[f].width, big, v);
+            if (hd__memprof_mib[f].width == 4) hd__memprof_put_number(o, 4, v >> 32 ? UINT32_MAX : v);
+            else hd__memprof_put_number(o, 8, v);
         }
-        hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
-        for (uint64_t k = 0; k < counters; k++) {
-            uint64_t counter = hd__memprof_out_counter(o, b->histogram + k);
-            p = hd__memprof_put(bytes, o->shape->counter, big, counter);
-            hd__sink_put(&o->sink, bytes, (size_t)(p - bytes));
-        }
+        for (uint64_t k = 0; k < counters; k++)
+            hd__memprof_put_number(o, o->shape->counter, hd__memprof_out_counter(o, b->histogram + k));
     }
     hd__memprof_put_padding(o, HD__MEMPROF_BLOCKS);
     return HD_OK;
@@ -21371,8 +21367,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     HD__TRY(hd__memprof_fits(raw, err));
     HD__TRY(hd__memprof_check(&o, err));
     hd__sink_begin(&o.sink, out);
-    for (int i = 0; i < 8; i++)
-        hd__sink_put(&o.sink, (const char *)&hd__memprof_magic[raw->big_endian ? 7 - i : i], 1);
+    hd__memprof_put_u64(&o, HD__MEMPROF_MAGIC);
     hd__memprof_put_u64(&o, o.version);
     hd__memprof_put_u64(&o, o.at[3]);
     for (int i = 0; i < 3; i++) hd__memprof_put_u64(&o, o.at[i]);
@@ -22233,56 +22228,53 @@ static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_fram
     return true;
 }
 
-static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block) {
+static hd_status hd__memprof_fill_block(hd__memprof_filling *x, uint32_t block, hd_error *err) {
     const hd_memprof_block *b = &x->raw->blocks[block];
     const hd_memprof_symbols *s = x->symbols;
     hd_profile *p = x->profile;
-    uint32_t nodes[HD_MAX_AXES], from = s->first[b->stack], to = s->first[b->stack + 1], row;
+    uint32_t nodes[HD_MAX_AXES], *node = &x->node[b->stack], from = s->first[b->stack], row;
     uint64_t blocks = HD_UNKNOWN;
     if (x->raw->fields >> HD_MEMPROF_ALLOC_COUNT & 1) blocks = b->value[HD_MEMPROF_ALLOC_COUNT];
-    if (from == to && x->view->symbolizer.symbolize) return HD_OK;
+    if (from == s->first[b->stack + 1] && x->view->symbolizer.symbolize) return HD_OK;
+    if (*node == HD_NONE) {
+        *node = 0;
+        for (uint32_t i = s->first[b->stack + 1]; i-- > from;) {
+            hd_str name;
+            if (!hd__memprof_frame_name(x, &s->frames[s->frame[i]], &name)) return hd__no_memory(&p->mem, err);
+            HD__TRY(hd_profile_node(p, 0, *node, name, node, err));
+        }
+    }
     memset(nodes, 0, sizeof nodes);
-    if (x->node[b->stack] != HD_NONE) to = from;
-    while (to > from) {
-        hd_str name;
-        if (!hd__memprof_frame_name(x, &s->frames[s->frame[--to]], &name)) return HD_OUT_OF_MEMORY;
-        HD__TRY(hd_profile_node(p, 0, nodes[0], name, &nodes[0], NULL));
-    }
-    if (x->node[b->stack] == HD_NONE) x->node[b->stack] = nodes[0];
-    nodes[0] = x->node[b->stack];
-    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1], NULL));
+    nodes[0] = *node;
+    if (p->cells.axis_count > 1) HD__TRY(hd_profile_node(p, 1, 0, hd__memprof_label(x, block), &nodes[1], err));
     row = hd__table_find(&p->cells, nodes);
-    HD__TRY(hd_profile_add(p, nodes, 0, blocks, NULL));
-    if (row != HD_NONE) {
-        hd__memprof_combine(&x->sums[row], b->value[x->field], hd__memprof_mib[x->field].rule);
-        return HD_OK;
-    }
-    return hd__push(&p->mem, x->sums, b->value[x->field]) ? HD_OK : HD_OUT_OF_MEMORY;
+    HD__TRY(hd_profile_add(p, nodes, 0, blocks, err));
+    if (row != HD_NONE) hd__memprof_combine(&x->sums[row], b->value[x->field], hd__memprof_mib[x->field].rule);
+    else if (!hd__push(&p->mem, x->sums, b->value[x->field])) return hd__no_memory(&p->mem, err);
+    return HD_OK;
 }
 
 static hd_status hd__memprof_fill(hd__memprof_filling *x, const hd_options *options, hd_error *err) {
     hd_profile *p = x->profile;
-    hd_status status = HD_OK;
     uint32_t stacks = x->raw->stack_count;
     if (!hd__room(&p->mem, x->node, stacks)) return hd__no_memory(&p->mem, err);
     if (stacks) memset(x->node, 0xff, stacks * sizeof *x->node);
-    for (uint32_t i = 0; i < x->raw->block_count && !status; i++) {
+    for (uint32_t i = 0; i < x->raw->block_count; i++) {
         HD__TRY(hd__tick(options, i, x->raw->block_count, err));
-        status = hd__memprof_fill_block(x, i);
+        HD__TRY(hd__memprof_fill_block(x, i, err));
     }
-    for (uint32_t row = 0; row < hd__len(x->sums) && !status; row++) {
+    for (uint32_t row = 0; row < hd__len(x->sums); row++) {
         uint64_t value = x->sums[row], count = p->cells.amount[row].blocks;
         if (x->view->average) {
             if (count == HD_UNKNOWN || !count) value = 0;
             else value = value / count + (value % count >= count - count / 2);
         }
         p->cells.amount[row].bytes = value;
-        if (!hd__sum(&p->total_bytes, value)) status = HD_OVERFLOW;
+        if (!hd__sum(&p->total_bytes, value))
+            return hd__fail(err, HD_OVERFLOW, "sum overflows while making a profile of %s",
+                            hd_memprof_field_name(x->field));
     }
-    if (status == HD_OUT_OF_MEMORY || status == HD_LIMIT) return hd__profile_failed(p, status, "", err);
-    return status ? hd__fail(err, status, "%s while making a profile of %s", hd_status_text(status),
-                             hd_memprof_field_name(x->field))
-                  : HD_OK;
+    return HD_OK;
 }
 
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
