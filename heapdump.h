@@ -17512,7 +17512,7 @@ enum {
 };
 
 struct hd_netcf_reader {
-    hd__mem mem;
+    hd__mem own, *mem;           /* own: of one that no document is reading with */
     hd_window w;
     hd_reporter report;
     uint64_t line;
@@ -17524,14 +17524,26 @@ struct hd_netcf_reader {
     uint64_t before;             /* bytes of it in front of `from` */
 };
 
+static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
+    memset(r, 0, sizeof *r);
+    r->mem = m;
+    r->report = hd_reporter_make(options);
+    hd__window_open(&r->w, m, in);
+}
+
+static void hd__netcf_stop(hd_netcf_reader *r) {
+    hd__window_close(&r->w);
+    hd__arr_free(r->mem, r->references);
+    hd__arr_free(r->mem, r->domain);
+}
+
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
                                      hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_netcf_reader *r = (hd_netcf_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
-    r->mem = mem;
-    r->report = hd_reporter_make(options);
-    hd__window_open(&r->w, &r->mem, in);
+    hd__netcf_start(r, &r->own, in, options);
+    r->own = mem;
     *out = r;
     return HD_OK;
 }
@@ -17539,10 +17551,8 @@ HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_net
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
     hd__mem mem;
     if (!r) return;
-    hd__window_close(&r->w);
-    hd__arr_free(&r->mem, r->references);
-    hd__arr_free(&r->mem, r->domain);
-    mem = r->mem;
+    hd__netcf_stop(r);
+    mem = r->own;
     hd__cfree(&mem, r, 1, sizeof *r);
 }
 
@@ -17567,7 +17577,7 @@ HD__NOINLINE static hd_status hd__netcf_bad(hd_netcf_reader *r, const uint8_t *a
 /* Complaints that cost no record: HD_OK when reading goes on. */
 #define HD__NETCF_REPAIR(r, ...) (hd__netcf_bad((r), __VA_ARGS__), hd__complain(&(r)->report, NULL))
 
-static hd_status hd__netcf_no_memory(hd_netcf_reader *r) { return hd__no_memory(&r->mem, &r->report.error); }
+static hd_status hd__netcf_full(hd_netcf_reader *r) { return hd__no_memory(r->mem, &r->report.error); }
 
 static hd_status hd__netcf_tick(hd_netcf_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
@@ -17782,7 +17792,7 @@ static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, h
     for (hd__netcf_spaces(r, &at, &form); at < r->to; hd__netcf_spaces(r, &at, &form)) {
         if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
             hd__arr_resize(r->references, n);
-            if (!hd__room(&r->mem, r->references, 4)) return hd__netcf_no_memory(r);
+            if (!hd__room(r->mem, r->references, 4)) return hd__netcf_full(r);
             room = stbds_arrcap(r->references);
         }
         HD__TRY(hd__netcf_hex(r, &at, "an object id, a hexadecimal number,", &r->references[n], &form));
@@ -17815,7 +17825,7 @@ static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
     if (record->kind == 'a') {
         if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
         hd__arr_resize(r->domain, 0);
-        if (!hd__bytes_add(&r->mem, &r->domain, record->name.data, record->name.len)) return hd__netcf_no_memory(r);
+        if (!hd__bytes_add(r->mem, &r->domain, record->name.data, record->name.len)) return hd__netcf_full(r);
         r->open = true;
         return HD_OK;
     }
@@ -17932,10 +17942,10 @@ static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
 
 /* Keeps a line with its LF. */
 static hd_status hd__netcf_keep_line(hd_netcf_reader *r) {
-    if (!r->blank || (hd__bytes_add(&r->mem, r->blank, r->from, (size_t)(r->to - r->from)) &&
-                      hd__bytes_add(&r->mem, r->blank, "\n", 1)))
+    if (!r->blank || (hd__bytes_add(r->mem, r->blank, r->from, (size_t)(r->to - r->from)) &&
+                      hd__bytes_add(r->mem, r->blank, "\n", 1)))
         return HD_OK;
-    return hd__netcf_no_memory(r);
+    return hd__netcf_full(r);
 }
 
 /* The record on the next line; *any is false when that has none. */
@@ -17984,7 +17994,7 @@ typedef struct hd__netcf_section {
     hd_graph *graph;
     uint64_t record, line, offset; /* of its first record */
     uint32_t style, known;       /* HD__NETCF_CR and so on: how lines that are not kept are spelled */
-    bool ended, closed;          /* its end record was there; its graph is sealed */
+    bool ended;                  /* its end record was there */
 } hd__netcf_section;
 
 struct hd_netcf {
@@ -18005,7 +18015,7 @@ struct hd_netcf {
 
 typedef struct hd__netcf_in {
     hd_netcf *doc;
-    hd_netcf_reader *r;
+    hd_netcf_reader r;
     hd__netcf_section *s;        /* the last one; its graph */
     hd_graph *g;
     hd__set types;               /* its classes by id */
@@ -18017,8 +18027,6 @@ typedef struct hd__netcf_in {
     struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
-static hd_status hd__netcf_full(hd__netcf_in *x) { return hd__no_memory(&x->doc->mem, &x->r->report.error); }
-
 /* A class that no record named so far. */
 static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
     char text[32];
@@ -18027,8 +18035,8 @@ static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash,
     desc.id = id;
     desc.name = hd__text(text, sizeof text, "<type %x>", id);
     desc.scope = x->s->domain.name;
-    HD__TRY(hd_graph_add_class(x->g, &desc, class_index, &x->r->report.error));
-    return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(x);
+    HD__TRY(hd_graph_add_class(x->g, &desc, class_index, &x->r.report.error));
+    return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(&x->r);
 }
 
 /* The class of a type id, made when it is not there. */
@@ -18055,7 +18063,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     hd_graph_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.allocator = doc->mem.allocator;
-    desc.limits = x->r->report.options.limits;
+    desc.limits = x->r.report.options.limits;
     memset(&s, 0, sizeof s);
     s.record = doc->records;
     s.line = record->line;
@@ -18064,10 +18072,10 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     s.domain.begin_ms = s.domain.end_ms = record->time_ms;
     s.domain.name = record->name;
     s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
-    if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return hd__netcf_full(x);
+    if (!s.domain.name.data || !hd__room(&doc->mem, doc->sections, 1)) return hd__netcf_full(&x->r);
     hd__limits_rest(&desc.limits, &doc->mem);
-    s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &x->r->report.error);
-    if (!s.graph) return x->r->report.error.status;
+    s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &x->r.report.error);
+    if (!s.graph) return x->r.report.error.status;
     hd__mem_join(&s.graph->mem, &doc->mem);
     stbds_arrput(doc->sections, s);
     x->s = &stbds_arrlast(doc->sections);
@@ -18079,9 +18087,9 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
 
 /* An error about the id of the record at hand that only the document can see. */
 static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
-    const uint8_t *id = x->r->from + 2;
-    while (id < x->r->to && *id == ' ') id++;
-    return hd__netcf_bad(x->r, id, expected);
+    const uint8_t *id = x->r.from + 2;
+    while (id < x->r.to && *id == ' ') id++;
+    return hd__netcf_bad(&x->r, id, expected);
 }
 
 static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *record) {
@@ -18092,8 +18100,8 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     if (desc.described) return hd__netcf_reject(x, "a type that was not described before");
     desc.name = record->name;
     desc.described = true;
-    HD__TRY(hd_graph_set_class(x->g, n, &desc, &x->r->report.error));
-    return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : hd__netcf_full(x);
+    HD__TRY(hd_graph_set_class(x->g, n, &desc, &x->r.report.error));
+    return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : hd__netcf_full(&x->r);
 }
 
 /* Lenient reading: whether no object has this id yet. */
@@ -18106,20 +18114,20 @@ static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
         x->last = id;
         for (uint32_t i = 0; i < n && !x->ordered; i++)
             if (!hd__set_add(&x->doc->mem, &x->seen, hd__hash_u64(x->seed, hd__ids_get(&x->g->id, i)), i))
-                return hd__netcf_full(x);
+                return hd__netcf_full(&x->r);
         if (x->ordered) return HD_OK;
     }
     while ((n = hd__set_next(&x->seen, hash, &probe)) != HD_NONE)
         if (hd__ids_get(&x->g->id, n) == id)
             return hd__netcf_reject(x, "an object that was not described before");
-    return hd__set_add(&x->doc->mem, &x->seen, hash, x->g->described) ? HD_OK : hd__netcf_full(x);
+    return hd__set_add(&x->doc->mem, &x->seen, hash, x->g->described) ? HD_OK : hd__netcf_full(&x->r);
 }
 
 /* Reserves room for what the rest of an input of known length will hold, going by the domain so far, so that no
    column grows by being copied. It is no error when there is no such room; half of the memory left is not asked
    for. */
 static void hd__netcf_expect(hd__netcf_in *x, uint64_t offset) {
-    uint64_t size = x->r->w.in.size;
+    uint64_t size = x->r.w.in.size;
     double times = size > offset ? 1.0625 * (double)(size - offset) / (double)(offset - x->s->offset) : 0;
     double objects, references, bytes;
     hd_graph_columns c;
@@ -18134,7 +18142,7 @@ static void hd__netcf_expect(hd__netcf_in *x, uint64_t offset) {
 }
 
 static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd_reporter *report = &x->r->report;
+    hd_reporter *report = &x->r.report;
     uint32_t class_index;
     uint64_t bytes = x->bytes;
     if (!hd__sum(&bytes, record->size)) {
@@ -18156,7 +18164,7 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     root.flags = record->flags;
     root.container = HD_NONE;
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
-    return hd_graph_add_root(x->g, record->id, &root, &x->r->report.error);
+    return hd_graph_add_root(x->g, record->id, &root, &x->r.report.error);
 }
 
 /* Keeps what has come to the text for a place, if anything has. */
@@ -18166,7 +18174,7 @@ HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     kept.end = hd__len(x->doc->text);
     if (HD__LIKELY(kept.end == x->kept)) return HD_OK;
     x->kept = kept.end;
-    return hd__push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(x);
+    return hd__push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(&x->r);
 }
 
 /* Whether a line would be written otherwise than it was read; the first of its kind sets the style. */
@@ -18189,12 +18197,12 @@ static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) 
                     : record->kind == 'o' ? HD__NETCF_O
                     : record->kind == 'r' ? HD__NETCF_R
                                           : HD__NETCF_A_C;
-    if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return hd__netcf_full(x);
+    if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return hd__netcf_full(&x->r);
     stbds_arrlast(doc->kinds) = (uint8_t)(stbds_arrlast(doc->kinds) | kind << (doc->records % 4 * 2));
     if (HD__UNLIKELY(hd__netcf_is_odd(x->s, record)) &&
         (!hd__bytes_add(&doc->mem, &doc->text, record->text.data, record->text.len) ||
          !hd__bytes_add(&doc->mem, &doc->text, "\n", 1)))
-        return hd__netcf_full(x);
+        return hd__netcf_full(&x->r);
     return hd__netcf_keep(x, 2 * doc->records++ + 1);
 }
 
@@ -18220,11 +18228,10 @@ static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64
 }
 
 static hd_status hd__netcf_finish(hd__netcf_in *x) {
-    hd_error *e = &x->r->report.error;
+    hd_error *e = &x->r.report.error;
     uint64_t line, column;
-    hd_status status = hd_graph_seal(x->g, &x->r->report.options, e);
+    hd_status status = hd_graph_seal(x->g, &x->r.report.options, e);
     uint32_t duplicate = status == HD_MALFORMED ? hd_graph_duplicate(x->g) : HD_NONE;
-    x->s->closed = true;
     if (duplicate == HD_NONE) return status;
     line = hd__netcf_line_of(x, duplicate, &column);
     hd__fail_at(e, status, HD_UNKNOWN, line,
@@ -18250,12 +18257,12 @@ static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) 
 
 /* Takes all records. What is wrong with one that only the document can see is the reader's error. */
 static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
-    hd_error *e = &x->r->report.error;
+    hd_error *e = &x->r.report.error;
     hd_netcf_record record;
     do {
-        bool open = x->s && !x->s->closed;
+        bool open = x->g && !x->g->sealed;
         hd_status status;
-        HD__TRY(hd_netcf_next(x->r, &record, err));
+        HD__TRY(hd_netcf_next(&x->r, &record, err));
         status = hd__netcf_keep(x, 2 * x->doc->records);
         if (!status && open && (record.kind == 'a' || !record.kind)) status = hd__netcf_finish(x);
         if (!status && record.kind) {
@@ -18266,7 +18273,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
             }
             if (!status && record.kind == 'c') status = hd__netcf_finish(x);
         }
-        if (status) HD__TRY(hd__complain(&x->r->report, err));
+        if (status) HD__TRY(hd__complain(&x->r.report, err));
     } while (record.kind);
     return HD_OK;
 }
@@ -18293,33 +18300,24 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_netcf *doc = (hd_netcf *)hd__calloc(&mem, 1, sizeof *doc);
-    hd__netcf_in *x = NULL;
-    hd_options within;
+    hd__netcf_in *x = doc ? (hd__netcf_in *)hd__calloc(&mem, 1, sizeof *x) : NULL;
     hd_status status;
-    if (!doc) return hd__no_memory(&mem, err);
-    doc->mem = mem;
-    memset(&within, 0, sizeof within);
-    if (options) within = *options;
-    doc->decimal = within.netcf_decimal;
-    x = (hd__netcf_in *)hd__calloc(&doc->mem, 1, sizeof *x);
     if (!x) {
-        status = hd__no_memory(&doc->mem, err);
-        hd_netcf_free(doc);
+        status = hd__no_memory(&mem, err);
+        if (doc) hd__cfree(&mem, doc, 1, sizeof *doc);
         return status;
     }
+    doc->mem = mem;
+    doc->decimal = options && options->netcf_decimal;
     x->doc = doc;
     x->seed = hd__seed();
-    hd__limits_rest(&within.limits, &doc->mem);
-    status = hd_netcf_open(in, &within, &x->r, err);
-    if (!status) {
-        hd__mem_join(&x->r->mem, &doc->mem);
-        x->r->blank = &doc->text;
-        status = hd__netcf_run(x, err);
-        doc->warnings = x->r->report.warning_count;
-        doc->bom = x->r->bom;
-        doc->unterminated = x->r->unterminated;
-    }
-    hd_netcf_close(x->r);
+    hd__netcf_start(&x->r, &doc->mem, in, options);
+    x->r.blank = &doc->text;
+    status = hd__netcf_run(x, err);
+    doc->warnings = x->r.report.warning_count;
+    doc->bom = x->r.bom;
+    doc->unterminated = x->r.unterminated;
+    hd__netcf_stop(&x->r);
     hd__set_free(&doc->mem, &x->types);
     hd__set_free(&doc->mem, &x->seen);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
@@ -18819,7 +18817,7 @@ enum {
 #define HD__DART_BLOCK 1024u     /* references in a record */
 
 struct hd_dart_reader {
-    hd__mem mem;
+    hd__mem own, *mem;           /* own: of one that no document is reading with */
     hd__arena arena;             /* the header's name */
     hd_window w;
     hd__dart_span s;             /* ends where the window does */
@@ -18837,17 +18835,28 @@ struct hd_dart_reader {
     uint32_t block[HD__DART_BLOCK];
 };
 
+static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
+    memset(r, 0, sizeof *r);
+    r->mem = m;
+    r->report = hd_reporter_make(options);
+    r->header.name = hd_cstr("");
+    hd__window_open(&r->w, m, in);
+    r->from = r->w.at;
+    r->s.end = r->w.end;
+}
+
+static void hd__dart_finish(hd_dart_reader *r) {
+    hd__window_close(&r->w);
+    hd__arena_free(r->mem, &r->arena);
+}
+
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_dart_reader *r = (hd_dart_reader *)hd__calloc(&mem, 1, sizeof *r);
     if (!r) return hd__no_memory(&mem, err);
-    r->mem = mem;
-    r->report = hd_reporter_make(options);
-    r->header.name = hd_cstr("");
-    hd__window_open(&r->w, &r->mem, in);
-    r->from = r->w.at;
-    r->s.end = r->w.end;
+    hd__dart_start(r, &r->own, in, options);
+    r->own = mem;
     *out = r;
     return HD_OK;
 }
@@ -18855,9 +18864,8 @@ HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
     hd__mem mem;
     if (!r) return;
-    hd__window_close(&r->w);
-    hd__arena_free(&r->mem, &r->arena);
-    mem = r->mem;
+    hd__dart_finish(r);
+    mem = r->own;
     hd__cfree(&mem, r, 1, sizeof *r);
 }
 
@@ -19001,8 +19009,8 @@ static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t co
 static hd_status hd__dart_header(hd_dart_reader *r) {
     hd_dart_header_info *h = &r->header;
     hd_status status = hd__dart_unit(r, hd__dart_parse_header, NULL);
-    const char *name = status ? NULL : hd__arena_str(&r->mem, &r->arena, h->name);
-    if (!status && !name) status = hd__no_memory(&r->mem, &r->report.error);
+    const char *name = status ? NULL : hd__arena_str(r->mem, &r->arena, h->name);
+    if (!status && !name) status = hd__no_memory(r->mem, &r->report.error);
     if (status) memset(h, 0, sizeof *h);
     h->name.data = status ? "" : name;
     return status ? status : hd__dart_count(r, "classes", h->class_count, 6);
@@ -19253,18 +19261,17 @@ typedef struct hd__dart_in {
     hd_dart *doc;
     hd_graph *g;
     hd__mem *mem;
-    hd_dart_reader *r;
-    hd_options options;
+    hd_dart_reader r;
     uint64_t most, bytes;        /* bytes: of all objects */
     hd_graph_columns columns;
     uint32_t objects, references; /* read whole */
     uint32_t target;             /* the same as `references`, and those read of the object at hand */
 } hd__dart_in;
 
-static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r->report.error); }
+static hd_status hd__dart_full(hd__dart_in *x) { return hd__no_memory(x->mem, &x->r.report.error); }
 
 static hd_status hd__dart_most(hd__dart_in *x, const char *what) {
-    return hd__dart_bad(x->r, HD_LIMIT, x->r->from, "more %s than max_records of %u", what, x->most);
+    return hd__dart_bad(&x->r, HD_LIMIT, x->r.from, "more %s than max_records of %u", what, x->most);
 }
 
 HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status status, const char *what) {
@@ -19275,7 +19282,7 @@ HD__NOINLINE static hd_status hd__dart_graph_full(hd__dart_in *x, hd_status stat
 HD__INLINE bool hd__dart_keep_data(hd__dart_in *x, const uint8_t *from, size_t n) {
     uint8_t *data = x->doc->data;
     size_t length = hd__len(data);
-    if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r->w.end - from < 16))
+    if (HD__UNLIKELY(n > 16 || stbds_arrcap(data) - length < 16 || x->r.w.end - from < 16))
         return hd__bytes_add(x->mem, &x->doc->data, from, n);
     memcpy(data + length, from, 16);
     hd__arr_resize(data, length + n);
@@ -19287,9 +19294,9 @@ HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, ui
     for (; n; n--) {
         const uint8_t *at = p;
         uint64_t value, noted;
-        p = hd__dart_uleb_any(&x->r->s, p, &value);
+        p = hd__dart_uleb_any(&x->r.s, p, &value);
         if (p - at < 2 || p[-1]) continue;
-        noted = hd__dart_offset(x->r, at) << 4 | (uint64_t)(p - at);
+        noted = hd__dart_offset(&x->r, at) << 4 | (uint64_t)(p - at);
         if (!hd__push(x->mem, x->doc->odd, noted)) return hd__dart_full(x);
     }
     return HD_OK;
@@ -19317,7 +19324,7 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     c.scope = record->described.library.len ? record->described.library : record->described.library_uri;
     c.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
-        !hd__bytes_add(x->mem, &doc->classes, x->r->from, (size_t)(x->r->w.at - x->r->from)) ||
+        !hd__bytes_add(x->mem, &doc->classes, x->r.from, (size_t)(x->r.w.at - x->r.from)) ||
         hd_graph_add_class(x->g, &c, &n, NULL))
         return hd__dart_full(x);
     return hd__dart_add_fields(x, record->described, n);
@@ -19352,7 +19359,7 @@ static hd_status hd__dart_reserve(hd__dart_in *x, uint64_t objects, uint64_t ref
 
 /* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
 HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
-    uint64_t here = hd_window_left(&x->r->w) / 4 + 1, extra = x->r->header.object_count - x->objects;
+    uint64_t here = hd_window_left(&x->r.w) / 4 + 1, extra = x->r.header.object_count - x->objects;
     if (here < x->objects) here = x->objects;
     if (extra > here) extra = here;
     if (extra > x->most - x->objects) extra = x->most - x->objects;
@@ -19363,7 +19370,7 @@ HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
 /* Room for references: for `n` more at least. More may be announced than there are: nothing is reserved that
    the input or half of the memory left has no room for. */
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
-    uint64_t here = hd_window_left(&x->r->w), extra = hd__less(x->r->header.reference_count, x->target);
+    uint64_t here = hd_window_left(&x->r.w), extra = hd__less(x->r.header.reference_count, x->target);
     if (n > x->most - x->target) return hd__dart_most(x, "references");
     if (extra > x->most - x->target) extra = x->most - x->target;
     if (extra < n || extra > here || extra > hd__mem_left(x->mem) / 8) extra = n;
@@ -19372,7 +19379,7 @@ HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n)
 
 /* The references of the object at hand, as ids. */
 HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     x->target = x->references;
     while (r->left) {
         size_t here = (size_t)(r->w.end - r->w.at), took;
@@ -19388,14 +19395,14 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
 
 /* Sizes that pass 2^64 together: HD_OK when this one is to be left out. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
-    hd__dart_bad(x->r, HD_OVERFLOW, x->r->from, "the sizes pass 2^64 together");
-    return hd__complain(&x->r->report, NULL);
+    hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes pass 2^64 together");
+    return hd__complain(&x->r.report, NULL);
 }
 
 HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_graph_columns *c = &x->columns;
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     hd_dart_record o;
     uint32_t n = x->objects;
     uint64_t bytes = x->bytes, at = hd__len(doc->data);
@@ -19430,7 +19437,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
 
 /* All objects; what was begun of one that could not be read is taken back. */
 static hd_status hd__dart_take_objects(hd__dart_in *x) {
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     hd_status status = HD_OK;
     while (!status && r->done < r->header.object_count) {
         size_t data = hd__len(x->doc->data);
@@ -19465,14 +19472,14 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     if (status == HD_OVERFLOW) return hd__dart_overflow(x);
     if (status || (record->id && !hd__push(m, doc->external, external)) ||
         !hd__push(m, doc->external_at, at) ||
-        !hd__bytes_add(m, &doc->back, x->r->from, (size_t)(x->r->w.at - x->r->from)))
+        !hd__bytes_add(m, &doc->back, x->r.from, (size_t)(x->r.w.at - x->r.from)))
         return hd__dart_full(x);
     return HD_OK;
 }
 
 /* All hash codes. */
 static hd_status hd__dart_take_identities(hd__dart_in *x) {
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     hd__ids *ids = &x->doc->identity;
     if (!hd__ids_room(x->mem, ids, x->g->described)) return hd__dart_full(x);
     for (uint32_t i = 0; i < x->g->described; i++) {
@@ -19492,7 +19499,7 @@ static hd_status hd__dart_take_identities(hd__dart_in *x) {
 
 /* What a step of the reader brought. */
 static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_record *record) {
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     switch (stage) {
     case HD__DART_HEADER:
         if (!hd__bytes_add(x->mem, &x->doc->head, r->from, (size_t)(r->mark - r->from))) return hd__dart_full(x);
@@ -19509,7 +19516,7 @@ static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_rec
 }
 
 static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
-    hd_dart_reader *r = x->r;
+    hd_dart_reader *r = &x->r;
     hd_dart_record record;
     while (r->stage != HD__DART_END) {
         uint32_t stage = r->stage;
@@ -19530,57 +19537,48 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* Fields that hold weakly, in the order the VM gives them; a field of another name is strong. */
+/* What the VM holds weakly, class by class; all other fields are strong. */
 typedef struct hd__dart_weak_field {
-    const char *name;            /* NULL: there are no more */
-    uint32_t kind;               /* HD_REFERENCE_ */
+    const char *class_name, *library, *uri, *name;
+    uint32_t place, kind;        /* the VM's place for it, where classes do not tell; HD_REFERENCE_ */
 } hd__dart_weak_field;
 
-typedef struct hd__dart_weak_class {
-    const char *name, *library, *uri;
-    hd__dart_weak_field fields[6];
-} hd__dart_weak_class;
+enum { HD__DART_WEAK_FIELDS = 7, HD__DART_WEAK_MOST = 3 }; /* in all, of a class */
 
-static const hd__dart_weak_class hd__dart_weak_classes[] = {
-    { "_WeakReference", "dart.core", "dart:core", { { "target", HD_REFERENCE_WEAK } } },
-    { "_WeakProperty", "dart.core", "dart:core",
-      { { "key", HD_REFERENCE_KEY }, { "value", HD_REFERENCE_VALUE } } },
-    { "FinalizerEntry", "dart._internal", "dart:_internal",
-      { { "value", HD_REFERENCE_WEAK }, { "detach", HD_REFERENCE_WEAK }, { "token", HD_REFERENCE_STRONG },
-        { "finalizer", HD_REFERENCE_WEAK }, { "next", HD_REFERENCE_STRONG } } },
-    { "WeakArray", "", "", { { "length", HD_REFERENCE_STRONG } } } /* its elements are weak */
+static const hd__dart_weak_field hd__dart_weak_fields[HD__DART_WEAK_FIELDS] = {
+    { "_WeakReference", "dart.core", "dart:core", "target", 0, HD_REFERENCE_WEAK },
+    { "_WeakProperty", "dart.core", "dart:core", "key", 0, HD_REFERENCE_KEY },
+    { "_WeakProperty", "dart.core", "dart:core", "value", 1, HD_REFERENCE_VALUE },
+    { "FinalizerEntry", "dart._internal", "dart:_internal", "value", 0, HD_REFERENCE_WEAK },
+    { "FinalizerEntry", "dart._internal", "dart:_internal", "detach", 1, HD_REFERENCE_WEAK },
+    { "FinalizerEntry", "dart._internal", "dart:_internal", "finalizer", 3, HD_REFERENCE_WEAK },
+    { "WeakArray", "", "", "length", 0, HD_REFERENCE_STRONG } /* its elements are weak */
 };
 
-enum {
-    HD__DART_WEAK_CLASSES = 4,
-    HD__DART_WEAK_ARRAY = 4      /* the last of them, counted from 1 */
-};
-
-/* What is known of a class whose objects hold weakly: kinds by reference. */
+/* What objects of a class hold weakly. */
 typedef struct hd__dart_weak {
-    uint32_t which;              /* 1 + number of the above; 0: it is none of them */
-    uint32_t index[6];           /* of its fields: HD_NONE: not there */
+    uint32_t field, count;       /* the first above, and how many */
+    uint32_t index[HD__DART_WEAK_MOST]; /* of references; HD_NONE: not there */
 } hd__dart_weak;
 
-/* Where the fields stand: as the class says, or in the VM's order when it tells of none. */
+/* Finds where fields stand: as the class says, or in the VM's places when it tells of none. */
 static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
     hd__dart_weak weak;
     memset(&weak, 0, sizeof weak);
-    for (uint32_t i = 0; i < HD__DART_WEAK_CLASSES; i++) {
-        const hd__dart_weak_class *k = &hd__dart_weak_classes[i];
-        bool tells = c.field_count != 0;
+    for (uint32_t i = 0; i < HD__DART_WEAK_FIELDS; i++) {
+        const hd__dart_weak_field *k = &hd__dart_weak_fields[i];
+        hd_dart_class_info left = c;
         hd_dart_field field;
-        if (!hd_str_equal(c.name, hd_cstr(k->name)) ||
+        uint32_t *index = &weak.index[weak.count];
+        if (!hd_str_equal(c.name, hd_cstr(k->class_name)) ||
             !(c.library_uri.len ? hd_str_equal(c.library_uri, hd_cstr(k->uri))
                                 : hd_str_equal(c.library, hd_cstr(k->library))))
             continue;
-        weak.which = i + 1;
-        for (uint32_t f = 0; f < 6; f++) weak.index[f] = tells ? HD_NONE : f;
-        while (hd_dart_next_field(&c, &field)) {
+        if (!weak.count++) weak.field = i;
+        *index = c.field_count ? HD_NONE : k->place;
+        while (hd_dart_next_field(&left, &field)) {
             if (field.name.len && field.name.data[field.name.len - 1] == '_') field.name.len--;
-            for (uint32_t f = 0; k->fields[f].name; f++)
-                if (field.index < HD_NONE && hd_str_equal(field.name, hd_cstr(k->fields[f].name)))
-                    weak.index[f] = (uint32_t)field.index;
+            if (field.index < HD_NONE && hd_str_equal(field.name, hd_cstr(k->name))) *index = (uint32_t)field.index;
         }
     }
     return weak;
@@ -19588,20 +19586,19 @@ static hd__dart_weak hd__dart_weak_of(hd_dart_class_info c) {
 
 /* Says which of an object's references are weak. */
 static bool hd__dart_mark(hd__dart_in *x, const hd__dart_weak *weak, uint32_t object) {
-    const hd__dart_weak_field *fields = hd__dart_weak_classes[weak->which - 1].fields;
     const hd_graph_columns *c = &x->columns;
     uint32_t first = c->first[object], n = (object + 1 < c->objects ? c->first[object + 1] : c->references) - first;
     bool ok = true;
-    if (weak->which == HD__DART_WEAK_ARRAY) {
-        for (uint32_t i = 0; i < n && ok; i++)
-            if (i != weak->index[0]) ok = !hd_graph_set_kind(x->g, object, i, HD_REFERENCE_WEAK, NULL);
-        return ok;
-    }
-    for (uint32_t f = 0; fields[f].name && ok; f++) {
-        if (fields[f].kind == HD_REFERENCE_STRONG || weak->index[f] >= n) continue;
-        if (fields[f].kind == HD_REFERENCE_KEY && c->target[first + weak->index[f]] - 1 >= c->objects)
-            return true;         /* a key that was left out is taken for alive */
-        ok = !hd_graph_set_kind(x->g, object, weak->index[f], fields[f].kind, NULL);
+    for (uint32_t f = 0; f < weak->count && ok; f++) {
+        uint32_t kind = hd__dart_weak_fields[weak->field + f].kind, at = weak->index[f];
+        if (kind == HD_REFERENCE_STRONG) { /* all the others are weak */
+            for (uint32_t i = 0; i < n && ok; i++)
+                if (i != at) ok = !hd_graph_set_kind(x->g, object, i, HD_REFERENCE_WEAK, NULL);
+        } else if (at < n) {
+            if (kind == HD_REFERENCE_KEY && c->target[first + at] - 1 >= c->objects)
+                return true;     /* a key that was left out is taken for alive */
+            ok = !hd_graph_set_kind(x->g, object, at, kind, NULL);
+        }
     }
     return ok;
 }
@@ -19613,10 +19610,10 @@ static bool hd__dart_mark_all(hd__dart_in *x) {
     bool ok = weak != NULL;
     for (uint32_t i = 1; i < classes && ok; i++) {
         weak[i] = hd__dart_weak_of(hd_dart_class(x->doc, i));
-        any |= weak[i].which;
+        any |= weak[i].count;
     }
     for (uint32_t o = 0; o < x->objects && ok && any; o++)
-        if (weak[x->columns.class_index[o]].which) ok = hd__dart_mark(x, &weak[x->columns.class_index[o]], o);
+        if (weak[x->columns.class_index[o]].count) ok = hd__dart_mark(x, &weak[x->columns.class_index[o]], o);
     if (weak) hd__cfree(x->mem, weak, classes, sizeof *weak);
     return ok;
 }
@@ -19634,9 +19631,9 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
         hd_graph_seal(g, NULL, NULL) ||
         !hd__sort_array(m, doc->external, hd__len(doc->external), sizeof *doc->external, hd__big_before))
         return hd__dart_full(x);
-    while (x->r->header.has_identity && hd__len(doc->identity.low) < g->described)
+    while (x->r.header.has_identity && hd__len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
-    if (x->r->report.warning_count) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
+    if (x->r.report.warning_count) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
     hd__trim(m, doc->head);
     hd__trim(m, doc->classes);
     hd__trim(m, doc->data);
@@ -19651,58 +19648,45 @@ static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header_info *h = &doc->header;
     uint64_t references = hd__graph_references(x->g), flags;
-    hd__dart_span s;
-    *h = x->r->header;
+    hd__dart_span s = hd__dart_all(doc->head);
+    doc->warnings = x->r.report.warning_count;
+    *h = x->r.header;
     h->class_count = hd__len(doc->class_at);
     h->object_count = x->g->described;
     h->external_count = hd__len(doc->external_at);
-    if (x->r->report.warning_count && (h->reference_count < references || x->r->cut)) h->reference_count = references;
-    s = hd__dart_all(doc->head);
+    if (doc->warnings && (h->reference_count < references || x->r.cut)) h->reference_count = references;
     hd__dart_str(&s, hd__dart_uleb(&s, doc->head + 8, &flags), &h->name);
 }
 
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options);
     hd_graph_desc desc;
-    hd_options within;
     hd__dart_in x;
     hd_status status;
-    hd_error ignored;
     hd_dart *doc = (hd_dart *)hd__calloc(&mem, 1, sizeof *doc);
-    if (!err) err = &ignored;
     if (!doc) return hd__no_memory(&mem, err);
     doc->mem = mem;
     doc->no_class = HD_NONE;
     memset(&x, 0, sizeof x);
-    if (options) x.options = *options;
+    hd__dart_start(&x.r, &doc->mem, in, options);
     memset(&desc, 0, sizeof desc);
     desc.dense = true;
     desc.first_id = 1;
-    desc.allocator = x.options.allocator;
-    desc.limits = x.options.limits;
+    desc.allocator = mem.allocator;
+    desc.limits = x.r.report.options.limits;
     hd__limits_rest(&desc.limits, &doc->mem);
     x.doc = doc;
-    x.g = doc->graph = hd_graph_create(&desc, err);
-    status = x.g ? HD_OK : err->status;
+    x.g = doc->graph = hd_graph_create(&desc, &x.r.report.error);
+    status = x.g ? HD_OK : hd__complain(&x.r.report, err);
     if (!status) {
         x.mem = &x.g->mem;
         hd__mem_join(x.mem, &doc->mem);
-        within = x.options;
-        hd__limits_rest(&within.limits, &doc->mem);
-        status = hd_dart_open(in, &within, &x.r, err);
-    }
-    if (!status) {
-        hd__mem_join(&x.r->mem, &doc->mem);
         x.most = x.g->max_records;
         status = hd__dart_run(&x, err);
-        if (!status) {
-            status = hd__dart_seal(&x);
-            if (status) *err = x.r->report.error;
-            else hd__dart_set_header(&x);
-        }
-        doc->warnings = x.r->report.warning_count;
     }
-    hd_dart_close(x.r);
+    if (!status && (status = hd__dart_seal(&x)) != HD_OK && err) *err = x.r.report.error;
+    if (!status) hd__dart_set_header(&x);
+    hd__dart_finish(&x.r);
     if (status) hd_dart_free(doc);
     else *out = doc;
     return status;
