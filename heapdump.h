@@ -20030,10 +20030,14 @@ typedef struct hd__dart_ask {
     const uint8_t *reached;      /* NULL: all objects count */
     void *table;                 /* what the caller gets */
     hd__mem *mem;                /* the table's */
+    hd__arena scratch;           /* what is not needed in the end */
     hd__set index;               /* rows by what their objects share */
+    hd__tree names;              /* of libraries and classes */
     uint64_t seed;
-    hd_string_row *strings;      /* stb_ds arrays: that of the question asked */
+    hd_string_row *strings;      /* arrays: that of the question asked */
     hd_length_row *lengths;
+    hd_library_row *libraries;
+    hd_identity_row *identities;
 } hd__dart_ask;
 
 static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const uint8_t *reached,
@@ -20041,21 +20045,23 @@ static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const u
     memset(a, 0, sizeof *a);
     a->doc = doc;
     a->reached = reached;
-    a->seed = hd__seed();
+    a->seed = a->names.seed = hd__seed();
     HD__TRY(hd__owned_create(options, table, &a->table, err));
     a->mem = hd__owned_mem(a->table);
     return HD_OK;
 }
 
-/* Sorts the rows of the stb_ds array that *rows points to into the table, which begins with their number and
-   the rows. What was taken is freed; on failure (or when `ok` tells of one) the table is, too. */
+/* Sorts the rows of the array that *rows points to into the table, which is *out then; `ok` is false when there
+   was no memory for them. Frees all else. */
 static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t element,
-                                  bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
+                                  bool (*before)(const void *owner, uint32_t a, uint32_t b), void *out,
+                                  hd_error *err) {
     hd_status status = ok ? hd__owned_rows(a->table, rows, element, before, err) : hd__no_memory(a->mem, err);
     hd__arr_release(a->mem, rows, element);
+    hd__arena_free(a->mem, &a->scratch);
     hd__set_free(a->mem, &a->index);
-    if (status) hd__owned_free(a->table);
-    return status;
+    hd__tree_free(a->mem, &a->names);
+    return hd__owned_end(a->table, status, out);
 }
 
 /* Hands each object that counts to `add`, with its data. */
@@ -20123,9 +20129,7 @@ HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *doc, const uint8_t *reache
         t->bytes += a.strings[i].bytes;
         t->wasted += a.strings[i].cut ? 0 : a.strings[i].wasted;
     }
-    HD__TRY(hd__dart_ask_end(&a, ok, &a.strings, sizeof *a.strings, hd__dart_string_before, err));
-    *out = t;
-    return HD_OK;
+    return hd__dart_ask_end(&a, ok, &a.strings, sizeof *a.strings, hd__dart_string_before, out, err);
 }
 
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table) { hd__owned_free(table); }
@@ -20171,50 +20175,41 @@ HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *doc, const uint8_t *reache
     bool ok;
     HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
     ok = hd__dart_ask_all(&a, hd__dart_add_length);
-    HD__TRY(hd__dart_ask_end(&a, ok, &a.lengths, sizeof *a.lengths, hd__dart_length_before, err));
-    *out = (hd_length_table *)a.table;
-    return HD_OK;
+    return hd__dart_ask_end(&a, ok, &a.lengths, sizeof *a.lengths, hd__dart_length_before, out, err);
 }
 
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table) { hd__owned_free(table); }
 
-/* Rows by name of a class or library: zeroed, in the stb_ds array that *rows points to. */
-static bool hd__dart_rows(hd__mem *m, void *rows, size_t element, size_t n) {
-    void *a;
-    if (!hd__arr_room(m, rows, element, n)) return false;
-    memcpy(&a, rows, sizeof a);
-    memset(a, 0, n * element);
-    hd__arr_resize(a, n);
+/* A row for each name of a library or class: zeroed, in the array that *rows points to. */
+static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
+    size_t n = hd__len(a->names.parent);
+    void *array;
+    if (!hd__arr_room(a->mem, rows, element, n)) return false;
+    memcpy(&array, rows, sizeof array);
+    memset(array, 0, n * element);
+    hd__arr_resize(array, n);
     return true;
 }
 
 /* A node for each class of a document: its name below its library's below that of the library's URI, or, when
-   libraries are asked for, that of the library. Documents that share the tree have one node for one name.
-   NULL: no memory. */
-static uint32_t *hd__dart_nodes(hd__mem *m, hd__tree *names, const hd_dart *doc, bool libraries) {
+   libraries are asked for, that of the library. Documents have one node for one name. NULL: no memory. */
+static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool libraries) {
     uint32_t n = hd_graph_class_count(doc->graph);
-    uint32_t *node = (uint32_t *)hd__calloc(m, n, sizeof *node);
+    uint32_t *node = (uint32_t *)hd__arena_take(a->mem, &a->scratch, n, sizeof *node);
     for (uint32_t i = 0; i < n && node; i++) {
         hd_dart_class_info c = hd_dart_class(doc, i);
         const hd_str path[3] = { c.library_uri, c.library, c.name };
         node[i] = HD_NONE;
-        for (int k = 0; k < (libraries ? 2 : 3) && node; k++)
-            if (hd__tree_child(m, NULL, names, HD_NONE, node[i], path[k], false, &node[i], NULL)) {
-                hd__cfree(m, node, n, sizeof *node);
-                node = NULL;
-            }
+        for (int k = 0; k < (libraries ? 2 : 3); k++)
+            if (hd__tree_child(a->mem, NULL, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL)) return NULL;
     }
     return node;
 }
 
-static void hd__dart_nodes_free(hd__mem *m, uint32_t *node, const hd_dart *doc) {
-    if (node) hd__cfree(m, node, hd_graph_class_count(doc->graph), sizeof *node);
-}
-
 /* Sums by library, and with their names those that have objects. `used`: 0 for each class. */
-static void hd__dart_sum_libraries(const hd__dart_ask *a, const hd__tree *names, const uint32_t *node,
-                                   uint8_t *used, hd_library_row *rows) {
+static void hd__dart_sum_libraries(hd__dart_ask *a, const uint32_t *node, uint8_t *used) {
     const hd_graph *g = a->doc->graph;
+    hd_library_row *rows = a->libraries;
     size_t kept = 0;
     for (uint32_t i = 0; i < g->described; i++) {
         hd_library_row *r = &rows[node[g->class_of[i]]];
@@ -20230,8 +20225,8 @@ static void hd__dart_sum_libraries(const hd__dart_ask *a, const hd__tree *names,
     for (size_t i = 0; i < hd__len(rows); i++) {
         if (!rows[i].objects) continue;
         rows[kept] = rows[i];
-        rows[kept].name = names->names[i];
-        rows[kept++].uri = names->names[names->parent[i]];
+        rows[kept].name = a->names.names[i];
+        rows[kept++].uri = a->names.names[a->names.parent[i]];
     }
     hd__arr_resize(rows, kept);
 }
@@ -20247,24 +20242,16 @@ static bool hd__dart_library_before(const void *owner, uint32_t a, uint32_t b) {
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err) {
     uint32_t classes = hd_graph_class_count(doc->graph), *node;
-    hd_library_row *rows = NULL;
     hd__dart_ask a;
-    hd__tree names;
     uint8_t *used;
     bool ok;
     HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
-    memset(&names, 0, sizeof names);
-    names.seed = a.seed;
-    node = hd__dart_nodes(a.mem, &names, doc, true);
-    used = (uint8_t *)hd__calloc(a.mem, classes, 1);
-    ok = node && used && hd__dart_rows(a.mem, &rows, sizeof *rows, hd__len(names.parent));
-    if (ok) hd__dart_sum_libraries(&a, &names, node, used, rows);
-    if (used) hd__cfree(a.mem, used, classes, 1);
-    hd__dart_nodes_free(a.mem, node, doc);
-    hd__tree_free(a.mem, &names);
-    HD__TRY(hd__dart_ask_end(&a, ok, &rows, sizeof *rows, hd__dart_library_before, err));
-    *out = (hd_library_table *)a.table;
-    return HD_OK;
+    node = hd__dart_nodes(&a, doc, true);
+    used = (uint8_t *)hd__arena_take(a.mem, &a.scratch, classes, 1);
+    ok = node && used && hd__dart_rows(&a, &a.libraries, sizeof *a.libraries);
+    if (used) memset(used, 0, classes);
+    if (ok) hd__dart_sum_libraries(&a, node, used);
+    return hd__dart_ask_end(&a, ok, &a.libraries, sizeof *a.libraries, hd__dart_library_before, out, err);
 }
 
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table) { hd__owned_free(table); }
@@ -20274,30 +20261,26 @@ typedef struct hd__dart_coded {
     const hd_dart *doc;
     const uint8_t *reached;      /* NULL: all */
     uint32_t *node;              /* by class */
-    hd__keyed *order;            /* stb_ds array; its keys are nodes */
+    hd__keyed *order;            /* array; its keys are nodes */
 } hd__dart_coded;
 
-static bool hd__dart_coded_open(hd__mem *m, hd__tree *names, hd__dart_coded *x) {
+static bool hd__dart_coded_open(hd__dart_ask *a, hd__dart_coded *x) {
     const hd_graph *g = x->doc->graph;
     hd__keyed object;
     size_t n;
-    x->node = hd__dart_nodes(m, names, x->doc, false);
+    x->node = hd__dart_nodes(a, x->doc, false);
     if (!x->node) return false;
     for (object.number = 0; object.number < g->described; object.number++) {
         object.key = hd_dart_identity(x->doc, object.number);
-        if (object.key && (!x->reached || x->reached[object.number]) && !hd__push(m, x->order, object)) return false;
+        if (object.key && (!x->reached || x->reached[object.number]) && !hd__push(a->mem, x->order, object))
+            return false;
     }
     n = hd__len(x->order);
-    if (!hd__room(m, x->order, n)) return false; /* sorting takes as many more */
+    if (!hd__room(a->mem, x->order, n)) return false; /* sorting takes as many more */
     hd__sort_keys(x->order, x->order + n, n);
     for (size_t i = 0; i < n; i++) x->order[i].key = x->node[g->class_of[x->order[i].number]];
     hd__sort_keys(x->order, x->order + n, n);
     return true;
-}
-
-static void hd__dart_coded_close(hd__mem *m, hd__dart_coded *x) {
-    hd__dart_nodes_free(m, x->node, x->doc);
-    hd__arr_free(m, x->order);
 }
 
 /* <0, 0, >0: which of two objects comes first. */
@@ -20352,17 +20335,18 @@ static bool hd__dart_identity_before(const void *owner, uint32_t a, uint32_t b) 
 #define HD__DART_SAMPLE 256u     /* objects with hash codes, from which is told whether they are of one process */
 
 /* What is in both, and rows with their names where there are objects. */
-static void hd__dart_sum_identities(const hd__dart_coded side[2], const hd__tree *names, hd_identity_change *t,
-                                    hd_identity_row *rows) {
+static void hd__dart_sum_identities(hd__dart_ask *a, const hd__dart_coded side[2]) {
+    hd_identity_change *t = (hd_identity_change *)a->table;
+    hd_identity_row *rows = a->identities;
     size_t kept = 0, n[2] = { hd__len(side[0].order), hd__len(side[1].order) }, fewer = n[n[1] < n[0]];
     for (size_t i = 0; i < hd__len(rows); i++) {
-        uint32_t library = names->parent[i];
+        uint32_t library = a->names.parent[i];
         if (!rows[i].objects[0] && !rows[i].objects[1]) continue;
         t->kept += rows[i].kept;
         rows[kept] = rows[i];
-        rows[kept].name = names->names[i];
-        rows[kept].library = names->names[library];
-        rows[kept++].library_uri = names->names[names->parent[library]];
+        rows[kept].name = a->names.names[i];
+        rows[kept].library = a->names.names[library];
+        rows[kept++].library_uri = a->names.names[a->names.parent[library]];
     }
     hd__arr_resize(rows, kept);
     t->by_chance = fewer >= HD__DART_SAMPLE && t->kept < fewer / 64;
@@ -20379,10 +20363,8 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err) {
     hd_identity_change *t;
-    hd_identity_row *rows = NULL;
     hd__dart_coded side[2];
     hd__dart_ask a;
-    hd__tree names;
     uint32_t *now, *then;
     bool ok;
     memset(side, 0, sizeof side);
@@ -20396,21 +20378,15 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
     }
     HD__TRY(hd__dart_ask_begin(&a, before, NULL, options, sizeof *t, err));
     t = (hd_identity_change *)a.table;
-    memset(&names, 0, sizeof names);
-    names.seed = a.seed;
     t->now = now = hd__dart_no_objects(t, before->graph);
     t->then = then = hd__dart_no_objects(t, after->graph);
-    ok = now && then && hd__dart_coded_open(a.mem, &names, &side[0]) &&
-         hd__dart_coded_open(a.mem, &names, &side[1]) &&
-         hd__dart_rows(a.mem, &rows, sizeof *rows, hd__len(names.parent));
-    if (ok) hd__dart_match(side, rows, now, then);
-    if (ok) hd__dart_sum_identities(side, &names, t, rows);
-    hd__dart_coded_close(a.mem, &side[0]);
-    hd__dart_coded_close(a.mem, &side[1]);
-    hd__tree_free(a.mem, &names);
-    HD__TRY(hd__dart_ask_end(&a, ok, &rows, sizeof *rows, hd__dart_identity_before, err));
-    *out = t;
-    return HD_OK;
+    ok = now && then && hd__dart_coded_open(&a, &side[0]) && hd__dart_coded_open(&a, &side[1]) &&
+         hd__dart_rows(&a, &a.identities, sizeof *a.identities);
+    if (ok) hd__dart_match(side, a.identities, now, then);
+    if (ok) hd__dart_sum_identities(&a, side);
+    hd__arr_free(a.mem, side[0].order);
+    hd__arr_free(a.mem, side[1].order);
+    return hd__dart_ask_end(&a, ok, &a.identities, sizeof *a.identities, hd__dart_identity_before, out, err);
 }
 
 HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
