@@ -18611,36 +18611,36 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
 #define HD__DART_WORDS
 #endif
 
-enum {
-    HD__DART_FINE,
-    HD__DART_SHORT,              /* the span ends within a number */
-    HD__DART_BYTES,              /* `want` units announced, the span has `left` bytes */
-    HD__DART_LONG,               /* no number of 64 bits in ten bytes */
-    HD__DART_TAG,                /* `want` is no tag */
-    HD__DART_RANGE,              /* `want` is the id of no object */
-    HD__DART_MAGIC
-};
-
 typedef struct hd__dart_span {
-    const uint8_t *end, *bad;    /* bad: the place it is about */
-    uint64_t want, left;
-    uint32_t why;
+    const uint8_t *end;
+    const uint8_t *bad;          /* what stopped a parser: where it is, */
+    const char *why;             /* what to say of it, */
+    uint64_t want, left;         /* and the numbers of which that tells */
+    bool cut;                    /* more bytes may help */
     bool odd;                    /* a number has more bytes than it needs */
 } hd__dart_span;
 
-static const uint8_t *hd__dart_stop(hd__dart_span *s, const uint8_t *at, uint32_t why, uint64_t want) {
+static const uint8_t *hd__dart_stop(hd__dart_span *s, const uint8_t *at, uint64_t want, const char *why) {
     s->bad = at;
-    s->why = why;
     s->want = want;
+    s->why = why;
+    s->cut = false;
+    return NULL;
+}
+
+static const uint8_t *hd__dart_short(hd__dart_span *s) {
+    hd__dart_stop(s, s->end, 0, "the input ends here, too early");
+    s->cut = true;
     return NULL;
 }
 
 HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
     const uint8_t *at = p;
     if (!p) return NULL;
-    if (!hd__varint(&p, s->end, value))
-        return s->end - at < (ptrdiff_t)HD__VARINT_MAX ? hd__dart_stop(s, s->end, HD__DART_SHORT, 0)
-                                                       : hd__dart_stop(s, at, HD__DART_LONG, 0);
+    if (!hd__varint(&p, s->end, value)) {
+        if (s->end - at < (ptrdiff_t)HD__VARINT_MAX) return hd__dart_short(s);
+        return hd__dart_stop(s, at, 0, "a number of at most ten bytes and 64 bits expected");
+    }
     if (HD__UNLIKELY(!p[-1] && p - at > 1)) s->odd = true;
     return p;
 }
@@ -18677,7 +18677,11 @@ static const uint8_t *hd__dart_bytes(hd__dart_span *s, const uint8_t *at, const 
                                      unsigned unit, hd_str *bytes) {
     if (!p) return NULL;
     s->left = (uint64_t)(s->end - p);
-    if (count > s->left / unit) return hd__dart_stop(s, at, HD__DART_BYTES, count);
+    if (count > s->left / unit) {
+        hd__dart_stop(s, at, count, "a string of %u units announced where %u bytes are left");
+        s->cut = true;
+        return NULL;
+    }
     *bytes = hd__bytes_str(p, (size_t)count * unit);
     return p + bytes->len;
 }
@@ -18703,14 +18707,14 @@ HD__INLINE const uint8_t *hd__dart_data(hd__dart_span *s, const uint8_t *p, hd_d
     memset(d, 0, sizeof *d);
     d->text.data = "";
     if (!(p = hd__dart_uleb(s, p, &tag))) return NULL;
-    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(s, at, HD__DART_TAG, tag);
+    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(s, at, tag, "data of tag 0 to 8 expected, found tag %u");
     d->tag = (uint32_t)tag;
     switch (d->tag) {
     case HD_DART_BOOL:
     case HD_DART_INTEGER:
     case HD_DART_LENGTH: return hd__dart_uleb(s, p, &d->value);
     case HD_DART_DOUBLE:
-        if (s->end - p < 8) return hd__dart_stop(s, s->end, HD__DART_SHORT, 0);
+        if (s->end - p < 8) return hd__dart_short(s);
         d->number = hd__dart_double(p);
         return p + 8;
     case HD_DART_LATIN1:
@@ -18901,23 +18905,8 @@ HD__NOINLINE static hd_status hd__dart_bad(hd_dart_reader *r, hd_status status, 
 }
 
 /* Says what stopped a parser. */
-HD__NOINLINE static hd_status hd__dart_stopped(hd_dart_reader *r) {
-    const hd__dart_span *s = &r->s;
-    switch (s->why) {
-    case HD__DART_LONG:
-        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a number of at most ten bytes and 64 bits expected");
-    case HD__DART_BYTES:
-        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a string of %u units announced where %u bytes are left",
-                            s->want, s->left);
-    case HD__DART_TAG:
-        return hd__dart_bad(r, HD_MALFORMED, s->bad, "data of tag 0 to 8 expected, found tag %u", s->want);
-    case HD__DART_RANGE:
-        return hd__dart_bad(r, HD_MALFORMED, s->bad, "a reference to object %u of %u", s->want,
-                            r->header.object_count);
-    case HD__DART_MAGIC:
-        return hd__dart_bad(r, HD_UNKNOWN_FORMAT, s->bad, "a file that begins with \"dartheap\" expected");
-    default: return hd__dart_bad(r, HD_MALFORMED, s->bad, "the input ends here, too early");
-    }
+static hd_status hd__dart_stopped(hd_dart_reader *r) {
+    return hd__dart_bad(r, HD_MALFORMED, r->s.bad, r->s.why, r->s.want, r->s.left);
 }
 
 /* Complaints that cost one number: HD_OK when reading goes on. */
@@ -18937,8 +18926,7 @@ HD__INLINE hd_status hd__dart_unit(hd_dart_reader *r, hd__dart_parse parse, hd_d
             r->w.at = p;
             return HD_OK;
         }
-        if (r->w.ended || (r->s.why != HD__DART_SHORT && r->s.why != HD__DART_BYTES))
-            return hd__dart_stopped(r);
+        if (r->w.ended || !r->s.cut) return hd__dart_stopped(r);
         HD__TRY(hd__dart_fill(r));
     }
 }
@@ -18947,29 +18935,31 @@ HD__NOINLINE static hd_status hd__dart_tick(hd_dart_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
-static const uint8_t *hd__dart_parse_header(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
+/* Parses what is neither an object nor a hash code. `mark` becomes the last of the numbers that stand alone. */
+static const uint8_t *hd__dart_parse_stage(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
     hd_dart_header_info *h = &r->header;
     hd__dart_span *s = &r->s;
-    size_t n = s->end - p < 8 ? (size_t)(s->end - p) : 8;
-    (void)record;
-    if ((n && memcmp(p, "dartheap", n)) || (!n && r->w.ended)) return hd__dart_stop(s, p, HD__DART_MAGIC, 0);
-    if (n < 8) return hd__dart_stop(s, p + n, HD__DART_SHORT, 0);
-    p = hd__dart_uleb(s, p + 8, &h->flags);
-    p = hd__dart_str(s, p, &h->name);
-    p = hd__dart_uleb(s, p, &h->shallow_size);
-    p = hd__dart_uleb(s, p, &h->capacity);
-    r->mark = p = hd__dart_uleb(s, p, &h->external_size);
-    return hd__dart_uleb(s, p, &h->class_count);
-}
-
-static const uint8_t *hd__dart_parse_class(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    return hd__dart_class(&r->s, p, &record->described);
-}
-
-static const uint8_t *hd__dart_parse_counts(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    (void)record;
-    r->mark = p = hd__dart_uleb(&r->s, p, &r->header.reference_count);
-    return hd__dart_uleb(&r->s, p, &r->header.object_count);
+    switch (r->stage) {
+    case HD__DART_HEADER:
+        if (s->end - p < 8) return hd__dart_short(s);
+        p = hd__dart_uleb(s, p + 8, &h->flags);
+        p = hd__dart_str(s, p, &h->name);
+        p = hd__dart_uleb(s, p, &h->shallow_size);
+        p = hd__dart_uleb(s, p, &h->capacity);
+        r->mark = p = hd__dart_uleb(s, p, &h->external_size);
+        return hd__dart_uleb(s, p, &h->class_count);
+    case HD__DART_CLASSES: return hd__dart_class(s, p, &record->described);
+    case HD__DART_COUNTS:
+        r->mark = p = hd__dart_uleb(s, p, &h->reference_count);
+        return hd__dart_uleb(s, p, &h->object_count);
+    case HD__DART_EXTERNAL_COUNT:
+        r->mark = p;
+        return hd__dart_uleb(s, p, &h->external_count);
+    default:
+        p = hd__dart_uleb(s, p, &record->id);
+        p = hd__dart_uleb(s, p, &record->size);
+        return hd__dart_str(s, p, &record->name);
+    }
 }
 
 /* What stands before an object's references; `mark` is their number. */
@@ -18980,18 +18970,6 @@ HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t
     if (!(p = hd__dart_data(&r->s, p, &o->data))) return NULL;
     r->mark = p;
     return hd__dart_uleb(&r->s, p, &o->reference_count);
-}
-
-static const uint8_t *hd__dart_parse_external_count(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    (void)record;
-    r->mark = p;
-    return hd__dart_uleb(&r->s, p, &r->header.external_count);
-}
-
-static const uint8_t *hd__dart_parse_external(hd_dart_reader *r, const uint8_t *p, hd_dart_record *record) {
-    p = hd__dart_uleb(&r->s, p, &record->id);
-    p = hd__dart_uleb(&r->s, p, &record->size);
-    return hd__dart_str(&r->s, p, &record->name);
 }
 
 HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8_t *p,
@@ -19008,8 +18986,13 @@ static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t co
 
 static hd_status hd__dart_header(hd_dart_reader *r) {
     hd_dart_header_info *h = &r->header;
-    hd_status status = hd__dart_unit(r, hd__dart_parse_header, NULL);
-    const char *name = status ? NULL : hd__arena_str(r->mem, &r->arena, h->name);
+    const char *name = NULL;
+    hd_status status = r->w.end - r->w.at < 8 && !r->w.ended ? hd__dart_fill(r) : HD_OK;
+    size_t n = r->w.end - r->w.at < 8 ? (size_t)(r->w.end - r->w.at) : 8;
+    if (!status && (!n || memcmp(r->w.at, "dartheap", n)))
+        status = hd__dart_bad(r, HD_UNKNOWN_FORMAT, r->w.at, "a file that begins with \"dartheap\" expected");
+    if (!status) status = hd__dart_unit(r, hd__dart_parse_stage, NULL);
+    if (!status) name = hd__arena_str(r->mem, &r->arena, h->name);
     if (!status && !name) status = hd__no_memory(r->mem, &r->report.error);
     if (status) memset(h, 0, sizeof *h);
     h->name.data = status ? "" : name;
@@ -19047,9 +19030,7 @@ HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *
     for (; i < n; i++) {
         uint64_t id = 0;
         const uint8_t *p = hd__dart_uleb(&r->s, r->w.at, &id);
-        if (p && (id > r->header.object_count || id >= HD_NONE))
-            p = hd__dart_stop(&r->s, r->w.at, HD__DART_RANGE, id);
-        if (!p) break;
+        if (!p || id > r->header.object_count || id >= HD_NONE) break;
         ids[i] = (uint32_t)id;
         r->w.at = p;
     }
@@ -19075,7 +19056,7 @@ HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_
    wrong. Four bytes at a time, checked in bulk. */
 HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
-    r->s.why = HD__DART_FINE;
+    r->s.why = NULL;
     r->s.odd = false;
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(r->w.end - r->w.at >= 4 && r->left <= r->bulk)) {
@@ -19110,18 +19091,19 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
 
 /* The next references of the object at hand, at least one of up to n. They were read from `from` on. */
 HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, size_t *count) {
-    uint64_t id;
+    const uint8_t *next;
+    uint64_t id = 0;
     for (;;) {
         r->from = r->w.at;
         *count = hd__dart_references(r, ids, n);
         if (HD__LIKELY(*count)) return HD_OK;
-        if (r->s.why == HD__DART_RANGE) break;
-        if (r->w.ended || r->s.why == HD__DART_LONG) return hd__dart_stopped(r);
+        if (!r->s.why) break;    /* no number is wrong, but what it refers to */
+        if (r->w.ended || !r->s.cut) return hd__dart_stopped(r);
         HD__TRY(hd__dart_fill(r));
     }
-    hd__dart_stopped(r);
-    HD__TRY(hd__complain(&r->report, NULL));
-    r->w.at = hd__dart_uleb(&r->s, r->w.at, &id);
+    next = hd__dart_uleb(&r->s, r->w.at, &id);
+    HD__TRY(HD__DART_REPAIR(r, r->w.at, "a reference to object %u of %u", id, r->header.object_count));
+    r->w.at = next;
     r->left--;
     ids[0] = 0;
     *count = 1;
@@ -19145,7 +19127,7 @@ static hd_status hd__dart_object(hd_dart_reader *r, hd_dart_record *record) {
 
 static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
     r->done++;
-    HD__TRY(hd__dart_unit(r, hd__dart_parse_external, record));
+    HD__TRY(hd__dart_unit(r, hd__dart_parse_stage, record));
     record->kind = 'x';
     if (record->id <= r->header.object_count) return HD_OK;
     record->kind = 0;
@@ -19187,12 +19169,12 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
         return HD_OK;
     case HD__DART_CLASSES:
         if (hd__dart_over(r, h->class_count, HD__DART_COUNTS)) return HD_OK;
-        HD__TRY(hd__dart_unit(r, hd__dart_parse_class, record));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_stage, record));
         record->kind = 'c';
         record->id = ++r->done;
         return HD_OK;
     case HD__DART_COUNTS:
-        HD__TRY(hd__dart_unit(r, hd__dart_parse_counts, record));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_stage, record));
         HD__TRY(hd__dart_count(r, "objects", h->object_count, 4));
         r->stage = HD__DART_OBJECTS;
         return HD_OK;
@@ -19207,7 +19189,7 @@ static hd_status hd__dart_step(hd_dart_reader *r, hd_dart_record *record) {
         if (!r->left) r->stage = HD__DART_OBJECTS;
         return HD_OK;
     case HD__DART_EXTERNAL_COUNT:
-        HD__TRY(hd__dart_unit(r, hd__dart_parse_external_count, record));
+        HD__TRY(hd__dart_unit(r, hd__dart_parse_stage, record));
         HD__TRY(hd__dart_count(r, "external properties", h->external_count, 3));
         r->stage = HD__DART_EXTERNALS;
         return HD_OK;
@@ -19302,32 +19284,27 @@ HD__NOINLINE static hd_status hd__dart_note(hd__dart_in *x, const uint8_t *p, ui
     return HD_OK;
 }
 
-static hd_status hd__dart_add_fields(hd__dart_in *x, hd_dart_class_info c, uint32_t class_index) {
-    hd_dart_field field;
-    while (hd_dart_next_field(&c, &field)) {
-        hd_status status = HD_OK;
-        if (field.index < HD_NONE)
-            status = hd_graph_add_field(x->g, class_index, (uint32_t)field.index, field.name, NULL);
-        if (status) return hd__dart_graph_full(x, status, "fields");
-    }
-    return HD_OK;
-}
-
 static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record) {
     hd_dart *doc = x->doc;
-    hd_class c;
+    hd_dart_class_info c = record->described;
+    hd_dart_field field;
+    hd_class shown;
+    hd_status status;
     uint32_t n;
     uint64_t at = hd__len(doc->classes);
-    if (record->id > x->most) return hd__dart_most(x, "classes");
-    c.id = record->id;
-    c.name = record->described.name;
-    c.scope = record->described.library.len ? record->described.library : record->described.library_uri;
-    c.described = true;
+    shown.id = record->id;
+    shown.name = c.name;
+    shown.scope = c.library.len ? c.library : c.library_uri;
+    shown.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
-        !hd__bytes_add(x->mem, &doc->classes, x->r.from, (size_t)(x->r.w.at - x->r.from)) ||
-        hd_graph_add_class(x->g, &c, &n, NULL))
+        !hd__bytes_add(x->mem, &doc->classes, x->r.from, (size_t)(x->r.w.at - x->r.from)))
         return hd__dart_full(x);
-    return hd__dart_add_fields(x, record->described, n);
+    status = hd_graph_add_class(x->g, &shown, &n, NULL);
+    if (status) return hd__dart_graph_full(x, status, "classes");
+    while (!status && hd_dart_next_field(&c, &field))
+        if (field.index < HD_NONE)
+            status = hd_graph_add_field(x->g, n, (uint32_t)field.index, field.name, NULL);
+    return status ? hd__dart_graph_full(x, status, "fields") : HD_OK;
 }
 
 /* Objects of class id 0 have a class behind all others. */
@@ -19336,9 +19313,8 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
     hd_class c;
     memset(&c, 0, sizeof c);
     c.name = hd_cstr("<no class>");
-    c.scope = hd_cstr("");
-    return (status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL)) != HD_OK
-               ? hd__dart_graph_full(x, status, "classes") : HD_OK;
+    status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL);
+    return status ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
 /* Adds what was read whole to the graph. */
@@ -19902,12 +19878,11 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
     return hd__sink_end(&o.sink, "the snapshot", err);
 }
 
-/* A class with those of the graph's fields that are its own, of which *field is the first to look at. */
+/* A class with those of the graph's fields that are its own, of which *field is the first, if there is one. */
 static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t class_index, size_t *field) {
     const hd_class *c = &g->classes[class_index];
-    size_t n = hd__len(g->fields), end;
-    while (*field < n && g->fields[*field].class_index < class_index) ++*field;
-    for (end = *field; end < n && g->fields[end].class_index == class_index;) end++;
+    size_t end = *field;
+    while (end < hd__len(g->fields) && g->fields[end].class_index == class_index) end++;
     hd__dart_put(o, 0);
     hd__dart_put_str(o, c->name);
     hd__dart_put_str(o, c->scope);
