@@ -1816,11 +1816,11 @@ typedef struct hd_netcf_record {
     uint32_t form;               /* private: how it is spelled */
 } hd_netcf_record;
 
-/* Record by record, for files larger than memory: holds one line. `in` must stay open. */
+/* Reader of records, for files larger than memory: holds one line. `in` must stay open. */
 typedef struct hd_netcf_reader hd_netcf_reader;
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
                                      hd_error *err);
-/* The next record. It has been checked to stand inside an application domain, and an end record to name
+/* Reads the next record. It has been checked to stand inside an application domain, and an end record to name
    it; ids are not looked at. Errors: HD_MALFORMED with line and column (lenient: a warning, the line is
    left out; a domain without an end ends where the next begins), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED. */
@@ -1842,8 +1842,8 @@ typedef struct hd_netcf_domain_info {
     const hd_graph *graph;       /* its own records alone */
 } hd_netcf_domain_info;
 
-/* Errors: as hd_netcf_next, also for an object or type described twice in its domain (lenient: the
-   first counts), and HD_OVERFLOW for sizes that pass 2^64 together. */
+/* Reads a whole file. Errors: as hd_netcf_next, also for an object or type described twice in its domain
+   (lenient: the first counts), and HD_OVERFLOW for sizes that pass 2^64 together. */
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err);
 HEAPDUMP_API void hd_netcf_free(hd_netcf *netcf);
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *netcf);
@@ -1854,16 +1854,15 @@ HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *netcf);
 /* ============================================================================ >>netcf.write
    Dumps from documents, the bytes that were read, or from any graph. */
 
-/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+/* Writes the bytes that were read; after lenient reading those of a well-formed file without what was left out.
    Errors: the output's, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out,
                                       hd_error *err);
-/* Any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept where they are
-   unique, else objects or types are numbered; names of fields and scopes are left out, and bytes that a
-   name cannot have become '?'. `domain`: name [heap], version [2],
-   times. The format has no weak references: they are left out and what an ephemeron's key holds alive is
-   among its references, so that the same is alive; a warning says so. Errors: as above, HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+/* Writes any graph as a dump of one domain: types, objects, roots. Ids of the graph are kept where they are
+   unique, else objects or types are numbered; names of fields and scopes are left out, and bytes that a name
+   cannot have become '?'. `domain`: name [heap], version [2], times; NULL for those. The format has no weak
+   references: they are left out and what an ephemeron's key holds alive is among its references, so that what
+   was alive is; a warning says so. Errors: as hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
@@ -1881,7 +1880,7 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
    and value of a _WeakProperty are an ephemeron's.
    Source: dart-heap-snapshot, AS-SHIPPED. */
 
-/* What an object's data is: dart-heap-snapshot, "NonReferenceData". */
+/* Kinds of data that an object has: dart-heap-snapshot, "NonReferenceData". */
 enum {
     HD_DART_NO_DATA = 0,         /* "none" */
     HD_DART_NULL = 1,            /* "null" */
@@ -1947,16 +1946,16 @@ typedef struct hd_dart_record {
     uint64_t identity;           /* i: 0: none */
 } hd_dart_record;
 
-/* Record by record, for files larger than memory: holds one class, or what stands before an object's
+/* Reader of records, for files larger than memory: holds one class, or what stands before an object's
    references. Strings and references stay until the next call. `in` must stay open. */
 typedef struct hd_dart_reader hd_dart_reader;
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err);
-/* Errors: HD_UNKNOWN_FORMAT (not a snapshot); HD_MALFORMED with the offset, naming class or object
-   (lenient: a warning; ids that nobody has become 0, anything worse is the end); HD_IO,
+/* Reads the next record. Errors: HD_UNKNOWN_FORMAT (not a snapshot); HD_MALFORMED with the offset, naming
+   class or object (lenient: a warning; ids that nobody has become 0, anything worse is the end); HD_IO,
    HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
-/* As far as it was read: the first record that is asked for fills all up to class_count, the first
+/* Header, as far as it was read: the first record that is asked for fills all up to class_count, the first
    object the other counts but for external_count. */
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *reader);
 HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader);
@@ -1969,8 +1968,8 @@ HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
    its data as the file has it, half a byte, and 4 bytes where there are identity hash codes. */
 typedef struct hd_dart hd_dart;
 
-/* Errors: as hd_dart_next, and HD_OVERFLOW for sizes that pass 2^64 together (lenient: one that does is
-   taken for 0). Lenient: references to objects that could not be read become 0. */
+/* Reads a whole file. Errors: as hd_dart_next, and HD_OVERFLOW for sizes that pass 2^64 together (lenient:
+   one that does is taken for 0). Lenient: references to objects that could not be read become 0. */
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err);
 HEAPDUMP_API void hd_dart_free(hd_dart *dart);
 /* Sizes are shallow size and external properties together. The one root is object number 0. Classes have
@@ -1978,12 +1977,13 @@ HEAPDUMP_API void hd_dart_free(hd_dart *dart);
    graph's memory. */
 HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *dart);
 HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *dart);
-/* By class_index of the graph; zeroed for what stands for no class (id 0). */
+/* Class, by its class_index in the graph; zeroed for what stands for no class (id 0). */
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *dart, uint32_t class_index);
-/* What the following say of an object goes by its number in the graph. */
+/* Data of an object, by its number in the graph; its size without external properties; its identity hash code,
+   0 where it has none. */
 HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *dart, uint32_t object);
-HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);  /* without external sizes */
-HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object); /* hash code; 0: none */
+HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);
+HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object);
 
 typedef struct hd_dart_external_info {
     uint32_t object;             /* HD_NONE: left out (id 0) */
@@ -1998,14 +1998,14 @@ HEAPDUMP_API uint64_t hd_dart_warning_count(const hd_dart *dart);
 /* ============================================================================= >>dart.write
    Snapshots from documents, the bytes that were read, or from any graph. */
 
-/* The bytes that were read; after lenient reading those of a well-formed file without what was left out.
+/* Writes the bytes that were read; after lenient reading those of a well-formed file without what was left out.
    Errors: the output's, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out,
                                      hd_error *err);
-/* Any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
+/* Writes any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
    hold; then the graph's objects in their order, with classes and names of fields. Weak references lead to 0
-   and what an ephemeron's key holds alive is among its references, so that the same is alive; a warning says
-   so. Errors: as above, HD_OUT_OF_MEMORY, HD_LIMIT. */
+   and what an ephemeron's key holds alive is among its references, so that what was alive is; a warning says
+   so. Errors: as hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -2013,9 +2013,9 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, c
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 
 /* =============================================================================== >>dart.ask
-   What a snapshot's objects tell beyond their graph: texts, lengths, libraries, identity. */
-
-/* In what follows `reached` is what hd_graph_reach fills, or NULL. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   What a snapshot's objects tell beyond their graph: texts, lengths, libraries, identity. `reached` is what
+   hd_graph_reach fills: of strings and lists only those reached count then; or NULL. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 
 typedef struct hd_string_row {
     hd_dart_value data;           /* LATIN1 or UTF16 */
@@ -2032,8 +2032,7 @@ typedef struct hd_string_table {
     uint64_t wasted;             /* of all rows that are not cut */
 } hd_string_table;
 
-/* Strings with one text, by code units and length; only those reached when `reached` is given. Near-linear
-   in the bytes of the strings. */
+/* Strings with one text, by code units and length. Near-linear in the bytes of the strings. */
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_string_table **out, hd_error *err);
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table);
@@ -2051,7 +2050,7 @@ typedef struct hd_length_table {
     const hd_length_row *rows;   /* most bytes first, then by name, scope and number of class, length */
 } hd_length_table;
 
-/* Lists, maps and sets by class and length; only those reached when `reached` is given. Near-linear. */
+/* Lists, maps and sets by class and length. Near-linear. */
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_length_table **out, hd_error *err);
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table);
@@ -2090,10 +2089,10 @@ typedef struct hd_identity_change {
                                     chance, and none of the above says anything */
 } hd_identity_change;
 
-/* Two snapshots of one process object by object: one is in both when its class (by name and library) and
-   its identity hash code are; of several alike the first is the first. Objects without a code are in no
-   row. Only those reached when `reached`, for both, is given. Near-linear. Errors: as above, and
-   HD_UNSUPPORTED when a file has no hash codes. */
+/* Compares two snapshots of one process object by object: one is in both when its class (by name and library)
+   and its identity hash code are; of several alike the first is the first. Objects without a code are in no
+   row. Only those reached when `reached`, for both, is given. Near-linear. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_UNSUPPORTED when a file has no hash codes. */
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
@@ -17494,14 +17493,14 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
-   Dumps record by record. A record is a line, looked at where it lies in the window, which grows to the longest
-   line. Nearly all are objects of the plainest spelling: these are taken eight digits at a time; every other line,
-   and each that is wrong, goes through parsers that say at which column they expected what. How a line is
-   spelled stands in its record's `form`, for >>netcf.document. */
+   Reads dumps record by record. A record is a line, looked at where it lies in the window, which grows to the
+   longest line; nothing else grows. Nearly all lines are objects of the plainest spelling, and taken eight
+   digits at a time; every other one, and each that is wrong, goes through parsers that say at which column
+   they expected what. A record's `form` says how it is spelled. What ids mean is left to >>netcf.document. */
 
 #define HD__NETCF_LINE ((size_t)1 << 28)
 
-/* How a line is spelled. */
+/* Spelling of a line: bits. */
 enum {
     HD__NETCF_CR = 1,            /* ends in CR LF */
     HD__NETCF_UPPER = 2,         /* has digits A to F */
@@ -17558,7 +17557,7 @@ HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
 
 HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->report.warning_count; }
 
-/* Of a place in the window. */
+/* Offset of a place in the window. */
 static uint64_t hd__netcf_offset(const hd_netcf_reader *r, const uint8_t *p) {
     return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
@@ -17583,7 +17582,7 @@ static hd_status hd__netcf_tick(hd_netcf_reader *r) {
     return hd_report_progress(&r->report, hd_window_offset(&r->w), hd__in_total(&r->w.in), &r->report.error);
 }
 
-/* More of the input than is in view. */
+/* Shows more of the input than is in view. */
 static hd_status hd__netcf_fill(hd_netcf_reader *r) {
     hd_status status = hd_window_fill(&r->w, (uint64_t)(r->w.end - r->w.at) + 1, &r->report.error);
     r->report.error.line = r->line;
@@ -17601,7 +17600,7 @@ static hd_status hd__netcf_skip(hd_netcf_reader *r) {
     return HD_OK;
 }
 
-/* The next line into from and to; *any is false at the end. */
+/* Goes to the next line; *any is false when there is none. */
 static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
     hd_window *w = &r->w;
     const uint8_t *newline = NULL;
@@ -17640,10 +17639,9 @@ HD__INLINE unsigned hd__netcf_digit(uint8_t c) {
     return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
 }
 
-/* Eight digits at a time, where a word in memory starts with its lowest byte: the value of the bytes at p up
-   to the first one that is a blank or control character, at most eight of them. Returns how many these are,
-   0 when not all are hexadecimal digits. The next word can be fetched once their number is known, before
-   their value is. */
+/* Decodes up to eight digits at a time, where a word in memory begins with its lowest byte: the bytes at p up
+   to the first one that is a blank or control character. Returns how many these are, 0 when not all are
+   hexadecimal digits. The next word can be fetched once their number is known, before their value is. */
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__NETCF_WORDS
 typedef struct hd__netcf_letters {
@@ -17678,7 +17676,7 @@ HD__INLINE uint32_t hd__netcf_form(const hd__netcf_letters *seen) {
 }
 #endif
 
-/* A number at *at, which moves on to the space behind it or to the end of the line. */
+/* Parses a number at *at, which moves on to the space behind it or to the end of the line. */
 HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
                                    uint32_t *form) {
     const uint8_t *p = *at, *end = r->to;
@@ -17735,7 +17733,7 @@ HD__INLINE void hd__netcf_spaces(const hd_netcf_reader *r, const uint8_t **at, u
     *at = p;
 }
 
-/* The number in the next field. */
+/* Parses the number in the next field. */
 HD__INLINE hd_status hd__netcf_field(hd_netcf_reader *r, const uint8_t **at, const char *what, uint64_t *value,
                                      uint32_t *form) {
     hd__netcf_spaces(r, at, form);
@@ -17752,7 +17750,7 @@ static hd_status hd__netcf_small(hd_netcf_reader *r, const uint8_t **at, const c
     return HD_OK;
 }
 
-/* A name that ends at `end`. */
+/* Parses a name that ends at `end`. */
 static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uint8_t *end, const char *what,
                                 hd_str *name) {
     const uint8_t *nul;
@@ -17763,7 +17761,7 @@ static hd_status hd__netcf_name(hd_netcf_reader *r, const uint8_t *at, const uin
     return HD_OK;
 }
 
-/* "NAME TIME" to the end of the line; lenient, spaces may follow. */
+/* Parses "NAME TIME" up to the end of the line; lenient, spaces may follow. */
 static hd_status hd__netcf_name_time(hd_netcf_reader *r, const uint8_t *at, hd_netcf_record *record) {
     const uint8_t *space, *end = r->to;
     while (r->to > at && r->to[-1] == ' ') r->to--;
@@ -17820,7 +17818,7 @@ static hd_status hd__netcf_parse_root(hd_netcf_reader *r, const uint8_t *at, hd_
     return HD_OK;
 }
 
-/* Whether a record may stand here: 'a' opens a domain, 'c' closes it, all else is inside. */
+/* Checks that a record may stand here: 'a' opens a domain, 'c' closes it, all else is inside. */
 static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
     if (record->kind == 'a') {
         if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
@@ -17874,8 +17872,8 @@ static hd_status hd__netcf_parse(hd_netcf_reader *r, hd_netcf_record *record) {
 }
 
 #if defined(HD__NETCF_WORDS)
-/* A number of at most 16 digits, without leading zeros, at p and behind it what ends it: its length, 0 when
-   it is anything else. Reads 16 bytes. */
+/* Parses a number at p of at most 16 digits, without leading zeros, and what ends it: its length, 0 when it is
+   anything else. Looks at 16 bytes. */
 HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd__netcf_letters *seen) {
     uint64_t low;
     unsigned n = hd__netcf_word(p, value, seen), more;
@@ -17886,8 +17884,8 @@ HD__INLINE unsigned hd__netcf_plain_number(const uint8_t *p, uint64_t *value, hd
     return n + more;
 }
 
-/* The record at hand when it is what nearly all are: an object, spelled without anything that is not needed,
-   and far enough from the end of the window. All else is left to others, as if not looked at. */
+/* Takes the record at hand when it is what nearly all are: an object, spelled without anything that is not
+   needed, and far enough from the end of the window. All else is left to others, as if not looked at. */
 HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *record) {
     const uint8_t *from = r->w.at, *p, *newline;
     uint64_t *number = r->references;
@@ -17933,7 +17931,7 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
 }
 #endif
 
-/* Whether there is nothing on the line at hand. */
+/* Tells whether there is nothing on the line at hand. */
 static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
     const uint8_t *p = r->from;
     while (p < r->to && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
@@ -17948,7 +17946,7 @@ static hd_status hd__netcf_keep_line(hd_netcf_reader *r) {
     return hd__netcf_full(r);
 }
 
-/* The record on the next line; *any is false when that has none. */
+/* Parses the next line; *any is false when there is no record on it. */
 static hd_status hd__netcf_step(hd_netcf_reader *r, hd_netcf_record *record, bool *any) {
     HD__TRY(hd__netcf_line(r, any));
     if (*any && hd__netcf_is_blank(r)) {
@@ -17976,14 +17974,14 @@ HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *r, hd_netcf_record *record
 }
 
 /* ========================================================================= >>netcf.document
-   A document keeps its records in graphs, one for each domain, and two bits a record for the order of the four
-   kinds. Lines that would be written otherwise than they were read, blank ones among them, it keeps as text. What only a whole
-   domain can tell (who is described twice) is found when its graph is sealed; lenient reading, which goes on then, asks of each
-   object once ids do not ascend. */
+   Keeps a dump: records in graphs, one for each domain, two bits a record for the order of their four kinds,
+   and as text the lines that would be written otherwise than they were read, blank ones among them. An object
+   that is described twice is found when its domain's graph is sealed; lenient reading, which goes on then,
+   looks for each object once their ids do not ascend. Memory is the graphs' but for that. */
 
 enum { HD__NETCF_T, HD__NETCF_O, HD__NETCF_R, HD__NETCF_A_C };
 
-/* Lines as they were read: blank ones in front of a record, or the one that is written instead of it. */
+/* Lines as they were read: blank ones in front of a record, or one that is written instead of it. */
 typedef struct hd__netcf_kept {
     uint64_t place;              /* twice the record's number; one more: instead of it */
     uint64_t end;                /* of their bytes in hd_netcf.text */
@@ -18000,7 +17998,7 @@ typedef struct hd__netcf_section {
 struct hd_netcf {
     hd__mem mem;
     hd__arena arena;             /* names of domains */
-    hd__netcf_section *sections; /* stb_ds arrays, as are those that follow */
+    hd__netcf_section *sections; /* arrays, as are those that follow */
     uint8_t *kinds;              /* of records, four a byte */
     uint32_t *types;             /* by type record: class */
     hd__netcf_kept *kept;        /* by place */
@@ -18027,7 +18025,7 @@ typedef struct hd__netcf_in {
     struct { uint64_t id; const hd_graph *graph; uint32_t class_index; } cache[HD__NETCF_CACHE];
 } hd__netcf_in;
 
-/* A class that no record named so far. */
+/* Makes a class that no record named so far. */
 static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
     char text[32];
     hd_class desc;
@@ -18039,7 +18037,7 @@ static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash,
     return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* The class of a type id, made when it is not there. */
+/* Finds the class of a type id, or makes it. */
 static hd_status hd__netcf_class(hd__netcf_in *x, uint64_t id, uint32_t *class_index) {
     uint32_t line = (uint32_t)(id % HD__NETCF_CACHE);
     if (HD__UNLIKELY(x->cache[line].graph != x->g || x->cache[line].id != id)) {
@@ -18085,7 +18083,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     return HD_OK;
 }
 
-/* An error about the id of the record at hand that only the document can see. */
+/* Makes an error about the id of the record at hand, one that only the document can see. */
 static hd_status hd__netcf_reject(hd__netcf_in *x, const char *expected) {
     const uint8_t *id = x->r.from + 2;
     while (id < x->r.to && *id == ' ') id++;
@@ -18104,7 +18102,7 @@ static hd_status hd__netcf_take_type(hd__netcf_in *x, const hd_netcf_record *rec
     return hd__push(&x->doc->mem, x->doc->types, n) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Lenient reading: whether no object has this id yet. */
+/* Makes sure, when reading leniently, that no object has this id yet. */
 static hd_status hd__netcf_unseen(hd__netcf_in *x, uint64_t id) {
     uint64_t hash = hd__hash_u64(x->seed, id);
     size_t probe = 0;
@@ -18167,7 +18165,7 @@ static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *rec
     return hd_graph_add_root(x->g, record->id, &root, &x->r.report.error);
 }
 
-/* Keeps what has come to the text for a place, if anything has. */
+/* Keeps for a place what has come to the text since the last one, if anything has. */
 HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     hd__netcf_kept kept;
     kept.place = place;
@@ -18177,7 +18175,7 @@ HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
     return hd__push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(&x->r);
 }
 
-/* Whether a line would be written otherwise than it was read; the first of its kind sets the style. */
+/* Tells whether a line would be written otherwise than it was read; the first of its kind sets the style. */
 static bool hd__netcf_is_odd(hd__netcf_section *s, const hd_netcf_record *record) {
     uint32_t style = record->form & (HD__NETCF_CR | HD__NETCF_UPPER | HD__NETCF_SPACE), known = HD__NETCF_CR;
     if (record->form & (HD__NETCF_UPPER | HD__NETCF_LOWER)) known |= HD__NETCF_UPPER;
@@ -18210,7 +18208,8 @@ static unsigned hd__netcf_kind(const hd_netcf *doc, uint64_t record) {
     return doc->kinds[record / 4] >> (record % 4 * 2) & 3;
 }
 
-/* Where an object of the last domain was described, after strict reading: a record a line, blank ones apart. */
+/* Finds the line that describes an object of the last domain: strict reading took a record a line, and the
+   blank ones are known. */
 static uint64_t hd__netcf_line_of(const hd__netcf_in *x, uint32_t object, uint64_t *column) {
     const hd_netcf *doc = x->doc;
     const uint8_t *text = doc->text;
@@ -18241,7 +18240,7 @@ static hd_status hd__netcf_finish(hd__netcf_in *x) {
     return status;
 }
 
-/* One record into the document; what is wrong with it is the reader's error. */
+/* Takes a record; what is wrong with it is the reader's error. */
 static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) {
     switch (record->kind) {
     case 'a': HD__TRY(hd__netcf_begin(x, record)); break;
@@ -18255,7 +18254,7 @@ static hd_status hd__netcf_take(hd__netcf_in *x, const hd_netcf_record *record) 
     return hd__netcf_note(x, record);
 }
 
-/* Takes all records. What is wrong with one that only the document can see is the reader's error. */
+/* Takes all records. */
 static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     hd_error *e = &x->r.report.error;
     hd_netcf_record record;
@@ -18278,7 +18277,7 @@ static hd_status hd__netcf_run(hd__netcf_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* One graph of all domains, once there are several. */
+/* Makes one graph of all domains when there are several. */
 static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_error *err) {
     hd_options within;
     size_t n = hd__len(doc->sections);
@@ -18356,8 +18355,8 @@ HEAPDUMP_API const hd_graph *hd_netcf_graph(const hd_netcf *doc) {
 HEAPDUMP_API uint64_t hd_netcf_warning_count(const hd_netcf *doc) { return doc->warnings; }
 
 /* ============================================================================ >>netcf.write
-   A document is written with its domains' own spelling and, in their places, the lines that it kept as they were;
-   any other graph as one domain in the plainest spelling. Output stops at its first failure; nothing grows. */
+   Writes a document with its domains' own spelling and, in their places, the lines that it kept; any other
+   graph as one domain in the plainest spelling. Output stops at its first failure; nothing grows. */
 
 typedef struct hd__netcf_out {
     hd_sink sink;
@@ -18379,7 +18378,7 @@ static void hd__netcf_line_end(hd__netcf_out *o) {
     hd__sink_put(&o->sink, o->cr ? "\r\n" : "\n", o->cr ? 2 : 1);
 }
 
-/* A space and a number. */
+/* Writes a space and a number. */
 static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
     char text[17], *p = text + 17;
     do *--p = o->digits[value & 15], value >>= 4;
@@ -18388,7 +18387,7 @@ static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
     hd__sink_put(&o->sink, p, (size_t)(text + 17 - p));
 }
 
-/* A space and a size. */
+/* Writes a space and a size. */
 static void hd__netcf_size(hd__netcf_out *o, uint64_t size) {
     char digits[20], *p;
     if (!o->decimal) {
@@ -18408,7 +18407,7 @@ static void hd__netcf_type_id(hd__netcf_out *o, const hd_graph *g, uint32_t clas
     hd__netcf_number(o, o->own_types ? class_index : g->classes[class_index].id);
 }
 
-/* A space and a name of at least a byte; `last`: an LF comes behind it, which would take a CR. */
+/* Writes a space and a name, of at least a byte; `last`: an LF comes behind it, which would take a CR. */
 static void hd__netcf_put_name(hd__netcf_out *o, hd_str name, bool last) {
     hd__netcf_letter(o, " ");
     if (!name.len) hd__netcf_letter(o, "?");
@@ -18456,7 +18455,8 @@ static void hd__netcf_put_domain(hd__netcf_out *o, const hd_netcf_domain_info *d
     hd__netcf_line_end(o);
 }
 
-/* Lines kept for a record, of which *next is the first to look at. True: they stand instead of it. */
+/* Writes the lines kept for a record, of which *next is the first to look at. True: it is not written itself.
+   */
 static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t record, size_t *next) {
     bool instead = false;
     for (; *next < hd__len(doc->kept) && doc->kept[*next].place / 2 == record; ++*next) {
@@ -18468,7 +18468,7 @@ static bool hd__netcf_put_kept(hd__netcf_out *o, const hd_netcf *doc, uint64_t r
     return instead;
 }
 
-/* The records of a domain up to the next one's; `next`: of types, and of lines kept. */
+/* Writes the records of a domain, up to number `end`; `next`: of types, and of lines kept. */
 static hd_status hd__netcf_put_section(hd__netcf_out *o, const hd_netcf *doc, const hd__netcf_section *s,
                                        uint64_t end, size_t next[2], const hd_options *options, hd_error *err) {
     hd__holding rows = hd__holding_own(s->graph);
@@ -18515,7 +18515,7 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *doc, const hd_options *opt
     return hd__sink_end(&o.sink, "the dump", err);
 }
 
-/* Whether two classes have one id. True also when there is no memory to find out. */
+/* Tells whether two classes have one id. True also when there is no memory to find out. */
 static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     uint32_t n = (uint32_t)hd__len(g->classes);
     hd__keyed *keys = (hd__keyed *)hd__calloc(&m, n, 2 * sizeof *keys);
@@ -18559,7 +18559,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
 
 /* The row of the registry. --------------------------------------------------------------------- */
 
-/* An application domain record: "a ", a number, a space; past a byte order mark and white space. */
+/* Looks for an application domain record: "a ", a number, a space; past a byte order mark and white space. */
 static int hd__netcf_detect(const uint8_t *p, size_t size) {
     size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0, digits;
     while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
@@ -18601,11 +18601,11 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
 
 #ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
-   Snapshots record by record. Parsers take what they are for from a span of bytes and return the place behind
-   it, or NULL, the span saying why; given NULL they do nothing, so that they can follow each other unchecked.
-   What the window cuts off is parsed again with twice as much in view: the window grows to the longest class
-   or string, never to what is only announced. Numbers that take more bytes than they need are told by the
-   span: >>dart.document notes where they stand. */
+   Reads snapshots record by record. Parsers take what they are for from a span of bytes and return the place
+   behind it, or NULL, the span saying why; given NULL they do nothing, so that they follow each other
+   unchecked. What the window cuts off is parsed again with twice as much in view: it grows to the longest
+   class or string, never to what is only announced. Numbers that take more bytes than they need are noted by
+   >>dart.document. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__DART_WORDS
@@ -18645,14 +18645,15 @@ HD__NOINLINE static const uint8_t *hd__dart_uleb_any(hd__dart_span *s, const uin
     return p;
 }
 
-/* A number that more often than not has one byte. */
+/* Parses a number that more often than not has one byte. */
 HD__INLINE const uint8_t *hd__dart_uleb(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
     if (HD__UNLIKELY(!p || p == s->end || *p >= 128)) return hd__dart_uleb_any(s, p, value);
     *value = *p;
     return p + 1;
 }
 
-/* A number of up to five bytes, those of a hash code, without a branch that depends on its size. p: not NULL. */
+/* Parses a number that often has up to five bytes, as hash codes do: no branch depends on its size. p: not
+   NULL. */
 HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p, uint64_t *value) {
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(s->end - p >= 8)) {
@@ -18672,7 +18673,7 @@ HD__INLINE const uint8_t *hd__dart_uleb_mixed(hd__dart_span *s, const uint8_t *p
     return hd__dart_uleb_any(s, p, value);
 }
 
-/* `count` units of bytes at p, as the number at `at` said. */
+/* Takes `count` units of bytes at p, as the number at `at` said. */
 static const uint8_t *hd__dart_bytes(hd__dart_span *s, const uint8_t *at, const uint8_t *p, uint64_t count,
                                      unsigned unit, hd_str *bytes) {
     if (!p) return NULL;
@@ -18707,7 +18708,8 @@ HD__INLINE const uint8_t *hd__dart_data(hd__dart_span *s, const uint8_t *p, hd_d
     memset(d, 0, sizeof *d);
     d->text.data = "";
     if (!(p = hd__dart_uleb(s, p, &tag))) return NULL;
-    if (HD__UNLIKELY(tag > HD_DART_NAME)) return hd__dart_stop(s, at, tag, "data of tag 0 to 8 expected, found tag %u");
+    if (HD__UNLIKELY(tag > HD_DART_NAME))
+        return hd__dart_stop(s, at, tag, "data of tag 0 to 8 expected, found tag %u");
     d->tag = (uint32_t)tag;
     switch (d->tag) {
     case HD_DART_BOOL:
@@ -18748,7 +18750,7 @@ static const uint8_t *hd__dart_class(hd__dart_span *s, const uint8_t *p, hd_dart
     return p;
 }
 
-/* What was checked when it was read, an array of bytes. */
+/* A span over an array of bytes that were checked when they were read. */
 static hd__dart_span hd__dart_all(const uint8_t *array) {
     hd__dart_span s;
     memset(&s, 0, sizeof s);
@@ -18876,12 +18878,13 @@ HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
 HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *r) { return r->report.warning_count; }
 
-/* Of a place in the window. */
+/* Offset of a place in the window. */
 static uint64_t hd__dart_offset(const hd_dart_reader *r, const uint8_t *p) {
     return hd_window_offset(&r->w) + (uint64_t)(p - r->w.at);
 }
 
-/* Shows more than twice what is in view, and as much as a window takes: of a small input the end is known then. */
+/* Shows more than twice what is in view, and as much as a window takes: of a small input the end is known
+   then. */
 static hd_status hd__dart_fill(hd_dart_reader *r) {
     uint64_t want = 2 * (uint64_t)(r->w.end - r->w.at) + 1;
     HD__TRY(hd_window_fill(&r->w, want > HD__WINDOW_BUFFER ? want : HD__WINDOW_BUFFER, &r->report.error));
@@ -18962,7 +18965,7 @@ static const uint8_t *hd__dart_parse_stage(hd_dart_reader *r, const uint8_t *p, 
     }
 }
 
-/* What stands before an object's references; `mark` is their number. */
+/* Parses what stands before an object's references; `mark` is their number. */
 HD__INLINE const uint8_t *hd__dart_parse_object(hd_dart_reader *r, const uint8_t *p, hd_dart_record *o) {
     if (!(p = hd__dart_uleb_mixed(&r->s, p, &o->class_id)) || !(p = hd__dart_uleb_mixed(&r->s, p, &o->size)))
         return NULL;
@@ -18977,7 +18980,8 @@ HD__INLINE const uint8_t *hd__dart_parse_identity(hd_dart_reader *r, const uint8
     return hd__dart_uleb_mixed(&r->s, p, &record->identity);
 }
 
-/* Compares a count, the number at `mark`, with the bytes there are where that is known: at least `least` each. */
+/* Compares a count, the number at `mark`, with the bytes there are where that is known: at least `least`
+   each. */
 static hd_status hd__dart_count(hd_dart_reader *r, const char *what, uint64_t count, uint64_t least) {
     uint64_t left = hd_window_left(&r->w);
     if (hd__in_total(&r->w.in) == HD_UNKNOWN || r->report.options.lenient || count <= left / least) return HD_OK;
@@ -18999,7 +19003,7 @@ static hd_status hd__dart_header(hd_dart_reader *r) {
     return status ? status : hd__dart_count(r, "classes", h->class_count, 6);
 }
 
-/* An object without its references, which come next. */
+/* Reads an object without its references, which come next. */
 HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     uint64_t count;
     HD__TRY(hd__dart_unit(r, hd__dart_parse_object, o));
@@ -19024,7 +19028,7 @@ HD__INLINE hd_status hd__dart_head(hd_dart_reader *r, hd_dart_record *o) {
     return HD_OK;
 }
 
-/* References one after the other, with all checks: as hd__dart_references. */
+/* Takes references one after the other, with all checks: as many as hd__dart_references. */
 HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
     for (; i < n; i++) {
@@ -19038,7 +19042,7 @@ HD__NOINLINE static size_t hd__dart_each_reference(hd_dart_reader *r, uint32_t *
 }
 
 #if defined(HD__DART_WORDS)
-/* A number of up to four bytes at p, of which four can be read: how many it takes, 0 when it has more.
+/* Decodes a number of up to four bytes at p, where four can be read: how many it takes, 0 when it has more.
    *spare is negative when its last byte is zero. */
 HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_t *spare) {
     uint32_t x, stop, low;
@@ -19052,7 +19056,7 @@ HD__INLINE unsigned hd__dart_uleb_word(const uint8_t *p, uint32_t *value, int64_
 }
 #endif
 
-/* Up to n references of the object at hand as ids: how many, as far as the window goes or nothing is
+/* Takes up to n references of the object at hand, as ids: how many, as far as the window goes and nothing is
    wrong. Four bytes at a time, checked in bulk. */
 HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n) {
     size_t i = 0;
@@ -19089,7 +19093,7 @@ HD__INLINE size_t hd__dart_references(hd_dart_reader *r, uint32_t *ids, size_t n
     return i;
 }
 
-/* The next references of the object at hand, at least one of up to n. They were read from `from` on. */
+/* Takes the next references of the object at hand, at least one of up to n. They stand from `from` on. */
 HD__INLINE hd_status hd__dart_more(hd_dart_reader *r, uint32_t *ids, size_t n, size_t *count) {
     const uint8_t *next;
     uint64_t id = 0;
@@ -19134,7 +19138,7 @@ static hd_status hd__dart_external(hd_dart_reader *r, hd_dart_record *record) {
     return HD__DART_REPAIR(r, r->from, "of object %u where there are %u", record->id, r->header.object_count);
 }
 
-/* Behind the external properties, and behind the hash codes. */
+/* Finds what follows the external properties, or the hash codes. */
 static hd_status hd__dart_tail(hd_dart_reader *r) {
     bool any;
     if (r->w.at == r->w.end) HD__TRY(hd__dart_fill(r));
@@ -19148,7 +19152,7 @@ static hd_status hd__dart_tail(hd_dart_reader *r) {
     return any ? hd__dart_bad(r, HD_MALFORMED, r->w.at, "the end of the input expected, found more") : HD_OK;
 }
 
-/* The next stage once this one has had `count`: true, and then there is no record yet. */
+/* Goes to the next stage once this one has had `count`: true, and then there is no record yet. */
 static bool hd__dart_over(hd_dart_reader *r, uint64_t count, uint32_t stage) {
     if (r->done < count) {
         r->number = r->done + 1;
@@ -19219,9 +19223,10 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
 }
 
 /* ========================================================================== >>dart.document
-   A document keeps what no column has as the bytes it was: header and classes, objects' data, external
-   properties, each decoded when asked for. Numbers outside of these that are spelled with more bytes than
-   they need have their offset noted. */
+   Keeps a snapshot: objects and references in a graph, whose columns are filled where they lie, and all that
+   no column has as the bytes it was, decoded when asked for: header, classes, objects' data, external
+   properties. Numbers outside of these that take more bytes than they need have their offset noted. What is
+   weak is found in the end, by the names of the VM's classes. */
 
 #define HD__DART_STEP 16u        /* objects from one known place in the data to the next */
 
@@ -19320,20 +19325,21 @@ HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
 /* Adds what was read whole to the graph. */
 static hd_status hd__dart_commit(hd__dart_in *x) {
     hd_graph_columns *c = &x->columns;
-    if (hd_graph_commit(x->g, x->objects - c->objects, x->references - c->references, NULL)) return hd__dart_full(x);
+    if (hd_graph_commit(x->g, x->objects - c->objects, x->references - c->references, NULL))
+        return hd__dart_full(x);
     c->objects = x->objects;
     c->references = x->references;
     return HD_OK;
 }
 
-/* Room for more objects and for references, those not added yet included. */
+/* Reserves room for more objects and for references, those not added yet included. */
 static hd_status hd__dart_reserve(hd__dart_in *x, uint64_t objects, uint64_t references) {
     HD__TRY(hd__dart_commit(x));
     return hd_graph_reserve(x->g, (uint32_t)objects, (uint32_t)references, &x->columns, NULL) ? hd__dart_full(x)
                                                                                                : HD_OK;
 }
 
-/* Room for more objects: all that are announced, as far as the bytes known of can hold them. */
+/* Reserves room for more objects: all that are announced, as far as the bytes known of can hold them. */
 HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     uint64_t here = hd_window_left(&x->r.w) / 4 + 1, extra = x->r.header.object_count - x->objects;
     if (here < x->objects) here = x->objects;
@@ -19343,8 +19349,8 @@ HD__NOINLINE static hd_status hd__dart_grow(hd__dart_in *x) {
     return hd__dart_reserve(x, extra, 0);
 }
 
-/* Room for references: for `n` more at least. More may be announced than there are: nothing is reserved that
-   the input or half of the memory left has no room for. */
+/* Reserves room for `n` more references at least. More may be announced than there are: nothing is reserved
+   that the input or half of the memory left has no room for. */
 HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n) {
     uint64_t here = hd_window_left(&x->r.w), extra = hd__less(x->r.header.reference_count, x->target);
     if (n > x->most - x->target) return hd__dart_most(x, "references");
@@ -19353,7 +19359,7 @@ HD__NOINLINE static hd_status hd__dart_grow_references(hd__dart_in *x, size_t n)
     return hd__dart_reserve(x, 0, x->target - x->references + extra);
 }
 
-/* The references of the object at hand, as ids. */
+/* Takes the references of the object at hand, as ids. */
 HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     x->target = x->references;
@@ -19369,7 +19375,7 @@ HD__INLINE hd_status hd__dart_take_references(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* Sizes that pass 2^64 together: HD_OK when this one is to be left out. */
+/* Complains of sizes that pass 2^64 together: HD_OK when this one is to be left out. */
 HD__NOINLINE static hd_status hd__dart_overflow(hd__dart_in *x) {
     hd__dart_bad(&x->r, HD_OVERFLOW, x->r.from, "the sizes pass 2^64 together");
     return hd__complain(&x->r.report, NULL);
@@ -19411,7 +19417,7 @@ HD__INLINE hd_status hd__dart_take_object(hd__dart_in *x) {
     return hd_graph_add_size(x->g, n, o.size, NULL) ? hd__dart_full(x) : HD_OK;
 }
 
-/* All objects; what was begun of one that could not be read is taken back. */
+/* Takes all objects; what was begun of one that could not be read is taken back. */
 static hd_status hd__dart_take_objects(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     hd_status status = HD_OK;
@@ -19453,7 +19459,7 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     return HD_OK;
 }
 
-/* All hash codes. */
+/* Takes all hash codes. */
 static hd_status hd__dart_take_identities(hd__dart_in *x) {
     hd_dart_reader *r = &x->r;
     hd__ids *ids = &x->doc->identity;
@@ -19473,7 +19479,7 @@ static hd_status hd__dart_take_identities(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* What a step of the reader brought. */
+/* Takes what a step of the reader brought. */
 static hd_status hd__dart_take(hd__dart_in *x, uint32_t stage, const hd_dart_record *record) {
     hd_dart_reader *r = &x->r;
     switch (stage) {
@@ -19513,7 +19519,7 @@ static hd_status hd__dart_run(hd__dart_in *x, hd_error *err) {
     return HD_OK;
 }
 
-/* What the VM holds weakly, class by class; all other fields are strong. */
+/* Fields that the VM holds weakly; all others are strong. */
 typedef struct hd__dart_weak_field {
     const char *class_name, *library, *uri, *name;
     uint32_t place, kind;        /* the VM's place for it, where classes do not tell; HD_REFERENCE_ */
@@ -19531,7 +19537,7 @@ static const hd__dart_weak_field hd__dart_weak_fields[HD__DART_WEAK_FIELDS] = {
     { "WeakArray", "", "", "length", 0, HD_REFERENCE_STRONG } /* its elements are weak */
 };
 
-/* What objects of a class hold weakly. */
+/* Fields that objects of a class hold weakly. */
 typedef struct hd__dart_weak {
     uint32_t field, count;       /* the first above, and how many */
     uint32_t index[HD__DART_WEAK_MOST]; /* of references; HD_NONE: not there */
@@ -19619,7 +19625,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     return HD_OK;
 }
 
-/* The counts of what is there, instead of those announced. */
+/* Sets the counts of what is there, instead of those announced. */
 static void hd__dart_set_header(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_dart_header_info *h = &doc->header;
@@ -19745,9 +19751,9 @@ HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *doc, size_t i
 }
 
 /* ============================================================================= >>dart.write
-   A document is written with each number as it was spelled: the sink tells where in the file the next one
-   stands, and the document the few of those places where it takes more bytes than it needs. Any other graph is
-   written with a root of its own in front. Output stops at its first failure; nothing grows. */
+   Writes a document with each number as it was spelled: the sink tells where in the file the next one stands,
+   the document the few places where one takes more bytes than it needs. Any other graph is written with a
+   root of its own in front. Output stops at its first failure; nothing grows. */
 
 typedef struct hd__dart_out {
     hd_sink sink;
@@ -19774,7 +19780,7 @@ static void hd__dart_put_bytes(hd__dart_out *o, const void *data, size_t size) {
     hd__sink_put(&o->sink, (const char *)data, size);
 }
 
-/* A number in as many bytes as it needs; room for ten expected. */
+/* Puts a number at p, in as many bytes as it needs; there is room for ten. */
 HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
 #if defined(HD__DART_WORDS)
     if (HD__LIKELY(value < 1u << 28)) {
@@ -19791,13 +19797,13 @@ HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
     return p;
 }
 
-/* Whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
+/* Tells whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
 HD__INLINE bool hd__dart_ready(hd__dart_out *o, size_t count) {
     if (HD__UNLIKELY(sizeof o->sink.buffer - o->sink.fill < 10 * count)) hd__sink_flush(&o->sink);
     return HD__LIKELY(o->odd == o->odd_end || *o->odd >> 4 > o->base + o->sink.fill + 10 * count);
 }
 
-/* A number that may be odd, with all the bytes it had where it was read. */
+/* Writes a number that may be odd, with all the bytes that it had where it was read. */
 HD__NOINLINE static void hd__dart_put_odd(hd__dart_out *o, uint64_t value) {
     char bytes[16], *end = hd__dart_uleb_put(bytes, value);
     if (o->odd < o->odd_end && *o->odd >> 4 == o->base + o->sink.fill)
@@ -19817,7 +19823,7 @@ static void hd__dart_put_str(hd__dart_out *o, hd_str s) {
     hd__dart_put_bytes(o, s.data, s.len);
 }
 
-/* Objects as ids, of which the first object's is `first`: 0 for what has no record. */
+/* Writes objects as ids, that of object 0 being `first`, and 0 for what has no record. */
 HD__INLINE void hd__dart_put_references(hd__dart_out *o, const uint32_t *object, size_t n, uint32_t described,
                                         uint32_t first) {
     while (n) {
@@ -19878,7 +19884,8 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *doc, const hd_options *optio
     return hd__sink_end(&o.sink, "the snapshot", err);
 }
 
-/* A class with those of the graph's fields that are its own, of which *field is the first, if there is one. */
+/* Writes a class with those of the graph's fields that are its own, of which *field is the first, if there is
+   one. */
 static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t class_index, size_t *field) {
     const hd_class *c = &g->classes[class_index];
     size_t end = *field;
@@ -19896,8 +19903,8 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
     }
 }
 
-/* Header, classes (the root's first, then the graph's by number) and the root, which refers to `holding`
-   objects; the others have `references`. */
+/* Writes the header, classes (the root's first, then the graph's by number) and the root, which refers to
+   `holding` objects; the others have `references`. */
 static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, uint32_t holding,
                               uint64_t references) {
     size_t field = 0, classes = hd__len(g->classes);
@@ -19918,7 +19925,8 @@ static void hd__dart_put_root(hd__dart_out *o, const hd_graph *g, hd_str name, u
             hd__dart_put_references(o, &g->roots[i].object, 1, g->described, 2);
 }
 
-/* References that are not strong lead to what was left out; values are referred to by their keys. */
+/* Writes the references of an object. Those that are not strong lead to what was left out; values are
+   referred to by their keys. */
 static void hd__dart_put_row(hd__dart_out *o, const hd_graph *g, const hd__holding *rows, uint32_t object) {
     const uint8_t *kinds;
     uint32_t n, strong = g->first[object + 1] - g->first[object];
@@ -19996,9 +20004,10 @@ HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
 }
 
 /* =============================================================================== >>dart.ask
-   Answers to questions that need a document's data: tables of rows. A question goes through the objects once,
-   finds the row of each by hash or by the name of its class, and sorts the rows in the end: near-linear. All
-   that this takes is counted as the table's memory. What the graph alone can tell is left to >>graph. */
+   Answers questions that need a document's data, each with a table of rows. A question goes through the
+   objects once, finds the row of each by hash or by the name of its class, and sorts the rows in the end:
+   near-linear. All that this takes counts as the table's memory. What the graph alone can tell is left to
+   >>graph.classes. */
 
 typedef struct hd__dart_ask {
     const hd_dart *doc;
@@ -20176,12 +20185,13 @@ static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool librar
         const hd_str path[3] = { c.library_uri, c.library, c.name };
         node[i] = HD_NONE;
         for (int k = 0; k < (libraries ? 2 : 3); k++)
-            if (hd__tree_child(a->mem, NULL, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL)) return NULL;
+            if (hd__tree_child(a->mem, NULL, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL))
+                return NULL;
     }
     return node;
 }
 
-/* Sums by library, and with their names those that have objects. `used`: 0 for each class. */
+/* Adds up sizes by library, and leaves those that have objects, with their names. `used`: 0 for each class. */
 static void hd__dart_sum_libraries(hd__dart_ask *a, const uint32_t *node, uint8_t *used) {
     const hd_graph *g = a->doc->graph;
     hd_library_row *rows = a->libraries;
@@ -20258,7 +20268,7 @@ static bool hd__dart_coded_open(hd__dart_ask *a, hd__dart_coded *x) {
     return true;
 }
 
-/* <0, 0, >0: which of two objects comes first. */
+/* Order of two objects: <0, 0, >0. */
 static int hd__dart_coded_compare(const hd__dart_coded *a, hd__keyed one, const hd__dart_coded *b,
                                   hd__keyed other) {
     uint64_t code = hd_dart_identity(a->doc, one.number), code2 = hd_dart_identity(b->doc, other.number);
@@ -20309,7 +20319,7 @@ static bool hd__dart_identity_before(const void *owner, uint32_t a, uint32_t b) 
 
 #define HD__DART_SAMPLE 256u     /* objects with hash codes, from which is told whether they are of one process */
 
-/* What is in both, and rows with their names where there are objects. */
+/* Adds up what is in both, and leaves rows that have objects, with their names. */
 static void hd__dart_sum_identities(hd__dart_ask *a, const hd__dart_coded side[2]) {
     hd_identity_change *t = (hd_identity_change *)a->table;
     hd_identity_row *rows = a->identities;
