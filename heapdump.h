@@ -4278,12 +4278,21 @@ HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer
 /* Numbers of up to 8 bytes, the lowest byte first. */
 HD__INLINE uint64_t hd__get_le(const uint8_t *p, unsigned width) {
     uint64_t v = 0;
+    unsigned at = 0;
     if (width == 8)
         return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
                (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-    if (width == 4) return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
-    while (width) v = v << 8 | p[--width];
-    return v;
+    if (width & 4) {
+        v = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+        p += 4;
+        at = 32;
+    }
+    if (width & 2) {
+        v |= ((uint64_t)p[0] | (uint64_t)p[1] << 8) << at;
+        p += 2;
+        at += 16;
+    }
+    return width & 1 ? v | (uint64_t)p[0] << at : v;
 }
 HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__get_le(p, 4); }
 HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__get_le(p, 8); }
