@@ -23508,7 +23508,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     hd_status status = HD_OK;
     if (!symbolizer || !symbolizer->symbolize) return hd__fail(err, HD_INVALID, "a symbolizer expected");
     HD__TRY(hd_memprof_symbolize(raw, symbolizer, options, &symbols, err));
-    mem.taken += ((hd__owned *)(void *)symbols - 1)->mem.used;
+    mem.taken += ((hd__memprof_named *)(void *)symbols)->mem.used;
     memset(&x, 0, sizeof x);
     x.raw = raw;
     x.block_count = raw->block_count;
