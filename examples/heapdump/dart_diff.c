@@ -79,8 +79,7 @@ void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
                 (unsigned long long)(r->bytes[0] - r->kept_bytes[0]),
                 (unsigned long long)(r->objects[0] - r->kept));
         put_change(out, r->kept_bytes[0], r->kept_bytes[1], 14);
-        display(out, " %10llu  ", (unsigned long long)r->kept), put_name(out, r->name);
-        if (r->library.len) display(out, "  ("), put_name(out, r->library), fputc(')', out);
+        display(out, " %10llu  ", (unsigned long long)r->kept), put_scoped(out, r->name, r->library);
         fputc('\n', out);
     }
     for (int kind = NEW; kind < KINDS; kind++) {

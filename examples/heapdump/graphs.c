@@ -80,8 +80,7 @@ static void diff_class_text(FILE *out, const hd_class_change *c) {
     put_change(out, c->bytes[0], c->bytes[1], 14);
     display(out, " %14llu %14llu ", (unsigned long long)c->bytes[0], (unsigned long long)c->bytes[1]);
     put_change(out, c->objects[0], c->objects[1], 10);
-    display(out, "  "), put_name(out, c->name);
-    if (c->scope.len) display(out, "  ("), put_name(out, c->scope), fputc(')', out);
+    display(out, "  "), put_scoped(out, c->name, c->scope);
     fputc('\n', out);
 }
 

@@ -105,7 +105,7 @@ void memprof_build_id(char text[65], const hd_memprof_segment *s) {
 }
 
 /* What merging all blocks gives for a field that is a count, total, minimum or maximum; others: false. */
-bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
+static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
     const char *name = hd_memprof_field_name(field);
     bool least = !strncmp(name, "Min", 3), most = !strncmp(name, "Max", 3);
     if (!(raw->fields >> field & 1)) return false;
@@ -119,20 +119,34 @@ bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total) {
     return true;
 }
 
+/* Two a line, on lines of their own. */
+void memprof_totals_text(FILE *out, const hd_memprof_raw *raw) {
+    uint64_t total;
+    int column = 0;
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (memprof_total(raw, f, &total))
+            display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
+                    (unsigned long long)total);
+    fputc('\n', out);
+}
+
+void memprof_totals_json(hd_json *j, const hd_memprof_raw *raw) {
+    uint64_t total;
+    json_object(j, "totals");
+    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
+        if (memprof_total(raw, f, &total)) json_u64(j, hd_memprof_field_name(f), total);
+    hd_json_end(j);
+}
+
 void memprof_info_text(FILE *out, const hd_memprof *memprof) {
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
-        uint64_t total;
-        int column = 0;
         display(out, "profile 0x%zx: version %u, %s-endian, %u segments, ", i + 1, raw->version,
                 raw->big_endian ? "big" : "little", raw->segment_count);
         display(out, "%u blocks, %u call stacks, %u frames, %llu histogram counters", raw->block_count,
                 raw->stack_count, raw->first[raw->stack_count], (unsigned long long)raw->counter_count);
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-            if (memprof_total(raw, f, &total))
-                display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
-                        (unsigned long long)total);
-        display(out, "\n%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
+        memprof_totals_text(out, raw);
+        display(out, "%18s %18s %18s  %s\n", "start", "end", "offset", "build id");
         for (uint32_t s = 0; s < raw->segment_count; s++) {
             const hd_memprof_segment *segment = &raw->segments[s];
             char id[65];
@@ -162,7 +176,6 @@ void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
     json_array(j, "profiles");
     for (size_t i = 0; i < hd_memprof_part_count(memprof); i++) {
         const hd_memprof_raw *raw = hd_memprof_part(memprof, i);
-        uint64_t total;
         json_line(j);
         json_u64(j, "version", raw->version);
         json_bool(j, "big_endian", raw->big_endian);
@@ -175,11 +188,8 @@ void memprof_info_json(hd_json *j, const hd_memprof *memprof) {
         for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
             if (raw->fields >> f & 1) hd_json_cstr(j, hd_memprof_field_name(f));
         hd_json_end(j);
-        json_object(j, "totals");
-        for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-            if (memprof_total(raw, f, &total))
-                json_u64(j, hd_memprof_field_name(f), total);
-        hd_json_end(j), hd_json_end(j);
+        memprof_totals_json(j, raw);
+        hd_json_end(j);
     }
     hd_json_end(j);
 }

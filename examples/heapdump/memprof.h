@@ -38,7 +38,8 @@ hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
 hd_status memprof_heap(const arguments *a, const hd_memprof_raw *raw, hd_heap *heap, bool *made,
                        hd_error *err);
 void memprof_build_id(char text[65], const hd_memprof_segment *s);
-bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *total);
+void memprof_totals_text(FILE *out, const hd_memprof_raw *raw);
+void memprof_totals_json(hd_json *j, const hd_memprof_raw *raw);
 void memprof_info_text(FILE *out, const hd_memprof *memprof);
 void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw);
 void memprof_info_json(hd_json *j, const hd_memprof *memprof);

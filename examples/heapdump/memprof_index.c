@@ -129,8 +129,6 @@ int index_info_text(FILE *out, const char *file, const hd_memprof_index *index) 
     index_header h = index_header_of(index);
     hd_memprof *raw;
     hd_error err;
-    uint64_t total;
-    int column = 0;
     display(out, "%s", hd_memprof_layout_name(index->layout));
     if (h.version) display(out, ", indexed profile of version %u, %s", h.version, index_is_of(&h));
     if (h.functions) display(out, " (%llu)", (unsigned long long)h.functions);
@@ -144,11 +142,7 @@ int index_info_text(FILE *out, const char *file, const hd_memprof_index *index) 
         complain(file, &err, "");
         return BAD_INPUT;
     }
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (memprof_total(hd_memprof_part(raw, 0), f, &total))
-            display(out, column++ % 2 ? "  %26s %16llu" : "\n%26s %16llu", hd_memprof_field_name(f),
-                    (unsigned long long)total);
-    fputc('\n', out);
+    memprof_totals_text(out, hd_memprof_part(raw, 0));
     hd_memprof_free(raw);
     return DONE;
 }
@@ -157,11 +151,8 @@ int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index)
     index_header h = index_header_of(index);
     hd_memprof *raw;
     hd_error err;
-    uint64_t total;
     json_text(j, "layout", hd_memprof_layout_name(index->layout));
-    hd_json_key(j, "version");
-    if (h.version) hd_json_u64(j, h.version);
-    else hd_json_null(j);
+    json_known(j, "version", h.version ? h.version : HD_UNKNOWN);
     json_u64(j, "instrumented_functions", h.functions);
     json_u64(j, "functions", index->function_count);
     json_u64(j, "blocks", index->block_count);
@@ -175,11 +166,7 @@ int index_info_json(hd_json *j, const char *file, const hd_memprof_index *index)
         complain(file, &err, "");
         return BAD_INPUT;
     }
-    json_object(j, "totals");
-    for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (memprof_total(hd_memprof_part(raw, 0), f, &total))
-            json_u64(j, hd_memprof_field_name(f), total);
-    hd_json_end(j);
+    memprof_totals_json(j, hd_memprof_part(raw, 0));
     hd_memprof_free(raw);
     return DONE;
 }

@@ -53,11 +53,15 @@ int objects_open(const arguments *a, const char *file, bool dominators, objects 
 
 /* Text. ---------------------------------------------------------------------------------------- */
 
+/* A class that is known by name: "String  (dart.core)". */
+void put_scoped(FILE *out, hd_str name, hd_str scope) {
+    put_name(out, name);
+    if (scope.len) display(out, "  ("), put_name(out, scope), fputc(')', out);
+}
+
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index) {
     hd_class c = hd_graph_class(graph, class_index);
-    put_name(out, c.name);
-    if (!c.scope.len) return;
-    display(out, "  ("), put_name(out, c.scope), fputc(')', out);
+    put_scoped(out, c.name, c.scope);
 }
 
 void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width) {

@@ -20,6 +20,7 @@ int failed(const char *file, const hd_error *err);
 int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators);
 void objects_close(objects *o);
 int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
+void put_scoped(FILE *out, hd_str name, hd_str scope);
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
 void put_bytes(FILE *out, const arguments *a, uint64_t bytes, int width);
 void put_change(FILE *out, uint64_t before, uint64_t after, int width);
