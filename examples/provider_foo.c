@@ -6,7 +6,7 @@
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
 
-/* There only while heap profiling is enabled: a register takes much address space. */
+/* A register takes much address space: it is there only while heap profiling is enabled. */
 static hd_register *allocation_register;
 static pthread_mutex_t allocation_register_lock = PTHREAD_MUTEX_INITIALIZER;
 static hd_contexts *contexts;

@@ -14,7 +14,7 @@ static void print_object(const hd_graph *graph, uint32_t object) {
     printf(" %llx", (unsigned long long)o.id);
 }
 
-/* From the object back to a root, a line per reference. */
+/* Prints the way from the object back to a root, a line per reference. */
 static void print_path(const hd_graph *graph, const hd_path *path) {
     for (uint32_t i = path->length - 1; i > 0; i--) {
         hd_str field = hd_graph_field(graph, path->objects[i - 1], path->references[i - 1]);

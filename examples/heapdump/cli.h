@@ -110,7 +110,7 @@ void json_known(hd_json *j, const char *key, uint64_t value);
 void json_label(hd_json *j, const hd_heap *heap);
 /* JSON is {"LIST":[ what is written next ]}, or where `list` is NULL what is written next. */
 int answer_open(answer *r, const arguments *a, const char *list);
-/* For what is to stand beside the list. */
+/* Ends the list, for what is to stand beside it. */
 void answer_end_list(answer *r);
 /* Leaves no file behind when the status is not DONE. Returns that, or BAD_INPUT when writing failed. */
 int answer_close(answer *r, int status);

@@ -94,7 +94,7 @@ int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
     return status;
 }
 
-/* To a format of objects. */
+/* Writes objects, in a format of objects. */
 static int convert_graph(const arguments *a, const hd_format *format) {
     objects o;
     int status;

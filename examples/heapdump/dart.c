@@ -28,7 +28,7 @@ uint64_t units_of(const hd_dart_value *data) {
     return data->text.len / (data->tag == HD_DART_UTF16 ? 2 : 1);
 }
 
-/* In as few digits as bring the number back. */
+/* Spells a number in as few digits as bring it back. */
 static void number_text(double number, char text[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, number);

@@ -5,7 +5,7 @@
 
 #include "objects.h"
 
-/* Two snapshots, object by object. */
+/* A pair of snapshots, object by object. */
 typedef struct dart_pair {
     const hd_dart *side[2];
     const uint8_t *const *reached; /* --live: what a root holds of both; NULL: all is compared */

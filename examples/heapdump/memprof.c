@@ -47,7 +47,7 @@ int memprof_open_binaries(arguments *a) {
     return DONE;
 }
 
-/* Says which were of no use: most likely these did not run. */
+/* Frees the binaries, and says which of them were of no use: most likely these did not run. */
 void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->names && i < a->names->count; i++)
         if (!a->names->objects[i].used)
@@ -64,7 +64,7 @@ hd_memprof_symbolizer memprof_symbolizer(const arguments *a, hd_memprof_symboliz
     return by;
 }
 
-/* As a heap. ------------------------------------------------------------------------------------ */
+/* Heaps. ---------------------------------------------------------------------------------------- */
 
 /* What the options ask for. */
 hd_status memprof_view_heap(const arguments *a, const hd_memprof_raw *raw,
@@ -119,7 +119,7 @@ static bool memprof_total(const hd_memprof_raw *raw, uint32_t field, uint64_t *t
     return true;
 }
 
-/* Two a line, on lines of their own. */
+/* Shows two a line, on lines of their own. */
 void memprof_totals_text(FILE *out, const hd_memprof_raw *raw) {
     uint64_t total;
     int column = 0;
@@ -231,7 +231,7 @@ static hd_status memprof_add_raw(memprof_sum *sum, const hd_memprof_raw *raw, hd
     return hd_memprof_merger_add(sum->merger, raw, err);
 }
 
-/* Says which fields the sum is without, because not all have them. */
+/* Tells which fields the sum lacks, because not all profiles have them. */
 static void memprof_tell_lost(uint32_t had, uint32_t has) {
     const char *between = "heapdump: not all profiles are of one version: left out is what some lack,";
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
@@ -261,7 +261,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     return status ? BAD_INPUT : DONE;
 }
 
-/* Of what is packed, or comes by a pipe, the whole. */
+/* Adds the profiles of a file that was read as a whole: it is packed, or comes by a pipe. */
 static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum) {
     const hd_memprof *memprof = hd_dump_memprof(dump);
     hd_error err;

@@ -53,10 +53,10 @@ void index_names_free(index_names *n) {
     free(n->text);
 }
 
-/* As linked, or the GUID: "0x1f". */
+/* The name as linked, or the GUID: "0x1f". */
 hd_str index_name_of(void *user, uint64_t guid) { return index_find(user, guid)->name; }
 
-/* As people read it: demangled, with file and line where these are known. */
+/* The name as people read it: demangled, with file and line where these are known. */
 hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line) {
     char *linked = needed(strndup(name.data, name.len));
     char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
@@ -77,7 +77,7 @@ static uint32_t index_shown(void *user, const hd_memprof_address *a, hd_memprof_
     return count;
 }
 
-/* As a heap. ------------------------------------------------------------------------------------ */
+/* Heaps. ---------------------------------------------------------------------------------------- */
 
 hd_status index_heap(const arguments *a, const hd_memprof_index *index, hd_heap *heap, bool *made,
                      hd_error *err) {
@@ -376,7 +376,7 @@ int index_write_to(const arguments *a, const index_source *s, const char *path) 
     return status;
 }
 
-/* Says which fields are written, where most are not and nobody said so. */
+/* Tells which fields are written, where most are not and nobody said so. */
 static void index_tell_fields(const arguments *a, const index_source *s) {
     if (!s->built || a->hot_cold_schema || index_is_full(a)) return;
     for (uint32_t f = 0; f < s->index->field_count; f++)

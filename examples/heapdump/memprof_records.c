@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "memprof.h"
 
-/* That a function allocated by a block, or calls by the frames of an address. */
+/* A site of a function: a block that it allocated, or an address whose frames it calls by. */
 typedef struct memprof_site {
     hd_str function;
     uint32_t number;             /* the block; the first of the address's frames */
@@ -244,7 +244,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
     return status;
 }
 
-/* Of indexed profiles. -------------------------------------------------------------------------- */
+/* Indexed profiles. ----------------------------------------------------------------------------- */
 
 /* Locations as frames. */
 static hd_memprof_frame *index_frames(const hd_memprof_index *index, index_names *names) {

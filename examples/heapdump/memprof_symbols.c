@@ -49,7 +49,7 @@ static bool symbols_code(const symbols_object *o, size_t *k, GElf_Phdr *header) 
     return false;
 }
 
-/* By build id; a segment without one by its place and size. */
+/* Whether an address is in an object: by build id, or, where a segment has none, by its place and size. */
 static bool symbols_is_of(const symbols_object *o, const hd_memprof_address *a) {
     const hd_memprof_segment *s = a->segment;
     GElf_Phdr h;

@@ -139,7 +139,7 @@ static int retains_more(const void *a, const void *b, void *of) {
     return x < y ? -1 : x > y;
 }
 
-/* Of the objects that an object retains, those that records describe. */
+/* How many of the objects that an object retains are described by records. */
 static uint32_t described_below(const objects *o, uint32_t object) {
     const hd_dominators *d = o->dominators;
     uint32_t n = d->below[object], missing = (uint32_t)hd_graph_summarize(o->graph).missing_objects;

@@ -276,7 +276,7 @@ static bool has_name(const char *list, hd_str name) {
 
 /* Reading them. -------------------------------------------------------------------------------- */
 
-/* As getopt_long has it: option 256 + N is row N, the first of its name. */
+/* The table as getopt_long wants it: option 256 + N is row N, the first of its name. */
 static void long_options(struct option options[ROWS + 2]) {
     size_t n = 0;
     for (int i = 0; i < ROWS; i++)

@@ -23,7 +23,7 @@ static bool program_find(const char *name, char path[PATH_MAX]) {
     }
 }
 
-/* Of a script, what follows #!, and so on; anything else is left as it is. */
+/* Puts the interpreter of a script in its place, what follows #!, and so on; anything else is left as it is. */
 static void program_interpreter(char path[PATH_MAX]) {
     for (int scripts = 0; scripts < 5; scripts++) {
         char line[PATH_MAX];

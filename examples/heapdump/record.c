@@ -81,7 +81,7 @@ static bool link_recorder(char path[PATH_MAX], const char *spool, char link[PATH
     return false;
 }
 
-/* As the recorder is told of a directory: by its numbers, lest it writes into another of that name. */
+/* Tells the recorder of a directory, by its numbers as well, lest it writes into another of that name. */
 static void set_place(const char *variable, const struct stat *st, const char *path) {
     char spelled[PATH_MAX + 48];
     snprintf(spelled, sizeof spelled, "%llu:%llu:%s", (unsigned long long)st->st_dev,

@@ -96,7 +96,7 @@ static char *spool_path(const char *spool, const spooled *f) {
     return asprintf(&path, "%s/%s", spool, f->name) < 0 ? NULL : path;
 }
 
-/* Where a heap goes: heapdump.PROGRAM.PID.json, or -o FILE for the program itself and FILE with
+/* The path of the file that a heap becomes: heapdump.PROGRAM.PID.json, or -o FILE for the program itself and FILE with
    .PROGRAM.PID in front of its ending for its children; .IMAGE follows the PID of what a process was
    before it executed another program. */
 static char *record_path(const arguments *a, const spooled *f, bool is_main, unsigned image) {

@@ -81,7 +81,7 @@ static int symbols_range_order(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Where what is inside of others begins and ends, the ranges from there on to the next. */
+/* Makes ranges that may be inside of others into ranges that each reach to the next, the innermost counting. */
 static void symbols_flatten(symbols_ranges *r) {
     symbols_ranges flat = { 0 };
     size_t *open = needed(malloc((r->count + 1) * sizeof *open)), depth = 0;
@@ -339,8 +339,6 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     for (uint32_t i = 0; i < s->name_count; i++) path[i] = hd_cstr(s->names[i]);
     return s->name_count;
 }
-
-/* For MemProf profiles. ------------------------------------------------------------------------ */
 
 void symbols_free(symbols *s) {
     while (s->name_count) free(s->names[--s->name_count]);

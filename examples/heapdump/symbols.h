@@ -18,7 +18,7 @@ typedef struct symbols_function {
     int index;
 } symbols_function;
 
-/* From here on to the next: the innermost function, or the unit, of this number. */
+/* A range that reaches to the next one, and the number of the innermost function, or of the unit, there. */
 typedef struct symbols_range {
     Dwarf_Addr start, end;       /* end is for making the table */
     uint32_t number;             /* HD_NONE: nothing */

@@ -29,7 +29,7 @@ void put_beside(FILE *out, const char *left, int column, const char *lines) {
     }
 }
 
-/* In quotes, what is not shown as in JSON; bytes that are not UTF-8 as \xNN. */
+/* Puts a text in quotes: what is not shown is escaped as in JSON, bytes that are not UTF-8 as \xNN. */
 void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);
     for (hd_str rest = text; text.len; text = rest) {
@@ -53,7 +53,7 @@ void put_quoted(FILE *out, hd_str text) {
     fputc('"', out);
 }
 
-/* In a column of so many characters, at its left when `width` is negative. */
+/* Puts a text in a column of so many characters, at its left when `width` is negative. */
 static void put_column(FILE *out, hd_str text, int width) {
     int shown = 0;
     for (hd_str rest = text, piece; (piece = hd_visible(&rest)).len;)

@@ -5,7 +5,7 @@
 
 #include "../cli.h"
 
-/* For hd_options.formats. */
+/* The table, for hd_options.formats. */
 extern const hd_format tool_formats[];
 extern const size_t tool_format_count;
 
