@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
         }
     }
     if (status) fprintf(stderr, "%s\n", err.message);
+    else printf("%" PRIu64 " lines were left out\n", hd_netcf_reader_warning_count(reader));
     hd_netcf_close(reader);
     hd_in_close(&in);
     return status != HD_OK || fflush(stdout);

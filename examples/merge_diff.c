@@ -20,6 +20,21 @@ static hd_status sum_of(const char *path, hd_dump **dump, hd_heap *sum, hd_error
     return status;
 }
 
+/* Entries that are in one heap alone: the columns that hd_print_diff prints from. */
+static hd_status count_changes(const hd_heap *before, const hd_heap *after, hd_error *err) {
+    int appeared = 0, went = 0;
+    hd_diff *diff;
+    hd_status status = hd_compare(before, after, NULL, NULL, &diff, err);
+    if (status) return status;
+    for (uint32_t i = 0; i < diff->before.count; i++) {
+        appeared += diff->flags[i] & HD_DIFF_NEW ? 1 : 0;
+        went += diff->flags[i] & HD_DIFF_GONE ? 1 : 0;
+    }
+    printf("%d entries appeared, %d went\n", appeared, went);
+    hd_diff_free(diff);
+    return HD_OK;
+}
+
 int main(int argc, char **argv) {
     hd_tree_options options = { .cutoff = { .min_share = 0.01 } };
     hd_dump *dump[2] = { NULL, NULL };
@@ -35,7 +50,8 @@ int main(int argc, char **argv) {
         failed = sum_of(argv[1 + i], &dump[i], &sum[i], &err) != HD_OK;
         if (failed) fprintf(stderr, "%s: %s\n", argv[1 + i], err.message);
     }
-    if (!failed) failed = hd_print_diff(&sum[0], &sum[1], &options, hd_out_file(stdout), &err) || fflush(stdout);
+    if (!failed) failed = hd_print_diff(&sum[0], &sum[1], &options, hd_out_file(stdout), &err) != HD_OK;
+    if (!failed) failed = count_changes(&sum[0], &sum[1], &err) || fflush(stdout);
     for (int i = 0; i < 2; i++) {
         hd_heap_release(&sum[i]);
         hd_dump_free(dump[i]);

@@ -33,6 +33,8 @@ static bool on_memory_dump(void *user, hd_detail detail, hd_memory_dump *dump) {
     hd_memory_dump_add_scalar(dump, "malloc/allocated_objects", "size", "bytes",
                               info.uordblks + info.hblkhd, NULL);
     hd_memory_dump_add_scalar(dump, "malloc/metadata_fragmentation_caches", "size", "bytes", info.fordblks, NULL);
+    hd_memory_dump_add_string(dump, "malloc", "implementation", "glibc", NULL);
+    hd_memory_dump_add_total(dump, "heap_bytes", info.arena + info.hblkhd, NULL);
     if (detail == HD_DETAILED && recorder) hd_memory_dump_add_recorder(dump, "malloc", recorder, NULL, NULL);
     return true;
 }
@@ -56,6 +58,8 @@ int main(void) {
     ok = ok && !hd_memory_dump_manager_dump(manager, HD_DETAILED, 1000, &err);
     for (int i = 0; i < 10000; i++) traced_free(words[i]);
     ok = ok && !hd_memory_dump_manager_dump(manager, HD_DETAILED, 2000, &err) &&
+         hd_memory_dump_manager_asks(manager, &provider) && /* it has not failed three times in a row */
+         !hd_memory_dump_manager_unregister(manager, &provider, &err) &&
          !hd_memory_dump_manager_finish(manager, &err);
     if (!ok) fprintf(stderr, "%s\n", err.message);
     traced_free(words);

@@ -29,6 +29,11 @@ static hd_status dump(hd_chrome_writer *writer, int number, hd_error *err) {
     heap.time_us = 1000 * (uint64_t)number;
     heap.breakdown = breakdown;
     if (!status) status = hd_chrome_writer_add(writer, &dumps, err);
+    if (!status) { /* what has been written once, and is referred to by number from now on */
+        const hd_deduplicator *frames = hd_chrome_writer_deduplicator(writer, 1, HD_AXIS_BACKTRACE);
+        fprintf(stderr, "%d: %d frames, %s\n", number, frames ? (int)hd_deduplicator_count(frames) : 0,
+                hd_chrome_writer_memory(writer) < 1 << 20 ? "less than a megabyte" : "more");
+    }
     hd_breakdown_free(breakdown);
     hd_profile_free(profile);
     return status;
