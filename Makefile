@@ -12,13 +12,13 @@ FUZZ_SECONDS ?= 60
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 B := build
 
-# $(call install,packages): those that are missing, from Debian.
+# $(call install,packages): those that are missing, from Debian; one call at a time, whichever targets make them.
 define install
 @missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
 if [ -n "$$missing" ]; then \
   command -v apt-get >/dev/null || { echo "make: these Debian packages, or what your system calls them, are needed:$$missing" >&2; exit 1; }; \
   echo "installing$$missing" >&2; \
-  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
+  flock Makefile sh -c "$(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"; \
 fi
 endef
 
