@@ -3277,17 +3277,24 @@ static bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) 
     return true;
 }
 
-static void hd__arr_release(hd__mem *m, void *array, size_t element) {
+/* Gives back what an stb_ds array has beyond `capacity` elements, all of it for 0; leaves it be when it cannot. */
+static void hd__arr_cut(hd__mem *m, void *array, size_t element, size_t capacity) {
+    stbds_array_header *head;
     void *a;
     memcpy(&a, array, sizeof a);
-    if (a) hd__free(m, stbds_header(a), sizeof(stbds_array_header) + stbds_arrcap(a) * element);
-    a = NULL;
+    if (!a || capacity == stbds_arrcap(a)) return;
+    head = (stbds_array_header *)hd__realloc(m, stbds_header(a), sizeof *head + stbds_arrcap(a) * element,
+                                             capacity ? sizeof *head + capacity * element : 0);
+    if (!head && capacity) return;
+    if (head) head->capacity = capacity;
+    a = head ? head + 1 : NULL;
     memcpy(array, &a, sizeof a);
 }
 
 #define hd__room(m, a, extra) hd__arr_room((m), &(a), sizeof *(a), (extra))
 #define hd__push(m, a, v) (hd__room((m), (a), 1) && (stbds_arrput((a), (v)), true))
-#define hd__arr_free(m, a) hd__arr_release((m), &(a), sizeof *(a))
+#define hd__arr_free(m, a) hd__arr_cut((m), &(a), sizeof *(a), 0)
+#define hd__trim(m, a) hd__arr_cut((m), &(a), sizeof *(a), hd__len(a))
 #define hd__len(a) stbds_arrlenu(a)
 #define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
@@ -7246,6 +7253,22 @@ static void hd__export_main_axis(hd__export *x) {
     }
 }
 
+/* Frees what is of no use once all is listed. */
+static void hd__export_listed(hd__export *x) {
+    hd__set_free(&x->mem, &x->out.index);
+    hd__table_free(&x->mem, &x->places);
+    hd__arena_free(&x->mem, &x->scratch);
+    hd__arr_free(&x->mem, x->fibers);
+    hd__arr_free(&x->mem, x->kids);
+    hd__arr_free(&x->mem, x->candidates);
+    hd__arr_free(&x->mem, x->sorted);
+    hd__arr_free(&x->mem, x->waiting);
+    hd__trim(&x->mem, x->out.node);
+    hd__trim(&x->mem, x->out.amount);
+    hd__trim(&x->mem, x->sum[0]);
+    hd__trim(&x->mem, x->sum[1]);
+}
+
 static hd_status hd__export_run(hd__export *x, hd_error *err) {
     uint32_t root[HD_MAX_AXES] = { 0 };
     hd__candidate all;
@@ -7259,7 +7282,7 @@ static hd_status hd__export_run(hd__export *x, hd_error *err) {
         hd__range r = stbds_arrpop(x->waiting);
         for (uint32_t a = 0; a < x->cells.axis_count; a++) HD__TRY(hd__split(x, r, a, err));
     }
-    hd__arena_free(&x->mem, &x->scratch);
+    hd__export_listed(x);
     return HD_OK;
 }
 
@@ -7296,14 +7319,8 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
 }
 
 static void hd__export_free(hd__export *x) {
+    hd__export_listed(x);
     hd__table_free(&x->mem, &x->out);
-    hd__table_free(&x->mem, &x->places);
-    hd__arena_free(&x->mem, &x->scratch);
-    hd__arr_free(&x->mem, x->fibers);
-    hd__arr_free(&x->mem, x->kids);
-    hd__arr_free(&x->mem, x->candidates);
-    hd__arr_free(&x->mem, x->sorted);
-    hd__arr_free(&x->mem, x->waiting);
     hd__arr_free(&x->mem, x->sum[0]);
     hd__arr_free(&x->mem, x->sum[1]);
     hd__arena_free(&x->mem, &x->arena);
@@ -7425,6 +7442,7 @@ typedef struct hd__merge {
     const hd_options *options;   /* whose progress to call; may be NULL */
     bool cumulative;             /* rows are entries: their sum means nothing */
     bool copy;                   /* names, which otherwise need to outlive the profile */
+    bool all_nodes;              /* also those that no row stands at or below */
     /* Unless NULL, says in map[changed] what the nodes of axis `changed` are in the profile: those marked there,
        which rows stand at. */
     hd_status (*change)(struct hd__merge *x, void *user, hd_error *err);
@@ -7474,6 +7492,7 @@ static hd_status hd__merge_nodes(hd__merge *x, uint32_t a, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     uint32_t *map = x->map[a];
     for (uint32_t i = 0; i < rows->count; i++) map[hd__row_nodes(rows, i)[a]] = 1;
+    for (uint32_t i = 0; i < axis->node_count && x->all_nodes; i++) map[i] = 1;
     if (x->change && a == x->changed) return x->change(x, x->user, err);
     for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
     map[0] = 0;
@@ -7890,6 +7909,7 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
     x = hd__merge_make(p, &view, true);
     x.change = hd__rename_nodes;
     x.changed = axis;
+    x.all_nodes = true;
     x.user = &r;
     status = hd__merge_run(&x, err);
     hd__strings_free(r.mem, &r.names);
@@ -8419,16 +8439,17 @@ typedef struct hd__entries {
     uint8_t *possible;
 } hd__entries;
 
+/* A column of amounts is used again once what it held is by entry: the cells of both, their side before. */
 static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     uint32_t n = x->united->entries.count;
     hd__mem *m = x->m;
-    x->side[0] = hd__array(hd_amount, m, &p->arena, 2 * (size_t)n);
+    x->side[0] = p->both->cells.amount;
+    x->side[1] = p->side[0];
+    x->change = p->side[1];
     x->present[0] = hd__array(uint8_t, m, &p->arena, 5 * (size_t)n);
-    x->change = hd__array(hd_amount, m, &p->arena, n);
     x->rest = hd__array(uint64_t, m, &p->arena, n);
     x->order = hd__array(uint32_t, m, &p->arena, 3 * (size_t)n);
-    if (!x->side[0] || !x->present[0] || !x->change || !x->rest || !x->order) return hd__no_memory(m, err);
-    x->side[1] = x->side[0] + n;
+    if (!x->present[0] || !x->rest || !x->order) return hd__no_memory(m, err);
     x->present[1] = x->present[0] + n;
     x->possible = x->present[1] + n;
     x->bound = x->possible + n;
@@ -8436,13 +8457,12 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->spare = x->order + n;
     x->above = x->spare + n;
     memset(x->bound, 0, 2 * (size_t)n);
-    for (uint32_t e = 0; e < n; e++) {
-        size_t from = (size_t)x->united->entries.amount[e].blocks;
-        for (int s = 0; s < 2; s++) {
+    for (int s = 0; s < 2; s++)
+        for (uint32_t e = 0; e < n; e++) {
+            size_t from = (size_t)x->united->entries.amount[e].blocks;
             x->side[s][e] = p->side[s][from];
             x->present[s][e] = p->present[s][from];
         }
-    }
     return HD_OK;
 }
 
@@ -9263,24 +9283,6 @@ static void hd__ids_free(hd__mem *m, hd__ids *ids) {
     hd__arr_free(m, ids->high);
 }
 
-/* Gives back what an stb_ds array has beyond its length; leaves it be when it cannot. */
-static void hd__arr_trim(hd__mem *m, void *array, size_t element) {
-    stbds_array_header *head;
-    void *a;
-    size_t length, capacity;
-    memcpy(&a, array, sizeof a);
-    length = stbds_arrlenu(a);
-    capacity = stbds_arrcap(a);
-    if (!a || !length || length == capacity) return;
-    head = (stbds_array_header *)hd__realloc(m, stbds_header(a), sizeof *head + capacity * element,
-                                             sizeof *head + length * element);
-    if (!head) return;
-    head->capacity = length;
-    a = head + 1;
-    memcpy(array, &a, sizeof a);
-}
-#define hd__trim(m, a) hd__arr_trim((m), &(a), sizeof *(a))
-
 /* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
    which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
 static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
@@ -9779,7 +9781,7 @@ static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
     begin.rows = to;
     if (to && from) memcpy(to, from, begin.count * element);
     if (to) memcpy(shown, &begin, sizeof begin);
-    hd__arr_release(m, rows, element);
+    hd__arr_cut(m, rows, element, 0);
     return to ? HD_OK : hd__no_memory(m, err);
 }
 
@@ -15427,7 +15429,7 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
 
 /* An object of heaps by allocator. */
 static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2) {
-    uint32_t allocator;
+    uint32_t allocator = HD_NONE;
     HD__TRACE_WANT(x, token, HD__T_OBJECT, v2 ? "allocators of heaps_v2" : "heaps");
     while (hd__pull_next(&x->pull) == HD__T_KEY) {
         HD__TRY(hd__trace_key(x, &allocator));
@@ -15566,7 +15568,7 @@ static hd_status hd__trace_read_attributes(hd__trace_in *x, hd__token token, uin
 static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "allocators");
     while (hd__pull_next(&x->pull) == HD__T_KEY) {
-        uint32_t allocator;
+        uint32_t allocator = HD_NONE;
         bool ok;
         HD__TRY(hd__trace_key(x, &allocator));
         HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
@@ -20050,7 +20052,7 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), void *out,
                                   hd_error *err) {
     hd_status status = ok ? hd__owned_rows(a->table, rows, element, before, err) : hd__no_memory(a->mem, err);
-    hd__arr_release(a->mem, rows, element);
+    hd__arr_cut(a->mem, rows, element, 0);
     hd__arena_free(a->mem, &a->scratch);
     hd__set_free(a->mem, &a->index);
     hd__tree_free(a->mem, &a->names);

@@ -145,21 +145,22 @@ static void profiles_in_memory_do_not_mind_what_becomes_of_the_file(void **state
     }
 }
 
-/* The second of two profiles is gone when its turn comes. */
+/* Of many profiles all but the first are gone by the time of their turn, but for what was read ahead. */
 static void raw_profiles_end_to_end_are_read_one_by_one(void **state) {
     (void)state;
+    enum { COPIES = 100 };
     uint8_t *data;
     size_t size;
     load("memprof-19.raw", &data, &size);
-    data = (uint8_t *)realloc(data, 2 * size);
-    memcpy(data + size, data, size);
-    put_file(data, 2 * size);
+    data = (uint8_t *)realloc(data, COPIES * size);
+    for (size_t i = 1; i < COPIES; i++) memcpy(data + i * size, data, size);
+    put_file(data, COPIES * size);
     change c = { .size = (off_t)size };
     hd_options options = { .progress = change_file, .progress_user = &c };
     hd_error err = { 0 };
     hd_dump *dump = NULL;
     assert_int_equal(hd_read_file(path, &options, &dump, &err), HD_IO);
-    assert_int_equal(err.offset, size);
+    assert_in_range(err.offset, size, COPIES / 2 * size);
     unlink(path);
     free(data);
 }

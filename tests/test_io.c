@@ -234,7 +234,7 @@ static void a_window_grows_to_what_is_there(void **state) {
             assert_int_equal(hd_window_fill(&w, want, NULL), HD_OK);
             assert_int_equal(hd_window_offset(&w), offset);
             assert_true((size_t)(w.end - w.at) >= (want < left ? want : left));
-            assert_memory_equal(w.at, text + offset, w.end - w.at);
+            assert_memory_equal(w.at, text + offset, (size_t)(w.end - w.at));
             if (k & 1) assert_int_equal(hd_window_left(&w), left);
             step = 1 + hd__test_below(&seed, (uint64_t)(w.end - w.at));
             w.at += step;
