@@ -7263,10 +7263,6 @@ static void hd__export_listed(hd__export *x) {
     hd__arr_free(&x->mem, x->candidates);
     hd__arr_free(&x->mem, x->sorted);
     hd__arr_free(&x->mem, x->waiting);
-    hd__trim(&x->mem, x->out.node);
-    hd__trim(&x->mem, x->out.amount);
-    hd__trim(&x->mem, x->sum[0]);
-    hd__trim(&x->mem, x->sum[1]);
 }
 
 static hd_status hd__export_run(hd__export *x, hd_error *err) {
@@ -8415,6 +8411,7 @@ static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const h
     x.side[0] = p->side[0];
     x.side[1] = p->side[1];
     status = hd__export_rows(&x, both, cutoff, &rest, err);
+    hd__arena_free(&both->mem, &p->arena); /* the sides of cells: added up */
     if (!status) {
         hd_rows rows = hd__table_rows(&x.out);
         for (uint32_t i = 0; i < rows.count; i++) x.out.amount[i].blocks = i;
