@@ -170,7 +170,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=$$dict corpus/$$f $$seeds); done
 
-.PHONY: bench-deps bench-programs bench-index bench-slopes
+.PHONY: bench-deps bench-programs bench-index bench-slopes bench-compile
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -246,6 +246,9 @@ bench-memprof: all $(B)/memprof_fleet ## 500 MemProf profiles merged, and addres
 bench-index: all ## heapdump index beside llvm-profdata merge, and sizes of what they write: two minutes
 	$(call install,python3 clang-19 llvm-19 libclang-rt-19-dev)
 	@bench/memprof_index.py --build $(B) $(INDEX_ARGS)
+
+bench-compile: library-deps ## how long the header takes to compile, whole and with groups of rooms left out
+	@CC="$(CC)" STB="$(STB)" bench/compile.sh $(B)
 
 bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
 	$(call install,python3)
