@@ -3294,7 +3294,7 @@ static void hd__arr_cut(hd__mem *m, void *array, size_t element, size_t capacity
 #define hd__room(m, a, extra) hd__arr_room((m), &(a), sizeof *(a), (extra))
 #define hd__push(m, a, v) (hd__room((m), (a), 1) && (stbds_arrput((a), (v)), true))
 #define hd__arr_free(m, a) hd__arr_cut((m), &(a), sizeof *(a), 0)
-#define hd__trim(m, a) hd__arr_cut((m), &(a), sizeof *(a), hd__len(a))
+#define hd__trim(m, a) (hd__len(a) ? hd__arr_cut((m), &(a), sizeof *(a), hd__len(a)) : (void)0)
 #define hd__len(a) stbds_arrlenu(a)
 #define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
