@@ -2985,14 +2985,15 @@ HEAPDUMP_API hd_str hd_visible(hd_str *text) {
     return piece;
 }
 
-/* Digits of `value` in `base` at the end of a buffer of 20 bytes; returns where they start. */
-static char *hd__digits(char end[20], uint64_t value, unsigned base) {
-    char *p = end + 20;
+/* The digits of `value` in `base`, at the end of a buffer of 20 bytes. */
+static hd_str hd__digits(char buffer[20], uint64_t value, unsigned base) {
+    hd_str digits = { NULL, 0 };
     do {
-        *--p = "0123456789abcdef"[value % base];
+        buffer[19 - digits.len++] = "0123456789abcdef"[value % base];
         value /= base;
     } while (value);
-    return p;
+    digits.data = buffer + 20 - digits.len;
+    return digits;
 }
 
 /* A small printf for messages, without stdio: %s const char *, %S hd_str, %u uint64_t, %x the same
@@ -3011,9 +3012,7 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
             case 's': piece = hd_cstr(va_arg(args, const char *)); break;
             case 'S': piece = va_arg(args, hd_str); break;
             case 'c': digits[0] = (char)va_arg(args, int); piece.data = digits; break;
-            default:
-                piece.data = hd__digits(digits, va_arg(args, uint64_t), format[1] == 'x' ? 16 : 10);
-                piece.len = (size_t)(digits + 20 - piece.data);
+            default: piece = hd__digits(digits, va_arg(args, uint64_t), format[1] == 'x' ? 16 : 10);
             }
             format += 2;
         }
@@ -3323,14 +3322,8 @@ static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
     return s;
 }
 
-static bool hd__append(hd__mem *m, char **text, hd_str s) {
-    char *t = *text;
-    if (s.len > SIZE_MAX / 2 || !hd__room(m, t, s.len + 1)) return false;
-    *text = t;
-    if (s.len) memcpy(t + hd__len(t), s.data, s.len);
-    hd__arr_resize(t, hd__len(t) + s.len);
-    return true;
-}
+static bool hd__append(hd__mem *m, uint8_t **text, hd_str s) { return hd__bytes_add(m, text, s.data, s.len); }
+static hd_str hd__appended(const uint8_t *text) { return hd__bytes_str(text, hd__len(text)); }
 
 /* n zeroed elements, outside of any arena. */
 static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
@@ -4027,18 +4020,8 @@ static int hd__file_open_temporary(hd_file *file) {
     if (n > 200) n = 200;        /* names have 255 bytes at most */
 #endif
     for (int attempt = 0; attempt < 100; attempt++) {
-        char digits[20], *end = file->temporary + n, *p;
-        uint64_t part[2];
-        part[0] = hd__os_pid();
-        part[1] = HD__ADD(&counter, 1);
         memcpy(file->temporary, file->name, n);
-        for (int i = 0; i < 2; i++) {
-            p = hd__digits(digits, part[i], 10);
-            *end++ = '.';
-            memcpy(end, p, (size_t)(digits + 20 - p));
-            end += digits + 20 - p;
-        }
-        memcpy(end, ".tmp", 5);
+        hd__text(file->temporary + n, sizeof file->temporary - n, ".%u.%u.tmp", hd__os_pid(), HD__ADD(&counter, 1));
         fd = hd__os_create(file->directory, file->temporary);
         if (fd >= 0 || errno != EEXIST) break;
     }
@@ -4619,9 +4602,9 @@ HEAPDUMP_API void hd_json_str(hd_json *j, hd_str value) {
 HEAPDUMP_API void hd_json_cstr(hd_json *j, const char *value) { hd_json_str(j, hd_cstr(value)); }
 
 static void hd__json_digits(hd_json *j, uint64_t value, unsigned base, const char *quote) {
-    char digits[20], *p = hd__digits(digits, value, base);
+    char digits[20];
     hd__sink_put(&j->sink, quote, strlen(quote));
-    hd__sink_put(&j->sink, p, (size_t)(digits + 20 - p));
+    hd__sink_str(&j->sink, hd__digits(digits, value, base));
     hd__sink_put(&j->sink, quote, strlen(quote));
 }
 
@@ -6349,11 +6332,9 @@ static uint32_t hd__budget_cost(const hd__budget *x, uint32_t entry) {
     const hd_rows *rows = &x->b->entries;
     char digits[20];
     uint64_t cost = strlen(",\n{\"size\":\"\",\"bt\":\"\"}");
-    cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->amount[entry].bytes, 16));
-    if (x->counted && rows->amount[entry].blocks != HD_UNKNOWN) {
-        cost += strlen(",\"count\":\"\"");
-        cost += (uint64_t)(digits + 20 - hd__digits(digits, rows->amount[entry].blocks, 16));
-    }
+    cost += hd__digits(digits, rows->amount[entry].bytes, 16).len;
+    if (x->counted && rows->amount[entry].blocks != HD_UNKNOWN)
+        cost += strlen(",\"count\":\"\"") + hd__digits(digits, rows->amount[entry].blocks, 16).len;
     if (hd__u128_any(rows->amount[entry].variance)) cost += strlen(",\"error\":\"\"") + 16;
     for (uint32_t a = 0; a < rows->axis_count; a++) {
         uint32_t node = hd__entry_node(x->b, entry, a);
@@ -6690,7 +6671,7 @@ static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
     if (!x->path_cost[a] || !x->head[a]) return hd__no_memory(x->m, err);
     x->known[a] = x->path_cost[a] + n;
     heavy = x->head[a] + n;
-    x->id_digits[a] = (uint32_t)(digits + 20 - hd__digits(digits, n + 2, 10));
+    x->id_digits[a] = (uint32_t)hd__digits(digits, n + 2, 10).len;
     fixed = (uint32_t)strlen(",\n\"\":");
     if (!a) fixed += (uint32_t)strlen("{\"name\":}");
     for (uint32_t i = 0; i < n; i++) heavy[i] = HD_NONE;
@@ -8583,14 +8564,11 @@ static uint32_t hd__walk_axis(const hd__walk *w, uint32_t turn) {
     return turn == 0 ? w->first_axis : turn <= w->first_axis ? turn - 1 : turn;
 }
 
-static bool hd__walk_text(hd__walk *w, hd_str text) {
-    return !text.len || hd__bytes_add(&w->mem, &w->name, text.data, text.len);
-}
-
 /* The names that lead from an entry to one below it, of which the last few are enough. */
 static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name) {
     enum { SHOWN = 8 };
     const hd_breakdown *b = w->breakdown;
+    hd__mem *m = &w->mem;
     hd__arr_resize(w->name, 0);
     *name = hd_cstr("");
     for (uint32_t a = 0; a < b->entries.axis_count; a++) {
@@ -8598,12 +8576,13 @@ static bool hd__walk_name(hd__walk *w, uint32_t from, uint32_t to, hd_str *name)
         uint32_t above = hd__entry_node(b, from, a), i = hd__entry_node(b, to, a), path[SHOWN], n = 0;
         for (; n < SHOWN && i != above && i != HD_NONE; i = axis->parent[i]) path[n++] = i;
         if (!n) continue;
-        if (hd__len(w->name) && !hd__walk_text(w, hd_cstr(", "))) return false;
-        if (i != above && i != HD_NONE && !hd__walk_text(w, hd_cstr(".../"))) return false;
+        if (hd__len(w->name) && !hd__append(m, &w->name, hd_cstr(", "))) return false;
+        if (i != above && i != HD_NONE && !hd__append(m, &w->name, hd_cstr(".../"))) return false;
         while (n--)
-            if (!hd__walk_text(w, axis->node_name[path[n]]) || (n && !hd__walk_text(w, hd_cstr("/")))) return false;
-        if (hd__len(w->name)) *name = hd__bytes_str(w->name, hd__len(w->name));
+            if (!hd__append(m, &w->name, axis->node_name[path[n]]) || (n && !hd__append(m, &w->name, hd_cstr("/"))))
+                return false;
     }
+    if (hd__len(w->name)) *name = hd__appended(w->name);
     return true;
 }
 
@@ -13673,17 +13652,10 @@ static hd_status hd__snapshot_shard(hd__snapshot *s, hd__shard *shard, hd_error 
 }
 
 static hd_str hd__frame_name(const hd__snapshot *s, hd_frame frame, char *buffer, size_t capacity) {
-    char digits[20], *p;
-    hd_str name;
     if (frame.kind == HD_FRAME_TRUNCATED) return hd_cstr("<truncated>");
     if (frame.kind != HD_FRAME_PC) return hd_cstr((const char *)frame.value);
     if (s->options->pc_name) return s->options->pc_name(s->options->user, frame.value, buffer, capacity);
-    p = hd__digits(digits, (uint64_t)(uintptr_t)frame.value, 16);
-    name.len = (size_t)(digits + 20 - p) + 2;
-    memcpy(buffer, "0x", 2);
-    memcpy(buffer + 2, p, name.len - 2);
-    name.data = buffer;
-    return name;
+    return hd__text(buffer, capacity, "0x%x", (uint64_t)(uintptr_t)frame.value);
 }
 
 /* The backtrace node of a context that is no type. */
@@ -13974,11 +13946,8 @@ HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *d) { return 
 /* Types are flat: a node below another is written under its own name. */
 static void hd__trace_write_item(hd_json *j, const hd_deduplicator *d, uint32_t node, uint64_t id,
                                  uint64_t caller) {
-    char digits[20], *at = hd__digits(digits, id, 10);
-    hd_str key;
-    key.data = at;
-    key.len = (size_t)(digits + 20 - at);
-    hd_json_key_str(j, key);
+    char digits[20];
+    hd_json_key_str(j, hd__digits(digits, id, 10));
     if (d->types) {
         hd_json_str(j, d->tree.names[node]);
         return;
@@ -15510,10 +15479,10 @@ static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uin
     if (!hd__pull_string(&x->pull, &s)) return x->pull.status;
     if (group != HD_NONE && first.len <= 32) { /* longer ones would multiply the input */
         hd__arr_resize(x->joined, 0);
-        if (!hd__bytes_add(m, &x->joined, first.data, first.len) || !hd__bytes_add(m, &x->joined, "/", 1) ||
-            !hd__bytes_add(m, &x->joined, s.data, s.len))
+        if (!hd__append(m, &x->joined, first) || !hd__append(m, &x->joined, hd_cstr("/")) ||
+            !hd__append(m, &x->joined, s))
             return hd__trace_no_memory(x);
-        s = hd__bytes_str(x->joined, hd__len(x->joined));
+        s = hd__appended(x->joined);
     }
     return hd__trace_keep(x, s, &scalar->owner.name);
 }
@@ -17831,13 +17800,13 @@ static hd_status hd__netcf_place(hd_netcf_reader *r, hd_netcf_record *record) {
     if (record->kind == 'a') {
         if (r->open) HD__TRY(HD__NETCF_REPAIR(r, r->from, "the end record of the application domain before"));
         hd__arr_resize(r->domain, 0);
-        if (!hd__bytes_add(r->mem, &r->domain, record->name.data, record->name.len)) return hd__netcf_full(r);
+        if (!hd__append(r->mem, &r->domain, record->name)) return hd__netcf_full(r);
         r->open = true;
         return HD_OK;
     }
     if (!r->open) return hd__netcf_bad(r, r->from, "an application domain record");
     if (record->kind != 'c') return HD_OK;
-    if (!hd_str_equal(hd__bytes_str(r->domain, hd__len(r->domain)), record->name)) {
+    if (!hd_str_equal(hd__appended(r->domain), record->name)) {
         HD__TRY(HD__NETCF_REPAIR(r, r->from + 2, "the name in the application domain record"));
         record->form |= HD__NETCF_WRONG;
     }
@@ -18206,8 +18175,7 @@ static hd_status hd__netcf_note(hd__netcf_in *x, const hd_netcf_record *record) 
     if (doc->records % 4 == 0 && !hd__push(&doc->mem, doc->kinds, 0)) return hd__netcf_full(&x->r);
     stbds_arrlast(doc->kinds) = (uint8_t)(stbds_arrlast(doc->kinds) | kind << (doc->records % 4 * 2));
     if (HD__UNLIKELY(hd__netcf_is_odd(x->s, record)) &&
-        (!hd__bytes_add(&doc->mem, &doc->text, record->text.data, record->text.len) ||
-         !hd__bytes_add(&doc->mem, &doc->text, "\n", 1)))
+        (!hd__append(&doc->mem, &doc->text, record->text) || !hd__append(&doc->mem, &doc->text, hd_cstr("\n"))))
         return hd__netcf_full(&x->r);
     return hd__netcf_keep(x, 2 * doc->records++ + 1);
 }
@@ -18397,14 +18365,13 @@ static void hd__netcf_number(hd__netcf_out *o, uint64_t value) {
 
 /* Writes a space and a size. */
 static void hd__netcf_size(hd__netcf_out *o, uint64_t size) {
-    char digits[20], *p;
+    char digits[20];
     if (!o->decimal) {
         hd__netcf_number(o, size);
         return;
     }
-    p = hd__digits(digits, size, 10);
     hd__netcf_letter(o, " ");
-    hd__sink_put(&o->sink, p, (size_t)(digits + 20 - p));
+    hd__sink_str(&o->sink, hd__digits(digits, size, 10));
 }
 
 static void hd__netcf_object_id(hd__netcf_out *o, const hd_graph *g, uint32_t object) {
@@ -22120,7 +22087,7 @@ typedef struct hd__memprof_filling {
     uint32_t field;
     uint64_t *sums;              /* stb_ds arrays: the field, by cell; */
     uint32_t *node;              /* and of each stack, its node, HD_NONE while no block had it */
-    char *text;                  /* stb_ds array */
+    uint8_t *text;               /* stb_ds array */
     char label[HD__MEMPROF_NAME];
 } hd__memprof_filling;
 
@@ -22164,20 +22131,16 @@ static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
 
 /* What a frame is called. */
 static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_frame *f, hd_str *name) {
-    char digits[20], *from = hd__digits(digits, f->line, 10);
+    char digits[20];
     hd__mem *m = &x->profile->mem;
-    hd_str line;
     *name = f->function;
     if (!x->view->lines || !f->file.len) return true;
-    line.data = from;
-    line.len = (size_t)(digits + 20 - from);
     hd__arr_resize(x->text, 0);
     if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
         !hd__append(m, &x->text, hd__memprof_basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
-        !hd__append(m, &x->text, line))
+        !hd__append(m, &x->text, hd__digits(digits, f->line, 10)))
         return false;
-    name->data = x->text;
-    name->len = hd__len(x->text);
+    *name = hd__appended(x->text);
     return true;
 }
 
@@ -25185,17 +25148,13 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
 /* The heap of a profile, by its number in the file. */
 static hd_status hd__memprof_add_heap(hd_dump *dump, const hd_memprof_raw *raw, const hd_memprof_view *view,
                                       size_t number, const hd_options *options, hd_error *err) {
-    char id[24], digits[20], *at = hd__digits(digits, number, 16);
-    size_t length = (size_t)(digits + 20 - at);
+    char id[24];
     hd_heap heap;
     hd_profile *profile;
-    memcpy(id, "0x", 2);
-    memcpy(id + 2, at, length);
-    id[2 + length] = 0;
     memset(&heap, 0, sizeof heap);
     heap.kind = HD_HEAP_TOTAL;
     heap.allocator = "malloc";
-    heap.dump = id;
+    heap.dump = hd__text(id, sizeof id, "0x%x", (uint64_t)number).data;
     HD__TRY(hd_memprof_profile(raw, view, options, &profile, err));
     heap.profile = profile;
     return hd_dump_add_heap(dump, &heap, err);
