@@ -2924,9 +2924,7 @@ HEAPDUMP_API const char *hd_status_text(hd_status status) {
 }
 
 HEAPDUMP_API hd_str hd_cstr(const char *s) {
-    hd_str str;
-    str.data = s ? s : "";
-    str.len = s ? strlen(s) : 0;
+    hd_str str = { s ? s : "", s ? strlen(s) : 0 };
     return str;
 }
 
@@ -3002,9 +3000,7 @@ static void hd__format(char *buffer, size_t capacity, const char *format, va_lis
     size_t n = 0;
     while (*format) {
         char digits[20];
-        hd_str piece;
-        piece.data = format;
-        piece.len = strcspn(format, "%");
+        hd_str piece = { format, strcspn(format, "%") };
         format += piece.len;
         if (!piece.len) {
             piece.len = 1;
@@ -3172,20 +3168,13 @@ static void *hd__page_allocate(void *user, void *block, size_t old_size, size_t 
 }
 
 HEAPDUMP_API hd_allocator hd_page_allocator(void) {
-    hd_allocator a;
-    a.allocate = hd__page_allocate;
-    a.user = NULL;
+    hd_allocator a = { hd__page_allocate, NULL };
     return a;
 }
 
 static hd__mem hd__mem_make(hd_allocator allocator, uint64_t limit) {
-    hd__mem m;
-    m.allocator = allocator;
-    if (!m.allocator.allocate) m.allocator.allocate = hd__libc_allocate;
-    m.used = m.taken = 0;
-    m.limit = limit ? limit : UINT64_MAX;
-    m.within = NULL;
-    m.over = false;
+    hd__mem m = { allocator, 0, limit ? limit : UINT64_MAX, 0, NULL, false };
+    if (!allocator.allocate) m.allocator.allocate = hd__libc_allocate;
     return m;
 }
 
@@ -3316,9 +3305,7 @@ static bool hd__bytes_add(hd__mem *m, uint8_t **bytes, const void *data, size_t 
 }
 
 static hd_str hd__bytes_str(const uint8_t *bytes, size_t size) {
-    hd_str s;
-    s.data = (const char *)bytes;
-    s.len = size;
+    hd_str s = { (const char *)bytes, size };
     return s;
 }
 
@@ -3336,6 +3323,24 @@ static void *hd__calloc(hd__mem *m, size_t n, size_t element) {
 static void hd__cfree(hd__mem *m, void *p, size_t n, size_t element) {
     hd__free(m, p, n ? n * element : 1);
 }
+
+/* Objects that hold their own memory, `at` bytes from their beginning. A new one is zeroed; *object is its
+   address. */
+static hd_status hd__object_new(hd__mem mem, size_t size, size_t at, void *object, hd_error *err) {
+    char *p = (char *)hd__calloc(&mem, 1, size);
+    if (!p) return hd__no_memory(&mem, err);
+    memcpy(p + at, &mem, sizeof mem);
+    memcpy(object, &p, sizeof p);
+    return HD_OK;
+}
+static void hd__object_free(hd__mem *own, void *object, size_t size) {
+    hd__mem mem = *own;
+    hd__free(&mem, object, size);
+}
+/* Those whose memory is called `mem`. */
+#define hd__new(type, object, memory, err) \
+    hd__object_new((memory), sizeof(type), offsetof(type, mem), (object), (err))
+#define hd__delete(object) hd__object_free(&(object)->mem, (object), sizeof *(object))
 
 /* Blocks that are freed together. */
 typedef struct hd__chunk {
@@ -5539,15 +5544,15 @@ static uint64_t hd__records(const hd_limits *limits) {
 }
 
 /* A profile without axes yet, the object in its own memory. */
-static hd_profile *hd__profile_make(hd__mem *mem, uint32_t axis_count, uint64_t max_records) {
-    hd_profile *p = (hd_profile *)hd__realloc(mem, NULL, 0, sizeof *p);
-    if (!p) return NULL;
-    memset(p, 0, sizeof *p);
-    p->mem = *mem;
+static hd_status hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max_records, hd_profile **out,
+                                  hd_error *err) {
+    hd_profile *p;
+    HD__TRY(hd__new(hd_profile, &p, mem, err));
     p->max_records = max_records;
     p->cells.axis_count = axis_count;
     p->cells.seed = p->names.seed = hd__seed();
-    return p;
+    *out = p;
+    return HD_OK;
 }
 
 /* Names axis a, and gives it its root. */
@@ -5564,8 +5569,9 @@ static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *n
 /* An empty profile with axes of these names. */
 static hd_status hd__profile_begin(hd__mem mem, const char *const *names, uint32_t axes, uint64_t max_records,
                                    hd_profile **out, hd_error *err) {
-    hd_profile *p = hd__profile_make(&mem, axes, max_records);
-    hd_status status = p ? HD_OK : hd__no_memory(&mem, err);
+    hd_profile *p;
+    hd_status status = HD_OK;
+    HD__TRY(hd__profile_make(mem, axes, max_records, &p, err));
     for (uint32_t a = 0; a < axes && !status; a++) status = hd__profile_axis_begin(p, a, names[a], err);
     if (status) hd_profile_free(p);
     else *out = p;
@@ -5593,14 +5599,12 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
 }
 
 HEAPDUMP_API void hd_profile_free(hd_profile *p) {
-    hd__mem mem;
     if (!p) return;
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__tree_free(&p->mem, &p->tree[a]);
     hd__table_free(&p->mem, &p->cells);
     hd__strings_free(&p->mem, &p->names);
     hd__arena_free(&p->mem, &p->arena);
-    mem = p->mem;
-    hd__free(&mem, p, sizeof *p);
+    hd__delete(p);
 }
 
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p->cells.axis_count; }
@@ -5881,13 +5885,11 @@ static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axe
 /* A breakdown of these rows over these axes: only the nodes in use, all in canonical order. */
 static hd_status hd__seal(hd__mem mem, const hd_axis *axes, hd_rows rows, uint32_t *const *maps,
                           hd_breakdown **out, hd_error *err) {
-    hd__breakdown *b = (hd__breakdown *)hd__realloc(&mem, NULL, 0, sizeof *b);
+    hd__breakdown *b;
     size_t size = (size_t)rows.count * rows.axis_count;
     uint32_t *nodes;
     hd_status status;
-    if (!b) return hd__no_memory(&mem, err);
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
+    HD__TRY(hd__new(hd__breakdown, &b, mem, err));
     nodes = (uint32_t *)hd__calloc(&b->mem, size, sizeof *nodes);
     status = nodes ? HD_OK : hd__no_memory(&b->mem, err);
     if (!status)
@@ -5907,11 +5909,9 @@ HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, c
 
 HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) {
     hd__breakdown *b = (hd__breakdown *)breakdown;
-    hd__mem mem;
     if (!b) return;
     hd__arena_free(&b->mem, &b->arena);
-    mem = b->mem;
-    hd__free(&mem, b, sizeof *b);
+    hd__delete(b);
 }
 
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes) {
@@ -7583,11 +7583,10 @@ static hd_status hd__sort_into(hd_profile *sorted, hd__arena *scratch, const hd_
 }
 
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
-    hd__mem mem = hd__mem_rest(&p->mem);
-    hd_profile *sorted = hd__profile_make(&mem, p->cells.axis_count, p->max_records), swap;
+    hd_profile *sorted, swap;
     hd__arena scratch = { NULL, NULL, 0 };
     hd_status status;
-    if (!sorted) return hd__no_memory(&mem, err);
+    HD__TRY(hd__profile_make(hd__mem_rest(&p->mem), p->cells.axis_count, p->max_records, &sorted, err));
     status = hd__sort_into(sorted, &scratch, p, err);
     hd__arena_free(&sorted->mem, &scratch);
     if (!status) {
@@ -7661,11 +7660,8 @@ struct hd_merger {
 };
 
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_merger *x = (hd_merger *)hd__realloc(&mem, NULL, 0, sizeof *x);
-    if (!x) return hd__no_memory(&mem, err), (hd_merger *)NULL;
-    memset(x, 0, sizeof *x);
-    x->mem = mem;
+    hd_merger *x;
+    if (hd__new(hd_merger, &x, hd__mem_options(options), err)) return NULL;
     if (options) x->options = *options;
     x->total = HD_UNKNOWN;
     return x;
@@ -7680,12 +7676,10 @@ static void hd__merger_clear(hd_merger *x) {
 }
 
 HEAPDUMP_API void hd_merger_free(hd_merger *x) {
-    hd__mem mem;
     if (!x) return;
     hd__merger_clear(x);
     hd__arena_free(&x->mem, &x->arena);
-    mem = x->mem;
-    hd__free(&mem, x, sizeof *x);
+    hd__delete(x);
 }
 
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *x) { return x->mem.used; }
@@ -8346,25 +8340,21 @@ static hd_status hd__diff_fill(hd__diff *d, hd_amount *const side[2], const uint
 
 HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
     hd__diff *d = (hd__diff *)diff;
-    hd__mem mem;
     if (!d) return;
     hd_breakdown_free(d->entries);
     hd__arena_free(&d->mem, &d->arena);
-    mem = d->mem;
-    hd__free(&mem, d, sizeof *d);
+    hd__delete(d);
 }
 
 /* A diff of these rows, which say as their blocks which of the amounts are theirs. */
 static hd_status hd__diff_make(hd__mem mem, const hd_axis *axes, hd_rows rows, hd_amount *const side[2],
                                const uint8_t *bound, const hd_rows *atoms, const hd_cutoff *cutoff,
                                const hd_options *options, hd_diff **out, hd_error *err) {
-    hd__diff *d = (hd__diff *)hd__realloc(&mem, NULL, 0, sizeof *d);
+    hd__diff *d;
     double least;
     hd_status status;
-    if (!d) return hd__no_memory(&mem, err);
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
-    status = hd__seal_budget(hd__mem_rest(&mem), axes, rows, atoms, false, cutoff, options, &least, &d->entries, err);
+    HD__TRY(hd__new(hd__diff, &d, mem, err));
+    status = hd__seal_budget(hd__mem_rest(&d->mem), axes, rows, atoms, false, cutoff, options, &least, &d->entries, err);
     if (!status) {
         hd__mem_join(&((hd__breakdown *)d->entries)->mem, &d->mem);
         status = hd__diff_fill(d, side, bound, err);
@@ -9491,7 +9481,6 @@ static void hd__weak_free(hd__mem *m, hd__weak *w) {
 }
 
 HEAPDUMP_API void hd_graph_free(hd_graph *g) {
-    hd__mem mem;
     if (!g) return;
     hd__weak_free(&g->mem, g->weak);
     hd__arr_free(&g->mem, g->class_of);
@@ -9509,8 +9498,7 @@ HEAPDUMP_API void hd_graph_free(hd_graph *g) {
     hd__arr_free(&g->mem, g->roots);
     hd__ids_free(&g->mem, &g->root_id);
     hd__arena_free(&g->mem, &g->arena);
-    mem = g->mem;
-    hd__free(&mem, g, sizeof *g);
+    hd__delete(g);
 }
 
 HD__INLINE bool hd__bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
@@ -9718,12 +9706,11 @@ static hd__mem *hd__owned_mem(void *shown) { return &((hd__owned *)shown - 1)->m
 
 /* Makes a zeroed struct for the caller, to which *shown then points; columns for it come from hd__owned_take. */
 static hd_status hd__owned_create(const hd_options *options, size_t size, void *shown, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd__owned *o = (hd__owned *)hd__calloc(&mem, 1, sizeof *o + size);
-    void *p = o + 1;
-    if (!o) return hd__no_memory(&mem, err);
-    o->mem = mem;
+    hd__owned *o;
+    void *p;
+    HD__TRY(hd__object_new(hd__mem_options(options), sizeof *o + size, offsetof(hd__owned, mem), &o, err));
     o->size = size;
+    p = o + 1;
     memcpy(shown, &p, sizeof p);
     return HD_OK;
 }
@@ -9735,12 +9722,10 @@ static void *hd__owned_take(void *shown, size_t n, size_t element) {
 
 static void hd__owned_free(void *shown) {
     hd__owned *o;
-    hd__mem mem;
     if (!shown) return;
     o = (hd__owned *)shown - 1;
-    mem = o->mem;
-    hd__arena_free(&mem, &o->arena);
-    hd__cfree(&mem, o, 1, sizeof *o + (size_t)o->size);
+    hd__arena_free(&o->mem, &o->arena);
+    hd__object_free(&o->mem, o, sizeof *o + (size_t)o->size);
 }
 
 /* Puts the rows of the stb_ds array that *rows points to, sorted where there is an order, into a result that begins
@@ -9782,14 +9767,9 @@ HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err)
     hd_graph_desc none;
     hd_class nothing;
     hd_graph *g;
-    hd__mem mem;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
-    mem = hd__mem_limits(desc->allocator, &desc->limits);
-    g = (hd_graph *)hd__realloc(&mem, NULL, 0, sizeof *g);
-    if (!g) return hd__no_memory(&mem, err), (hd_graph *)NULL;
-    memset(g, 0, sizeof *g);
-    g->mem = mem;
+    if (hd__new(hd_graph, &g, hd__mem_limits(desc->allocator, &desc->limits), err)) return NULL;
     g->dense = desc->dense;
     g->numbered = desc->numbered || desc->dense;
     g->first_id = desc->first_id;
@@ -11955,16 +11935,16 @@ static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
     return within;
 }
 
-/* NULL when there is no memory. */
-static hd_dump *hd__dump_make(hd__mem *mem, const hd_format *format, const hd_options *options) {
-    hd_dump *d = (hd_dump *)hd__calloc(mem, 1, sizeof *d);
-    if (!d) return NULL;
-    d->mem = *mem;
+static hd_status hd__dump_make(hd__mem mem, const hd_format *format, const hd_options *options, hd_dump **out,
+                               hd_error *err) {
+    hd_dump *d;
+    HD__TRY(hd__new(hd_dump, &d, mem, err));
     d->texts.seed = hd__seed();
     d->format = format;
     d->max_records = hd__records(&options->limits);
     d->reporter = hd_reporter_make(options);
-    return d;
+    *out = d;
+    return HD_OK;
 }
 
 static void hd__heap_free(const hd_heap *heap) {
@@ -11973,7 +11953,6 @@ static void hd__heap_free(const hd_heap *heap) {
 }
 
 HEAPDUMP_API void hd_dump_free(hd_dump *d) {
-    hd__mem mem;
     if (!d) return;
     for (size_t i = 0; i < hd__len(d->heaps); i++) hd__heap_free(&d->heaps[i]);
     if (d->document && d->format->free) d->format->free(d->document);
@@ -11981,8 +11960,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     hd__arr_free(&d->mem, d->scalars);
     hd__strings_free(&d->mem, &d->texts);
     hd__arena_free(&d->mem, &d->arena);
-    mem = d->mem;
-    hd__cfree(&mem, d, 1, sizeof *d);
+    hd__delete(d);
 }
 
 HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
@@ -13889,19 +13867,12 @@ static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, h
 
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
                                                      hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
     hd__trace_deduplicator *d;
     if (axis > HD_AXIS_TYPE) {
         hd__fail(err, HD_INVALID, "axis %u: backtrace or type expected", (uint64_t)axis);
         return NULL;
     }
-    d = (hd__trace_deduplicator *)hd__realloc(&mem, NULL, 0, sizeof *d);
-    if (!d) {
-        hd__no_memory(&mem, err);
-        return NULL;
-    }
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
+    if (hd__new(hd__trace_deduplicator, &d, hd__mem_options(options), err)) return NULL;
     d->names.seed = hd__seed();
     if (!hd__trace_deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
                                      axis == HD_AXIS_TYPE, hd__records(options ? &options->limits : NULL), err))
@@ -13912,13 +13883,11 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
 
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
     hd__trace_deduplicator *d = (hd__trace_deduplicator *)deduplicator; /* its first member */
-    hd__mem mem;
     if (!d) return;
     hd__tree_free(&d->mem, &d->public_part.tree);
     hd__strings_free(&d->mem, &d->names);
     hd__arena_free(&d->mem, &d->arena);
-    mem = d->mem;
-    hd__free(&mem, d, sizeof *d);
+    hd__delete(d);
 }
 
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
@@ -14522,9 +14491,8 @@ static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, 
     return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
 }
 
+/* Of zeros with a memory. */
 static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
-    memset(w, 0, sizeof *w);
-    w->mem = hd__mem_options(desc ? &desc->options : NULL);
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
     w->copy = true;
@@ -14553,24 +14521,17 @@ static void hd__trace_writer_release(hd_chrome_writer *w) {
 
 HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out,
                                                        hd_error *err) {
-    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
-    hd_chrome_writer *w = (hd_chrome_writer *)hd__realloc(&mem, NULL, 0, sizeof *w);
-    if (!w) {
-        hd__no_memory(&mem, err);
-        return NULL;
-    }
+    hd_chrome_writer *w;
+    if (hd__new(hd_chrome_writer, &w, hd__mem_options(desc ? &desc->options : NULL), err)) return NULL;
     hd__trace_writer_init(w, desc, out);
-    w->mem.used = mem.used;
     hd__trace_writer_begin(w, w->interruptible);
     return w;
 }
 
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
-    hd__mem mem;
     if (!w) return;
     hd__trace_writer_release(w);
-    mem = w->mem;
-    hd__free(&mem, w, sizeof *w);
+    hd__delete(w);
 }
 
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
@@ -14631,6 +14592,8 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     dumps.heaps = heaps;
     dumps.heap_count = count;
     desc.interruptible = true;   /* all types are known before the first dump */
+    memset(&w, 0, sizeof w);
+    w.mem = hd__mem_options(options);
     hd__trace_writer_init(&w, &desc, out);
     w.copy = false;
     hd__trace_writer_begin(&w, false);
@@ -16337,9 +16300,8 @@ static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uin
 
 static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
                                    uint32_t *const map[2], hd_heap *heap) {
-    hd__mem mem = hd__mem_options(x->options);
-    hd_profile *p = hd__profile_make(&mem, 2, HD_NONE - 1);
-    if (!p) return hd__no_memory(&mem, x->err);
+    hd_profile *p;
+    HD__TRY(hd__profile_make(hd__mem_options(x->options), 2, HD_NONE - 1, &p, x->err));
     heap->profile = p;
     p->is_fixed = true;
     p->fixed[0] = axes[0];
@@ -16350,11 +16312,9 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, 
 /* Of the rows in x->rows. */
 static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
                                      hd_heap *heap) {
-    hd__mem mem = hd__mem_options(x->options);
-    hd__breakdown *b = (hd__breakdown *)hd__calloc(&mem, 1, sizeof *b);
+    hd__breakdown *b;
     hd_status status;
-    if (!b) return hd__no_memory(&mem, x->err);
-    b->mem = mem;
+    HD__TRY(hd__new(hd__breakdown, &b, hd__mem_options(x->options), x->err));
     b->shown.axis[0] = axes[0];
     b->shown.axis[1] = axes[1];
     heap->breakdown = &b->shown;
@@ -16557,21 +16517,19 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
 
 static void hd__trace_free(void *document) {
     hd__trace_document *doc = (hd__trace_document *)document;
-    hd__mem mem = doc->mem;
-    hd__arr_free(&mem, doc->details);
-    hd__strings_free(&mem, &doc->strings);
-    hd__arena_free(&mem, &doc->arena);
-    hd__cfree(&mem, doc, 1, sizeof *doc);
+    hd__arr_free(&doc->mem, doc->details);
+    hd__strings_free(&doc->mem, &doc->strings);
+    hd__arena_free(&doc->mem, &doc->arena);
+    hd__delete(doc);
 }
 
 static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd__mem mem = hd__mem_options(options), *m;
-    hd__trace_document *doc = (hd__trace_document *)hd__calloc(&mem, 1, sizeof *doc);
+    hd__mem *m;
+    hd__trace_document *doc;
     hd__trace_in x;
     hd_status status;
-    if (!doc) return hd__no_memory(&mem, err);
+    HD__TRY(hd__new(hd__trace_document, &doc, hd__mem_options(options), err));
     hd_dump_set_document(dump, doc, 0);
-    doc->mem = mem;
     doc->strings.seed = hd__seed();
     m = &doc->mem;
     memset(&x, 0, sizeof x);
@@ -16986,6 +16944,7 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     memset(&desc, 0, sizeof desc);
     if (options) desc.options = *options;
     HD__TRY(hd__trace_check_heaps(dumps, err));
+    a.w.mem = hd__mem_options(options);
     hd__trace_writer_init(&a.w, &desc, out);
     a.w.interruptible = true;    /* all types are known */
     a.w.copy = false;
@@ -17062,28 +17021,22 @@ static void hd__provider_leave(hd_memory_dump_manager *m) {
 
 HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
                                                                    hd_error *err) {
-    hd__mem mem = hd__mem_options(desc ? &desc->options : NULL);
     hd_chrome_writer_desc writer;
     hd_memory_dump_manager *m;
     if (!desc || !desc->out.write) {
         hd__fail(err, HD_INVALID, "an output for the trace expected");
         return NULL;
     }
-    m = (hd_memory_dump_manager *)hd__calloc(&mem, 1, sizeof *m);
-    if (!m) {
-        hd__no_memory(&mem, err);
-        return NULL;
-    }
+    if (hd__new(hd_memory_dump_manager, &m, hd__mem_options(&desc->options), err)) return NULL;
     memset(&writer, 0, sizeof writer);
     writer.options = desc->options;
     writer.options.progress = NULL;
     writer.interruptible = desc->interruptible;
     m->writer = hd_chrome_writer_create(&writer, desc->out, err);
     if (!m->writer) {
-        hd__cfree(&mem, m, 1, sizeof *m);
+        hd__delete(m);
         return NULL;
     }
-    m->mem = mem;
     m->desc = *desc;
     if (!m->desc.pid) m->desc.pid = 1;
     if (!m->desc.detailed_every) m->desc.detailed_every = 8;
@@ -17094,13 +17047,11 @@ HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memo
 }
 
 HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
-    hd__mem mem;
     if (!m) return;
     hd_chrome_writer_free(m->writer);
     hd__arr_free(&m->mem, m->providers);
     hd__mutex_free(&m->lock);
-    mem = m->mem;
-    hd__cfree(&mem, m, 1, sizeof *m);
+    hd__delete(m);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
@@ -17393,8 +17344,7 @@ static hd_status hd__provider_dump(hd_memory_dump_manager *m, hd_detail detail, 
     hd__mem mem = hd__mem_rest(&m->mem);
     hd_status status;
     hd__mem_join(&mem, &m->mem);
-    d->gathered = hd__dump_make(&mem, NULL, &m->desc.options);
-    if (!d->gathered) return hd__no_memory(&mem, err);
+    HD__TRY(hd__dump_make(mem, NULL, &m->desc.options, &d->gathered, err));
     hd__text(d->id, sizeof d->id, "0x%x", m->dumps + 1);
     d->detail = detail;
     d->time_us = time_us;
@@ -17500,8 +17450,8 @@ struct hd_netcf_reader {
     uint64_t before;             /* bytes of it in front of `from` */
 };
 
+/* Of zeros. */
 static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
-    memset(r, 0, sizeof *r);
     r->mem = m;
     r->report = hd_reporter_make(options);
     hd__window_open(&r->w, m, in);
@@ -17515,21 +17465,17 @@ static void hd__netcf_stop(hd_netcf_reader *r) {
 
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
                                      hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_netcf_reader *r = (hd_netcf_reader *)hd__calloc(&mem, 1, sizeof *r);
-    if (!r) return hd__no_memory(&mem, err);
+    hd_netcf_reader *r;
+    HD__TRY(hd__object_new(hd__mem_options(options), sizeof *r, offsetof(hd_netcf_reader, own), &r, err));
     hd__netcf_start(r, &r->own, in, options);
-    r->own = mem;
     *out = r;
     return HD_OK;
 }
 
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
-    hd__mem mem;
     if (!r) return;
     hd__netcf_stop(r);
-    mem = r->own;
-    hd__cfree(&mem, r, 1, sizeof *r);
+    hd__object_free(&r->own, r, sizeof *r);
 }
 
 HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) { return r->report.warning_count; }
@@ -18273,16 +18219,16 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
 }
 
 HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_netcf **out, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_netcf *doc = (hd_netcf *)hd__calloc(&mem, 1, sizeof *doc);
-    hd__netcf_in *x = doc ? (hd__netcf_in *)hd__calloc(&mem, 1, sizeof *x) : NULL;
+    hd_netcf *doc;
+    hd__netcf_in *x;
     hd_status status;
+    HD__TRY(hd__new(hd_netcf, &doc, hd__mem_options(options), err));
+    x = (hd__netcf_in *)hd__calloc(&doc->mem, 1, sizeof *x);
     if (!x) {
-        status = hd__no_memory(&mem, err);
-        if (doc) hd__cfree(&mem, doc, 1, sizeof *doc);
+        status = hd__no_memory(&doc->mem, err);
+        hd_netcf_free(doc);
         return status;
     }
-    doc->mem = mem;
     doc->decimal = options && options->netcf_decimal;
     x->doc = doc;
     x->seed = hd__seed();
@@ -18304,7 +18250,6 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
 }
 
 HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
-    hd__mem mem;
     if (!doc) return;
     for (size_t i = 0; i < hd__len(doc->sections); i++) hd_graph_free(doc->sections[i].graph);
     hd_graph_free(doc->merged);
@@ -18314,8 +18259,7 @@ HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
     hd__arr_free(&doc->mem, doc->kept);
     hd__arr_free(&doc->mem, doc->text);
     hd__arena_free(&doc->mem, &doc->arena);
-    mem = doc->mem;
-    hd__cfree(&mem, doc, 1, sizeof *doc);
+    hd__delete(doc);
 }
 
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *doc) { return hd__len(doc->sections); }
@@ -18816,8 +18760,8 @@ struct hd_dart_reader {
     uint32_t block[HD__DART_BLOCK];
 };
 
+/* Of zeros. */
 static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
-    memset(r, 0, sizeof *r);
     r->mem = m;
     r->report = hd_reporter_make(options);
     r->header.name = hd_cstr("");
@@ -18833,21 +18777,17 @@ static void hd__dart_finish(hd_dart_reader *r) {
 
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
-    hd_dart_reader *r = (hd_dart_reader *)hd__calloc(&mem, 1, sizeof *r);
-    if (!r) return hd__no_memory(&mem, err);
+    hd_dart_reader *r;
+    HD__TRY(hd__object_new(hd__mem_options(options), sizeof *r, offsetof(hd_dart_reader, own), &r, err));
     hd__dart_start(r, &r->own, in, options);
-    r->own = mem;
     *out = r;
     return HD_OK;
 }
 
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
-    hd__mem mem;
     if (!r) return;
     hd__dart_finish(r);
-    mem = r->own;
-    hd__cfree(&mem, r, 1, sizeof *r);
+    hd__object_free(&r->own, r, sizeof *r);
 }
 
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) { return &r->header; }
@@ -19616,20 +19556,18 @@ static void hd__dart_set_header(hd__dart_in *x) {
 }
 
 HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart **out, hd_error *err) {
-    hd__mem mem = hd__mem_options(options);
     hd_graph_desc desc;
     hd__dart_in x;
     hd_status status;
-    hd_dart *doc = (hd_dart *)hd__calloc(&mem, 1, sizeof *doc);
-    if (!doc) return hd__no_memory(&mem, err);
-    doc->mem = mem;
+    hd_dart *doc;
+    HD__TRY(hd__new(hd_dart, &doc, hd__mem_options(options), err));
     doc->no_class = HD_NONE;
     memset(&x, 0, sizeof x);
     hd__dart_start(&x.r, &doc->mem, in, options);
     memset(&desc, 0, sizeof desc);
     desc.dense = true;
     desc.first_id = 1;
-    desc.allocator = mem.allocator;
+    desc.allocator = doc->mem.allocator;
     desc.limits = x.r.report.options.limits;
     hd__limits_rest(&desc.limits, &doc->mem);
     x.doc = doc;
@@ -19650,7 +19588,6 @@ HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart
 }
 
 HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
-    hd__mem mem;
     if (!doc) return;
     if (doc->graph) {
         hd__mem *m = &doc->graph->mem;
@@ -19666,8 +19603,7 @@ HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
         hd__arr_free(m, doc->odd);
         hd_graph_free(doc->graph);
     }
-    mem = doc->mem;
-    hd__cfree(&mem, doc, 1, sizeof *doc);
+    hd__delete(doc);
 }
 
 HEAPDUMP_API const hd_graph *hd_dart_graph(const hd_dart *doc) { return doc->graph; }
@@ -25358,8 +25294,7 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     format = hd__detect(options, peeked->bytes, peeked->size);
     if (!format) return hd__unknown_format(options, err);
     if (packed) hd__mem_join(&mem, &packed->mem);
-    d = hd__dump_make(&mem, format, options);
-    if (!d) return hd__no_memory(&mem, err);
+    HD__TRY(hd__dump_make(mem, format, options, &d, err));
     d->packed = packed;
     within = hd__dump_options(d, options);
     if (packed) packed->reporter.options.lenient = options->lenient;
