@@ -5914,18 +5914,18 @@ HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) {
     hd__delete(b);
 }
 
+static int hd__compare_nodes(const hd_rows *rows, size_t row, const uint32_t *nodes) {
+    const uint32_t *at = hd__row_nodes(rows, row);
+    for (uint32_t a = 0; a < rows->axis_count; a++)
+        if (at[a] != nodes[a]) return at[a] < nodes[a] ? -1 : 1;
+    return 0;
+}
+
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes) {
     const hd_rows *rows = &breakdown->entries;
-    uint32_t low = 0, high = rows->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, a = 0;
-        const uint32_t *at = hd__row_nodes(rows, middle);
-        while (a < rows->axis_count && at[a] == nodes[a]) a++;
-        if (a == rows->axis_count) return middle;
-        if (at[a] < nodes[a]) low = middle + 1;
-        else high = middle;
-    }
-    return HD_NONE;
+    size_t i;
+    HD__LOWER_BOUND(i, rows->count, hd__compare_nodes(rows, i, nodes) < 0);
+    return i < rows->count && !hd__compare_nodes(rows, i, nodes) ? (uint32_t)i : HD_NONE;
 }
 
 /* Heaps. -------------------------------------------------------------------------------------- */
@@ -6207,13 +6207,9 @@ static bool hd__cutting_sort(hd__budget *x, hd__cutting *cut, uint32_t axis) {
 
 /* The sum of those that stand before a node. */
 static uint64_t hd__cutting_before(const hd__cutting *cut, uint32_t axis, uint32_t node) {
-    uint32_t low = 0, high = cut->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (cut->at[axis][middle] < node) low = middle + 1;
-        else high = middle;
-    }
-    return cut->sum[axis][low];
+    size_t i;
+    HD__LOWER_BOUND(i, cut->count, cut->at[axis][i] < node);
+    return cut->sum[axis][i];
 }
 
 /* What an entry across the listed one has of what is in that one. False when out of memory. */
@@ -7025,14 +7021,11 @@ static void hd__fiber_put(hd__export *x, hd__fiber *f, uint32_t room, uint32_t c
 /* The first of the cells low..high - 1 that is at this node of the main axis or behind it. */
 static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, uint32_t node) {
     uint32_t step = 1;
+    size_t i;
     while (low < high && high - low > step && f->at[low + step] < node) low += step, step *= 2;
     if (high - low > step) high = low + step;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->at[middle] < node) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    HD__LOWER_BOUND(i, high - low, f->at[low + i] < node);
+    return low + (uint32_t)i;
 }
 
 /* The fiber of all cells. */
@@ -16578,19 +16571,12 @@ static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trac
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
-    size_t low = 0, high = doc ? hd__len(doc->details) : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const hd__trace_detail *at = &doc->details[middle];
-        int order = at->pid != pid ? (at->pid < pid ? -1 : 1) : hd__compare_texts(at->id, id);
-        if (!order) {
-            *detail = at->detail;
-            return true;
-        }
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
-    return false;
+    const hd__trace_detail *at = doc ? doc->details : NULL;
+    size_t i, n = hd__len(at);
+    HD__LOWER_BOUND(i, n, at[i].pid != pid ? at[i].pid < pid : hd__compare_texts(at[i].id, id) < 0);
+    if (i == n || at[i].pid != pid || hd__compare_texts(at[i].id, id)) return false;
+    *detail = at[i].detail;
+    return true;
 }
 
 /* ============================================================================== >>trace.add
@@ -16781,23 +16767,18 @@ static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     a->id[s.len] = 0;
 }
 
+/* Where the dump of one of ours stands in the order of pids and ids, next to another: <0, 0, >0. */
+static int hd__trace_add_order(const hd__trace_add *a, size_t i, uint64_t pid, const char *id) {
+    hd__trace_label l = hd__trace_label_of(a->dumps, a->order[i]);
+    if (l.pid != pid) return l.pid < pid ? -1 : 1;
+    return strcmp(l.dump, id);
+}
+
 /* Whether the dump of that pid and id is among ours. */
 static bool hd__trace_add_has(const hd__trace_add *a, uint64_t pid, const char *id) {
-    size_t low = 0, high = a->count;
-    hd__trace_label l, sought;
-    memset(&sought, 0, sizeof sought);
-    sought.pid = pid;
-    sought.dump = id;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order;
-        l = hd__trace_label_of(a->dumps, a->order[middle]);
-        order = hd__trace_compare_dumps(&sought, &l);
-        if (!order) return true;
-        if (order < 0) high = middle;
-        else low = middle + 1;
-    }
-    return false;
+    size_t i;
+    HD__LOWER_BOUND(i, a->count, hd__trace_add_order(a, i, pid, id) < 0);
+    return i < a->count && !hd__trace_add_order(a, i, pid, id);
 }
 
 static hd_status hd__trace_add_event(hd__trace_add *a) {
@@ -19635,14 +19616,9 @@ HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *doc, uint32_t object) {
 
 HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *doc, uint32_t object) {
     uint64_t size = hd__graph_size(doc->graph, object);
-    size_t low = 0, high = hd__len(doc->external);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (doc->external[middle].object < object) low = middle + 1;
-        else high = middle;
-    }
-    for (; low < hd__len(doc->external) && doc->external[low].object == object; low++)
-        size -= doc->external[low].size;
+    size_t i, n = hd__len(doc->external);
+    HD__LOWER_BOUND(i, n, doc->external[i].object < object);
+    for (; i < n && doc->external[i].object == object; i++) size -= doc->external[i].size;
     return size;
 }
 
