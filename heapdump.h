@@ -5440,12 +5440,7 @@ static void hd__tree_free(hd__mem *m, hd__tree *t) {
 }
 
 static hd_axis hd__tree_axis(const hd__tree *t) {
-    hd_axis axis;
-    axis.name = t->name;
-    axis.node_count = (uint32_t)hd__len(t->parent);
-    axis.parent = t->parent;
-    axis.end = NULL;
-    axis.node_name = t->names;
+    hd_axis axis = { t->name, (uint32_t)hd__len(t->parent), t->parent, NULL, t->names };
     return axis;
 }
 
@@ -5460,11 +5455,7 @@ typedef struct hd__table {
 } hd__table;
 
 static hd_rows hd__table_rows(const hd__table *t) {
-    hd_rows rows;
-    rows.count = (uint32_t)hd__len(t->amount);
-    rows.axis_count = t->axis_count;
-    rows.node = t->node;
-    rows.amount = t->amount;
+    hd_rows rows = { (uint32_t)hd__len(t->amount), t->axis_count, t->node, t->amount };
     return rows;
 }
 
@@ -5649,9 +5640,7 @@ HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *node
 
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *p, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err) {
-    hd_amount amount = hd__nothing;
-    amount.bytes = bytes;
-    amount.blocks = blocks;
+    hd_amount amount = { bytes, blocks, { 0, 0 } };
     return hd_profile_add_amount(p, nodes, &amount, err);
 }
 
@@ -5972,7 +5961,7 @@ HEAPDUMP_API void hd_heap_release(hd_heap *heap) {
 /* ================================================================================= >>cutoff
    Thresholds are asked of the children of one entry at a time; budgets are spent on what passes. */
 
-/* A child of an entry that is being broken down. */
+/* A child of an entry that is being broken down. A new one has no size yet. */
 typedef struct hd__candidate {
     uint64_t bytes;
     uint64_t blocks;             /* of objects, >>graph.dominators */
@@ -5982,6 +5971,11 @@ typedef struct hd__candidate {
     uint32_t fiber, low;         /* where they are, >>condense */
     bool listed;
 } hd__candidate;
+
+static hd__candidate hd__candidate_make(uint32_t id, hd_str name, uint32_t fiber) {
+    hd__candidate c = { 0, 0, name, id, 0, fiber, 0, false };
+    return c;
+}
 
 static bool hd__larger(const void *owner, uint32_t a, uint32_t b) {
     const hd__candidate *c = (const hd__candidate *)owner;
@@ -6529,15 +6523,12 @@ typedef struct hd__residuals {
 
 static bool hd__residuals_push(hd__residuals *x, uint32_t place, uint32_t node, uint64_t bytes) {
     uint32_t at = x->top[place];
-    hd__waiting w;
+    hd__waiting w = { bytes, node, at };
     if (!bytes) return true;
     if (at != HD_NONE && x->stack[at].node == node) {
         x->stack[at].bytes += bytes;
         return true;
     }
-    w.bytes = bytes;
-    w.node = node;
-    w.next = at;
     at = x->unused;
     if (at != HD_NONE) {
         x->unused = x->stack[at].next;
@@ -7055,14 +7046,10 @@ static hd_status hd__group(hd__export *x, uint32_t fiber, uint32_t low, uint32_t
     hd__arr_resize(x->candidates, 0);
     for (uint32_t i = low; i < high; i++) {
         uint32_t at = l->at[f->cell[i]], child;
-        hd__candidate c;
         if (at == node) continue;
         child = hd__ancestor(l, at, l->depth[node] + 1);
         if (l->slot[child] == HD_NONE) {
-            memset(&c, 0, sizeof c);
-            c.id = child;
-            c.name = l->names[child];
-            if (!hd__push(&x->mem, x->candidates, c)) {
+            if (!hd__push(&x->mem, x->candidates, hd__candidate_make(child, l->names[child], 0))) {
                 status = hd__no_memory(&x->mem, err);
                 break;
             }
@@ -7124,12 +7111,9 @@ static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, h
     const hd__fiber *f = &x->fibers[r.fiber];
     hd__arr_resize(x->candidates, 0);
     for (uint32_t i = hd__fiber_seek(f, r.low, r.high, node + 1), end; i < r.high; i = end) {
-        hd__candidate c;
-        memset(&c, 0, sizeof c);
-        c.id = hd__ancestor(l, f->at[i], l->depth[node] + 1);
-        c.name = l->names[c.id];
-        c.fiber = r.fiber;
-        end = hd__fiber_seek(f, i, r.high, l->end[c.id]);
+        uint32_t id = hd__ancestor(l, f->at[i], l->depth[node] + 1);
+        hd__candidate c = hd__candidate_make(id, l->names[id], r.fiber);
+        end = hd__fiber_seek(f, i, r.high, l->end[id]);
         hd__candidate_add(&c, f, i, end);
         if (!hd__push(&x->mem, x->candidates, c)) return hd__no_memory(&x->mem, err);
     }
@@ -7151,12 +7135,8 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
         hd__arr_resize(x->candidates, 0);
         if (!hd__room(&x->mem, x->candidates, n ? n : 1)) return hd__no_memory(&x->mem, err);
         for (uint32_t k = 0; k < n; k++) {
-            hd__candidate c;
-            memset(&c, 0, sizeof c);
-            c.fiber = x->kids[first + k];
-            c.id = hd__table_nodes(&x->places, c.fiber)[a];
-            c.name = x->axis[a].names[c.id];
-            stbds_arrput(x->candidates, c);
+            uint32_t kid = x->kids[first + k], id = hd__table_nodes(&x->places, kid)[a];
+            stbds_arrput(x->candidates, hd__candidate_make(id, x->axis[a].names[id], kid));
         }
         first = HD_NONE;
     }
@@ -7179,12 +7159,8 @@ static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, con
 /* Lists a child that was not listed before, and puts it on the stack with its cells. */
 static hd_status hd__export_list(hd__export *x, const uint32_t *nodes, const hd__candidate *c, hd_error *err) {
     const hd__fiber *f = &x->fibers[c->fiber];
-    hd__range r;
+    hd__range r = { (uint32_t)hd__len(x->out.amount), c->fiber, c->low, c->low + c->cells };
     if (hd__table_find(&x->out, nodes) != HD_NONE) return HD_OK;
-    r.row = (uint32_t)hd__len(x->out.amount);
-    r.fiber = c->fiber;
-    r.low = c->low;
-    r.high = c->low + c->cells;
     for (uint32_t s = 0; s < x->amounts; s++) {
         const hd__total *sum = f->sum + s * ((size_t)f->count + 1);
         hd_amount amount = hd__total_between(&sum[r.low], &sum[r.high]);
@@ -7241,11 +7217,10 @@ static void hd__export_listed(hd__export *x) {
 
 static hd_status hd__export_run(hd__export *x, hd_error *err) {
     uint32_t root[HD_MAX_AXES] = { 0 };
-    hd__candidate all;
+    hd__candidate all = hd__candidate_make(0, hd_cstr(""), 0);
     hd__export_main_axis(x);
     x->monotone = !x->cutoff.top && x->cutoff.min_parent_share <= 0;
     HD__TRY(hd__fiber_all(x, err));
-    memset(&all, 0, sizeof all);
     hd__candidate_add(&all, x->fibers, 0, x->cells.count);
     HD__TRY(hd__export_list(x, root, &all, err));
     while (hd__len(x->waiting)) {
@@ -7714,10 +7689,7 @@ static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdo
 
 /* The label as the first heap has it. */
 static hd_status hd__merger_label(hd_merger *x, const hd_heap *heap, hd_error *err) {
-    const char **text[3];
-    text[0] = &x->label.process;
-    text[1] = &x->label.dump;
-    text[2] = &x->label.allocator;
+    const char **text[3] = { &x->label.process, &x->label.dump, &x->label.allocator };
     x->label = *heap;
     x->label.profile = NULL;
     x->label.breakdown = NULL;
@@ -8347,7 +8319,8 @@ static hd_status hd__diff_make(hd__mem mem, const hd_axis *axes, hd_rows rows, h
     double least;
     hd_status status;
     HD__TRY(hd__new(hd__diff, &d, mem, err));
-    status = hd__seal_budget(hd__mem_rest(&d->mem), axes, rows, atoms, false, cutoff, options, &least, &d->entries, err);
+    status = hd__seal_budget(hd__mem_rest(&d->mem), axes, rows, atoms, false, cutoff, options, &least, &d->entries,
+                             err);
     if (!status) {
         hd__mem_join(&((hd__breakdown *)d->entries)->mem, &d->mem);
         status = hd__diff_fill(d, side, bound, err);
@@ -8489,7 +8462,7 @@ static hd_status hd__compare_entries(hd__pair *p, const hd_cutoff *cutoff, const
 
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err) {
-    const hd_heap *heaps[2];
+    const hd_heap *heaps[2] = { before, after };
     hd__pair pair;
     hd_cutoff changed;
     hd_status status;
@@ -8501,8 +8474,6 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
     HD__TRY(hd__check_cutoff(&changed, err));
     if (!changed.min_bytes) changed.min_bytes = 1;
     memset(&pair, 0, sizeof pair);
-    heaps[0] = before;
-    heaps[1] = after;
     status = hd__pair_unite(&pair, heaps, options, err);
     if (!status)
         status = pair.cells ? hd__compare_cells(&pair, &changed, options, out, err)
@@ -8691,13 +8662,7 @@ typedef struct hd__tree_user {
 
 static hd_status hd__tree_emit(void *user, const hd_breakdown *b, const hd_diff_row *from) {
     const hd__tree_user *u = (const hd__tree_user *)user;
-    hd_tree_row row;
-    row.depth = from->depth;
-    row.axis = from->axis;
-    row.entry = from->entry;
-    row.name = from->name;
-    row.amount = from->amount[0];
-    row.breakdown = b;
+    hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], b };
     return u->row(u->user, &row);
 }
 
@@ -9758,7 +9723,7 @@ typedef struct hd__missing {
 
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err) {
     hd_graph_desc none;
-    hd_class nothing;
+    hd_class nothing = { 0, hd_cstr("<not described>"), hd_cstr(""), false };
     hd_graph *g;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
@@ -9767,9 +9732,6 @@ HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err)
     g->numbered = desc->numbered || desc->dense;
     g->first_id = desc->first_id;
     g->max_records = hd__records(&desc->limits);
-    memset(&nothing, 0, sizeof nothing);
-    nothing.name = hd_cstr("<not described>");
-    nothing.scope = hd_cstr("");
     if (hd__push(&g->mem, g->classes, nothing)) return g;
     hd__no_memory(&g->mem, err);
     hd_graph_free(g);
@@ -9831,12 +9793,9 @@ HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *g, uint32_t class_index, con
 
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uint32_t reference, hd_str name,
                                           hd_error *err) {
-    hd__field field;
+    hd__field field = { name, class_index, reference };
     HD__TRY(hd__graph_has_class(g, class_index, err));
     if (hd__len(g->fields) >= g->max_records) return hd__graph_most(g, err);
-    field.class_index = class_index;
-    field.reference = reference;
-    field.name = name;
     field.name.data = hd__arena_str(&g->mem, &g->arena, name);
     if (!field.name.data || !hd__push(&g->mem, g->fields, field)) return hd__no_memory(&g->mem, err);
     return HD_OK;
@@ -9978,10 +9937,8 @@ HEAPDUMP_API hd_status hd_graph_commit(hd_graph *g, uint32_t objects, uint32_t r
 
 /* Notes that a reference, by its number among all, is not strong. */
 static bool hd__graph_mark(hd_graph *g, uint32_t edge, uint32_t kind) {
-    hd__weak_mark mark;
+    hd__weak_mark mark = { edge, kind };
     if (!g->weak) g->weak = (hd__weak *)hd__calloc(&g->mem, 1, sizeof *g->weak);
-    mark.edge = edge;
-    mark.kind = kind;
     return g->weak && hd__push(&g->mem, g->weak->marks, mark);
 }
 
@@ -10645,9 +10602,7 @@ typedef struct hd__joins {
 
 static hd__joins hd__joins_of(const hd__weak *w, uint32_t object) {
     size_t n = hd__len(w->ephemerons);
-    hd__joins j;
-    j.weak = w;
-    j.object = object;
+    hd__joins j = { w, object, 0, 0 };
     HD__LOWER_BOUND(j.own, n, w->ephemerons[j.own].object < object);
     HD__LOWER_BOUND(j.keyed, n, w->ephemerons[w->by_key[j.keyed]].key < object);
     return j;
@@ -11090,15 +11045,10 @@ static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint
 static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t length, hd_error *err) {
     uint32_t *objects = (uint32_t *)hd__owned_take(s->out, length, 3 * sizeof *objects);
     uint32_t *references, *ephemerons;
-    hd_path path;
+    hd_path path = { root, length, objects, NULL, NULL };
     if (!objects) return hd__no_memory(s->mem, err);
-    references = objects + length;
+    path.references = references = objects + length;
     ephemerons = references + length;
-    memset(&path, 0, sizeof path);
-    path.root = root;
-    path.length = length;
-    path.objects = objects;
-    path.references = references;
     for (uint32_t i = 0; i < length; i++) {
         objects[i] = s->queue[i];
         references[i] = ephemerons[i] = HD_NONE;
@@ -11199,9 +11149,7 @@ typedef struct hd__dom {
 } hd__dom;
 
 static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *err) {
-    hd__dom_edge pair;
-    pair.from = from;
-    pair.to = to;
+    hd__dom_edge pair = { from, to };
     return hd__push(d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(d->mem, err);
 }
 
@@ -11537,12 +11485,8 @@ static bool hd__dom_count(hd__dom_tree *t, const hd__dom_group *group, uint32_t 
     uint32_t label = t->label[t->g->class_of[child]], k = t->slot[label];
     if (label == group->label && !t->options->every_link) return hd__push(&t->mem, t->chain, child);
     if (k == HD_NONE) {
-        hd__candidate c;
-        memset(&c, 0, sizeof c);
-        c.id = label;
-        c.name = t->names.strings[label];
         k = (uint32_t)hd__len(t->candidates);
-        if (!hd__push(&t->mem, t->candidates, c)) return false;
+        if (!hd__push(&t->mem, t->candidates, hd__candidate_make(label, t->names.strings[label], 0))) return false;
         t->slot[label] = k;
     }
     t->candidates[k].bytes += t->d->retained[child];
@@ -11566,9 +11510,8 @@ static uint32_t hd__dom_below(const hd_dominators *d, uint32_t object, uint32_t 
 }
 
 static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd_error *err) {
-    hd__candidate self;
+    hd__candidate self = hd__candidate_make(HD_NONE, hd_cstr("<self>"), 0);
     uint32_t object, end;
-    memset(&self, 0, sizeof self);
     for (uint32_t i = 0; hd__dom_member(t, group, i, &object); i++) {
         if (object != HD_NONE) {
             self.bytes += hd__graph_size(t->g, object);
@@ -11579,8 +11522,6 @@ static hd_status hd__dom_collect(hd__dom_tree *t, const hd__dom_group *group, hd
             if (!hd__dom_count(t, group, t->d->order[p])) return hd__no_memory(&t->mem, err);
         }
     }
-    self.id = HD_NONE;
-    self.name = hd_cstr("<self>");
     if (self.blocks && hd__len(t->candidates) && !hd__push(&t->mem, t->candidates, self))
         return hd__no_memory(&t->mem, err);
     return HD_OK;
@@ -11622,7 +11563,7 @@ static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *e
 
 static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     size_t classes = hd__len(t->g->classes);
-    hd__dom_group all;
+    hd__dom_group all = { 0, HD_NONE, 0, 1 };
     t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
     t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
     if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__no_memory(&t->mem, err);
@@ -11633,9 +11574,7 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
         if (t->label[i] == HD_NONE) return hd__no_memory(&t->mem, err);
     }
     HD__TRY(hd__dom_entry(t, HD_NONE, hd_cstr(""), t->total, hd__dom_described(t, 0, t->d->reached), err));
-    all.row = all.low = 0;
-    all.high = t->members = 1;
-    all.label = HD_NONE;
+    t->members = 1;
     t->member[0] = HD_NONE;      /* all roots together */
     if (!hd__push(&t->mem, t->groups, all)) return hd__no_memory(&t->mem, err);
     while (hd__len(t->groups)) {
@@ -11648,20 +11587,13 @@ static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
 /* The entries as rows of a breakdown. */
 static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error *err) {
     uint32_t n = (uint32_t)hd__len(t->bytes);
-    hd_axis axis;
+    hd_axis axis = { "dominator", n, t->parent, NULL, t->node_name };
     hd_rows rows;
     HD__TRY(hd__rows_begin(&t->mem, &t->arena, 1, n, &rows, err));
     for (uint32_t i = 0; i < n; i++) {
-        hd_amount amount = hd__nothing;
-        amount.bytes = t->bytes[i];
-        amount.blocks = t->blocks[i];
+        hd_amount amount = { t->bytes[i], t->blocks[i], { 0, 0 } };
         hd__rows_put(&rows, &i, &amount);
     }
-    axis.name = "dominator";
-    axis.node_count = n;
-    axis.parent = t->parent;
-    axis.end = NULL;
-    axis.node_name = t->node_name;
     return hd__seal(hd__mem_rest(&t->mem), &axis, rows, NULL, out, err);
 }
 
@@ -14577,13 +14509,10 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
                                        hd_out out, hd_error *err) {
     hd_chrome_writer w;
     hd_chrome_writer_desc desc;
-    hd_chrome_dumps dumps;
+    hd_chrome_dumps dumps = { heaps, count, NULL, 0, HD_DETAILED, NULL };
     hd_status status;
     memset(&desc, 0, sizeof desc);
-    memset(&dumps, 0, sizeof dumps);
     if (options) desc.options = *options;
-    dumps.heaps = heaps;
-    dumps.heap_count = count;
     desc.interruptible = true;   /* all types are known before the first dump */
     memset(&w, 0, sizeof w);
     w.mem = hd__mem_options(options);
@@ -14758,30 +14687,22 @@ static hd_status hd__trace_complain_at(hd__trace_in *x, hd_status status, hd__tr
 }
 
 static hd__trace_place hd__trace_place_of(hd__trace_in *x, uint64_t offset) {
-    hd__trace_place place;
-    place.offset = offset;
-    place.line = hd_window_line(&x->pull.r, offset);
-    place.event = x->in_event ? x->events - 1 : HD_UNKNOWN;
+    hd__trace_place place = { offset, hd_window_line(&x->pull.r, offset), x->in_event ? x->events - 1 : HD_UNKNOWN };
     return place;
 }
 
 static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
-    hd__trace_where where;
-    where.place = hd__trace_place_of(x, offset);
-    where.pid = x->event.pid;
-    where.id = x->in_event ? x->event.id : HD_NONE;
-    where.has_pid = x->event.has_pid;
+    hd__trace_where where = { hd__trace_place_of(x, offset), x->event.pid, x->in_event ? x->event.id : HD_NONE,
+                              x->event.has_pid };
     return where;
 }
 
 /* Of what was read before: numbers of a process and a dump, HD_NONE where there is none. */
 static hd__trace_where hd__trace_where_was(const hd__trace_in *x, hd__trace_place place, uint32_t process,
                                            uint32_t dump) {
-    hd__trace_where where;
-    where.place = place;
-    where.has_pid = process != HD_NONE;
-    where.pid = where.has_pid ? x->pids.keys[process] : 0;
-    where.id = dump == HD_NONE ? HD_NONE : hd__trace_dump_id(x, dump);
+    bool has_pid = process != HD_NONE;
+    hd__trace_where where = { place, has_pid ? x->pids.keys[process] : 0,
+                              dump == HD_NONE ? HD_NONE : hd__trace_dump_id(x, dump), has_pid };
     return where;
 }
 
@@ -15039,14 +14960,8 @@ static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields
 
 static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictionary, uint64_t offset, uint32_t id,
                                     uint64_t name, uint64_t parent) {
-    hd__trace_item item;
-    item.place = hd__trace_place_of(x, offset);
-    item.process = HD_NONE;
-    item.dictionary = (uint32_t)dictionary;
-    item.id = id;
-    item.name = (uint32_t)name;
-    item.parent = (uint32_t)parent;
-    item.node = HD__TRACE_NODE_UNKNOWN;
+    hd__trace_item item = { hd__trace_place_of(x, offset), HD_NONE, (uint32_t)dictionary, id, (uint32_t)name,
+                            (uint32_t)parent, HD__TRACE_NODE_UNKNOWN };
     return hd__trace_push(x, x->items, item, "dictionary items");
 }
 
@@ -15576,9 +15491,7 @@ static hd_status hd__trace_read_args(hd__trace_in *x) {
 /* The dump of that id in a process; its time and level of detail are what its first event has. */
 static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const hd__trace_event *event,
                                        uint32_t *number) {
-    hd__trace_dump dump;
-    dump.detail = event->detail;
-    dump.time_us = event->time_us;
+    hd__trace_dump dump = { event->detail, event->time_us };
     if (!hd__trace_number(&x->doc->mem, &x->ids, (uint64_t)process << 32 | event->id, number))
         return hd__trace_no_memory(x);
     if (*number == hd__len(x->dumps)) return hd__push(&x->doc->mem, x->dumps, dump) ? HD_OK : hd__trace_no_memory(x);
@@ -15935,12 +15848,8 @@ static uint32_t hd__trace_old_meeting(const hd__trace_old *o, uint32_t node, uin
 
 /* A row of these sizes, unless one is given. */
 static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type, const hd__trace_cell *sizes) {
-    uint32_t nodes[2];
-    hd_amount amount = hd__nothing;
-    nodes[0] = node;
-    nodes[1] = type;
-    amount.bytes = sizes->bytes;
-    amount.blocks = sizes->blocks;
+    uint32_t nodes[2] = { node, type };
+    hd_amount amount = { sizes->bytes, sizes->blocks, { 0, 0 } };
     if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK;
     return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, &amount, x->err);
 }
@@ -16015,10 +15924,7 @@ static hd_status hd__trace_old_cells(hd__trace_old *o) {
 /* Totals of types of one name add up. */
 static hd_status hd__trace_old_total(hd__trace_old *o, const hd__trace_cell *cell) {
     hd__table *rows = &o->x->rows;
-    uint32_t nodes[2], row;
-    nodes[0] = 0;
-    nodes[1] = cell->type;
-    row = hd__table_find(rows, nodes);
+    uint32_t nodes[2] = { 0, cell->type }, row = hd__table_find(rows, nodes);
     if (row == HD_NONE) return hd__trace_old_row(o->x, 0, cell->type, cell);
     o->whole &= hd__sum(&rows->amount[row].bytes, cell->bytes);
     hd__sum_known(&rows->amount[row].blocks, cell->blocks);
@@ -16047,14 +15953,8 @@ static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap
 static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                     const hd_axis *axis, const uint32_t *jump) {
     hd__mem *m = &x->doc->mem;
-    hd__trace_old o;
-    hd_status status;
-    memset(&o, 0, sizeof o);
-    o.x = x;
-    o.axis = axis;
-    o.jump = jump;
-    o.whole = true;
-    status = hd__trace_old_fill(&o, heap, map);
+    hd__trace_old o = { x, axis, jump, NULL, NULL, NULL, true };
+    hd_status status = hd__trace_old_fill(&o, heap, map);
     hd__arr_free(m, o.cells);
     hd__arr_free(m, o.places);
     hd__arr_free(m, o.levels);
@@ -16219,10 +16119,8 @@ static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
         hd__trace_entry *e = &x->entries[heap->first + i];
-        uint32_t nodes[2], ids[2];
+        uint32_t nodes[2], ids[2] = { e->bt, e->type };
         bool ok;
-        ids[0] = e->bt;
-        ids[1] = e->type;
         if (e->bad) {
             e->bt = HD__TRACE_NODE_BAD;
             continue;
@@ -16277,13 +16175,8 @@ static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uin
     if (!status) hd__sort_keys(keys, keys + heap->count, n);
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_entry *e = &x->entries[heap->first + keys[i].number];
-        uint32_t nodes[2];
-        hd_amount amount;
-        nodes[0] = (uint32_t)(keys[i].key >> 32);
-        nodes[1] = (uint32_t)keys[i].key;
-        amount.bytes = e->size;
-        amount.blocks = e->count;
-        amount.variance = hd__mul(e->error, e->error);
+        uint32_t nodes[2] = { (uint32_t)(keys[i].key >> 32), (uint32_t)keys[i].key };
+        hd_amount amount = { e->size, e->count, hd__mul(e->error, e->error) };
         if (i && keys[i].key == keys[i - 1].key) hd__amount_add(&stbds_arrlast(rows->amount), &amount);
         else hd__table_append(rows, nodes, &amount);
     }
@@ -16472,13 +16365,11 @@ static hd_status hd__trace_build_details(hd__trace_in *x) {
     uint32_t *order = hd__sorted(&x->doc->mem, n, hd__trace_dump_before, x);
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
     for (size_t i = 0; i < n && !status; i++) {
-        uint32_t dump = order[i];
-        hd__trace_detail detail;
-        if (!x->dumps[dump].detail) continue;
-        detail.pid = x->pids.keys[x->ids.keys[dump] >> 32];
-        detail.id = hd__trace_label_text(x, hd__trace_dump_id(x, dump));
-        detail.detail = (hd_detail)(x->dumps[dump].detail - 1);
-        if (!hd__push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
+        uint32_t dump = order[i], told = x->dumps[dump].detail;
+        hd__trace_detail detail = { x->pids.keys[x->ids.keys[dump] >> 32],
+                                    hd__trace_label_text(x, hd__trace_dump_id(x, dump)),
+                                    told ? (hd_detail)(told - 1) : HD_DETAILED };
+        if (told && !hd__push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
     }
     hd__sorted_free(&x->doc->mem, order, n);
     return status;
@@ -17051,14 +16942,12 @@ static size_t hd__provider_find(const hd_memory_dump_manager *m, const hd_memory
 
 static hd_status hd__provider_register(hd_memory_dump_manager *m, const hd_memory_dump_provider *provider,
                                        hd_error *err) {
-    hd__provider_row fresh;
+    hd__provider_row fresh = { provider, 0 };
     if (!provider->on_memory_dump)
         return hd__fail(err, HD_INVALID, "a provider with on_memory_dump expected");
     if (hd__provider_find(m, provider) < hd__len(m->providers))
         return hd__fail(err, HD_INVALID, "provider %s is registered already",
                         provider->name ? provider->name : "");
-    fresh.provider = provider;
-    fresh.failures = 0;
     if (!hd__push(&m->mem, m->providers, fresh)) return hd__no_memory(&m->mem, err);
     if (m->profiling && provider->on_heap_profiling_enabled)
         provider->on_heap_profiling_enabled(provider->user, true);
@@ -17123,7 +17012,7 @@ static hd_status hd__provider_no_memory(hd_memory_dump *d) {
     return hd__no_memory(&d->gathered->mem, &d->error);
 }
 
-static hd_status hd__provider_scalar(hd_memory_dump *d, hd_scalar *s) {
+static hd_status hd__provider_scalar(hd_memory_dump *d, const hd_scalar *s) {
     hd_dump *g = d->gathered;
     uint32_t allocator = HD_NONE, name, n = (uint32_t)hd__len(g->scalars), number;
     if (!s->name) return hd__fail(&d->error, HD_INVALID, "a value without a name");
@@ -17135,22 +17024,13 @@ static hd_status hd__provider_scalar(hd_memory_dump *d, hd_scalar *s) {
     if (number < n)
         return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s->name,
                         s->allocator ? s->allocator : "the process");
-    s->pid = d->manager->desc.pid;
-    s->process = d->manager->desc.process;
-    s->dump = d->id;
-    s->time_us = d->time_us;
     return hd_dump_add_scalar(g, s, &d->error);
 }
 
 static hd_status hd__provider_value(hd_memory_dump *d, const char *allocator, const char *name, const char *units,
                                     uint64_t value, const char *text, hd_error *err) {
-    hd_scalar s;
-    memset(&s, 0, sizeof s);
-    s.allocator = allocator;
-    s.name = name;
-    s.units = units;
-    s.value = value;
-    s.text = text;
+    const hd_memory_dump_manager_desc *of = &d->manager->desc;
+    hd_scalar s = { of->pid, of->process, d->id, d->time_us, allocator, name, units, value, text };
     return hd__provider_told(d, hd__provider_scalar(d, &s), err);
 }
 
@@ -17286,14 +17166,7 @@ static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err)
 
 static hd_status hd__provider_write(hd_memory_dump_manager *m, const char *trigger, hd_error *err) {
     const hd_dump *g = m->dump.gathered;
-    hd_chrome_dumps dumps;
-    memset(&dumps, 0, sizeof dumps);
-    dumps.heaps = g->heaps;
-    dumps.heap_count = hd__len(g->heaps);
-    dumps.scalars = g->scalars;
-    dumps.scalar_count = hd__len(g->scalars);
-    dumps.detail = m->dump.detail;
-    dumps.trigger = trigger;
+    hd_chrome_dumps dumps = { g->heaps, hd__len(g->heaps), g->scalars, hd__len(g->scalars), m->dump.detail, trigger };
     if (!dumps.heap_count && !dumps.scalar_count) return HD_OK;
     HD__TRY(hd_chrome_writer_add(m->writer, &dumps, err));
     m->dumps++;
@@ -17932,11 +17805,7 @@ typedef struct hd__netcf_in {
 /* Makes a class that no record named so far. */
 static hd_status hd__netcf_nameless(hd__netcf_in *x, uint64_t id, uint64_t hash, uint32_t *class_index) {
     char text[32];
-    hd_class desc;
-    memset(&desc, 0, sizeof desc);
-    desc.id = id;
-    desc.name = hd__text(text, sizeof text, "<type %x>", id);
-    desc.scope = x->s->domain.name;
+    hd_class desc = { id, hd__text(text, sizeof text, "<type %x>", id), x->s->domain.name, false };
     HD__TRY(hd_graph_add_class(x->g, &desc, class_index, &x->r.report.error));
     return hd__set_add(&x->doc->mem, &x->types, hash, *class_index) ? HD_OK : hd__netcf_full(&x->r);
 }
@@ -18060,20 +17929,14 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
 }
 
 static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd_root root;
-    root.object = 0;
-    root.kind = record->descriptor;
-    root.flags = record->flags;
-    root.container = HD_NONE;
+    hd_root root = { 0, record->descriptor, record->flags, HD_NONE };
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
     return hd_graph_add_root(x->g, record->id, &root, &x->r.report.error);
 }
 
 /* Keeps for a place what has come to the text since the last one, if anything has. */
 HD__INLINE hd_status hd__netcf_keep(hd__netcf_in *x, uint64_t place) {
-    hd__netcf_kept kept;
-    kept.place = place;
-    kept.end = hd__len(x->doc->text);
+    hd__netcf_kept kept = { place, hd__len(x->doc->text) };
     if (HD__LIKELY(kept.end == x->kept)) return HD_OK;
     x->kept = kept.end;
     return hd__push(&x->doc->mem, x->doc->kept, kept) ? HD_OK : hd__netcf_full(&x->r);
@@ -19189,14 +19052,10 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
     hd_dart *doc = x->doc;
     hd_dart_class_info c = record->described;
     hd_dart_field field;
-    hd_class shown;
+    hd_class shown = { record->id, c.name, c.library.len ? c.library : c.library_uri, true };
     hd_status status;
     uint32_t n;
     uint64_t at = hd__len(doc->classes);
-    shown.id = record->id;
-    shown.name = c.name;
-    shown.scope = c.library.len ? c.library : c.library_uri;
-    shown.described = true;
     if (!hd__push(x->mem, doc->class_at, at) ||
         !hd__bytes_add(x->mem, &doc->classes, x->r.from, (size_t)(x->r.w.at - x->r.from)))
         return hd__dart_full(x);
@@ -19210,11 +19069,8 @@ static hd_status hd__dart_add_class(hd__dart_in *x, const hd_dart_record *record
 
 /* Objects of class id 0 have a class behind all others. */
 HD__NOINLINE static hd_status hd__dart_no_class(hd__dart_in *x) {
-    hd_status status;
-    hd_class c;
-    memset(&c, 0, sizeof c);
-    c.name = hd_cstr("<no class>");
-    status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL);
+    const hd_class c = { 0, hd_cstr("<no class>"), hd_cstr(""), false };
+    hd_status status = hd_graph_add_class(x->g, &c, &x->doc->no_class, NULL);
     return status ? hd__dart_graph_full(x, status, "classes") : HD_OK;
 }
 
@@ -19340,10 +19196,8 @@ static hd_status hd__dart_add_external(hd__dart_in *x, const hd_dart_record *rec
     hd_dart *doc = x->doc;
     hd__mem *m = x->mem;
     uint64_t at = hd__len(doc->back);
-    hd__big external;
+    hd__big external = { record->size, (uint32_t)record->id - 1 };
     hd_status status = HD_OK;
-    external.object = (uint32_t)record->id - 1;
-    external.size = record->size;
     if (at / 3 >= x->most && hd__len(doc->external_at) >= x->most)
         return hd__dart_most(x, "external properties");
     if (record->id) status = hd_graph_add_size(x->g, external.object, external.size, NULL);
@@ -19501,9 +19355,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_graph *g = x->g;
     hd__mem *m = x->mem;
-    hd_root root;
-    memset(&root, 0, sizeof root);
-    root.container = HD_NONE;
+    hd_root root = { 0, 0, 0, HD_NONE };
     if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* not there */
         !hd__dart_mark_all(x) || (x->objects && hd_graph_add_root(g, 1, &root, NULL)) ||
         hd_graph_seal(g, NULL, NULL) ||
@@ -19951,7 +19803,7 @@ HD__INLINE bool hd__dart_ask_all(hd__dart_ask *a,
 
 static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_value *d) {
     uint64_t hash, size = hd__graph_size(a->doc->graph, object), largest;
-    hd_string_row row, *r;
+    hd_string_row *r;
     size_t probe = 0;
     uint32_t i;
     if (d->tag != HD_DART_LATIN1 && d->tag != HD_DART_UTF16) return true;
@@ -19961,13 +19813,9 @@ static bool hd__dart_add_string(hd__dart_ask *a, uint32_t object, const hd_dart_
         if (known->tag == d->tag && known->value == d->value && hd_str_equal(known->text, d->text)) break;
     }
     if (i == HD_NONE) {
+        hd_string_row row = { *d, object, 0, 0, 0, d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value };
         i = (uint32_t)hd__len(a->strings);
-        memset(&row, 0, sizeof row);
-        row.data = *d;
-        row.object = object;
-        row.cut = d->text.len / (d->tag == HD_DART_UTF16 ? 2 : 1) < d->value;
-        if (!hd__push(a->mem, a->strings, row) || !hd__set_add(a->mem, &a->index, hash, i))
-            return false;
+        if (!hd__push(a->mem, a->strings, row) || !hd__set_add(a->mem, &a->index, hash, i)) return false;
     }
     r = &a->strings[i];
     largest = r->bytes - r->wasted;
@@ -20010,20 +19858,14 @@ static bool hd__dart_add_length(hd__dart_ask *a, uint32_t object, const hd_dart_
     uint32_t class_index = g->class_of[object], i;
     uint64_t hash = hd__hash_u64(hd__hash_u64(a->seed, class_index), d->value);
     size_t probe = 0;
-    hd_length_row row;
     if (d->tag != HD_DART_LENGTH) return true;
     while ((i = hd__set_next(&a->index, hash, &probe)) != HD_NONE)
         if (a->lengths[i].class_index == class_index && a->lengths[i].length == d->value) break;
     if (i == HD_NONE) {
+        const hd_class *c = &g->classes[class_index];
+        hd_length_row row = { class_index, c->name, c->scope, d->value, object, 0, 0 };
         i = (uint32_t)hd__len(a->lengths);
-        memset(&row, 0, sizeof row);
-        row.class_index = class_index;
-        row.name = g->classes[class_index].name;
-        row.scope = g->classes[class_index].scope;
-        row.length = d->value;
-        row.object = object;
-        if (!hd__push(a->mem, a->lengths, row) || !hd__set_add(a->mem, &a->index, hash, i))
-            return false;
+        if (!hd__push(a->mem, a->lengths, row) || !hd__set_add(a->mem, &a->index, hash, i)) return false;
     }
     a->lengths[i].objects++;
     a->lengths[i].bytes += hd__graph_size(g, object);
