@@ -14903,23 +14903,24 @@ static hd_status hd__trace_expect(hd__trace_in *x, hd__token token, hd__token wa
         if (!hd__ok) return HD_OK;                                        \
     } while (0)
 
-/* The next key of the object that was opened, into *key, and the first token of its value; HD__T_CLOSE
-   at the end, HD__T_ERROR on failure. */
-static hd__token hd__trace_pull_member(hd__pull *p, hd_str *key, char copy[64]) {
-    hd__token token = hd__pull_next(p);
-    if (token != HD__T_KEY) return token;
-    if (!hd__pull_key(p, key)) return HD__T_ERROR;
-    if (key->len > 64) key->len = 64;
-    if (key->len) memcpy(copy, key->data, key->len);
-    key->data = copy;
-    return hd__pull_next(p);
+/* A member of an object: its key, of a long one the beginning, and the first token of its value. */
+typedef struct hd__trace_member {
+    hd_str key;
+    hd__token token;
+    char text[64];
+} hd__trace_member;
+
+/* The next member of the object that was opened. False at the end, and on failure. */
+static bool hd__trace_pull_member(hd__pull *p, hd__trace_member *m) {
+    if (hd__pull_next(p) != HD__T_KEY || !hd__pull_key(p, &m->key)) return false;
+    if (m->key.len > sizeof m->text) m->key.len = sizeof m->text;
+    if (m->key.len) memcpy(m->text, m->key.data, m->key.len);
+    m->key.data = m->text;
+    m->token = hd__pull_next(p);
+    return m->token != HD__T_ERROR;
 }
 
-#define HD__TRACE_MEMBERS(x, key, token)                                                                 \
-    char key##_text[64];                                                                                 \
-    hd_str key;                                                                                          \
-    hd__token token;                                                                                     \
-    while ((token = hd__trace_pull_member(&(x)->pull, &(key), key##_text)) != HD__T_CLOSE && token != HD__T_ERROR)
+#define HD__TRACE_MEMBERS(x, m) for (hd__trace_member m; hd__trace_pull_member(&(x)->pull, &m);)
 
 /* A key that objects of some kind may have. */
 typedef struct hd__trace_field {
@@ -14934,21 +14935,19 @@ static hd_status hd__trace_object(hd__trace_in *x, const hd__trace_field *fields
                                   unsigned *seen, bool *ok) {
     *seen = 0;
     *ok = true;
-    {
-        HD__TRACE_MEMBERS(x, key, token) {
-            uint64_t offset = x->pull.token_offset;
-            unsigned i = 0, before = *seen;
-            while (i < count && !hd__is(key, fields[i].key)) i++;
-            if (i < count) *seen |= 1u << i;
-            if (i < count && *ok && !(before >> i & 1)) {
-                HD__TRY(hd__trace_value(x, token, fields[i].kind, fields[i].what, &values[i], ok));
-                continue;
-            }
-            HD__TRY(hd__trace_skip(x, token));
-            if (i == count || !*ok) continue;
-            *ok = false;
-            HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", key));
+    HD__TRACE_MEMBERS(x, m) {
+        uint64_t offset = x->pull.token_offset;
+        unsigned i = 0, before = *seen;
+        while (i < count && !hd__is(m.key, fields[i].key)) i++;
+        if (i < count) *seen |= 1u << i;
+        if (i < count && *ok && !(before >> i & 1)) {
+            HD__TRY(hd__trace_value(x, m.token, fields[i].kind, fields[i].what, &values[i], ok));
+            continue;
         }
+        HD__TRY(hd__trace_skip(x, m.token));
+        if (i == count || !*ok) continue;
+        *ok = false;
+        HD__TRY(hd__trace_complain(x, HD_MALFORMED, offset, "key '%S' comes twice", m.key));
     }
     return x->pull.status;
 }
@@ -15148,19 +15147,17 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
     bool ok, old_format = false, first = true, told = false;
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "a heap");
     HD__TRY(hd__trace_new_heap(x, allocator, offset, false));
-    {
-        HD__TRACE_MEMBERS(x, key, value) {
-            if (hd__is(key, "sample_bytes")) {
-                HD__TRY(hd__trace_value(x, value, HD__TRACE_HEX, "sample_bytes",
-                                        &stbds_arrlast(x->heaps).sample_bytes, &ok));
-            } else if (!hd__is(key, "entries")) {
-                HD__TRY(hd__trace_skip(x, value));
-            } else {
-                HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "entries", &ok));
-                told |= !ok;
-                for (; ok && (value = hd__pull_next(&x->pull)) != HD__T_CLOSE && value != HD__T_ERROR; first = false)
-                    HD__TRY(hd__trace_read_entry(x, value, first, &old_format));
-            }
+    HD__TRACE_MEMBERS(x, m) {
+        if (hd__is(m.key, "sample_bytes")) {
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_HEX, "sample_bytes",
+                                    &stbds_arrlast(x->heaps).sample_bytes, &ok));
+        } else if (!hd__is(m.key, "entries")) {
+            HD__TRY(hd__trace_skip(x, m.token));
+        } else {
+            HD__TRY(hd__trace_expect(x, m.token, HD__T_ARRAY, "entries", &ok));
+            told |= !ok;
+            for (; ok && (m.token = hd__pull_next(&x->pull)) != HD__T_CLOSE && m.token != HD__T_ERROR; first = false)
+                HD__TRY(hd__trace_read_entry(x, m.token, first, &old_format));
         }
     }
     HD__TRY(x->pull.status);
@@ -15241,16 +15238,14 @@ static hd_status hd__trace_read_v2_heap(hd__trace_in *x, hd__token token, uint32
     for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++) length[c] = SIZE_MAX;
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "a heap");
     HD__TRY(hd__trace_new_heap(x, allocator, offset, true));
-    {
-        HD__TRACE_MEMBERS(x, key, value) {
-            int c = 0;
-            while (c < HD__TRACE_V2_COLUMNS && !hd__is(key, hd__trace_v2_columns[c])) c++;
-            if (hd__is(key, "sample_bytes"))
-                HD__TRY(hd__trace_value(x, value, HD__TRACE_DECIMAL, "sample_bytes",
-                                        &stbds_arrlast(x->heaps).sample_bytes, &ok));
-            else if (c == HD__TRACE_V2_COLUMNS || !whole) HD__TRY(hd__trace_skip(x, value));
-            else HD__TRY(hd__trace_read_column(x, value, first, c, &length[c], &whole));
-        }
+    HD__TRACE_MEMBERS(x, m) {
+        int c = 0;
+        while (c < HD__TRACE_V2_COLUMNS && !hd__is(m.key, hd__trace_v2_columns[c])) c++;
+        if (hd__is(m.key, "sample_bytes"))
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_DECIMAL, "sample_bytes",
+                                    &stbds_arrlast(x->heaps).sample_bytes, &ok));
+        else if (c == HD__TRACE_V2_COLUMNS || !whole) HD__TRY(hd__trace_skip(x, m.token));
+        else HD__TRY(hd__trace_read_column(x, m.token, first, c, &length[c], &whole));
     }
     HD__TRY(x->pull.status);
     stbds_arrlast(x->heaps).count = hd__len(x->entries) - first;
@@ -15278,25 +15273,21 @@ static hd_status hd__trace_read_heaps(hd__trace_in *x, hd__token token, bool v2)
 
 static hd_status hd__trace_read_maps(hd__trace_in *x, hd__token token) {
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "maps of heaps_v2");
-    {
-        HD__TRACE_MEMBERS(x, map, list) {
-            if (hd__is(map, "nodes")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_NODES));
-            else if (hd__is(map, "types")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_TYPES));
-            else if (hd__is(map, "strings")) HD__TRY(hd__trace_read_v2_map(x, list, HD__TRACE_D_V2_STRINGS));
-            else HD__TRY(hd__trace_skip(x, list));
-        }
+    HD__TRACE_MEMBERS(x, m) {
+        if (hd__is(m.key, "nodes")) HD__TRY(hd__trace_read_v2_map(x, m.token, HD__TRACE_D_V2_NODES));
+        else if (hd__is(m.key, "types")) HD__TRY(hd__trace_read_v2_map(x, m.token, HD__TRACE_D_V2_TYPES));
+        else if (hd__is(m.key, "strings")) HD__TRY(hd__trace_read_v2_map(x, m.token, HD__TRACE_D_V2_STRINGS));
+        else HD__TRY(hd__trace_skip(x, m.token));
     }
     return x->pull.status;
 }
 
 static hd_status hd__trace_read_heaps_v2(hd__trace_in *x, hd__token token) {
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "heaps_v2");
-    {
-        HD__TRACE_MEMBERS(x, key, value) {
-            if (hd__is(key, "allocators")) HD__TRY(hd__trace_read_heaps(x, value, true));
-            else if (hd__is(key, "maps")) HD__TRY(hd__trace_read_maps(x, value));
-            else HD__TRY(hd__trace_skip(x, value));
-        }
+    HD__TRACE_MEMBERS(x, m) {
+        if (hd__is(m.key, "allocators")) HD__TRY(hd__trace_read_heaps(x, m.token, true));
+        else if (hd__is(m.key, "maps")) HD__TRY(hd__trace_read_maps(x, m.token));
+        else HD__TRY(hd__trace_skip(x, m.token));
     }
     return x->pull.status;
 }
@@ -15364,23 +15355,21 @@ static hd_status hd__trace_read_attribute(hd__trace_in *x, hd__token token, hd__
     bool has_value = false, good = true;
     uint64_t units = HD_NONE;
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "an attribute");
-    {
-        HD__TRACE_MEMBERS(x, key, value) {
-            if (good && hd__is(key, "value")) {
-                HD__TRY(hd__trace_scalar_value(x, value, type, &scalar, &found));
-                good = found != HD__TRACE_S_BAD;
-                has_value = true;
-            } else if (good && hd__is(key, "units") && value != HD__T_NULL) {
-                HD__TRY(hd__trace_value(x, value, HD__TRACE_TEXT, "units", &units, &good));
-            } else if (hd__is(key, "type") && value == HD__T_STRING) {
-                hd_str text;
-                if (!hd__pull_key(&x->pull, &text)) break;
-                type = hd__is(text, "string")   ? HD__TRACE_S_TEXT
-                       : hd__is(text, "scalar") ? HD__TRACE_S_NUMBER
-                                                : HD__TRACE_S_ANY;
-            } else {
-                HD__TRY(hd__trace_skip(x, value));
-            }
+    HD__TRACE_MEMBERS(x, m) {
+        if (good && hd__is(m.key, "value")) {
+            HD__TRY(hd__trace_scalar_value(x, m.token, type, &scalar, &found));
+            good = found != HD__TRACE_S_BAD;
+            has_value = true;
+        } else if (good && hd__is(m.key, "units") && m.token != HD__T_NULL) {
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_TEXT, "units", &units, &good));
+        } else if (hd__is(m.key, "type") && m.token == HD__T_STRING) {
+            hd_str text;
+            if (!hd__pull_key(&x->pull, &text)) break;
+            type = hd__is(text, "string")   ? HD__TRACE_S_TEXT
+                   : hd__is(text, "scalar") ? HD__TRACE_S_NUMBER
+                                            : HD__TRACE_S_ANY;
+        } else {
+            HD__TRY(hd__trace_skip(x, m.token));
         }
     }
     HD__TRY(x->pull.status);
@@ -15410,11 +15399,9 @@ static hd_status hd__trace_read_allocators(hd__trace_in *x, hd__token token) {
         HD__TRY(hd__trace_key(x, &allocator));
         HD__TRY(hd__trace_expect(x, hd__pull_next(&x->pull), HD__T_OBJECT, "an allocator", &ok));
         if (!ok) continue;
-        {
-            HD__TRACE_MEMBERS(x, key, value) {
-                if (hd__is(key, "attrs")) HD__TRY(hd__trace_read_attributes(x, value, allocator));
-                else HD__TRY(hd__trace_skip(x, value));
-            }
+        HD__TRACE_MEMBERS(x, m) {
+            if (hd__is(m.key, "attrs")) HD__TRY(hd__trace_read_attributes(x, m.token, allocator));
+            else HD__TRY(hd__trace_skip(x, m.token));
         }
     }
     return x->pull.status;
@@ -15455,15 +15442,13 @@ static hd_status hd__trace_read_detail(hd__trace_in *x, hd__token token) {
 
 static hd_status hd__trace_read_dumps(hd__trace_in *x, hd__token token) {
     HD__TRACE_WANT(x, token, HD__T_OBJECT, "dumps");
-    {
-        HD__TRACE_MEMBERS(x, part, value) {
-            if (hd__is(part, "heaps")) HD__TRY(hd__trace_read_heaps(x, value, false));
-            else if (hd__is(part, "heaps_v2")) HD__TRY(hd__trace_read_heaps_v2(x, value));
-            else if (hd__is(part, "allocators")) HD__TRY(hd__trace_read_allocators(x, value));
-            else if (hd__is(part, "process_totals")) HD__TRY(hd__trace_read_totals(x, value));
-            else if (hd__is(part, "level_of_detail")) HD__TRY(hd__trace_read_detail(x, value));
-            else HD__TRY(hd__trace_skip(x, value));
-        }
+    HD__TRACE_MEMBERS(x, m) {
+        if (hd__is(m.key, "heaps")) HD__TRY(hd__trace_read_heaps(x, m.token, false));
+        else if (hd__is(m.key, "heaps_v2")) HD__TRY(hd__trace_read_heaps_v2(x, m.token));
+        else if (hd__is(m.key, "allocators")) HD__TRY(hd__trace_read_allocators(x, m.token));
+        else if (hd__is(m.key, "process_totals")) HD__TRY(hd__trace_read_totals(x, m.token));
+        else if (hd__is(m.key, "level_of_detail")) HD__TRY(hd__trace_read_detail(x, m.token));
+        else HD__TRY(hd__trace_skip(x, m.token));
     }
     return x->pull.status;
 }
@@ -15471,18 +15456,18 @@ static hd_status hd__trace_read_dumps(hd__trace_in *x, hd__token token) {
 static hd_status hd__trace_read_args(hd__trace_in *x) {
     uint64_t name;
     bool ok;
-    HD__TRACE_MEMBERS(x, key, token) {
-        if (hd__is(key, "stackFrames")) {
-            HD__TRY(hd__trace_read_dictionary(x, token, HD__TRACE_D_FRAMES));
-        } else if (hd__is(key, "typeNames")) {
-            HD__TRY(hd__trace_read_dictionary(x, token, HD__TRACE_D_TYPES));
-        } else if (hd__is(key, "name") && token == HD__T_STRING) {
-            HD__TRY(hd__trace_value(x, token, HD__TRACE_TEXT, "name", &name, &ok));
+    HD__TRACE_MEMBERS(x, m) {
+        if (hd__is(m.key, "stackFrames")) {
+            HD__TRY(hd__trace_read_dictionary(x, m.token, HD__TRACE_D_FRAMES));
+        } else if (hd__is(m.key, "typeNames")) {
+            HD__TRY(hd__trace_read_dictionary(x, m.token, HD__TRACE_D_TYPES));
+        } else if (hd__is(m.key, "name") && m.token == HD__T_STRING) {
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_TEXT, "name", &name, &ok));
             x->event.process_name = (uint32_t)name;
-        } else if (hd__is(key, "dumps")) {
-            HD__TRY(hd__trace_read_dumps(x, token));
+        } else if (hd__is(m.key, "dumps")) {
+            HD__TRY(hd__trace_read_dumps(x, m.token));
         } else {
-            HD__TRY(hd__trace_skip(x, token));
+            HD__TRY(hd__trace_skip(x, m.token));
         }
     }
     return x->pull.status;
@@ -15550,35 +15535,35 @@ static hd_status hd__trace_read_event(hd__trace_in *x) {
     e->scalars = hd__len(x->scalars);
     x->in_event = true;
     x->events++;
-    HD__TRACE_MEMBERS(x, key, token) {
-        unsigned bit = hd__is(key, "ph") ? 1 : hd__is(key, "pid") ? 2 : hd__is(key, "args") ? 4
-                     : hd__is(key, "id") ? 8 : hd__is(key, "ts") ? 16 : 0;
+    HD__TRACE_MEMBERS(x, m) {
+        unsigned bit = hd__is(m.key, "ph") ? 1 : hd__is(m.key, "pid") ? 2 : hd__is(m.key, "args") ? 4
+                     : hd__is(m.key, "id") ? 8 : hd__is(m.key, "ts") ? 16 : 0;
         bool memory = !e->phase || e->phase == 'v';
         hd_str s;
         twice |= (seen & bit) != 0;
         seen |= bit;
-        no_args |= bit == 4 && token != HD__T_OBJECT;
-        if (bit == 1 && token == HD__T_STRING) {
+        no_args |= bit == 4 && m.token != HD__T_OBJECT;
+        if (bit == 1 && m.token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             e->phase = s.len == 1 ? s.data[0] : '?';
-        } else if (hd__is(key, "name") && token == HD__T_STRING) {
+        } else if (hd__is(m.key, "name") && m.token == HD__T_STRING) {
             if (!hd__pull_key(&x->pull, &s)) return x->pull.status;
             is_process_name = hd__is(s, "process_name");
         } else if (bit == 2) {
-            HD__TRY(hd__trace_value(x, token, HD__TRACE_DECIMAL, "pid", &e->pid, &ok));
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_DECIMAL, "pid", &e->pid, &ok));
             bad |= !ok;
             e->has_pid = ok;
         } else if (bit == 16) {
-            HD__TRY(hd__trace_value(x, token, HD__TRACE_TIME, "ts", &e->time_us, &ok));
+            HD__TRY(hd__trace_value(x, m.token, HD__TRACE_TIME, "ts", &e->time_us, &ok));
         } else if (bit == 8 && memory) {
-            HD__TRY(hd__trace_read_id(x, token, "id", &ok));
+            HD__TRY(hd__trace_read_id(x, m.token, "id", &ok));
             bad |= !ok;
-        } else if (hd__is(key, "id2") && token == HD__T_OBJECT && memory) {
-            HD__TRACE_MEMBERS(x, scope, id) HD__TRY(hd__trace_read_id(x, id, "id2", &ok));
-        } else if (bit == 4 && token == HD__T_OBJECT && (memory || e->phase == 'M')) {
+        } else if (hd__is(m.key, "id2") && m.token == HD__T_OBJECT && memory) {
+            HD__TRACE_MEMBERS(x, n) HD__TRY(hd__trace_read_id(x, n.token, "id2", &ok));
+        } else if (bit == 4 && m.token == HD__T_OBJECT && (memory || e->phase == 'M')) {
             HD__TRY(hd__trace_read_args(x));
         } else {
-            HD__TRY(hd__trace_skip(x, token));
+            HD__TRY(hd__trace_skip(x, m.token));
         }
     }
     HD__TRY(x->pull.status);
@@ -15624,14 +15609,14 @@ static hd_status hd__trace_read_root(hd__trace_in *x) {
         HD__TRY(hd__trace_read_events(x));
     } else {
         HD__TRACE_WANT(x, token, HD__T_OBJECT, "a trace");
-        HD__TRACE_MEMBERS(x, key, value) {
-            if (hd__is(key, "traceEvents")) {
-                HD__TRY(hd__trace_expect(x, value, HD__T_ARRAY, "traceEvents", &ok));
+        HD__TRACE_MEMBERS(x, m) {
+            if (hd__is(m.key, "traceEvents")) {
+                HD__TRY(hd__trace_expect(x, m.token, HD__T_ARRAY, "traceEvents", &ok));
                 if (ok) HD__TRY(hd__trace_read_events(x));
-            } else if (hd__is(key, "stackFrames")) {
-                HD__TRY(hd__trace_read_dictionary(x, value, HD__TRACE_D_FRAMES));
+            } else if (hd__is(m.key, "stackFrames")) {
+                HD__TRY(hd__trace_read_dictionary(x, m.token, HD__TRACE_D_FRAMES));
             } else {
-                HD__TRY(hd__trace_skip(x, value));
+                HD__TRY(hd__trace_skip(x, m.token));
             }
         }
     }
@@ -16480,7 +16465,7 @@ typedef struct hd__trace_add {
     const hd_options *options;
     hd_chrome_writer w;
     const hd_chrome_dumps *dumps;
-    const uint32_t *order;       /* of heaps and scalars, by pid and dump */
+    uint32_t *order;             /* of heaps and scalars, by pid and dump */
     size_t count;
     char *id;                    /* of the event at hand */
     size_t id_room;              /* longer ids are none of ours */
@@ -16540,49 +16525,35 @@ static bool hd__trace_add_number(hd__trace_add *a, hd__token token, uint64_t *va
     hd__number number;
     bool fraction;               /* of a time, which is read to the microsecond */
     hd_str s;
-    if (token == HD__T_STRING) return hd__pull_key(&a->pull, &s) && hd__trace_parse_u64(s, 10, value);
-    if (token != HD__T_NUMBER) {
-        hd__pull_skip(&a->pull, token);
-        return false;
-    }
-    hd__pull_number(&a->pull, &number);
-    s.data = number.text;
-    s.len = number.len;
-    return hd__trace_parse_decimal(s, value, &fraction);
+    if (!hd__trace_token(&a->pull, token, 64, &number, &s)) return false;
+    return token == HD__T_NUMBER ? hd__trace_parse_decimal(s, value, &fraction) : hd__trace_parse_u64(s, 10, value);
+}
+
+/* Whether a value is of the kind expected; one that is not is passed over. */
+static bool hd__trace_add_opens(hd__trace_add *a, hd__token token, hd__token wanted) {
+    if (token != wanted) hd__pull_skip(&a->pull, token);
+    return token == wanted;
 }
 
 /* {"0":...,"1":...} */
 static void hd__trace_add_dictionary(hd__trace_add *a, hd__token token) {
     uint64_t id;
-    if (token != HD__T_OBJECT) {
-        hd__pull_skip(&a->pull, token);
-        return;
-    }
-    {
-        HD__TRACE_MEMBERS(a, key, value) {
-            if (hd__trace_parse_u64(key, 10, &id)) hd__trace_add_taken(a, id);
-            hd__pull_skip(&a->pull, value);
-        }
+    if (!hd__trace_add_opens(a, token, HD__T_OBJECT)) return;
+    HD__TRACE_MEMBERS(a, m) {
+        if (hd__trace_parse_u64(m.key, 10, &id)) hd__trace_add_taken(a, id);
+        hd__pull_skip(&a->pull, m.token);
     }
 }
 
 /* [{"id":1,...},...] */
 static void hd__trace_add_map(hd__trace_add *a, hd__token token) {
     uint64_t id;
-    if (token != HD__T_ARRAY) {
-        hd__pull_skip(&a->pull, token);
-        return;
-    }
+    if (!hd__trace_add_opens(a, token, HD__T_ARRAY)) return;
     while ((token = hd__pull_next(&a->pull)) != HD__T_CLOSE && token != HD__T_ERROR) {
-        if (token != HD__T_OBJECT) {
-            hd__pull_skip(&a->pull, token);
-            continue;
-        }
-        {
-            HD__TRACE_MEMBERS(a, key, value) {
-                if (!hd__is(key, "id")) hd__pull_skip(&a->pull, value);
-                else if (hd__trace_add_number(a, value, &id)) hd__trace_add_taken(a, id);
-            }
+        if (!hd__trace_add_opens(a, token, HD__T_OBJECT)) continue;
+        HD__TRACE_MEMBERS(a, m) {
+            if (!hd__is(m.key, "id")) hd__pull_skip(&a->pull, m.token);
+            else if (hd__trace_add_number(a, m.token, &id)) hd__trace_add_taken(a, id);
         }
     }
 }
@@ -16594,10 +16565,7 @@ static void hd__trace_add_uses(hd__trace_add *a, hd__token token) {
     bool is_id = false;
     uint64_t id;
     hd_str s;
-    if (token != HD__T_OBJECT) {
-        hd__pull_skip(p, token);
-        return;
-    }
+    if (!hd__trace_add_opens(a, token, HD__T_OBJECT)) return;
     while ((token = hd__pull_next(p)) != HD__T_ERROR && (token != HD__T_CLOSE || p->depth >= depth)) {
         if (token == HD__T_KEY) {
             if (!hd__pull_key(p, &s)) return;
@@ -16613,23 +16581,19 @@ static void hd__trace_add_uses(hd__trace_add *a, hd__token token) {
 static void hd__trace_add_args(hd__trace_add *a) {
     static const char *const levels[] = { "dumps", "heaps_v2", "maps" };
     uint32_t level = 0;
-    hd_str key;
-    char text[64];
-    for (;;) {
-        hd__token token = hd__trace_pull_member(&a->pull, &key, text);
-        if (token == HD__T_ERROR) return;
-        if (token == HD__T_CLOSE) {
-            if (!level--) return;
+    for (hd__trace_member m;;) {
+        if (!hd__trace_pull_member(&a->pull, &m)) {
+            if (a->pull.status || !level--) return;
         } else if (level == 3) {
-            hd__trace_add_map(a, token);
-        } else if (token == HD__T_OBJECT && hd__is(key, levels[level])) {
+            hd__trace_add_map(a, m.token);
+        } else if (m.token == HD__T_OBJECT && hd__is(m.key, levels[level])) {
             level++;
-        } else if (!level && (hd__is(key, "stackFrames") || hd__is(key, "typeNames"))) {
-            hd__trace_add_dictionary(a, token);
-        } else if (level && hd__is(key, level == 1 ? "heaps" : "allocators")) {
-            hd__trace_add_uses(a, token);
+        } else if (!level && (hd__is(m.key, "stackFrames") || hd__is(m.key, "typeNames"))) {
+            hd__trace_add_dictionary(a, m.token);
+        } else if (level && hd__is(m.key, level == 1 ? "heaps" : "allocators")) {
+            hd__trace_add_uses(a, m.token);
         } else {
-            hd__pull_skip(&a->pull, token);
+            hd__pull_skip(&a->pull, m.token);
         }
     }
 }
@@ -16638,21 +16602,7 @@ static void hd__trace_add_args(hd__trace_add *a) {
 static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     hd_str s;
     hd__number number;
-    *a->id = 0;
-    if (token == HD__T_STRING) {
-        bool ok;
-        a->pull.keep = a->id_room - 1;
-        ok = hd__pull_string(&a->pull, &s);
-        a->pull.keep = SIZE_MAX;
-        if (!ok) return;
-    } else if (token == HD__T_NUMBER) {
-        hd__pull_number(&a->pull, &number);
-        s.data = number.text;
-        s.len = number.len;
-    } else {
-        hd__pull_skip(&a->pull, token);
-        return;
-    }
+    if (!hd__trace_token(&a->pull, token, a->id_room - 1, &number, &s)) return;
     if (s.len >= a->id_room) s.len = a->id_room - 1;
     if (s.len) memcpy(a->id, s.data, s.len);
     a->id[s.len] = 0;
@@ -16677,23 +16627,21 @@ static hd_status hd__trace_add_event(hd__trace_add *a) {
     uint64_t offset = p->token_offset, pid = 0;
     bool known = false, memory = false;
     *a->id = 0;
-    {
-        HD__TRACE_MEMBERS(a, key, token) {
-            hd_str s;
-            if (hd__is(key, "ph") && token == HD__T_STRING) {
-                if (!hd__pull_key(p, &s)) return p->status;
-                memory = s.len == 1 && *s.data == 'v';
-            } else if (hd__is(key, "pid")) {
-                known = hd__trace_add_number(a, token, &pid);
-            } else if (hd__is(key, "id")) {
-                hd__trace_add_id(a, token);
-            } else if (hd__is(key, "id2") && token == HD__T_OBJECT) {
-                HD__TRACE_MEMBERS(a, scope, value) hd__trace_add_id(a, value);
-            } else if (hd__is(key, "args") && token == HD__T_OBJECT) {
-                hd__trace_add_args(a);
-            } else {
-                hd__pull_skip(p, token);
-            }
+    HD__TRACE_MEMBERS(a, m) {
+        hd_str s;
+        if (hd__is(m.key, "ph") && m.token == HD__T_STRING) {
+            if (!hd__pull_key(p, &s)) return p->status;
+            memory = s.len == 1 && *s.data == 'v';
+        } else if (hd__is(m.key, "pid")) {
+            known = hd__trace_add_number(a, m.token, &pid);
+        } else if (hd__is(m.key, "id")) {
+            hd__trace_add_id(a, m.token);
+        } else if (hd__is(m.key, "id2") && m.token == HD__T_OBJECT) {
+            HD__TRACE_MEMBERS(a, n) hd__trace_add_id(a, n.token);
+        } else if (hd__is(m.key, "args") && m.token == HD__T_OBJECT) {
+            hd__trace_add_args(a);
+        } else {
+            hd__pull_skip(p, m.token);
         }
     }
     if (p->status) return p->status;
@@ -16761,9 +16709,9 @@ static hd_status hd__trace_add_root(hd__trace_add *a) {
     if (token == HD__T_ARRAY) {
         HD__TRY(hd__trace_add_events(a));
     } else if (token == HD__T_OBJECT) {
-        HD__TRACE_MEMBERS(a, key, value) {
-            if (!hd__is(key, "traceEvents")) hd__pull_skip(p, value);
-            else if (value != HD__T_ARRAY) return hd__trace_add_fail(a, "traceEvents: an array expected");
+        HD__TRACE_MEMBERS(a, m) {
+            if (!hd__is(m.key, "traceEvents")) hd__pull_skip(p, m.token);
+            else if (m.token != HD__T_ARRAY) return hd__trace_add_fail(a, "traceEvents: an array expected");
             else HD__TRY(hd__trace_add_events(a));
         }
         if (p->status) return p->status;
@@ -16778,19 +16726,18 @@ static hd_status hd__trace_add_root(hd__trace_add *a) {
     return HD_OK;
 }
 
-static hd_status hd__trace_add_run(hd__trace_add *a, uint32_t *order, hd_error *err) {
+static hd_status hd__trace_add_run(hd__trace_add *a, hd_error *err) {
     hd__mem *m = &a->w.mem;
     hd_in in = a->in;
     hd_status status;
     a->id_room = 2;
     for (size_t i = 0; i < a->count; i++) {
         size_t length = strlen(hd__trace_label_of(a->dumps, (uint32_t)i).dump);
-        order[i] = (uint32_t)i;
         if (length + 2 > a->id_room) a->id_room = length + 2;
     }
-    hd__sort(order, order + a->count, a->count, hd__trace_label_by_name, a->dumps);
-    HD__TRY(hd__trace_check_names(a->dumps, order, a->count, err));
-    a->order = order;
+    a->order = hd__sorted(m, a->count, hd__trace_label_by_name, a->dumps);
+    if (!a->order) return hd__no_memory(m, err);
+    HD__TRY(hd__trace_check_names(a->dumps, a->order, a->count, err));
     a->id = (char *)hd__realloc(m, NULL, 0, a->id_room);
     if (a->id && in.read) a->held = (uint8_t *)hd__realloc(m, NULL, 0, HD__TRACE_HELD);
     if (!a->id || (in.read && !a->held)) return hd__no_memory(m, err);
@@ -16808,7 +16755,6 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
                                      hd_out out, hd_error *err) {
     hd__trace_add a;
     hd_chrome_writer_desc desc;
-    uint32_t *order;
     hd_status status;
     hd_error ignored;
     if (!err) err = &ignored;
@@ -16825,12 +16771,10 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     a.in = trace;
     a.dumps = dumps;
     a.count = dumps->heap_count + dumps->scalar_count;
-    order = (uint32_t *)hd__calloc(&a.w.mem, a.count, 2 * sizeof *order);
-    if (!order) return hd__no_memory(&a.w.mem, err);
-    status = hd__trace_add_run(&a, order, err);
+    status = hd__trace_add_run(&a, err);
     hd__free(&a.w.mem, a.id, a.id_room);
     hd__free(&a.w.mem, a.held, HD__TRACE_HELD);
-    hd__cfree(&a.w.mem, order, a.count, 2 * sizeof *order);
+    hd__sorted_free(&a.w.mem, a.order, a.count);
     hd__trace_writer_release(&a.w);
     return status;
 }
