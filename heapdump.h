@@ -13891,62 +13891,36 @@ struct hd_chrome_writer {
     hd_status status;            /* of the writes so far */
     uint64_t first;              /* all ids are above or equal */
     uint32_t next_v2[HD__TRACE_IDS];
-    hd__trace_writer_process *processes; /* stb_ds array */
-    hd__set index;
+    hd__trace_numbers pids;
+    hd__trace_writer_process *processes; /* stb_ds array, by these numbers */
     uint32_t *ids;               /* node of the dictionary by node of the heap at hand, axis after axis */
 };
 
-static uint32_t hd__trace_heap_axes(const hd_heap *heap) {
-    return heap->breakdown ? heap->breakdown->entries.axis_count
-           : heap->profile ? heap->profile->cells.axis_count
-                           : 0;
-}
-
-static hd_axis hd__trace_heap_axis(const hd_heap *heap, uint32_t axis) {
-    return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
-}
-
-static hd_rows hd__trace_heap_rows(const hd_heap *heap) {
-    return heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
-}
-
-/* What heaps and scalars are ordered by: heaps come first, so that the numbers from heap_count on are
-   those of scalars. Defaults are filled in. */
-typedef struct hd__trace_label {
-    uint64_t pid, time_us;
-    const char *process, *dump, *allocator, *name; /* name: NULL for heaps; allocator: for process_totals */
-} hd__trace_label;
-
-static hd__trace_label hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
-    hd__trace_label l;
+/* Heaps and scalars in one row of numbers, heaps first: a scalar with defaults filled in, a heap's label as a scalar
+   without a name. */
+static hd_scalar hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
+    hd_scalar l = { 0, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL };
     if (i < d->heap_count) {
         const hd_heap *heap = &d->heaps[i];
         l.pid = heap->pid;
-        l.time_us = heap->time_us;
         l.process = heap->process;
         l.dump = heap->dump;
+        l.time_us = heap->time_us;
         l.allocator = heap->allocator ? heap->allocator : "malloc";
-        l.name = NULL;
     } else {
-        const hd_scalar *scalar = &d->scalars[i - d->heap_count];
-        l.pid = scalar->pid;
-        l.time_us = scalar->time_us;
-        l.process = scalar->process;
-        l.dump = scalar->dump;
-        l.allocator = scalar->allocator;
-        l.name = scalar->name;
+        l = d->scalars[i - d->heap_count];
     }
     if (!l.dump) l.dump = "0x1";
     return l;
 }
 
 /* By what a reader tells dumps apart, and what is in them. */
-static int hd__trace_compare_dumps(const hd__trace_label *x, const hd__trace_label *y) {
+static int hd__trace_compare_dumps(const hd_scalar *x, const hd_scalar *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
     return strcmp(x->dump, y->dump);
 }
 
-static int hd__trace_compare_labels(const hd__trace_label *x, const hd__trace_label *y) {
+static int hd__trace_compare_labels(const hd_scalar *x, const hd_scalar *y) {
     int order = hd__trace_compare_dumps(x, y);
     if (!order) order = (x->name != NULL) - (y->name != NULL);
     if (!order) order = hd__compare_texts(x->allocator, y->allocator);
@@ -13955,13 +13929,13 @@ static int hd__trace_compare_labels(const hd__trace_label *x, const hd__trace_la
 
 static bool hd__trace_label_by_name(const void *owner, uint32_t a, uint32_t b) {
     const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
-    hd__trace_label x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
+    hd_scalar x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
     return hd__trace_compare_labels(&x, &y) < 0;
 }
 
 static bool hd__trace_label_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_chrome_dumps *d = (const hd_chrome_dumps *)owner;
-    hd__trace_label x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
+    hd_scalar x = hd__trace_label_of(d, a), y = hd__trace_label_of(d, b);
     if (x.pid == y.pid && x.time_us != y.time_us) return x.time_us < y.time_us;
     return hd__trace_compare_labels(&x, &y) < 0;
 }
@@ -13969,6 +13943,7 @@ static bool hd__trace_label_before(const void *owner, uint32_t a, uint32_t b) {
 static const char *const hd__trace_detail_names[] = { "detailed", "light", "background" };
 
 static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) {
+    uint32_t axes;
     if (d->heap_count >= HD_NONE || d->scalar_count >= HD_NONE - d->heap_count)
         return hd__fail(err, HD_INVALID, "fewer than 2^32 heaps expected");
     if (d->detail != HD_DETAILED && d->heap_count)
@@ -13978,10 +13953,10 @@ static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) 
         if (!d->heaps[i].breakdown == !d->heaps[i].profile)
             return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected",
                             (uint64_t)i);
-        if (hd__trace_heap_axes(&d->heaps[i]) > 2)
-            return hd__fail(err, HD_UNSUPPORTED,
-                            "a trace has the axes backtrace and type, heap %u has %u axes", (uint64_t)i,
-                            (uint64_t)hd__trace_heap_axes(&d->heaps[i]));
+        axes = hd__view(&d->heaps[i]).entries.axis_count;
+        if (axes > 2)
+            return hd__fail(err, HD_UNSUPPORTED, "a trace has the axes backtrace and type, heap %u has %u axes",
+                            (uint64_t)i, (uint64_t)axes);
     }
     for (size_t i = 0; i < d->scalar_count; i++)
         if (!d->scalars[i].name)
@@ -13993,7 +13968,7 @@ static hd_status hd__trace_check_heaps(const hd_chrome_dumps *d, hd_error *err) 
 static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t *order, size_t count,
                                        hd_error *err) {
     for (size_t i = 1; i < count; i++) {
-        hd__trace_label x = hd__trace_label_of(d, order[i - 1]), y = hd__trace_label_of(d, order[i]);
+        hd_scalar x = hd__trace_label_of(d, order[i - 1]), y = hd__trace_label_of(d, order[i]);
         if (!hd__trace_compare_labels(&x, &y) && y.name)
             return hd__fail(err, HD_INVALID, "two values of %s of %s in dump %s of pid %u", y.name,
                             y.allocator ? y.allocator : "process_totals", y.dump, y.pid);
@@ -14005,10 +13980,6 @@ static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t 
                             x.time_us, y.time_us);
     }
     return HD_OK;
-}
-
-static uint64_t hd__trace_writer_hash(const hd_chrome_writer *w, uint64_t pid) {
-    return hd__hash_u64(w->names.seed, pid);
 }
 
 /* Dictionaries with nothing but the roots, and the type that the viewer expects to be there. */
@@ -14036,11 +14007,8 @@ static void hd__trace_writer_process_free(hd_chrome_writer *w, hd__trace_writer_
 }
 
 static hd__trace_writer_process *hd__trace_writer_find(const hd_chrome_writer *w, uint64_t pid) {
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(&w->index, hd__trace_writer_hash(w, pid), &probe)) != HD_NONE)
-        if (w->processes[i].pid == pid) return &w->processes[i];
-    return NULL;
+    uint32_t i = hd__trace_number_find(&w->pids, pid);
+    return i == HD_NONE ? NULL : &w->processes[i];
 }
 
 /* The process of a pid, made when it is new; valid until the next. */
@@ -14048,43 +14016,42 @@ static hd_status hd__trace_writer_process_of(hd_chrome_writer *w, uint64_t pid, 
                                              hd_error *err) {
     size_t n = hd__len(w->processes);
     hd__trace_writer_process fresh;
-    *process = hd__trace_writer_find(w, pid);
-    if (*process) return HD_OK;
+    uint32_t number;
     memset(&fresh, 0, sizeof fresh);
     fresh.pid = pid;
-    if (!hd__push(&w->mem, w->processes, fresh)) return hd__no_memory(&w->mem, err);
-    if (!hd__set_add(&w->mem, &w->index, hd__trace_writer_hash(w, pid), (uint32_t)n))
+    if (!hd__room(&w->mem, w->processes, 1) || !hd__trace_number(&w->mem, &w->pids, pid, &number))
         return hd__no_memory(&w->mem, err);
-    *process = &w->processes[n];
-    return hd__trace_writer_process_init(w, *process, err);
+    if (number == n) stbds_arrput(w->processes, fresh);
+    *process = &w->processes[number];
+    return number == n ? hd__trace_writer_process_init(w, *process, err) : HD_OK;
 }
 
 /* Dictionary nodes for the nodes that a heap uses; heaps may share axes much larger than that. */
 static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_heap *heap,
                                   hd_error *err) {
-    hd_rows rows = hd__trace_heap_rows(heap);
+    hd_breakdown view = hd__view(heap);
+    const hd_rows *rows = &view.entries;
     hd__arr_resize(w->ids, 0);
-    for (uint32_t a = 0; a < rows.axis_count; a++) {
-        hd_axis axis = hd__trace_heap_axis(heap, a);
+    for (uint32_t a = 0; a < rows->axis_count; a++) {
+        const hd_axis *axis = &view.axis[a];
         uint32_t *ids;
-        if (!hd__room(&w->mem, w->ids, axis.node_count)) return hd__no_memory(&w->mem, err);
+        if (!hd__room(&w->mem, w->ids, axis->node_count)) return hd__no_memory(&w->mem, err);
         ids = w->ids + hd__len(w->ids);
-        memset(ids, 0, axis.node_count * sizeof *ids);
-        for (uint32_t i = 0; i < rows.count; i++) ids[rows.node[(size_t)i * rows.axis_count + a]] = 1;
-        for (uint32_t i = axis.node_count; i-- > 1;) ids[axis.parent[i]] |= ids[i];
+        memset(ids, 0, axis->node_count * sizeof *ids);
+        for (uint32_t i = 0; i < rows->count; i++) ids[hd__row_nodes(rows, i)[a]] = 1;
+        for (uint32_t i = axis->node_count; i-- > 1;) ids[axis->parent[i]] |= ids[i];
         ids[0] = 0;
-        for (uint32_t i = 1; i < axis.node_count; i++)
+        for (uint32_t i = 1; i < axis->node_count; i++)
             if (ids[i])
-                HD__TRY(hd__trace_child(&p->axis[a].names, ids[axis.parent[i]], axis.node_name[i], &ids[i],
-                                        err));
-        hd__arr_resize(w->ids, hd__len(w->ids) + axis.node_count);
+                HD__TRY(hd__trace_child(&p->axis[a].names, ids[axis->parent[i]], axis->node_name[i], &ids[i], err));
+        hd__arr_resize(w->ids, hd__len(w->ids) + axis->node_count);
     }
     return HD_OK;
 }
 
-/* Up to the key of the event's own object in args. */
+/* Up to what is in args. `id`: NULL where there is none. */
 static void hd__trace_begin_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
-                                  const char *category, const char *name) {
+                                  const char *category, const char *name, const char *id) {
     hd_json_newline(j);
     hd_json_object(j);
     hd_json_key(j, "pid"), hd_json_u64(j, pid);
@@ -14093,14 +14060,15 @@ static void hd__trace_begin_event(hd_json *j, uint64_t pid, uint64_t time_us, co
     hd_json_key(j, "ph"), hd_json_cstr(j, phase);
     hd_json_key(j, "cat"), hd_json_cstr(j, category);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
+    if (id) hd_json_key(j, "id"), hd_json_cstr(j, id);
+    hd_json_key(j, "args"), hd_json_object(j);
 }
 
 static void hd__trace_write_name(hd_chrome_writer *w, hd__trace_writer_process *p, const char *name) {
     hd_json *j = &w->json;
     if (p->named || !name) return;
     p->named = true;
-    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", "process_name");
-    hd_json_key(j, "args"), hd_json_object(j);
+    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", "process_name", NULL);
     hd_json_key(j, "name"), hd_json_cstr(j, name);
     hd_json_end(j), hd_json_end(j);
 }
@@ -14115,8 +14083,7 @@ static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_write
     uint32_t told = (uint32_t)hd__len(d->id), n = (uint32_t)hd__len(tree->parent);
     if (told == n && told > 1) return HD_OK;
     if (!hd__room(&w->mem, d->id, n - told)) return hd__no_memory(&w->mem, err);
-    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", names[types]);
-    hd_json_key(j, "args"), hd_json_object(j);
+    hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", names[types], NULL);
     hd_json_key(j, names[types]), hd_json_object(j);
     for (; told < n; told++) {
         stbds_arrput(d->id, (*next)++);
@@ -14133,7 +14100,7 @@ static void hd__trace_write_entries(hd_chrome_writer *w, const hd__trace_writer_
     hd_json_object(j);
     hd_json_key(j, "entries"), hd_json_array(j);
     for (uint32_t i = 0; i < rows->count; i++) {
-        const uint32_t *node = rows->node + (size_t)i * rows->axis_count;
+        const uint32_t *node = hd__row_nodes(rows, i);
         hd_json_newline(j);
         hd_json_object(j);
         hd_json_key(j, "size"), hd_json_hex(j, rows->amount[i].bytes);
@@ -14177,7 +14144,7 @@ static void hd__trace_write_column(hd_chrome_writer *w, const hd__trace_writer_p
     const uint32_t *frames = w->ids, *types = frames + hd_profile_axis(heap->profile, 0).node_count;
     hd_json_key(j, name), hd_json_array(j);
     for (uint32_t i = 0; i < rows.count; i++) {
-        const uint32_t *node = rows.node + (size_t)i * rows.axis_count;
+        const uint32_t *node = hd__row_nodes(&rows, i);
         switch (*name) {
         case 'n': hd_json_u64(j, hd__trace_v2_id(w, &p->axis[0], frames[node[0]])); break;
         case 's': hd_json_u64(j, rows.amount[i].bytes); break;
@@ -14210,18 +14177,14 @@ static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p
     return true;
 }
 
-static bool hd__trace_counts_known(const hd_profile *p) {
+/* Whether a profile has a column: counts when all are known, errors when there are any. */
+static bool hd__trace_has_column(const hd_profile *p, char column) {
     hd_rows rows = hd_profile_cells(p);
-    for (uint32_t i = 0; i < rows.count; i++)
-        if (rows.amount[i].blocks == HD_UNKNOWN) return false;
-    return true;
-}
-
-static bool hd__trace_errors_known(const hd_profile *p) {
-    hd_rows rows = hd_profile_cells(p);
-    for (uint32_t i = 0; i < rows.count; i++)
-        if (hd__u128_any(rows.amount[i].variance)) return true;
-    return false;
+    for (uint32_t i = 0; i < rows.count && (column == 'c' || column == 'e'); i++) {
+        if (column == 'c' && rows.amount[i].blocks == HD_UNKNOWN) return false;
+        if (column == 'e' && hd__u128_any(rows.amount[i].variance)) return true;
+    }
+    return column != 'e';
 }
 
 /* The n heaps of one dump, those that are profiles. */
@@ -14239,12 +14202,9 @@ static hd_status hd__trace_write_v2(hd_chrome_writer *w, hd__trace_writer_proces
         HD__TRY(hd__trace_intern(w, p, heap, err));
         if (!hd__trace_v2_ids(w, p)) return hd__no_memory(&w->mem, err);
         hd_json_key(j, hd__trace_label_of(d, order[i]).allocator), hd_json_object(j);
-        for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++) {
-            char column = *hd__trace_v2_columns[c];
-            if (column == 'c' && !hd__trace_counts_known(heap->profile)) continue;
-            if (column == 'e' && !hd__trace_errors_known(heap->profile)) continue;
-            hd__trace_write_column(w, p, heap, hd__trace_v2_columns[c]);
-        }
+        for (int c = 0; c < HD__TRACE_V2_COLUMNS; c++)
+            if (hd__trace_has_column(heap->profile, *hd__trace_v2_columns[c]))
+                hd__trace_write_column(w, p, heap, hd__trace_v2_columns[c]);
         if (heap->sample_bytes) hd_json_key(j, "sample_bytes"), hd_json_u64(j, heap->sample_bytes);
         hd_json_end(j);
     }
@@ -14263,14 +14223,18 @@ static hd_status hd__trace_write_v2(hd_chrome_writer *w, hd__trace_writer_proces
     return HD_OK;
 }
 
-static void hd__trace_write_attribute(hd_json *j, const char *name, const char *units, uint64_t value,
-                                       const char *text) {
-    hd_json_key(j, name), hd_json_object(j);
-    hd_json_key(j, "type"), hd_json_cstr(j, text ? "string" : "scalar");
-    if (units) hd_json_key(j, "units"), hd_json_cstr(j, units);
-    hd_json_key(j, "value");
-    if (text) hd_json_cstr(j, text);
-    else hd_json_hex(j, value);
+/* What a scalar says, behind a key. */
+static void hd__trace_write_value(hd_json *j, const char *key, const hd_scalar *s) {
+    hd_json_key(j, key);
+    if (s->text) hd_json_cstr(j, s->text);
+    else hd_json_hex(j, s->value);
+}
+
+static void hd__trace_write_attribute(hd_json *j, const hd_scalar *s) {
+    hd_json_key(j, s->name), hd_json_object(j);
+    hd_json_key(j, "type"), hd_json_cstr(j, s->text ? "string" : "scalar");
+    if (s->units) hd_json_key(j, "units"), hd_json_cstr(j, s->units);
+    hd__trace_write_value(j, "value", s);
     hd_json_end(j);
 }
 
@@ -14284,7 +14248,7 @@ static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, con
         const char *of_scalar = k < m ? hd__trace_label_of(d, scalars[k]).allocator : NULL;
         int order = !of_heap ? 1 : !of_scalar ? -1 : strcmp(of_heap, of_scalar);
         const char *name = order <= 0 ? of_heap : of_scalar;
-        hd__trace_label l = hd__trace_label_of(d, order <= 0 ? heaps[i] : scalars[k]);
+        hd_scalar l = hd__trace_label_of(d, order <= 0 ? heaps[i] : scalars[k]);
         bool sized = order > 0;
         for (end = k; end < m && !strcmp(hd__trace_label_of(d, scalars[end]).allocator, name); end++)
             sized |= !strcmp(hd__trace_label_of(d, scalars[end]).name, "size");
@@ -14293,14 +14257,12 @@ static void hd__trace_write_allocators(hd_json *j, const hd_chrome_dumps *d, con
         hd_json_key(j, "attrs"), hd_json_object(j);
         if (!sized) {
             const hd_heap *heap = &d->heaps[heaps[i]];
-            hd__trace_write_attribute(j, "size", "bytes",
-                                       heap->breakdown ? heap->breakdown->entries.amount[0].bytes
-                                                       : heap->profile->total_bytes, NULL);
+            l.name = "size";
+            l.units = "bytes";
+            l.value = heap->breakdown ? heap->breakdown->entries.amount[0].bytes : heap->profile->total_bytes;
+            hd__trace_write_attribute(j, &l);
         }
-        for (; k < end; k++) {
-            const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
-            hd__trace_write_attribute(j, s->name, s->units, s->value, s->text);
-        }
+        for (; k < end; k++) hd__trace_write_attribute(j, &d->scalars[scalars[k] - d->heap_count]);
         hd_json_end(j), hd_json_end(j);
         i += order <= 0;
     }
@@ -14311,9 +14273,7 @@ static void hd__trace_write_totals(hd_json *j, const hd_chrome_dumps *d, const u
     hd_json_key(j, "process_totals"), hd_json_object(j);
     for (size_t k = 0; k < m; k++) {
         const hd_scalar *s = &d->scalars[scalars[k] - d->heap_count];
-        hd_json_key(j, s->name);
-        if (s->text) hd_json_cstr(j, s->text);
-        else hd_json_hex(j, s->value);
+        hd__trace_write_value(j, s->name, s);
     }
     hd_json_end(j);
 }
@@ -14321,7 +14281,7 @@ static void hd__trace_write_totals(hd_json *j, const hd_chrome_dumps *d, const u
 /* One dump of one process: n of its heaps and scalars. */
 static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_process *p, const hd_chrome_dumps *d,
                                       const uint32_t *order, size_t n, hd_error *err) {
-    hd__trace_label first = hd__trace_label_of(d, order[0]);
+    hd_scalar first = hd__trace_label_of(d, order[0]);
     hd_json *j = &w->json;
     bool v2 = false, v1 = false;
     size_t heaps = 0, totals;
@@ -14333,9 +14293,7 @@ static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_proc
         return hd__no_memory(&w->mem, err);
     for (totals = heaps; totals < n && !hd__trace_label_of(d, order[totals]).allocator; totals++) {}
     hd__trace_begin_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
-                          d->trigger ? d->trigger : "explicitly_triggered");
-    hd_json_key(j, "id"), hd_json_cstr(j, first.dump);
-    hd_json_key(j, "args"), hd_json_object(j);
+                          d->trigger ? d->trigger : "explicitly_triggered", first.dump);
     hd_json_key(j, "dumps"), hd_json_object(j);
     hd_json_key(j, "level_of_detail"), hd_json_cstr(j, hd__trace_detail_names[d->detail]);
     if (totals > heaps) hd__trace_write_totals(j, d, order + heaps, totals - heaps);
@@ -14373,9 +14331,9 @@ static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_du
     if (v1) HD__TRY(hd__trace_write_dictionary(w, p, false, err));
     if (v1 && w->interruptible) HD__TRY(hd__trace_write_dictionary(w, p, true, err));
     for (size_t i = 0, k; i < n; i = k) {
-        hd__trace_label x = hd__trace_label_of(d, order[i]);
+        hd_scalar x = hd__trace_label_of(d, order[i]);
         for (k = i + 1; k < n; k++) {
-            hd__trace_label y = hd__trace_label_of(d, order[k]);
+            hd_scalar y = hd__trace_label_of(d, order[k]);
             if (hd__trace_compare_dumps(&x, &y)) break;
         }
         if (!hd__go_on(o, i, n)) return hd__cancelled(err);
@@ -14388,7 +14346,7 @@ static hd_status hd__trace_write_process(hd_chrome_writer *w, const hd_chrome_du
 static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrome_dumps *d, const uint32_t *order,
                                        size_t count, hd_error *err) {
     for (size_t i = 0; i < count; i++) {
-        hd__trace_label l = hd__trace_label_of(d, order[i]);
+        hd_scalar l = hd__trace_label_of(d, order[i]);
         const hd__trace_writer_process *p = hd__trace_writer_find(w, l.pid);
         hd_str id = hd_cstr(l.dump);
         if (p && hd__strings_find(&p->dumps, id, hd__hash_bytes(p->dumps.seed, id.data, id.len)) != HD_NONE)
@@ -14397,10 +14355,9 @@ static hd_status hd__trace_check_dumps(const hd_chrome_writer *w, const hd_chrom
     return HD_OK;
 }
 
+/* `order` is by name, and has room for as many. */
 static hd_status hd__trace_write_dumps(hd_chrome_writer *w, const hd_chrome_dumps *d, uint32_t *order,
                                        size_t count, hd_error *err) {
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    hd__sort(order, order + count, count, hd__trace_label_by_name, d);
     HD__TRY(hd__trace_check_names(d, order, count, err));
     HD__TRY(hd__trace_check_dumps(w, d, order, count, err));
     hd__sort(order, order + count, count, hd__trace_label_before, d);
@@ -14421,7 +14378,7 @@ static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_de
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
     w->copy = true;
-    w->names.seed = hd__seed();
+    w->names.seed = w->pids.seed = hd__seed();
     for (int k = 0; k < HD__TRACE_IDS; k++) w->next_v2[k] = 1;
     hd_json_begin(&w->json, out);
 }
@@ -14438,7 +14395,7 @@ static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
 static void hd__trace_writer_release(hd_chrome_writer *w) {
     for (size_t i = 0; i < hd__len(w->processes); i++) hd__trace_writer_process_free(w, &w->processes[i]);
     hd__arr_free(&w->mem, w->processes);
-    hd__set_free(&w->mem, &w->index);
+    hd__trace_numbers_free(&w->mem, &w->pids);
     hd__arr_free(&w->mem, w->ids);
     hd__strings_free(&w->mem, &w->names);
     hd__arena_free(&w->mem, &w->arena);
@@ -14474,10 +14431,10 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
     hd_status status;
     if (w->status) return hd__trace_writer_failed(w, w->status, err);
     HD__TRY(hd__trace_check_heaps(dumps, err));
-    order = (uint32_t *)hd__calloc(&w->mem, count, 2 * sizeof *order);
+    order = hd__sorted(&w->mem, count, hd__trace_label_by_name, dumps);
     if (!order) return w->status = hd__no_memory(&w->mem, err);
     status = hd__trace_write_dumps(w, dumps, order, count, err);
-    hd__cfree(&w->mem, order, count, 2 * sizeof *order);
+    hd__sorted_free(&w->mem, order, count);
     /* So that what comes after a crash ends between two events. */
     if (!status && hd__sink_flush(&w->json.sink)) status = hd__trace_writer_failed(w, w->json.sink.status, err);
     return status;
@@ -16610,7 +16567,7 @@ static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
 
 /* Where the dump of one of ours stands in the order of pids and ids, next to another: <0, 0, >0. */
 static int hd__trace_add_order(const hd__trace_add *a, size_t i, uint64_t pid, const char *id) {
-    hd__trace_label l = hd__trace_label_of(a->dumps, a->order[i]);
+    hd_scalar l = hd__trace_label_of(a->dumps, a->order[i]);
     if (l.pid != pid) return l.pid < pid ? -1 : 1;
     return strcmp(l.dump, id);
 }
@@ -17018,7 +16975,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
     if (!heap->breakdown == !heap->profile)
         return hd__fail(&d->error, HD_INVALID, "the heap of %s: either a profile or a breakdown expected",
                         own.allocator);
-    if (hd__trace_heap_axes(heap) > 2)
+    if (hd__view(heap).entries.axis_count > 2)
         return hd__fail(&d->error, HD_UNSUPPORTED, "the heap of %s has more axes than backtrace and type",
                         own.allocator);
     for (size_t i = 0; i < hd__len(g->heaps); i++)
