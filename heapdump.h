@@ -8495,9 +8495,6 @@ typedef struct hd__walk_level {
     hd_amount rest[2];           /* not in children told so far along this axis */
 } hd__walk_level;
 
-/* Called with each row: of one heap, with amount[0] and no diff. */
-typedef hd_status (*hd__walk_fn)(void *user, const hd_breakdown *b, const hd_diff_row *row);
-
 typedef struct hd__walk {
     hd__mem mem;
     hd__arena arena;
@@ -8511,6 +8508,9 @@ typedef struct hd__walk {
     uint64_t larger;             /* rows of one heap that are larger than its total */
     uint32_t first_axis;
     bool every_route;
+    hd_status (*diff_row)(void *user, const hd_diff_row *row); /* of one heap: with amount[0] and no diff */
+    hd_status (*row)(void *user, const hd_tree_row *row); /* NULL: diff_row is called */
+    void *user;
 } hd__walk;
 
 /* Axes in turn: the first, then the others in order. */
@@ -8594,7 +8594,12 @@ static bool hd__walk_next(hd__walk *w, hd_diff_row *row, bool *fail) {
     return false;
 }
 
-static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_error *err) {
+static hd_status hd__walk_tell(const hd__walk *w, const hd_diff_row *from) {
+    hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], w->breakdown };
+    return w->row ? w->row(w->user, &row) : w->diff_row(w->user, from);
+}
+
+static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
     hd_diff_row row;
     hd_status status;
     bool fail = false;
@@ -8607,10 +8612,10 @@ static hd_status hd__walk_run(hd__walk *w, hd__walk_fn emit, void *user, hd_erro
     row.diff = w->diff;
     row.flags = w->diff ? w->diff->flags[0] : 0;
     hd__walk_whole(w, 0, row.amount);
-    status = emit(user, w->breakdown, &row);
+    status = hd__walk_tell(w, &row);
     while (!status && hd__walk_next(w, &row, &fail)) {
         w->larger += !w->diff && row.entry != HD_NONE && row.amount[0].bytes > w->rows[0].amount[0].bytes;
-        status = emit(user, w->breakdown, &row);
+        status = hd__walk_tell(w, &row);
     }
     return fail ? hd__no_memory(&w->mem, err) : status;
 }
@@ -8624,7 +8629,9 @@ static void hd__warn_larger(const hd_options *options, const hd_heap *heap, uint
 
 /* The rows of a heap, or of two. */
 static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const hd_tree_options *options,
-                                hd__walk_fn emit, void *user, hd_error *err) {
+                                hd_status (*row)(void *user, const hd_tree_row *row),
+                                hd_status (*diff_row)(void *user, const hd_diff_row *row), void *user,
+                                hd_error *err) {
     hd_tree_options none;
     hd_breakdown *b = NULL;
     hd_diff *diff = NULL;
@@ -8644,7 +8651,10 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.mem.taken += diff ? ((hd__diff *)diff)->mem.used : ((hd__breakdown *)b)->mem.used;
     w.first_axis = options->first_axis;
     w.every_route = options->every_route;
-    status = hd__walk_run(&w, emit, user, err);
+    w.row = row;
+    w.diff_row = diff_row;
+    w.user = user;
+    status = hd__walk_run(&w, err);
     if (!status) hd__warn_larger(&options->options, heap, w.larger);
     hd__arr_free(&w.mem, w.levels);
     hd__arr_free(&w.mem, w.name);
@@ -8654,37 +8664,17 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     return status;
 }
 
-typedef struct hd__tree_user {
-    hd_status (*row)(void *user, const hd_tree_row *row);
-    hd_status (*diff_row)(void *user, const hd_diff_row *row);
-    void *user;
-} hd__tree_user;
-
-static hd_status hd__tree_emit(void *user, const hd_breakdown *b, const hd_diff_row *from) {
-    const hd__tree_user *u = (const hd__tree_user *)user;
-    hd_tree_row row = { from->depth, from->axis, from->entry, from->name, from->amount[0], b };
-    return u->row(u->user, &row);
-}
-
-static hd_status hd__diff_emit(void *user, const hd_breakdown *b, const hd_diff_row *row) {
-    const hd__tree_user *u = (const hd__tree_user *)user;
-    (void)b;
-    return u->diff_row(u->user, row);
-}
-
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user,
                                hd_error *err) {
-    hd__tree_user u = { row, NULL, user };
-    return hd__walk_heaps(heap, NULL, options, hd__tree_emit, &u, err);
+    return hd__walk_heaps(heap, NULL, options, row, NULL, user, err);
 }
 
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
                                     const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user,
                                     hd_error *err) {
-    hd__tree_user u = { NULL, row, user };
-    return hd__walk_heaps(before, after, options, hd__diff_emit, &u, err);
+    return hd__walk_heaps(before, after, options, NULL, row, user, err);
 }
 
 /* Text. --------------------------------------------------------------------------------------- */
@@ -8847,11 +8837,10 @@ static void hd__print_columns(hd__print *t, const hd_amount *whole) {
     t->blocks_width = hd__blocks_width(whole->blocks);
 }
 
-static hd_status hd__print_row(void *user, const hd_breakdown *b, const hd_diff_row *row) {
+static hd_status hd__print_row(void *user, const hd_diff_row *row) {
     hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
     uint32_t indent;
-    (void)b;
     if (!row->depth) hd__print_columns(t, &row->amount[0]);
     if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
     hd__print_amount(t, &row->amount[0], t->width);
@@ -8886,12 +8875,11 @@ static void hd__print_diff_columns(hd__print *t, const hd_amount *x, const hd_am
     t->blocks_width = hd__blocks_width(x->blocks > y->blocks ? x->blocks : y->blocks); /* HD_UNKNOWN is most */
 }
 
-static hd_status hd__print_diff_row(void *user, const hd_breakdown *b, const hd_diff_row *row) {
+static hd_status hd__print_diff_row(void *user, const hd_diff_row *row) {
     hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
     const hd_amount *x = &row->amount[0], *y = &row->amount[1];
     uint32_t indent;
-    (void)b;
     if (!row->depth) hd__print_diff_columns(t, x, y, row->diff->gross[0]);
     if (!hd__line_enter(t, row, &indent)) return HD_OUT_OF_MEMORY;
     hd__print_change(s, hd__distance(x->bytes, y->bytes), hd__sign(x->bytes, y->bytes),
@@ -8929,7 +8917,7 @@ static hd_status hd__print_heaps(const hd_heap *heap, const hd_heap *after, cons
     t.after = after;
     t.units = options && options->units;
     t.joins = !options || !options->every_route;
-    status = hd__walk_heaps(heap, after, options, after ? hd__print_diff_row : hd__print_row, &t, err);
+    status = hd__walk_heaps(heap, after, options, NULL, after ? hd__print_diff_row : hd__print_row, &t, err);
     return hd__print_end(&t, status, err);
 }
 
