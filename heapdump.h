@@ -16773,11 +16773,13 @@ static hd_status hd__provider_enter(hd_memory_dump_manager *m, hd_error *err) {
     return HD_OK;
 }
 
-static void hd__provider_leave(hd_memory_dump_manager *m) {
+/* Hands on what was done inside. */
+static hd_status hd__provider_leave(hd_memory_dump_manager *m, hd_status status) {
     int cancel = m->cancel;
     hd__provider_managing = m->outer;
     hd__unlock(&m->lock);
     hd__cancel_restore(cancel);
+    return status;
 }
 
 HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
@@ -16816,11 +16818,8 @@ HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
-    hd_status status;
     HD__TRY(hd__provider_enter(m, err));
-    status = hd_chrome_writer_finish(m->writer, err);
-    hd__provider_leave(m);
-    return status;
+    return hd__provider_leave(m, hd_chrome_writer_finish(m->writer, err));
 }
 
 static size_t hd__provider_find(const hd_memory_dump_manager *m, const hd_memory_dump_provider *provider) {
@@ -16846,26 +16845,20 @@ static hd_status hd__provider_register(hd_memory_dump_manager *m, const hd_memor
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *m,
                                                        const hd_memory_dump_provider *provider,
                                                        hd_error *err) {
-    hd_status status;
     HD__TRY(hd__provider_enter(m, err));
-    status = hd__provider_register(m, provider, err);
-    hd__provider_leave(m);
-    return status;
+    return hd__provider_leave(m, hd__provider_register(m, provider, err));
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *m,
                                                          const hd_memory_dump_provider *provider,
                                                          hd_error *err) {
-    size_t i, n;
+    size_t i;
     HD__TRY(hd__provider_enter(m, err));
     i = hd__provider_find(m, provider);
-    n = hd__len(m->providers);
-    if (i < n) {
-        memmove(m->providers + i, m->providers + i + 1, (n - i - 1) * sizeof *m->providers);
-        hd__arr_resize(m->providers, n - 1);
-    }
-    hd__provider_leave(m);
-    return i < n ? HD_OK : hd__fail(err, HD_INVALID, "the provider is not registered");
+    if (i == hd__len(m->providers))
+        return hd__provider_leave(m, hd__fail(err, HD_INVALID, "the provider is not registered"));
+    stbds_arrdel(m->providers, i);
+    return hd__provider_leave(m, HD_OK);
 }
 
 HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
@@ -16873,7 +16866,7 @@ HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *m,
     bool entered = !hd__provider_enter(m, NULL);
     size_t i = hd__provider_find(m, provider);
     bool asks = i < hd__len(m->providers) && m->providers[i].failures < HD_PROVIDER_FAILURES;
-    if (entered) hd__provider_leave(m);
+    if (entered) hd__provider_leave(m, HD_OK);
     return asks;
 }
 
@@ -16887,18 +16880,13 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
             if (p->on_heap_profiling_enabled) p->on_heap_profiling_enabled(p->user, enabled);
         }
     }
-    hd__provider_leave(m);
-    return HD_OK;
+    return hd__provider_leave(m, HD_OK);
 }
 
 /* The error that the manager remembers is the provider's too. */
 static hd_status hd__provider_told(const hd_memory_dump *d, hd_status status, hd_error *err) {
     if (status && err) *err = d->error;
     return status;
-}
-
-static hd_status hd__provider_no_memory(hd_memory_dump *d) {
-    return hd__no_memory(&d->gathered->mem, &d->error);
 }
 
 static hd_status hd__provider_scalar(hd_memory_dump *d, const hd_scalar *s) {
@@ -16909,7 +16897,7 @@ static hd_status hd__provider_scalar(hd_memory_dump *d, const hd_scalar *s) {
     if (s->allocator) allocator = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->allocator));
     if (name == HD_NONE || (s->allocator && allocator == HD_NONE) ||
         !hd__trace_number(&d->manager->mem, &d->names, (uint64_t)allocator << 32 | name, &number))
-        return hd__provider_no_memory(d);
+        return hd__no_memory(&g->mem, &d->error);
     if (number < n)
         return hd__fail(&d->error, HD_INVALID, "%s of %s was given already", s->name,
                         s->allocator ? s->allocator : "the process");
@@ -17105,9 +17093,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *m, hd
     hd_status status;
     HD__TRY(hd__provider_enter(m, err));
     status = hd__provider_in_time(m, time_us, err);
-    if (!status) status = hd__provider_dump(m, detail, time_us, NULL, err);
-    hd__provider_leave(m);
-    return status;
+    return hd__provider_leave(m, status ? status : hd__provider_dump(m, detail, time_us, NULL, err));
 }
 
 /* Periods that passed without a call are not made up for. */
@@ -17125,12 +17111,11 @@ static hd_status hd__provider_tick(hd_memory_dump_manager *m, uint64_t time_us, 
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, uint64_t time_us,
                                                    hd_error *err) {
-    hd_status status = HD_OK;
+    bool due;
     if (!m->desc.period_us) return HD_OK;
     HD__TRY(hd__provider_enter(m, err));
-    if (!m->ticking || time_us >= m->due_us) status = hd__provider_tick(m, time_us, err);
-    hd__provider_leave(m);
-    return status;
+    due = !m->ticking || time_us >= m->due_us;
+    return hd__provider_leave(m, due ? hd__provider_tick(m, time_us, err) : HD_OK);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
