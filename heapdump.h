@@ -21919,6 +21919,8 @@ static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 
 enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
 static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
 
+static uint64_t hd__index_header_version(const uint8_t *p) { return hd__get_le64(p + 8) & 0xffffffffu; }
+
 static uint64_t hd__index_header_size(uint64_t version) {
     uint64_t size = 32;
     for (int i = 0; i < HD__INDEX_OFFSETS; i++) size += version >= hd__index_since[i] ? 8 : 0;
@@ -22084,6 +22086,10 @@ static uint32_t hd__index_stack(hd__index_columns *d, hd__set *stacks) {
     }
     if (!hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))) return HD_NONE;
     return hd__set_add(&d->mem, stacks, hash, new_one) ? new_one : HD_NONE;
+}
+
+static uint32_t hd__index_depth(const hd_memprof_index *x, uint32_t stack) {
+    return x->first[stack + 1] - x->first[stack];
 }
 
 /* Whether a block is told by the function that allocates, and for the first time. LLVM repeats it there as often as
@@ -22292,12 +22298,29 @@ static hd_status hd__index_limit(hd__index_in *in, uint64_t at, uint64_t n, cons
 enum { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS };
 static const char *const hd__index_table_name[] = { "record", "frame", "call stack" };
 
-/* A memprof section: where it is, and of each table where its items begin, where they end, and the sizes that
-   it tells. Version 3 has frames and call stacks in arrays, which tell none. */
+/* Parts of a section, in the order of the file, by layout. Its first words say where each part but the first
+   begins, and where its table is or, without a table, its end: with a step of 1 one word says both. */
+typedef struct hd__index_form {
+    uint8_t parts, step, part[3];
+    uint8_t width[3];            /* by part: 0, a table; else an array, of elements of that many bytes */
+} hd__index_form;
+
+static const hd__index_form hd__index_forms[] = {
+    { 0, 0, { 0 }, { 0 } },
+    { 2, 2, { HD__INDEX_RECORDS, HD__INDEX_FRAMES, 0 }, { 0, 0, 0 } },
+    { 2, 2, { HD__INDEX_RECORDS, HD__INDEX_FRAMES, 0 }, { 0, 0, 0 } },
+    { 3, 2, { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS }, { 0, 0, 0 } },
+    { 3, 1, { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS }, { 0, HD__INDEX_FRAME, 4 } },
+};
+static unsigned hd__index_words(const hd__index_form *form) { return form->step * (form->parts - 1u) + 1; }
+
+/* A memprof section: where it is, and of each part where its items begin, where they end, and the sizes that its
+   table tells. */
 typedef struct hd__index_section {
     hd__index_in *in;
     const uint8_t *p;            /* the file */
     uint64_t begin, end, width;  /* width: bytes of a block's fields */
+    const hd__index_form *form;
     uint64_t payload[3], table[3], buckets[3], entries[3];
     hd__set locations, stacks;   /* by id; in versions 0 and 1 stacks by what they are */
     uint32_t *starts;            /* version 3, stb_ds array: where stacks begin */
@@ -22306,31 +22329,23 @@ typedef struct hd__index_section {
     uint64_t bucket, left, at, count;
 } hd__index_section;
 
-/* A table whose items begin at `payload`. */
-static hd_status hd__index_table(hd__index_section *x, int k, uint64_t payload, uint64_t at) {
+/* A part of the section, whose items begin at `begin`; at `end` there is its table, or nothing more of it. */
+static hd_status hd__index_part(hd__index_section *x, int k, uint64_t begin, uint64_t end) {
     const char *name = hd__index_table_name[k];
-    if (payload < x->begin || at < payload || at > x->end || x->end - at < 16)
+    unsigned width = x->form->width[k];
+    if (begin < x->begin || end < begin || end > x->end || (width ? (end - begin) % width != 0 : x->end - end < 16))
         return hd__fail_at(x->in->err, HD_MALFORMED, x->begin, 0,
-                           "the %s table expected within bytes %u to %u, found at %u to %u", name, x->begin,
-                           x->end, payload, at);
-    x->payload[k] = payload;
-    x->table[k] = at;
-    x->buckets[k] = hd__get_le64(x->p + at);
-    x->entries[k] = hd__get_le64(x->p + at + 8);
-    if (!x->buckets[k] || x->buckets[k] & (x->buckets[k] - 1) || x->buckets[k] > (x->end - at - 16) / 8)
-        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0,
-                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
-                           x->end - at - 16, x->buckets[k]);
-    return HD_OK;
-}
-
-static hd_status hd__index_array(hd__index_section *x, int k, uint64_t begin, uint64_t end, uint64_t width) {
-    if (begin < x->begin || end < begin || end > x->end || (end - begin) % width)
-        return hd__fail_at(x->in->err, HD_MALFORMED, x->begin, 0,
-                           "the %s array expected within bytes %u to %u, found at %u to %u",
-                           hd__index_table_name[k], x->begin, x->end, begin, end);
+                           "the %s %s expected within bytes %u to %u, found at %u to %u", name,
+                           width ? "array" : "table", x->begin, x->end, begin, end);
     x->payload[k] = begin;
     x->table[k] = end;
+    if (width) return HD_OK;
+    x->buckets[k] = hd__get_le64(x->p + end);
+    x->entries[k] = hd__get_le64(x->p + end + 8);
+    if (!x->buckets[k] || x->buckets[k] & (x->buckets[k] - 1) || x->buckets[k] > (x->end - end - 16) / 8)
+        return hd__fail_at(x->in->err, HD_MALFORMED, end, 0,
+                           "the %s table: a power of two of buckets within %u bytes expected, %u found", name,
+                           x->end - end - 16, x->buckets[k]);
     return HD_OK;
 }
 
@@ -22359,10 +22374,9 @@ static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
 /* Version 0 begins with an offset, which cannot be that small, the others with their version. */
 static hd_status hd__index_open(hd__index_section *x) {
     hd_memprof_layout *layout = &x->in->to->shown.layout;
-    uint64_t word[6] = { 0 }, at = x->begin, first, words;
-    if (x->end - at < 8)
-        return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    first = hd__get_le64(x->p + at);
+    uint64_t word[5] = { 0 }, at = x->begin, first = 0;
+    unsigned words = 0;
+    if (x->end - at >= 8) first = hd__get_le64(x->p + at);
     if (first == 4)
         return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
                            "a memprof section of version 0 to 3 expected, 4 found, which is LLVM's from 21 on: "
@@ -22371,20 +22385,18 @@ static hd_status hd__index_open(hd__index_section *x) {
         return hd__fail_at(x->in->err, HD_UNSUPPORTED, at, 0,
                            "a memprof section of version 0 to 3 expected, %u found", first);
     *layout = first > 3 ? HD_MEMPROF_LLVM_0 : (hd_memprof_layout)(HD_MEMPROF_LLVM_0 + first);
+    x->form = &hd__index_forms[*layout];
     if (*layout != HD_MEMPROF_LLVM_0) at += 8;
-    words = *layout == HD_MEMPROF_LLVM_2 ? 5 : 3;
+    words = hd__index_words(x->form);
     if (!first || (x->end - at) / 8 < words)
         return hd__fail_at(x->in->err, HD_MALFORMED, at, 0, "the memprof section is cut short");
-    for (uint64_t i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(x->p + at);
+    for (unsigned i = 0; i < words; i++, at += 8) word[i] = hd__get_le64(x->p + at);
     HD__TRY(hd__index_schema(x, &at));
-    if (*layout == HD_MEMPROF_LLVM_3) {
-        HD__TRY(hd__index_array(x, HD__INDEX_FRAMES, at, word[0], HD__INDEX_FRAME));
-        HD__TRY(hd__index_array(x, HD__INDEX_STACKS, word[0], word[1], 4));
-        return hd__index_table(x, HD__INDEX_RECORDS, word[1], word[2]);
+    for (unsigned i = 0; i < x->form->parts; i++) {
+        const uint64_t *end = &word[x->form->step * i];
+        HD__TRY(hd__index_part(x, x->form->part[i], i ? end[-1] : at, *end));
     }
-    HD__TRY(hd__index_table(x, HD__INDEX_RECORDS, at, word[0]));
-    HD__TRY(hd__index_table(x, HD__INDEX_FRAMES, word[1], word[2]));
-    return *layout == HD_MEMPROF_LLVM_2 ? hd__index_table(x, HD__INDEX_STACKS, word[3], word[4]) : HD_OK;
+    return HD_OK;
 }
 
 static void hd__index_begin(hd__index_section *x, int k) {
@@ -22479,34 +22491,6 @@ static hd_status hd__index_read_location(hd__index_section *x, uint64_t at) {
     return hd__push(&x->in->to->mem, x->in->to->locations, l) ? HD_OK : hd__index_full(x->in);
 }
 
-static hd_status hd__index_read_frames(hd__index_section *x) {
-    hd__index_columns *d = x->in->to;
-    hd__index_item item;
-    bool more;
-    hd__index_begin(x, HD__INDEX_FRAMES);
-    if (d->shown.layout == HD_MEMPROF_LLVM_3) {
-        for (; x->at < x->table[x->k]; x->at += HD__INDEX_FRAME) {
-            HD__TRY(hd__index_limit(x->in, x->at, ++x->count, "frames"));
-            HD__TRY(hd__index_read_location(x, x->at));
-        }
-        return HD_OK;
-    }
-    for (;;) {
-        HD__TRY(hd__index_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if (item.end - item.at != HD__INDEX_FRAME) {
-            HD__TRY(hd__index_bad(x->in, item.at, "a frame of 17 bytes expected, %u found", item.end - item.at));
-            continue;
-        }
-        if (hd__index_id(d, &x->locations, d->location_id, item.key) != HD_NONE) {
-            HD__TRY(hd__index_bad(x->in, item.at, "frame 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__index_read_location(x, item.at));
-        if (!hd__index_id_add(d, &x->locations, &d->location_id, item.key)) return hd__index_full(x->in);
-    }
-}
-
 /* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
 static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t n, bool *whole) {
     hd__index_columns *d = x->in->to;
@@ -22524,29 +22508,6 @@ static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t 
     }
     if (!*whole) hd__arr_resize(d->location, from);
     return HD_OK;
-}
-
-static hd_status hd__index_read_stacks(hd__index_section *x) {
-    hd__index_columns *d = x->in->to;
-    hd__index_item item;
-    bool more, whole;
-    hd__index_begin(x, HD__INDEX_STACKS);
-    for (;;) {
-        HD__TRY(hd__index_next(x, &item, &more));
-        if (!more) return HD_OK;
-        if ((item.end - item.at) % 8) {
-            HD__TRY(hd__index_bad(x->in, item.at, "a call stack of %u bytes", item.end - item.at));
-            continue;
-        }
-        if (hd__index_id(d, &x->stacks, d->stack_id, item.key) != HD_NONE) {
-            HD__TRY(hd__index_bad(x->in, item.at, "call stack 0x%x is told twice", item.key));
-            continue;
-        }
-        HD__TRY(hd__index_read_ids(x, item.at, (item.end - item.at) / 8, &whole));
-        if (whole && (!hd__index_id_add(d, &x->stacks, &d->stack_id, item.key) ||
-                      !hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))))
-            return hd__index_full(x->in);
-    }
 }
 
 /* Call stacks may unfold to this many times the elements of version 3's array: real ones to about ten. */
@@ -22696,43 +22657,78 @@ static hd_status hd__index_read_record(hd__index_section *x, const hd__index_ite
     return at == item->end ? HD_OK : hd__index_bad(x->in, at, "%u bytes are left of a record", item->end - at);
 }
 
-static hd_status hd__index_read_records(hd__index_section *x) {
+/* Tells in a header that what is at `from` or behind, but functions and section, is `by` bytes further on. */
+static void hd__index_move(uint8_t *header, uint64_t from, uint64_t by) {
+    uint64_t version = hd__index_header_version(header);
+    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
+        uint64_t at = hd__get_le64(header + 32 + 8 * i);
+        if (at >= from) hd__put_le(header + 32 + 8 * i, 8, at + by);
+    }
+}
+
+/* What is wrong with an item, and a number to say; NULL: nothing. */
+static const char *hd__index_item_wrong(int k, const hd__index_item *item, bool known, uint64_t *number) {
+    static const char *const twice[] = { "function 0x%x is told twice", "frame 0x%x is told twice",
+                                         "call stack 0x%x is told twice" };
+    *number = item->end - item->at;
+    if (k == HD__INDEX_FRAMES && *number != HD__INDEX_FRAME) return "a frame of 17 bytes expected, %u found";
+    if (k == HD__INDEX_STACKS && *number % 8) return "a call stack of %u bytes";
+    *number = item->key;
+    return known ? twice[k] : NULL;
+}
+
+/* The items of a table, by id, each once. */
+static hd_status hd__index_read_table(hd__index_section *x, int k) {
     hd__index_columns *d = x->in->to;
+    hd__set *sets[] = { &d->functions, &x->locations, &x->stacks };
+    uint64_t **ids[] = { &d->function, &d->location_id, &d->stack_id };
     hd__index_item item;
-    bool more;
-    hd__index_begin(x, HD__INDEX_RECORDS);
+    hd__index_begin(x, k);
     for (;;) {
+        bool more, whole = true;
+        const char *wrong;
+        uint64_t number;
         HD__TRY(hd__index_next(x, &item, &more));
         if (!more) return HD_OK;
-        if (hd__index_id(d, &d->functions, d->function, item.key) != HD_NONE) {
-            HD__TRY(hd__index_bad(x->in, item.at, "function 0x%x is told twice", item.key));
+        wrong = hd__index_item_wrong(k, &item, hd__index_id(d, sets[k], *ids[k], item.key) != HD_NONE, &number);
+        if (wrong) {
+            HD__TRY(hd__index_bad(x->in, item.at, wrong, number));
             continue;
         }
-        if (!hd__index_id_add(d, &d->functions, &d->function, item.key)) return hd__index_full(x->in);
-        HD__TRY(hd__index_read_record(x, &item));
-        if (!hd__push(&d->mem, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
-            !hd__push(&d->mem, d->site_first, (uint32_t)hd__len(d->site)))
+        if (k == HD__INDEX_RECORDS) HD__TRY(hd__index_read_record(x, &item));
+        else if (k == HD__INDEX_FRAMES) HD__TRY(hd__index_read_location(x, item.at));
+        else HD__TRY(hd__index_read_ids(x, item.at, (item.end - item.at) / 8, &whole));
+        if (!whole) continue;
+        if (!hd__index_id_add(d, sets[k], ids[k], item.key) ||
+            (k == HD__INDEX_STACKS && !hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))) ||
+            (k == HD__INDEX_RECORDS && (!hd__push(&d->mem, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
+                                        !hd__push(&d->mem, d->site_first, (uint32_t)hd__len(d->site)))))
             return hd__index_full(x->in);
     }
+}
+
+/* Version 3's frames, by number. */
+static hd_status hd__index_read_frames(hd__index_section *x) {
+    hd__index_begin(x, HD__INDEX_FRAMES);
+    for (; x->at < x->table[x->k]; x->at += HD__INDEX_FRAME) {
+        HD__TRY(hd__index_limit(x->in, x->at, ++x->count, "frames"));
+        HD__TRY(hd__index_read_location(x, x->at));
+    }
+    return HD_OK;
 }
 
 /* Keeps the rest of a file, its header telling offsets as if the section were empty. */
 static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *p, uint64_t size, uint64_t begin,
                                uint64_t end) {
-    uint64_t total = begin + (size - end), version = hd__get_le64(p + 8);
+    uint64_t total = begin + (size - end);
     uint8_t *to;
     if (total > SIZE_MAX / 2 || !hd__bytes_add(m, &d->around, p, (size_t)begin) ||
         !hd__bytes_add(m, &d->around, p + end, (size_t)(size - end)))
         return false;
     to = d->around;
-    hd__put_le(to + 8, 8, version | HD__INDEX_MEMPROF);
+    hd__index_move(to, end, begin - end);
+    hd__put_le(to + 8, 8, hd__get_le64(to + 8) | HD__INDEX_MEMPROF);
     hd__put_le(to + 40, 8, begin);
-    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS; i++) {
-        uint64_t at;
-        if ((version & 0xffffffffu) < hd__index_since[i]) break;
-        at = hd__get_le64(p + 32 + 8 * i);
-        if (at >= end) hd__put_le(to + 32 + 8 * i, 8, at - (end - begin));
-    }
     d->shown.before = hd__bytes_str(to, (size_t)begin);
     d->shown.after = hd__bytes_str(to + begin, (size_t)(size - end));
     return true;
@@ -22740,13 +22736,9 @@ static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *
 
 /* The section's parts lie one after another, and then what else is in the file. */
 static hd_status hd__index_parts(hd__index_section *x) {
-    static const uint8_t order[2][3] = { { HD__INDEX_RECORDS, HD__INDEX_FRAMES, HD__INDEX_STACKS },
-                                         { HD__INDEX_FRAMES, HD__INDEX_STACKS, HD__INDEX_RECORDS } };
-    hd_memprof_layout layout = x->in->to->shown.layout;
-    const uint8_t *parts = order[layout == HD_MEMPROF_LLVM_3];
-    uint64_t at = x->payload[parts[0]];
-    for (int i = 0; i < (layout < HD_MEMPROF_LLVM_2 ? 2 : 3); i++) {
-        int k = parts[i];
+    uint64_t at = x->payload[x->form->part[0]];
+    for (unsigned i = 0; i < x->form->parts; i++) {
+        int k = x->form->part[i];
         if (x->payload[k] != at)
             HD__TRY(hd__index_bad(x->in, x->begin, "the %ss expected at %u, found at %u",
                                   hd__index_table_name[k], at, x->payload[k]));
@@ -22768,10 +22760,12 @@ static hd_status hd__index_sections(hd__index_section *x) {
     HD__TRY(hd_report_progress(&in->reporter, 0, in->size, in->err));
     HD__TRY(hd__index_open(x));
     HD__TRY(hd__index_parts(x));
-    HD__TRY(hd__index_read_frames(x));
-    if (d->shown.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__index_read_stacks(x));
-    if (d->shown.layout == HD_MEMPROF_LLVM_3) HD__TRY(hd__index_radix(x));
-    HD__TRY(hd__index_read_records(x));
+    if (d->shown.layout == HD_MEMPROF_LLVM_3) {
+        HD__TRY(hd__index_read_frames(x));
+        HD__TRY(hd__index_radix(x));
+    } else HD__TRY(hd__index_read_table(x, HD__INDEX_FRAMES));
+    if (d->shown.layout == HD_MEMPROF_LLVM_2) HD__TRY(hd__index_read_table(x, HD__INDEX_STACKS));
+    HD__TRY(hd__index_read_table(x, HD__INDEX_RECORDS));
     return hd__index_surround(&d->mem, d, in->p, in->size, h.begin, h.end) ? HD_OK : hd__index_full(in);
 }
 
@@ -23190,19 +23184,20 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
    number. Memory grows with items, stacks and version 3's array, not with the bytes of records. What is around
    the section is kept as it was read (>>memprof.index.read) or was made (>>memprof.index.build). */
 
-/* A table as it will be: items by bucket. */
+/* A table that is written: items by bucket. */
 typedef struct hd__index_plan {
     const uint64_t *keys;
     uint32_t *order;             /* numbers of items, of each key the first */
-    uint64_t *offset;            /* of each bucket */
+    uint64_t *offset, *size;     /* where each bucket begins; bytes of each item's data */
     uint32_t kept;
-    uint64_t mask, end, at;      /* end: of items; at: of the table */
+    uint64_t mask;
 } hd__index_plan;
 
 typedef struct hd__index_out {
     const hd_memprof_index *index;
     const hd_options *options;
     hd_memprof_layout layout;
+    const hd__index_form *form;
     hd_str before, after;
     uint32_t fields, field_count;
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
@@ -23211,23 +23206,23 @@ typedef struct hd__index_out {
     hd__arena arena;             /* of these, and of plans: */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
-    uint32_t *rank, *ranked;     /* locations' numbers in the file, and the other way round */
+    uint32_t *rank;              /* by location: its number in the file */
     uint32_t *weight;            /* by location: its place in the order of stacks */
     uint32_t *place;             /* by stack: in version 3's array */
     uint32_t *order, *spare;     /* stacks */
+    uint32_t *ranked;            /* locations in the order of the file, by hd__sorted */
     uint32_t *array, *above;     /* stb_ds arrays */
     hd__index_plan plan[3];
-    uint64_t word[5], at;        /* what the section begins with; where the next part of it will be */
+    bool counting;               /* the first of two passes, which writes nothing */
+    uint64_t word[5], at;        /* what the section begins with; bytes of the file so far */
     hd_sink sink;
 } hd__index_out;
-
-/* Room for n elements. False: out of memory. */
-#define hd__index_take(o, a, n, type) \
-    (((a) = (type *)hd__arena_take(&(o)->mem, &(o)->arena, (n), sizeof(type))) != NULL)
 
 #define HD__INDEX_ABSENT 0xffu
 
 HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
+    o->at += width;
+    if (o->counting) return;
     if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
     hd__put_le((uint8_t *)o->sink.buffer + o->sink.fill, width, v);
     o->sink.fill += width;
@@ -23235,7 +23230,7 @@ HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
 
 /* The version of the header that is written. */
 static uint64_t hd__index_version(const hd__index_out *o) {
-    return hd__get_le64((const uint8_t *)o->before.data + 8) & 0xffffffffu;
+    return hd__index_header_version((const uint8_t *)o->before.data);
 }
 
 /* What stacks and locations are called by: as the file they come from did, or else by their hashes, as in
@@ -23247,10 +23242,11 @@ static bool hd__index_name(hd__index_out *o) {
     uint32_t stacks = o->layout == HD_MEMPROF_LLVM_2 ? x->stack_count : 0, longest = 0;
     uint64_t *ids;
     for (uint32_t s = 0; s < stacks; s++)
-        if (x->first[s + 1] - x->first[s] > longest) longest = x->first[s + 1] - x->first[s];
-    if (!hd__index_take(o, o->location_id, x->location_count, uint64_t) ||
-        !hd__index_take(o, o->stack_id, stacks, uint64_t) || !hd__index_take(o, ids, longest, uint64_t))
-        return false;
+        if (hd__index_depth(x, s) > longest) longest = hd__index_depth(x, s);
+    o->location_id = hd__array(uint64_t, &o->mem, &o->arena, x->location_count);
+    o->stack_id = hd__array(uint64_t, &o->mem, &o->arena, stacks);
+    ids = hd__array(uint64_t, &o->mem, &o->arena, longest);
+    if (!o->location_id || !o->stack_id || !ids) return false;
     for (uint32_t i = 0; i < x->location_count; i++) {
         const hd_memprof_location *l = &x->locations[i];
         o->location_id[i] = kept      ? x->location_id[i]
@@ -23258,38 +23254,21 @@ static bool hd__index_name(hd__index_out *o) {
                                       : hd__memprof_location_id(l);
     }
     for (uint32_t s = 0; s < stacks; s++) {
-        uint32_t n = x->first[s + 1] - x->first[s];
+        uint32_t n = hd__index_depth(x, s);
         for (uint32_t i = 0; i < n; i++) ids[i] = o->location_id[x->location[x->first[s] + i]];
         o->stack_id[s] = x->stack_id ? x->stack_id[s] : hd__blake3(ids, n * sizeof *ids);
     }
     return true;
 }
 
-/* Bytes of an item's data. */
-static uint64_t hd__index_stack_size(const hd__index_out *o, uint32_t stack) {
-    if (o->layout >= HD_MEMPROF_LLVM_2) return o->layout == HD_MEMPROF_LLVM_3 ? 4 : 8;
-    return 8 + 8 * (uint64_t)(o->index->first[stack + 1] - o->index->first[stack]);
-}
-
-static uint64_t hd__index_item_size(const hd__index_out *o, int k, uint32_t number) {
-    const hd_memprof_index *x = o->index;
-    uint64_t size = 16;
-    if (k == HD__INDEX_FRAMES) return HD__INDEX_FRAME;
-    if (k == HD__INDEX_STACKS) return 8 * (uint64_t)(x->first[number + 1] - x->first[number]);
-    for (uint32_t b = x->block_first[number]; b < x->block_first[number + 1]; b++)
-        size += o->width + hd__index_stack_size(o, x->block_stack[b]);
-    for (uint32_t s = x->site_first[number]; s < x->site_first[number + 1]; s++)
-        size += hd__index_stack_size(o, x->site[s]);
-    return size;
-}
-
 /* Numbers of distinct keys, of each the first, by bucket, in a bucket by number. False: out of memory. */
-static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n) {
+static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint64_t *keys, uint32_t n) {
     hd__keyed *items = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *items);
-    bool whole = items && hd__index_take(o, p->order, n, uint32_t);
-    if (whole) {
+    p->keys = keys;
+    p->order = hd__array(uint32_t, &o->mem, &o->arena, n);
+    if (items && p->order) {
         for (uint32_t i = 0; i < n; i++) {
-            items[i].key = p->keys[i];
+            items[i].key = keys[i];
             items[i].number = i;
         }
         hd__sort_keys(items, items + n, n);
@@ -23298,41 +23277,14 @@ static bool hd__index_by_bucket(hd__index_out *o, hd__index_plan *p, uint32_t n)
         for (uint32_t i = 0; i < n; i++)
             if (p->order[i] != HD_NONE) items[p->kept++].number = i;
         p->mask = hd__index_buckets(p->kept) - 1;
-        for (uint32_t i = 0; i < p->kept; i++) items[i].key = p->keys[items[i].number] & p->mask;
+        for (uint32_t i = 0; i < p->kept; i++) items[i].key = keys[items[i].number] & p->mask;
         hd__sort_keys(items, items + n, p->kept);
         for (uint32_t i = 0; i < p->kept; i++) p->order[i] = items[i].number;
+        p->offset = hd__array(uint64_t, &o->mem, &o->arena, (size_t)p->mask + 1);
+        p->size = hd__array(uint64_t, &o->mem, &o->arena, p->kept);
     }
     if (items) hd__cfree(&o->mem, items, n, 2 * sizeof *items);
-    return whole;
-}
-
-/* The end of the bucket that begins with item number `at`. */
-static uint32_t hd__index_bucket_end(const hd__index_plan *p, uint64_t bucket, uint32_t at) {
-    while (at < p->kept && (p->keys[p->order[at]] & p->mask) == bucket) at++;
-    return at;
-}
-
-static hd_status hd__index_plan_table(hd__index_out *o, int k, const uint64_t *keys, uint32_t n,
-                                      hd_error *err) {
-    hd__index_plan *p = &o->plan[k];
-    uint32_t at = 0;
-    p->keys = keys;
-    if (!hd__index_by_bucket(o, p, n) || !hd__index_take(o, p->offset, (size_t)p->mask + 1, uint64_t))
-        return hd__no_memory(&o->mem, err);
-    for (uint64_t b = 0; b <= p->mask; b++) {
-        uint32_t end = hd__index_bucket_end(p, b, at);
-        if (end - at > 0xffff)
-            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
-                            hd__index_table_name[k]);
-        p->offset[b] = end > at ? o->at : 0;
-        o->at += end > at ? 2 : 0;
-        for (; at < end; at++)
-            o->at += (k == HD__INDEX_STACKS ? 24 : 32) + hd__index_item_size(o, k, p->order[at]);
-    }
-    p->end = o->at;
-    p->at = (o->at + 7) & ~(uint64_t)7;
-    o->at = p->at + 16 + 8 * (p->mask + 1);
-    return HD_OK;
+    return p->offset && p->size;
 }
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
@@ -23342,11 +23294,10 @@ static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
 }
 
 static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
-    const hd_memprof_index *x = o->index;
     if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
     else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
     else {
-        hd__index_put(o, 8, x->first[stack + 1] - x->first[stack]);
+        hd__index_put(o, 8, hd__index_depth(o->index, stack));
         hd__index_put_ids(o, stack);
     }
 }
@@ -23376,26 +23327,37 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
         hd__index_put_stack(o, x->site[s]);
 }
 
-static void hd__index_put_item(hd__index_out *o, int k, uint64_t key, uint32_t number) {
+static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
+    const hd__index_plan *p = &o->plan[k];
+    uint64_t key = p->keys[p->order[i]], begin;
     hd__index_put(o, 8, key);
     if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
-    hd__index_put(o, 8, hd__index_item_size(o, k, number));
+    hd__index_put(o, 8, p->size[i]);
     hd__index_put(o, 8, key);
-    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, number);
-    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, number);
-    else hd__index_put_ids(o, number);
+    begin = o->at;
+    if (k == HD__INDEX_RECORDS) hd__index_put_record(o, p->order[i]);
+    else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, p->order[i]);
+    else hd__index_put_ids(o, p->order[i]);
+    p->size[i] = o->at - begin;
 }
 
-static hd_status hd__index_put_table(hd__index_out *o, int k) {
+/* A table, which is at *table then, behind its items. */
+static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, hd_error *err) {
     const hd__index_plan *p = &o->plan[k];
     uint32_t at = 0;
     for (uint64_t b = 0; b <= p->mask && !o->sink.status; b++) {
-        uint32_t end = hd__index_bucket_end(p, b, at);
-        if (!(b & 0xfff) && !hd__go_on(o->options, at, p->kept)) return HD_CANCELLED;
+        uint32_t end = at;
+        while (end < p->kept && (p->keys[p->order[end]] & p->mask) == b) end++;
+        if (!(b & 0xfff) && !o->counting && !hd__go_on(o->options, at, p->kept)) return hd__cancelled(err);
+        if (end - at > 0xffff)
+            return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
+                            hd__index_table_name[k]);
+        p->offset[b] = end > at ? o->at : 0;
         if (end > at) hd__index_put(o, 2, end - at);
-        for (; at < end; at++) hd__index_put_item(o, k, p->keys[p->order[at]], p->order[at]);
+        for (; at < end; at++) hd__index_put_item(o, k, at);
     }
-    for (uint64_t i = p->end; i < p->at; i++) hd__index_put(o, 1, 0);
+    *table = (o->at + 7) & ~(uint64_t)7;
+    while (o->at < *table) hd__index_put(o, 1, 0);
     hd__index_put(o, 8, p->mask + 1);
     hd__index_put(o, 8, p->kept);
     for (uint64_t b = 0; b <= p->mask; b++) hd__index_put(o, 8, p->offset[b]);
@@ -23419,29 +23381,26 @@ static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
 
 static bool hd__index_rank(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
-    uint32_t n = x->location_count;
-    uint32_t *spare;
-    if (!hd__index_take(o, o->count, n, uint64_t) || !hd__index_take(o, o->sum, n, uint64_t) ||
-        !hd__index_take(o, o->rank, n, uint32_t) || !hd__index_take(o, o->weight, n, uint32_t) ||
-        !hd__index_take(o, o->ranked, n, uint32_t) || !hd__index_take(o, spare, n, uint32_t))
-        return false;
-    memset(o->count, 0, n * sizeof *o->count);
-    memset(o->sum, 0, n * sizeof *o->sum);
+    uint32_t n = x->location_count, *order;
+    o->count = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n, sizeof *o->count);
+    o->sum = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n, sizeof *o->sum);
+    o->rank = hd__array(uint32_t, &o->mem, &o->arena, n);
+    o->weight = hd__array(uint32_t, &o->mem, &o->arena, n);
+    if (!o->count || !o->sum || !o->rank || !o->weight) return false;
     for (uint32_t s = 0; s < x->stack_count; s++)
         for (uint32_t i = x->first[s]; i < x->first[s + 1]; i++) {
             o->count[x->location[i]]++;
             o->sum[x->location[i]] += i - x->first[s];
         }
-    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, spare, n, hd__index_weight_before, o);
-    for (uint32_t i = 0; i < n; i++) {
-        bool same = i && !hd__index_weight_before(o, o->ranked[i - 1], o->ranked[i]);
-        o->weight[o->ranked[i]] = same ? o->weight[o->ranked[i - 1]] : i + 1;
+    order = hd__sorted(&o->mem, n, hd__index_weight_before, o);
+    for (uint32_t i = 0; order && i < n; i++) {
+        bool same = i && !hd__index_weight_before(o, order[i - 1], order[i]);
+        o->weight[order[i]] = same ? o->weight[order[i - 1]] : i + 1;
     }
-    for (uint32_t i = 0; i < n; i++) o->ranked[i] = i;
-    hd__sort(o->ranked, spare, n, hd__index_location_before, o);
-    for (uint32_t i = 0; i < n; i++) o->rank[o->ranked[i]] = i;
-    return true;
+    hd__sorted_free(&o->mem, order, n);
+    o->ranked = hd__sorted(&o->mem, n, hd__index_location_before, o);
+    for (uint32_t i = 0; o->ranked && i < n; i++) o->rank[o->ranked[i]] = i;
+    return order && o->ranked;
 }
 
 /* Stacks that are alike up to a depth, in a row of o->order. */
@@ -23451,8 +23410,8 @@ typedef struct hd__index_run {
 
 /* The weight of a stack's frame at a depth, the outermost being at 0; none is less than any. */
 HD__INLINE uint32_t hd__index_weight(const hd__index_out *o, uint32_t stack, uint32_t depth) {
-    const uint32_t *first = o->index->first + stack;
-    return depth < first[1] - first[0] ? o->weight[o->index->location[first[1] - 1 - depth]] : 0;
+    const hd_memprof_index *x = o->index;
+    return depth < hd__index_depth(x, stack) ? o->weight[x->location[x->first[stack + 1] - 1 - depth]] : 0;
 }
 
 static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
@@ -23502,12 +23461,13 @@ static bool hd__index_make_radix(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->stack_count, last = HD_NONE;
     hd__mem *m = &o->mem;
-    if (!hd__index_take(o, o->place, n, uint32_t) || !hd__index_take(o, o->order, n, uint32_t) ||
-        !hd__index_take(o, o->spare, n, uint32_t) || (n && !hd__index_sort_stacks(o)))
-        return false;
+    o->place = hd__array(uint32_t, m, &o->arena, n);
+    o->order = hd__array(uint32_t, m, &o->arena, n);
+    o->spare = hd__array(uint32_t, m, &o->arena, n);
+    if (!o->place || !o->order || !o->spare || (n && !hd__index_sort_stacks(o))) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
-        uint32_t s = o->order[i], length = x->first[s + 1] - x->first[s], common = 0, at;
-        uint32_t most = last == HD_NONE ? 0 : x->first[last + 1] - x->first[last];
+        uint32_t s = o->order[i], length = hd__index_depth(x, s), common = 0, at;
+        uint32_t most = last == HD_NONE ? 0 : hd__index_depth(x, last);
         while (common < most && common < length &&
                x->location[x->first[s + 1] - 1 - common] == x->location[x->first[last + 1] - 1 - common])
             common++;
@@ -23526,62 +23486,54 @@ static bool hd__index_make_radix(hd__index_out *o) {
     return true;
 }
 
-static unsigned hd__index_words(const hd__index_out *o) { return o->layout == HD_MEMPROF_LLVM_2 ? 5 : 3; }
-
 /* Versions 0 and 1 tell stacks wherever they are used, which must not make more of a small file than real
    ones come to. */
 static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
     uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
     if (x->stack_count) most += x->first[x->stack_count];
-    for (uint32_t i = 0; i < x->block_count; i++)
-        told += x->first[x->block_stack[i] + 1] - x->first[x->block_stack[i]];
-    for (uint32_t i = 0; i < x->site_count; i++) told += x->first[x->site[i] + 1] - x->first[x->site[i]];
+    for (uint32_t i = 0; i < x->block_count; i++) told += hd__index_depth(x, x->block_stack[i]);
+    for (uint32_t i = 0; i < x->site_count; i++) told += hd__index_depth(x, x->site[i]);
     if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
     return hd__fail(err, HD_LIMIT, "call stacks of %u frames come to %u in versions 0 and 1", most, told);
 }
 
-/* What is where. */
-static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
-    const hd_memprof_index *x = o->index;
-    bool radix = o->layout == HD_MEMPROF_LLVM_3;
-    HD__TRY(hd__index_check_size(o, err));
-    if (!hd__index_name(o)) return hd__no_memory(&o->mem, err);
-    o->at = o->before.len + 8 * (hd__index_words(o) + 1 + o->field_count);
-    if (o->layout != HD_MEMPROF_LLVM_0) o->at += 8;
-    if (radix) {
-        if (!hd__index_rank(o) || !hd__index_make_radix(o)) return hd__no_memory(&o->mem, err);
-        o->at += HD__INDEX_FRAME * (uint64_t)x->location_count;
-        o->word[0] = o->at;
-        o->at += 4 * (uint64_t)hd__len(o->array);
-        o->word[1] = o->at;
+static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
+    const hd__index_form *form = o->form;
+    o->at = o->before.len;
+    if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
+    for (unsigned i = 0; i < hd__index_words(form); i++) hd__index_put(o, 8, o->word[i]);
+    hd__index_put(o, 8, o->field_count);
+    for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
+    for (unsigned i = 0; i < form->parts; i++) {
+        uint64_t *end = &o->word[form->step * i];
+        int k = form->part[i];
+        if (i) end[-1] = o->at;
+        if (!form->width[k]) HD__TRY(hd__index_put_table(o, k, end, err));
+        else if (k == HD__INDEX_FRAMES)
+            for (uint32_t l = 0; l < o->index->location_count; l++) hd__index_put_location(o, o->ranked[l]);
+        else
+            for (size_t l = hd__len(o->array); l--;) hd__index_put(o, 4, o->array[l]);
+        if (form->width[k]) *end = o->at;
     }
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_RECORDS, x->function, x->function_count, err));
-    o->word[radix ? 2 : 0] = o->plan[HD__INDEX_RECORDS].at;
-    if (radix) return HD_OK;
-    o->word[1] = o->at;
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_FRAMES, o->location_id, x->location_count, err));
-    o->word[2] = o->plan[HD__INDEX_FRAMES].at;
-    if (o->layout != HD_MEMPROF_LLVM_2) return HD_OK;
-    o->word[3] = o->at;
-    HD__TRY(hd__index_plan_table(o, HD__INDEX_STACKS, o->stack_id, x->stack_count, err));
-    o->word[4] = o->plan[HD__INDEX_STACKS].at;
     return HD_OK;
 }
 
-static hd_status hd__index_put_section(hd__index_out *o) {
-    if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
-    for (unsigned i = 0; i < hd__index_words(o); i++) hd__index_put(o, 8, o->word[i]);
-    hd__index_put(o, 8, o->field_count);
-    for (uint32_t i = 0; i < o->field_count; i++) hd__index_put(o, 8, o->field[i]);
-    if (o->layout == HD_MEMPROF_LLVM_3) {
-        for (uint32_t i = 0; i < o->index->location_count; i++) hd__index_put_location(o, o->ranked[i]);
-        for (size_t i = hd__len(o->array); i--;) hd__index_put(o, 4, o->array[i]);
-        return hd__index_put_table(o, HD__INDEX_RECORDS);
-    }
-    HD__TRY(hd__index_put_table(o, HD__INDEX_RECORDS));
-    HD__TRY(hd__index_put_table(o, HD__INDEX_FRAMES));
-    return o->layout == HD_MEMPROF_LLVM_2 ? hd__index_put_table(o, HD__INDEX_STACKS) : HD_OK;
+/* What is where: a pass that counts what the next one writes. */
+static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
+    const hd_memprof_index *x = o->index;
+    bool ok, arrays = o->layout == HD_MEMPROF_LLVM_3;
+    HD__TRY(hd__index_check_size(o, err));
+    ok = hd__index_name(o) && hd__index_plan_table(o, &o->plan[HD__INDEX_RECORDS], x->function, x->function_count);
+    if (arrays) ok = ok && hd__index_rank(o) && hd__index_make_radix(o);
+    else ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_FRAMES], o->location_id, x->location_count);
+    if (o->layout == HD_MEMPROF_LLVM_2)
+        ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_STACKS], o->stack_id, x->stack_count);
+    if (!ok) return hd__no_memory(&o->mem, err);
+    o->counting = true;
+    HD__TRY(hd__index_put_section(o, err));
+    o->counting = false;
+    return HD_OK;
 }
 
 /* Whether values of fields that are written fit their widths. */
@@ -23651,21 +23603,15 @@ static hd_status hd__index_put_around(hd__index_out *o, const hd_memprof_index_d
 
 static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err) {
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS];
-    uint64_t version = hd__index_version(o);
-    size_t size = (size_t)hd__index_header_size(version);
-    hd_status status;
+    size_t size = (size_t)hd__index_header_size(hd__index_version(o));
     memcpy(header, o->before.data, size);
-    for (int i = HD__INDEX_SECTION + 1; i < HD__INDEX_OFFSETS && version >= hd__index_since[i]; i++) {
-        uint64_t at = hd__get_le64(header + 32 + 8 * i);
-        if (at >= o->before.len) hd__put_le(header + 32 + 8 * i, 8, at - o->before.len + o->at);
-    }
+    hd__index_move(header, o->before.len, o->at - o->before.len);
     hd__sink_begin(&o->sink, out);
     hd__sink_put(&o->sink, (const char *)header, size);
     hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
-    if (hd__index_put_section(o)) return hd__cancelled(err);
+    HD__TRY(hd__index_put_section(o, err));
     hd__sink_str(&o->sink, o->after);
-    status = hd__sink_flush(&o->sink);
-    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+    return hd__sink_end(&o->sink, "the profile", err);
 }
 
 /* ======================================================================= >>memprof.rfc.read
@@ -24751,6 +24697,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     HD__TRY(hd__index_fits(index, err));
     HD__TRY(hd__index_fields(&o, desc->fields, err));
     if (o.layout == HD_MEMPROF_RFC) return hd__rfc_write(index, o.fields, options, out, err);
+    o.form = &hd__index_forms[o.layout];
     HD__TRY(hd__index_check_values(index, o.fields, options, err));
     if (index->layout == HD_MEMPROF_RFC) {
         HD__TRY(hd__index_unfold(index, options, &unfolded, err));
@@ -24761,6 +24708,7 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_plan_section(&o, err);
     if (!status) status = hd__index_put_file(&o, out, err);
+    hd__sorted_free(&o.mem, o.ranked, o.index->location_count);
     if (unfolded) hd__index_free(unfolded);
     hd__arr_free(&o.mem, around.around);
     hd__arena_free(&o.mem, &o.arena);
