@@ -30,7 +30,8 @@
 
    ROOMS (search for the tag; most stand twice, as API and as implementation)
 
-       >>base                status, error, allocator, limits, strings; arrays, sets, sorts
+       >>base                status, error, allocator, limits, strings; arrays, reports
+       >>sets                rows found by their hash; sorts
        >>io                  input and output: memory, files, callbacks
        >>json                streaming writer; pull parser
        >>heap                axes, cells, amounts; profiles, breakdowns; the label of a heap
@@ -227,7 +228,7 @@ typedef struct hd_options {
        false stops the call with HD_CANCELLED. */
     bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
     void *progress_user;
-    bool netcf_decimal;    /* >>netcf: sizes are decimal numbers */
+    bool decimal_sizes;    /* sizes are decimal numbers where a format leaves that open (>>netcf.read) [hexadecimal] */
     const struct hd_format *formats; /* more that hd_read knows, tried before its own (>>dump.model) */
     size_t format_count;
 } hd_options;
@@ -1796,7 +1797,7 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
    Heap dumps of the .NET Compact Framework and of XNA: text, a record a line. Numbers are hexadecimal;
-   sizes are decimal when hd_options.netcf_decimal says so. Lines end in LF or CR LF and have at most
+   sizes are decimal when hd_options.decimal_sizes says so. Lines end in LF or CR LF and have at most
    2^28 bytes; blank ones may stand anywhere. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
 typedef struct hd_netcf_record {
@@ -3432,6 +3433,33 @@ HD__INLINE hd_u128 hd__mul(uint64_t a, uint64_t b) {
     return product;
 }
 
+/* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
+static bool hd__sum(uint64_t *sum, uint64_t value) {
+    if (value > UINT64_MAX - 1 - *sum) {
+        *sum = UINT64_MAX - 1;
+        return false;
+    }
+    *sum += value;
+    return true;
+}
+/* Adds counts, of which one may not be known. */
+static void hd__sum_known(uint64_t *sum, uint64_t value) {
+    if (*sum == HD_UNKNOWN || value == HD_UNKNOWN) *sum = HD_UNKNOWN;
+    else hd__sum(sum, value);
+}
+
+/* What is left of a whole; never less than nothing. */
+static uint64_t hd__less(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
+    return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
+}
+
+/* =================================================================================== >>sets
+   Rows of any table found by their hash, and put in order. A set holds the numbers of rows and some bits of their
+   hashes: whoever looks compares the rows. Hashes depend on a seed, so that no input can aim at them; no result
+   does. Sorts are stable: by a comparison of numbers, of rows, or by keys that are numbers. Radix sorts come
+   twice, since records of 16 bytes and pairs of 32 bits in 8 bytes differ in speed by a factor of two and more. */
+
 /* The mixing step of every hash here. */
 static uint64_t hd__mix(uint64_t a, uint64_t b) {
     hd_u128 product = hd__mul(a, b);
@@ -3646,25 +3674,50 @@ static void hd__sort_keys(hd__keyed *keys, hd__keyed *spare, size_t n) {
     if (from != keys && n) memcpy(keys, from, n * sizeof *keys);
 }
 
-/* Sums saturate at the largest value that is not HD_UNKNOWN, and say so. */
-static bool hd__sum(uint64_t *sum, uint64_t value) {
-    if (value > UINT64_MAX - 1 - *sum) {
-        *sum = UINT64_MAX - 1;
-        return false;
+/* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
+   which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
+static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
+    uint32_t start[PASSES][DIGITS] = { { 0 } };
+    for (uint32_t i = 0; i < n; i++)
+        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
+    for (unsigned p = 0; p < PASSES && n; p++) {
+        unsigned shift = 32 + BITS * p;
+        uint64_t *swap = spare;
+        uint32_t at = 0;
+        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
+        for (unsigned d = 0; d < DIGITS; d++) {
+            uint32_t count = start[p][d];
+            start[p][d] = at;
+            at += count;
+        }
+        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+        spare = pairs;
+        pairs = swap;
     }
-    *sum += value;
-    return true;
-}
-/* Adds counts, of which one may not be known. */
-static void hd__sum_known(uint64_t *sum, uint64_t value) {
-    if (*sum == HD_UNKNOWN || value == HD_UNKNOWN) *sum = HD_UNKNOWN;
-    else hd__sum(sum, value);
+    return pairs;
 }
 
-/* What is left of a whole; never less than nothing. */
-static uint64_t hd__less(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
-static uint64_t hd__less_known(uint64_t whole, uint64_t part) {
-    return whole == HD_UNKNOWN || part == HD_UNKNOWN ? HD_UNKNOWN : hd__less(whole, part);
+/* Sorts pairs as hd__radix_sort_digits does. What is more than a cache holds is first split by the leading digit in
+   which keys differ, so that all other passes are over what a cache does hold. */
+static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
+    enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
+    uint32_t start[DIGITS + 1] = { 0 }, from = 0;
+    uint64_t differ = 0;
+    unsigned shift = 32;
+    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n);
+    for (uint32_t i = 0; i < n; i++) differ |= pairs[i] ^ pairs[0];
+    while (differ >> shift >= DIGITS) shift++;
+    for (uint32_t i = 0; i < n; i++) start[(pairs[i] >> shift & (DIGITS - 1)) + 1]++;
+    for (unsigned d = 0; d < DIGITS; d++) start[d + 1] += start[d];
+    for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
+    for (unsigned d = 0; d < DIGITS; d++) {
+        uint32_t count = start[d] - from;
+        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count);
+        if (sorted != spare + from) memcpy(spare + from, sorted, count * sizeof *sorted);
+        from = start[d];
+    }
+    return spare;
 }
 
 /* ===================================================================================== >>io
@@ -9193,52 +9246,6 @@ static bool hd__ids_push(hd__mem *m, hd__ids *ids, uint64_t id) {
 static void hd__ids_free(hd__mem *m, hd__ids *ids) {
     hd__arr_free(m, ids->low);
     hd__arr_free(m, ids->high);
-}
-
-/* Sorts pairs of a key (upper half) and a number by key: a stable radix sort that leaves out the digits in
-   which all keys agree. The result is in `pairs` or in `spare`; which one is returned. */
-static uint64_t *hd__radix_sort_digits(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 3 };
-    uint32_t start[PASSES][DIGITS] = { { 0 } };
-    for (uint32_t i = 0; i < n; i++)
-        for (unsigned p = 0; p < PASSES; p++) start[p][pairs[i] >> (32 + BITS * p) & (DIGITS - 1)]++;
-    for (unsigned p = 0; p < PASSES && n; p++) {
-        unsigned shift = 32 + BITS * p;
-        uint64_t *swap = spare;
-        uint32_t at = 0;
-        if (start[p][pairs[0] >> shift & (DIGITS - 1)] == n) continue;
-        for (unsigned d = 0; d < DIGITS; d++) {
-            uint32_t count = start[p][d];
-            start[p][d] = at;
-            at += count;
-        }
-        for (uint32_t i = 0; i < n; i++) spare[start[p][pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
-        spare = pairs;
-        pairs = swap;
-    }
-    return pairs;
-}
-
-/* The same; more than a cache holds is first split by the leading digit in which keys differ, so that all
-   other passes are over what a cache does hold. */
-static uint64_t *hd__radix_sort(uint64_t *pairs, uint64_t *spare, uint32_t n) {
-    enum { BITS = 11, DIGITS = 1 << BITS, SPLIT_FROM = 1 << 17 };
-    uint32_t start[DIGITS + 1] = { 0 }, from = 0;
-    uint64_t differ = 0;
-    unsigned shift = 32;
-    if (n < SPLIT_FROM) return hd__radix_sort_digits(pairs, spare, n);
-    for (uint32_t i = 0; i < n; i++) differ |= pairs[i] ^ pairs[0];
-    while (differ >> shift >= DIGITS) shift++;
-    for (uint32_t i = 0; i < n; i++) start[(pairs[i] >> shift & (DIGITS - 1)) + 1]++;
-    for (unsigned d = 0; d < DIGITS; d++) start[d + 1] += start[d];
-    for (uint32_t i = 0; i < n; i++) spare[start[pairs[i] >> shift & (DIGITS - 1)]++] = pairs[i];
-    for (unsigned d = 0; d < DIGITS; d++) {
-        uint32_t count = start[d] - from;
-        uint64_t *sorted = hd__radix_sort_digits(spare + from, pairs + from, count);
-        if (sorted != spare + from) memcpy(spare + from, sorted, count * sizeof *sorted);
-        from = start[d];
-    }
-    return spare;
 }
 
 /* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
@@ -17436,7 +17443,7 @@ static hd_status hd__netcf_parse_object(hd_netcf_reader *r, const uint8_t *at, h
     HD__TRY(hd__netcf_field(r, &at, "an object id, a hexadecimal number,", &record->id, &form));
     HD__TRY(hd__netcf_field(r, &at, "a type id, a hexadecimal number,", &record->type, &form));
     hd__netcf_spaces(r, &at, &form);
-    if (r->report.options.netcf_decimal) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
+    if (r->report.options.decimal_sizes) HD__TRY(hd__netcf_decimal(r, &at, &record->size, &form));
     else HD__TRY(hd__netcf_hex(r, &at, "a size, a hexadecimal number,", &record->size, &form));
     for (hd__netcf_spaces(r, &at, &form); at < r->to; hd__netcf_spaces(r, &at, &form)) {
         if (HD__UNLIKELY(n + 4 > room)) { /* three for hd__netcf_plain_object */
@@ -17543,7 +17550,7 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
     size_t n = 0, room = stbds_arrcap(number), left = (size_t)(r->w.end - from);
     hd__netcf_letters seen = { 0, 0 };
     if (left > HD__NETCF_LINE) left = HD__NETCF_LINE;
-    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->report.options.netcf_decimal) return false;
+    if (left < 64 || from[0] != 'o' || from[1] != ' ' || !r->open || r->report.options.decimal_sizes) return false;
     p = from + 2;
     for (;;) {
         unsigned length;
@@ -17947,7 +17954,7 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
         hd_netcf_free(doc);
         return status;
     }
-    doc->decimal = options && options->netcf_decimal;
+    doc->decimal = options && options->decimal_sizes;
     x->doc = doc;
     x->seed = hd__seed();
     hd__netcf_start(&x->r, &doc->mem, in, options);
@@ -18178,7 +18185,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
     HD__TRY(hd__graph_ready(g, err));
     HD__TRY(hd__holding_open(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
-    hd__netcf_out_begin(&o, out, options && options->netcf_decimal);
+    hd__netcf_out_begin(&o, out, options && options->decimal_sizes);
     o.own_ids = hd_graph_duplicate(g) != HD_NONE;
     o.own_types = hd__netcf_types_collide(g, hd__mem_options(options));
     hd__netcf_put_domain(&o, &d, true);

@@ -32,7 +32,7 @@ static void rewrite(const hd_netcf *doc, const hd_options *options, const uint8_
     hd_netcf *again;
     CHECK(!hd_netcf_write(doc, NULL, hd_out_memory(&once), NULL));
     CHECK(options->lenient || (once.size == size && (!size || !memcmp(once.data, data, size))));
-    CHECK(!hd_netcf_read(hd_in_memory(once.data, once.size), &(hd_options){ .netcf_decimal = options->netcf_decimal },
+    CHECK(!hd_netcf_read(hd_in_memory(once.data, once.size), &(hd_options){ .decimal_sizes = options->decimal_sizes },
                          &again, NULL));
     CHECK(!hd_netcf_write(again, NULL, hd_out_memory(&twice), NULL));
     CHECK(once.size == twice.size && (!once.size || !memcmp(once.data, twice.data, once.size)));
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool decimal = size && data[size - 1] == ' ';
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
-        hd_options options = { .lenient = run / 2, .netcf_decimal = decimal, .limits.max_memory = 256 * size + 524288 };
+        hd_options options = { .lenient = run / 2, .decimal_sizes = decimal, .limits.max_memory = 256 * size + 524288 };
         hd_netcf *doc = NULL;
         hd_error err = { 0 };
         if (run % 2) in = hd_in_callback(read_piece, &left);

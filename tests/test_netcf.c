@@ -149,14 +149,14 @@ static void all_spellings_are_kept(void **state) {
 static void sizes_may_be_decimal(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\no a 1 64\no b 1 4294967296 a\nc x 0\n";
-    hd_netcf *doc = read_size(text, sizeof text - 1, &(hd_options){ .netcf_decimal = true });
+    hd_netcf *doc = read_size(text, sizeof text - 1, &(hd_options){ .decimal_sizes = true });
     hd_error err;
     assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 0).size, 64);
     assert_int_equal(hd_graph_object(hd_netcf_graph(doc), 1).size, 4294967296);
     writes(doc, text, sizeof text - 1);
     hd_netcf_free(doc);
     static const char hex[] = "a 2 x 0\no a 1 6c\nc x 0\n";
-    assert_int_equal(hd_netcf_read(hd_in_memory(hex, sizeof hex - 1), &(hd_options){ .netcf_decimal = true }, &doc, &err),
+    assert_int_equal(hd_netcf_read(hd_in_memory(hex, sizeof hex - 1), &(hd_options){ .decimal_sizes = true }, &doc, &err),
                      HD_MALFORMED);
     assert_string_equal(err.message, "line 2, column 8: a size, a decimal number, expected, found 'c'");
 }

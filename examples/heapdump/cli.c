@@ -78,7 +78,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
         .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
-        .warning_user = &r, .progress_user = &r, .netcf_decimal = a->decimal,
+        .warning_user = &r, .progress_user = &r, .decimal_sizes = a->decimal,
         .formats = tool_formats, .format_count = tool_format_count
     };
     const hd_graph *graph;
