@@ -22,11 +22,13 @@
        HD_SCOPE("engine", "LoadLevel");            // a pseudo-stack frame until the block ends
        void *p = malloc(100);
        hd_record_alloc(rec, p, 100, "Texture");    // after allocating
-       hd_record_free(rec, p);                     // before freeing
-       free(p);
 
        // what is live, as a file that the trace viewer (catapult), and this library, read
        if (hd_recorder_write(rec, "live.json", NULL, &err)) puts(err.message);
+
+       hd_record_free(rec, p);                     // before freeing
+       free(p);
+       hd_recorder_free(rec);
 
    ROOMS (search for the tag; most stand twice, as API and as implementation)
 
@@ -97,9 +99,11 @@
                                 on WebAssembly's wasi)
        HEAPDUMP_STB_DS_H        where stb_ds is (default "stb_ds.h")
        HD_MAX_AXES              axes a profile may have (default 8)
-       HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one
+       HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
+                                HD_SCOPE does nothing
        HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF and Dart
-       HEAPDUMP_NO_CHROME       leaves out Chromium traces and the dump provider
+       HEAPDUMP_NO_CHROME       leaves out Chromium traces, the dump provider, and hd_recorder_write, which
+                                writes a trace
        HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf
 
    CONVENTIONS
@@ -168,7 +172,7 @@ typedef enum hd_status {
     HD_UNKNOWN_FORMAT,   /* the input is in no format the library reads */
     HD_UNSUPPORTED,      /* valid, but not something this call can represent */
     HD_OVERFLOW,         /* a sum of sizes or counts passes 2^64 */
-    HD_INVALID,          /* the caller's argument is out of range */
+    HD_INVALID,          /* the call is wrong: an argument out of range, or not at this time */
     HD_CANCELLED         /* the progress callback said stop */
 } hd_status;
 
@@ -228,8 +232,9 @@ typedef struct hd_options {
        false stops the call with HD_CANCELLED. */
     bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
     void *progress_user;
-    bool decimal_sizes;    /* sizes are decimal numbers where a format leaves that open (>>netcf.read) [hexadecimal] */
-    const struct hd_format *formats; /* more that hd_read knows, tried before its own (>>dump.model) */
+    bool decimal_sizes;    /* sizes are decimal where a format leaves that open (>>netcf.read) */
+    const struct hd_format *formats; /* more that hd_read knows: the surest row reads, of equally sure ones the first
+                                        of these (>>dump.model) */
     size_t format_count;
 } hd_options;
 
@@ -242,8 +247,6 @@ typedef struct hd_reporter {
     hd_error error;              /* private: what was found last */
 } hd_reporter;
 
-/* `options` may be NULL, and need not stay. */
-HEAPDUMP_API hd_reporter hd_reporter_make(const hd_options *options);
 /* What is wrong with the input: its status, place and message. Lenient, a piece that is malformed or overflows is
    told as a warning and counted, and HD_OK says: leave it out, go on. Otherwise `err` is filled, and the status
    returned. */
@@ -263,11 +266,12 @@ typedef struct hd_str {
 } hd_str;
 
 HEAPDUMP_API hd_str hd_cstr(const char *s);          /* NULL gives the empty string */
-/* For printf: printf("type " HD_FMT "\n", HD_ARG(name)), which shows it as it is: see hd_visible. */
+/* Format and arguments of an hd_str for printf: printf("type " HD_FMT "\n", HD_ARG(name)). The text is shown as it
+   is, see hd_visible; HD_ARG takes its argument several times. */
 #define HD_FMT "%.*s"
 #define HD_ARG(s) (int)((s).len < 0x7fffffff ? (s).len : 0x7fffffff), ((s).data ? (s).data : "")
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
-/* By bytes, a prefix before the longer: <0, 0, >0. */
+/* Compares by bytes, a prefix before the longer: <0, 0, >0. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
 /* The next piece of a text from outside as it can be shown to a person: a stretch of *text, or "?" for a
    character that a terminal would obey (controls, breaks of lines, directions of writing) and for a byte
@@ -310,12 +314,12 @@ HEAPDUMP_API void hd_in_close(hd_in *in);
 
 /* An input as a parser sees it: the bytes [at, end) are there, and `at` is for the parser to move on. Over memory
    that is all of the input, over a callback one buffer after the other, over a mapped file a stretch of it, whose
-   pages are given back behind the window. Readers of formats are handed one. */
+   pages are given back behind the window. A format's `read` gets one from hd_dump_window. */
 typedef struct hd_window {
     const uint8_t *at, *end;
     bool ended;                  /* nothing follows `end` */
     bool text;                   /* to be set before the first fill: lines are counted, at some 0.1 ns a byte */
-    bool failed, refused;        /* private, as all that follows. Nothing more can be shown: no memory, when refused */
+    bool failed, refused;        /* private, as all that follows: nothing more can be shown, for want of memory */
     const uint8_t *start;
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
@@ -331,9 +335,9 @@ typedef struct hd_window {
    stays, what is before `at` goes. Takes no more memory than `want` needs and than there are bytes to show, twice
    that at most. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED where gzip is damaged. */
 HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
-/* Of `at`, in the input. */
+/* The offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
-/* Bytes from `at` to the end of the input, if that can be told without reading; otherwise to `end`. */
+/* Bytes from `at` to the end of the input, where that is known without reading; otherwise to `end`. */
 HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
 /* The line of an offset, from 1; that of the window's start when it is past. Costs the distance to the place last
    asked for. 0 when `text` is not set. */
@@ -616,7 +620,7 @@ typedef struct hd_cutoff {
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
-/* The same policies applied to what a breakdown lists. Cost: near-linear in its entries. */
+/* Cuts a breakdown as hd_export does a profile. Cost: near-linear in its entries. */
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out,
                                         hd_error *err);
@@ -653,21 +657,23 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    breakdowns, into sums that are added up in turn: the same arrays. */
 typedef struct hd_merger hd_merger;
 
-/* Of options allocator, limits and progress count, which is called with how many heaps were added before each. */
+/* A merger of nothing yet. Uses allocator, limits and progress of the options; progress is told before each heap
+   how many were added. NULL on failure. */
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err);
 /* On failure the merger holds what it held. Cost: a pass over the heap's nodes and rows. Errors:
    HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (of another kind than the others, two axes
    of one name, no heap), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
-/* The sum, which is the caller's to release, and what labels all heaps share, as strings of the merger's. The
-   merger is as new then. Cost: sorting the sum, and with profiles and breakdowns hd_export of the former. Errors:
-   as hd_merger_add, and HD_INVALID (no heap was added). */
+/* The sum, which is the caller's to release, and what labels all heaps share, in strings that stay until
+   hd_merger_free. The merger is as new then. Cost: sorting the sum, and with profiles and breakdowns hd_export of
+   the former. Errors: as hd_merger_add, and HD_INVALID (no heap was added). */
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
 /* Bytes taken by what was added so far. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
 HEAPDUMP_API void hd_merger_free(hd_merger *merger);
 
-/* A merger's sum of all these heaps. Strings are borrowed from the first. Errors: as hd_merger_add. */
+/* A merger's sum of all these heaps, labelled with what all labels share, in strings of the first. Errors: as
+   hd_merger_add. */
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err);
 
@@ -740,7 +746,7 @@ enum {
     HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
 };
 
-/* The same nodes of both, in canonical order, entry 0 the total. Read only. */
+/* Entries of both heaps over one set of nodes, in canonical order; entry 0 is the total. Read only. */
 typedef struct hd_diff {
     hd_axis axis[HD_MAX_AXES];
     hd_rows before, after;       /* of the same nodes; share the node column */
@@ -819,8 +825,8 @@ HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after
 
 typedef struct hd_top_options {
     uint32_t axis;               /* whose names to list */
-    uint32_t count;              /* list that many; 0: all */
-    bool by_self;                /* largest self size first; otherwise largest total */
+    uint32_t top;                /* list that many; 0: all */
+    bool by_self;                /* largest self size first; otherwise largest cumulative size */
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_options options;
 } hd_top_options;
@@ -830,7 +836,7 @@ typedef struct hd_top_row {
     hd_str name;                 /* "<self>": what stands at the root itself; "<other>": what a breakdown does
                                     not list below it */
     hd_amount self;              /* at nodes of that name */
-    hd_amount total;             /* at or below them, counted once where the name is on one path several times */
+    hd_amount cumulative;        /* at or below them, counted once where the name is on one path several times */
     hd_amount unlisted;          /* of a breakdown: what these nodes hold beyond what is listed below them, their
                                     own or not; 0 of a profile */
     bool self_is_bound;          /* of a breakdown: of some nodes self is all, since nothing is listed below
@@ -1489,7 +1495,7 @@ typedef struct hd_recorder_desc {
 } hd_recorder_desc;
 
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
-/* After the last hook has returned. */
+/* Frees a recorder. Call it after the last hook has returned. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
 /* Call after allocating. NULL addresses are ignored, size 0 is a block like any other, an address
@@ -1500,18 +1506,18 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
 /* Call before freeing, so that no other thread can be given the address in between. False when
    the address is not recorded. */
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
-/* Around a realloc: take before it; when it fails restore, when it does not drop what was taken and
+/* Three calls around a realloc: take before it; restore when it failed; when it succeeded, drop what was taken and
    record the new block. Only a dropped block counts as freed for on_free. */
 HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken);
 HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken);
 HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken);
-/* For hooks that do more around these calls than the calls themselves: true when sampling leaves a block
-   of this size out, so that there is nothing to record (otherwise call hd_record_alloc next), and when
-   nothing can be recorded at this address. A few nanoseconds; always false when every block is recorded,
-   but for address NULL. */
+/* Tells hooks that do more around these calls than the calls themselves what they can leave: true when sampling
+   leaves a block of this size out, so that there is nothing to record (otherwise call hd_record_alloc next), and
+   when nothing can be recorded at this address. A few nanoseconds; always false when every block is recorded, but
+   for address NULL. */
 HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size);
 HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address);
-/* For when the type becomes known after the allocation. False when the address is not recorded. */
+/* Sets the type once it is known, after the allocation. False when the address is not recorded. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
 /* Enter and leave a stretch of the calling thread in which nothing is recorded, counted as ignored;
@@ -1525,7 +1531,7 @@ HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_child(hd_recorder *rec);
 
-/* Of a sampled recording live_bytes and peak_bytes are estimates; the rest tells of the sample. */
+/* Counters of a recorder. When it samples, live_bytes and peak_bytes are estimates; the rest counts the sample. */
 typedef struct hd_recorder_counters {
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes;         /* the most live_bytes ever was */
@@ -1566,13 +1572,16 @@ typedef struct hd_snapshot_options {
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
-/* A snapshot of what the caller added up himself: bytes[c] and blocks[c] are those of context c, for all c
+/* A snapshot of what the caller has added up: bytes[c] and blocks[c] are those of context c, for all c
    below `count`. `blocks` may be NULL: not told. Errors also: HD_INVALID (no such contexts). */
 HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes,
                                            const uint64_t *blocks, uint32_t count,
                                            const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
 
+#else
+#define HD_SCOPE(category, name) ((void)0)
+#define HD_SCOPE_NAMED(category, name) ((void)0)
 #endif /* HEAPDUMP_NO_RECORDER */
 
 #ifndef HEAPDUMP_NO_CHROME
@@ -1589,8 +1598,8 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
    the start. One thread at a time. Source: chromium-heap-profiler, "StackFrameDeduplicator". */
 typedef struct hd_deduplicator hd_deduplicator;
 
-/* Of options the allocator and limits count; max_records: ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (another
-   axis). */
+/* A deduplicator without ids yet. Uses allocator and limits of the options; max_records: ids. Errors:
+   HD_OUT_OF_MEMORY, HD_INVALID (another axis). */
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options,
                                                      hd_error *err);
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
@@ -1659,12 +1668,20 @@ HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrom
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 
-/* A trace of these heaps, ordered by pid, time, dump and allocator; those alike in the first three
-   become one event. Dictionaries are shared by the heaps of a process. Equal heaps give equal bytes.
-   Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
-   of one pid, dump and allocator; one dump of a pid at two times). */
+/* A trace of these heaps, which does not say their kind: read again each is HD_HEAP_LIVE. Ordered by pid, time, dump
+   and allocator; those alike in the first three become one event. Dictionaries are shared by the heaps of a process.
+   Equal heaps give equal bytes. Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes);
+   HD_INVALID (two heaps of one pid, dump and allocator; one dump of a pid at two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
+
+#ifndef HEAPDUMP_NO_RECORDER
+/* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
+   and the trace viewer read. It appears under its name when it is whole, as hd_file_create has it. Errors: as
+   hd_recorder_snapshot; HD_IO. */
+HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
+                                         const hd_snapshot_options *options, hd_error *err);
+#endif
 
 /* ============================================================================= >>trace.read
    Reading is hd_read's (>>dump). A trace gives heaps and scalars; of its document only the levels of detail are
@@ -1769,7 +1786,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const cha
                                                  hd_error *err);
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
                                                  const char *name, const char *text, hd_error *err);
-/* Of the whole process: "resident_set_bytes". */
+/* Adds a number of the whole process: "resident_set_bytes". */
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value,
                                                 hd_error *err);
 /* A heap by its allocator, profile or breakdown, and sample_bytes, condensed by the manager's cut-off;
@@ -1784,14 +1801,6 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const c
 #endif
 /* Memory that profiling itself takes: a register's, say. These add up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory, hd_error *err);
-
-#ifndef HEAPDUMP_NO_RECORDER
-/* What a recorder has recorded and is live, as a file: a trace with one heap, of this process, which this library
-   and the trace viewer read. It appears under its name when it is whole, as hd_file_create has it. Errors: as
-   hd_recorder_snapshot; HD_IO. */
-HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
-                                         const hd_snapshot_options *options, hd_error *err);
-#endif
 #endif /* HEAPDUMP_NO_CHROME */
 
 #ifndef HEAPDUMP_NO_NETCF
@@ -2166,7 +2175,7 @@ typedef struct hd_memprof_block {
     uint64_t value[HD_MEMPROF_FIELDS]; /* by field; 0 for those that the profile's blocks do not have */
 } hd_memprof_block;
 
-/* One raw profile, in columns. Whoever fills one himself can have it written, merged and shown as well. */
+/* One raw profile, in columns. One that a program fills can be written, merged and shown as well. */
 typedef struct hd_memprof_raw {
     uint32_t version;            /* 1 to 5 */
     bool big_endian;
@@ -2280,8 +2289,8 @@ typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address
 typedef struct hd_memprof_symbolizer {
     hd_memprof_symbolize_fn symbolize; /* NULL: addresses stay what they are, and all of them */
     void *user;
-    /* Otherwise what is not known is left out, and so are frames of the runtime that records (by their file's
-       name), as llvm-profdata has it. */
+    /* Keep frames that are not known, and frames of the runtime that records (by their file's name); zero leaves
+       both out, as llvm-profdata does. */
     bool keep_unresolved, keep_runtime;
 } hd_memprof_symbolizer;
 
@@ -2336,9 +2345,9 @@ typedef struct hd_memprof_view {
     uint32_t field;
     bool average;                /* divided by the number of allocations, rounded: of counts and totals */
     hd_memprof_split split;
-    /* Instead of the split: the name on axis 1, which needs to live until the next call. */
+    /* Names each block on axis 1, instead of the split. The name needs to live until the next call. */
     hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
-    /* Of HD_MEMPROF_SPLIT_BINARY: the name of a segment's file, which needs to live until the next call; empty:
+    /* Names a segment's file, for HD_MEMPROF_SPLIT_BINARY. The name needs to live until the next call; empty:
        not known [NULL]. */
     hd_str (*segment)(void *user, const hd_memprof_raw *raw, uint32_t segment);
     void *user;                  /* handed to both */
@@ -2385,7 +2394,7 @@ typedef struct hd_memprof_location {
     uint32_t line, discriminator; /* 0: the same */
 } hd_memprof_location;
 
-/* One indexed profile, in columns, functions in the order of the file. Whoever fills one himself can have it
+/* One indexed profile, in columns, functions in the order of the file. One that a program fills can be
    written, and as a raw profile; find, match, warnings and free take what was read or built. */
 typedef struct hd_memprof_index {
     hd_memprof_layout layout;
@@ -2453,10 +2462,10 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
 /* ==================================================================== >>memprof.index.build
    Indexed profiles of raw ones. */
 
-/* From a raw profile, several merged first: what llvm-profdata makes of it. A block goes to the function that
-   allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and their
-   blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer),
-   HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Builds an index from a raw profile (several: merge them first), as llvm-profdata does. A block goes to the
+   function that allocates and to those it was inlined into. Call stacks of which the symbolizer knows nothing, and
+   their blocks, are left out. Errors: HD_INVALID (columns that do not fit each other, no symbolizer), HD_UNSUPPORTED
+   (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
                                               const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out,
@@ -2533,6 +2542,9 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
        hd_, HD_, HEAPDUMP_   public
        hd__, HD__            private. In a format's room its word comes next: hd__netcf_, hd__dart_
        _create, _free        an object, and the end of it: NULL can be freed
+       _desc, _options       what _create takes; what another call takes
+       _count and an index   how many there are, and each of them; past the last NULL, or zeros
+       _memory               bytes that an object holds
        _open, _next, _close  a reader that holds one record at a time
        _read, _write         a whole file
        _info, _row           what an accessor gives; one line of an answer
@@ -2571,10 +2583,12 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       (hd_breakdown_from_cumulative); or a graph (hd_graph_create, hd_graph_add_ or hd_graph_reserve,
       hd_graph_seal), kept in a document of its own (hd_dump_set_document). Writing: an hd_sink or hd_json on the
       hd_out. Allocator and limits are those of the options that `read` is handed: pass these on.
-   2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump). `detect` says how sure the first
-      64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
+   2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump) within its #ifndef. `detect` says
+      how sure the first 64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
+      Without a title no message says that it was expected.
    3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
-      the manual, beside the others, and in tests/include/run.sh.
+      the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>base),
+      and in tests/include/run.sh.
    4. tests/test_<name>.c (a test per rule of the document, write of read is the identity, each truncation, each
       failing allocation), fuzz/fuzz_<name>.c with fuzz/seeds/fuzz_<name>/ and fuzz/fuzz_<name>.dict, and
       tests/peers/NN-<name>.sh, which runs the real program against ours. Small files go to tests/data/ with a
@@ -2583,11 +2597,13 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    TESTS
 
+       make rooms            tests/rooms.sh: the table of rooms, and what breaks the walls
        make test             tests/test_*.c, plainly, under sanitizers and, where the first line says so, under
                              the thread sanitizer; tests/include: the header as people include it; the rooms
        make peers            tests/peers/[0-9]*.sh: real programs of each format; FULL=1 takes all they have
        make fuzz             fuzz/fuzz_*.c, with their seeds and dictionaries
        make bench            bench/bench.cc beside its peers; bench-against REV=...: this header beside another
+       make bench-slopes     inputs that aim at more than linear time or memory; bench-compile: the header's own cost
        make digests          what the tool answers to all files of tests and fuzz, to compare before and after
 
    SOURCES, as `Source:` names them
@@ -3055,7 +3071,7 @@ HD__INLINE hd_status hd__status(hd_status status) { return status; }
 #define hd__fail_at(err, status, ...) (hd__tell((err), (status), __VA_ARGS__), hd__status(status))
 #define hd__fail(err, status, ...) hd__fail_at((err), (status), HD_UNKNOWN, 0, __VA_ARGS__)
 
-/* Goes on where a message ends so far. */
+/* Appends to a message. */
 static void hd__tell_more(hd_error *err, const char *format, va_list args) {
     size_t n = strlen(err->message);
     hd__format(err->message + n, sizeof err->message - n, format, args);
@@ -3089,7 +3105,7 @@ HD__INLINE hd_status hd__tick(const hd_options *options, uint64_t done, uint64_t
     return hd__cancelled(err);
 }
 
-HEAPDUMP_API hd_reporter hd_reporter_make(const hd_options *options) {
+static hd_reporter hd__reporter_make(const hd_options *options) {
     hd_reporter r;
     memset(&r, 0, sizeof r);
     if (options) r.options = *options;
@@ -3201,7 +3217,7 @@ static uint64_t hd__mem_left(const hd__mem *m) {
     return left;
 }
 
-/* For what a public function makes as part of a call. */
+/* Limits that are left for a public function called as part of this call. */
 static void hd__limits_rest(hd_limits *limits, const hd__mem *m) {
     limits->max_memory = m->limit == UINT64_MAX ? 0 : m->limit;
     limits->taken = limits->max_memory ? m->limit - hd__mem_left(m) : 0;
@@ -3289,7 +3305,7 @@ static void hd__arr_cut(hd__mem *m, void *array, size_t element, size_t capacity
 
 /* Text, or any bytes, being made: an array of bytes. -------------------------------------------- */
 
-/* At most n bytes more of an array of bytes: where they go; NULL when out of memory. */
+/* Makes room for n more bytes of an array: where they go; NULL when out of memory. */
 static uint8_t *hd__bytes_room(hd__mem *m, uint8_t **bytes, size_t n) {
     return hd__room(m, *bytes, n) ? *bytes + hd__len(*bytes) : NULL;
 }
@@ -4258,7 +4274,7 @@ static bool hd__packed_open(hd__packed *p, hd_in in, const hd_options *options) 
     p->mem = hd__mem_options(options);
     p->in = in;
     p->hook = options->inflate;
-    p->reporter = hd_reporter_make(options);
+    p->reporter = hd__reporter_make(options);
     allocator.allocate = hd__packed_allocate;
     allocator.user = p;
     p->stream = p->hook->open(p->hook->user, allocator, hd__packed_bytes, p);
@@ -4502,7 +4518,8 @@ static hd_status hd__window_failed(hd_window *w, uint64_t offset, hd_error *err)
 
 HEAPDUMP_API hd_status hd_window_fill(hd_window *w, uint64_t want, hd_error *err) {
     while ((uint64_t)(w->end - w->at) < want && (w->failed || !w->ended))
-        if (w->failed || !hd__window_move(w, hd__window_needs(w, want))) return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
+        if (w->failed || !hd__window_move(w, hd__window_needs(w, want)))
+            return hd__window_failed(w, w->base + (uint64_t)(w->end - w->start), err);
     return HD_OK;
 }
 
@@ -6084,7 +6101,7 @@ typedef struct hd__cutting {
     uint64_t *sum[HD_MAX_AXES];  /* is before; NULL: not made yet */
 } hd__cutting;
 
-/* What an entry has of a class, as of one of its cuts. */
+/* Bytes that an entry shares with a class, as they were after one of the class's cuts. */
 typedef struct hd__portion {
     uint64_t bytes;
     uint32_t of, seen;           /* the class, and its last cut that is in the bytes; HD_NONE: none */
@@ -6302,7 +6319,7 @@ static bool hd__portion_cut(hd__budget *x, uint32_t entry, uint32_t number, uint
     return hd__push(x->m, x->portions, both);
 }
 
-/* Brings those of an entry up to date; only classes that it has a part of stay. */
+/* Brings the portions of an entry up to date; only classes that it has a part of stay. */
 static bool hd__budget_portions(hd__budget *x, uint32_t entry) {
     uint32_t *link = &x->portion[entry], before = HD_NONE, number = *link, next;
     size_t most = HD__PORTIONS_EACH * ((size_t)x->b->entries.count + x->atoms);
@@ -7646,7 +7663,7 @@ static hd_status hd__unite_axes(const char *names[HD_MAX_AXES], uint32_t *count,
     return HD_OK;
 }
 
-/* All entries of a heap, be it a profile: that is exported then, into memory that counts as the other's. */
+/* Views a heap as all its entries. A profile is exported for that, into memory that counts as `m`'s. */
 static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_options *options, hd_breakdown *view,
                                   hd_breakdown **exported, hd_error *err) {
     hd_options rest;
@@ -8813,8 +8830,8 @@ static void hd__print_name(hd_sink *s, hd_str name) {
     while (name.len) hd__sink_str(s, hd_visible(&name));
 }
 
-/* Behind a sign, of an error, which takes one column. No part is more than its whole, and no error known that
-   is ten times what it is of. */
+/* Prints a share behind a sign, of an error, which takes one column. No part is more than its whole, and no error
+   known that is ten times what it is of. */
 static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const char *sign) {
     char text[32];
     double share = whole ? (double)part / (double)whole : 0;
@@ -8992,7 +9009,7 @@ typedef struct hd__top {
     hd__strings names;
     hd_axis axis;
     const uint8_t *kind;         /* of a breakdown: by row, an HD__REST_ */
-    hd_top_row *nodes;           /* by node; its total is that of all below it, too */
+    hd_top_row *nodes;           /* by node */
     uint8_t *used;               /* by node: whether cells stand at or below it */
     hd_top_row *rows;            /* by name */
     uint32_t *order;             /* of names */
@@ -9001,7 +9018,7 @@ typedef struct hd__top {
 
 static bool hd__top_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_top_row *x = (const hd_top_row *)owner + a, *y = (const hd_top_row *)owner + b;
-    if (x->total.bytes != y->total.bytes) return x->total.bytes > y->total.bytes;
+    if (x->cumulative.bytes != y->cumulative.bytes) return x->cumulative.bytes > y->cumulative.bytes;
     return hd_str_compare(x->name, y->name) < 0;
 }
 
@@ -9025,12 +9042,12 @@ static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, 
         if (at && hd__is_self(t->axis.node_name[at])) at = t->axis.parent[at];
         node = &t->nodes[at];
         hd__amount_add(kind == HD__REST_UNLISTED ? &node->unlisted : &node->self, amount);
-        hd__amount_add(&node->total, amount);
+        hd__amount_add(&node->cumulative, amount);
         node->self_is_bound |= kind == HD__REST_INNERMOST;
         t->used[at] = 1;
     }
     for (uint32_t i = n; i-- > 1;) {
-        hd__amount_add(&t->nodes[t->axis.parent[i]].total, &t->nodes[i].total);
+        hd__amount_add(&t->nodes[t->axis.parent[i]].cumulative, &t->nodes[i].cumulative);
         t->used[t->axis.parent[i]] |= t->used[i];
     }
     return HD_OK;
@@ -9090,10 +9107,10 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
     for (uint32_t i = 0; i < names; i++) t->rows[i].name = t->names.strings[i];
     if (number[0] != HD_NONE) {
         hd_top_row *self = &t->rows[number[0]];
-        self->self = self->total = t->nodes[0].self;
+        self->self = self->cumulative = t->nodes[0].self;
         self->self_is_bound = t->nodes[0].self_is_bound;
     }
-    if (other != HD_NONE) t->rows[other].unlisted = t->rows[other].total = t->nodes[0].unlisted;
+    if (other != HD_NONE) t->rows[other].unlisted = t->rows[other].cumulative = t->nodes[0].unlisted;
     for (uint32_t k = 1; k < n; k++) {
         uint32_t i = preorder[k], name = number[i];
         for (; depth && path[depth - 1] != t->axis.parent[i]; depth--)
@@ -9103,7 +9120,7 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
         hd__amount_add(&t->rows[name].self, &t->nodes[i].self);
         hd__amount_add(&t->rows[name].unlisted, &t->nodes[i].unlisted);
         t->rows[name].self_is_bound |= t->nodes[i].self_is_bound;
-        if (!open[name]++) hd__amount_add(&t->rows[name].total, &t->nodes[i].total);
+        if (!open[name]++) hd__amount_add(&t->rows[name].cumulative, &t->nodes[i].cumulative);
     }
     return HD_OK;
 }
@@ -9118,9 +9135,9 @@ static hd_status hd__top_run(hd__top *t, const hd_rows *cells, uint32_t axis, co
     n = (uint32_t)hd__len(t->names.strings);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
     hd__sort(t->order, t->order + n, n, options->by_self ? hd__top_before_by_self : hd__top_before, t->rows);
-    if (options->count && n > options->count) n = options->count;
+    if (options->top && n > options->top) n = options->top;
     for (uint32_t i = 0; i < n && !status; i++) {
-        t->larger += t->rows[t->order[i]].total.bytes > t->total;
+        t->larger += t->rows[t->order[i]].cumulative.bytes > t->total;
         status = emit(user, &t->rows[t->order[i]]);
     }
     return status;
@@ -9160,9 +9177,9 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
 static hd_status hd__print_top_row(void *user, const hd_top_row *row) {
     hd__print *t = (hd__print *)user;
     hd_sink *s = &t->sink;
-    hd__print_amount(t, &row->total, t->width);
+    hd__print_amount(t, &row->cumulative, t->width);
     hd__print_amount(t, &row->self, t->width + 2);
-    if (t->blocks_width) hd__print_blocks(s, row->total.blocks, t->blocks_width + 2);
+    if (t->blocks_width) hd__print_blocks(s, row->cumulative.blocks, t->blocks_width + 2);
     hd__sink_pad(s, 2);
     hd__print_name(s, row->name);
     if (row->unlisted.bytes) {
@@ -9276,7 +9293,7 @@ typedef struct hd__id_index {
     unsigned shift;
 } hd__id_index;
 
-/* By position in ascending order. */
+/* The id at a position in ascending order. */
 HD__INLINE uint64_t hd__id_index_get(const hd__id_index *x, size_t i) {
     if (!x->pairs) return hd__ids_get(x->ids, i);
     return x->pairs[i] >> 32 | (x->high ? (uint64_t)x->high[i] << 32 : 0);
@@ -9607,7 +9624,8 @@ static hd_status hd__weak_validate(const hd_graph *g, hd_error *err) {
     const hd__weak *w = g->weak;
     for (uint32_t i = 0, least = 0; i < hd__len(w->object); i++) {
         uint32_t o = w->object[i], at = g->first[o], end = g->first[o + 1];
-        if (o < least || o >= g->count || !hd__bit(w->has, o)) return hd__graph_broken(err, "row with weak references", i);
+        if (o < least || o >= g->count || !hd__bit(w->has, o))
+            return hd__graph_broken(err, "row with weak references", i);
         for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++)
             if (w->target[e] >= g->count || w->kind[e] > HD_REFERENCE_VALUE ||
                 (w->kind[e] == HD_REFERENCE_STRONG && (at == end || g->target.low[at++] != w->target[e])))
@@ -10285,7 +10303,8 @@ static hd_status hd__graph_look_up(hd_graph *g, hd__missing *missing, const hd_o
             number[i] = shelves.ids.low[shelves.at[hd__shelf_of(&shelves, hd__ids_get(ids, low + i))]++];
         if (!found) hd__graph_numbers(g, ids, low, size, number);
         for (size_t i = 0; i < size && ok; i++) {
-            if (HD__UNLIKELY(number[i] == HD_NONE)) ok = hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i);
+            if (HD__UNLIKELY(number[i] == HD_NONE))
+                ok = hd__missing_add(m, missing, hd__ids_get(ids, low + i), low + i);
             ids->low[low + i] = number[i];
         }
     }
@@ -10809,7 +10828,7 @@ static void hd__removal_joins(hd__removal *r, uint32_t object) {
         hd__removal_add(r, e->value, r->reached[e->object] & r->reached[e->key]);
 }
 
-/* All objects' bits, of which `all` are in use. */
+/* Walks once for the bits of all objects, of which `all` are in use. */
 static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     const hd_graph *g = r->g;
     const uint32_t *target = g->target.low;
@@ -10832,7 +10851,7 @@ static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     return HD_OK;
 }
 
-/* Up to 63 classes. */
+/* What up to 63 classes retain, in one walk. */
 static hd_status hd__removal_total(hd__removal *r, const uint32_t *classes, uint32_t n, hd_total *totals,
                                    hd_error *err) {
     const hd_graph *g = r->g;
@@ -11857,12 +11876,12 @@ static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
 
 static hd_status hd__dump_make(hd__mem mem, const hd_format *format, const hd_options *options, hd_dump **out,
                                hd_error *err) {
-    hd_dump *d;
+    hd_dump *d = NULL;
     HD__TRY(hd__new(hd_dump, &d, mem, err));
     d->texts.seed = hd__seed();
     d->format = format;
     d->max_records = hd__records(&options->limits);
-    d->reporter = hd_reporter_make(options);
+    d->reporter = hd__reporter_make(options);
     *out = d;
     return HD_OK;
 }
@@ -11964,7 +11983,8 @@ HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->report
 
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options, hd_out out, hd_error *err) {
     if (d->document && d->format->write) return d->format->write(d->document, options, out, err);
-    return hd__fail(err, HD_UNSUPPORTED, "a file of the format %s is not written as it was", d->format->name);
+    return hd__fail(err, HD_UNSUPPORTED, "the format %s keeps no document to write again: write its heaps or its graph",
+                    d->format->name);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
@@ -12088,7 +12108,7 @@ static bool hd__contexts_grow(hd_contexts *c, size_t capacity) {
     return true;
 }
 
-/* Under the lock: a new node, not yet in the table. */
+/* Appends a node that is not in the table yet. Called under the lock. */
 static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind kind, const void *value) {
     uint32_t shifted = c->count + (1u << HD__SEGMENT_BITS);
     unsigned segment = hd__log2(shifted) - HD__SEGMENT_BITS;
@@ -12906,7 +12926,7 @@ HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     return true;
 }
 
-/* Of zeros, an empty register. */
+/* Makes an empty register of zeros. */
 static void hd__register_begin(hd_register *reg) {
     reg->directory = reg->first;
     reg->bits = 1;
@@ -13574,7 +13594,7 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     return HD_OK;
 }
 
-/* To a whole number, and what that took away or added to the next one. */
+/* Rounds to a whole number, and carries what that took away or added to the next one. */
 static uint64_t hd__round(double value, double *rest) {
     double with = value + *rest;
     uint64_t whole = with <= 0 ? 0 : with >= 1.8e19 ? UINT64_MAX - 1 : (uint64_t)(with + 0.5);
@@ -14068,8 +14088,9 @@ static void hd__trace_write_name(hd_chrome_writer *w, hd__trace_writer_process *
     hd_json_end(j), hd_json_end(j);
 }
 
-/* What has not been told of yet. */
-static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_writer_process *p, bool types, hd_error *err) {
+/* Writes the part of a dictionary that is not in the trace yet. */
+static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_writer_process *p, bool types,
+                                            hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
     hd__trace_told *d = &p->axis[types];
@@ -14378,7 +14399,7 @@ static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_de
     hd_json_begin(&w->json, out);
 }
 
-/* Before the first event. */
+/* Writes what stands before the first event. */
 static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
     if (!bare) {
         hd_json_object(&w->json);
@@ -14476,6 +14497,32 @@ HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count, const
     hd__trace_writer_release(&w);
     return status;
 }
+
+#ifndef HEAPDUMP_NO_RECORDER
+HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
+                                         const hd_snapshot_options *options, hd_error *err) {
+    hd_profile *profile;
+    hd_heap heap;
+    hd_file file;
+    hd_status status;
+    if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
+    HD__TRY(hd_recorder_snapshot(rec, options, &profile, err));
+    memset(&heap, 0, sizeof heap);
+    heap.pid = hd__os_pid();
+    heap.dump = "0x1";
+    heap.allocator = "malloc";
+    heap.sample_bytes = rec->sample_bytes;
+    heap.profile = profile;
+    status = hd_file_create(path, &file, err);
+    if (!status) {
+        status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
+        if (status && !file.os_error) hd_file_discard(&file);
+        else status = hd_file_commit(&file, err); /* which says why writing failed */
+    }
+    hd_profile_free(profile);
+    return status;
+}
+#endif
 
 /* ============================================================================ >>trace.value
    What reading a trace gathers, the values that traces are made of, and complaints about them. Dictionaries may
@@ -15050,8 +15097,8 @@ static const uint8_t *hd__trace_plain_entry(const uint8_t *at, const uint8_t *en
     return (seen & 1u << HD__TRACE_SIZE) && (seen & 1u << HD__TRACE_BT) ? at : NULL;
 }
 
-/* With an entry just opened: takes it and those that follow, as long as they are plain. *open is whether one
-   that is not is open now, nothing of it taken. */
+/* Takes plain entries as long as they follow, the one just opened first. *open is whether one that is not plain is
+   open now, nothing of it taken. */
 static hd_status hd__trace_plain_entries(hd__trace_in *x, bool *open) {
     hd__trace_entry entry;
     hd_window *r = &x->pull.r;
@@ -15406,7 +15453,7 @@ static hd_status hd__trace_read_dumps(hd__trace_in *x, hd__token token) {
 }
 
 static hd_status hd__trace_read_args(hd__trace_in *x) {
-    uint64_t name;
+    uint64_t name = 0;
     bool ok;
     HD__TRACE_MEMBERS(x, m) {
         if (hd__is(m.key, "stackFrames")) {
@@ -16132,10 +16179,10 @@ static hd_status hd__trace_profile(hd__trace_in *x, const hd__trace_heap *from, 
     return hd__trace_rows(x, from, map, &p->mem, &p->cells, &p->total_bytes, &p->total_blocks);
 }
 
-/* Of the rows in x->rows. */
+/* Makes a breakdown of x->rows. */
 static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from, const hd_axis axes[2],
                                      hd_heap *heap) {
-    hd__breakdown *b;
+    hd__breakdown *b = NULL;
     hd_status status;
     HD__TRY(hd__new(hd__breakdown, &b, hd__mem_options(x->options), x->err));
     b->shown.axis[0] = axes[0];
@@ -16346,7 +16393,7 @@ static void hd__trace_free(void *document) {
 
 static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd__mem *m;
-    hd__trace_document *doc;
+    hd__trace_document *doc = NULL;
     hd__trace_in x;
     hd_status status;
     HD__TRY(hd__new(hd__trace_document, &doc, hd__mem_options(options), err));
@@ -16609,7 +16656,7 @@ static hd_status hd__trace_add_fail(hd__trace_add *a, const char *sentence) {
                        sentence);
 }
 
-/* At the end of the array of events, `more`: after one without a comma. */
+/* Inserts events at the end of the array; `more`: after one without a comma. */
 static hd_status hd__trace_add_insert(hd__trace_add *a, uint64_t offset, bool more) {
     hd_json *j = &a->w.json;
     if (a->w.first >= HD__TRACE_IDS_END - HD_NONE - HD_NONE)
@@ -17125,32 +17172,6 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *m, ui
     return hd__provider_leave(m, due ? hd__provider_tick(m, time_us, err) : HD_OK);
 }
 
-#ifndef HEAPDUMP_NO_RECORDER
-HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
-                                         const hd_snapshot_options *options, hd_error *err) {
-    hd_profile *profile;
-    hd_heap heap;
-    hd_file file;
-    hd_status status;
-    if (!rec) return hd__fail(err, HD_INVALID, "no recorder given");
-    HD__TRY(hd_recorder_snapshot(rec, options, &profile, err));
-    memset(&heap, 0, sizeof heap);
-    heap.pid = hd__os_pid();
-    heap.dump = "0x1";
-    heap.allocator = "malloc";
-    heap.sample_bytes = rec->sample_bytes;
-    heap.profile = profile;
-    status = hd_file_create(path, &file, err);
-    if (!status) {
-        status = hd_chrome_write(&heap, 1, options ? &options->options : NULL, hd_file_out(&file), err);
-        if (status && !file.os_error) hd_file_discard(&file);
-        else status = hd_file_commit(&file, err); /* which says why writing failed */
-    }
-    hd_profile_free(profile);
-    return status;
-}
-#endif
-
 #endif /* HEAPDUMP_NO_CHROME */
 
 #ifndef HEAPDUMP_NO_NETCF
@@ -17188,7 +17209,7 @@ struct hd_netcf_reader {
 /* Of zeros. */
 static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
-    r->report = hd_reporter_make(options);
+    r->report = hd__reporter_make(options);
     hd__window_open(&r->w, m, in);
 }
 
@@ -18488,7 +18509,7 @@ struct hd_dart_reader {
 /* Of zeros. */
 static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
-    r->report = hd_reporter_make(options);
+    r->report = hd__reporter_make(options);
     r->header.name = hd_cstr("");
     hd__window_open(&r->w, m, in);
     r->from = r->w.at;
@@ -19273,7 +19294,7 @@ HEAPDUMP_API hd_status hd_dart_read(hd_in in, const hd_options *options, hd_dart
     hd_graph_desc desc;
     hd__dart_in x;
     hd_status status;
-    hd_dart *doc;
+    hd_dart *doc = NULL;
     HD__TRY(hd__new(hd_dart, &doc, hd__mem_options(options), err));
     doc->no_class = HD_NONE;
     memset(&x, 0, sizeof x);
@@ -20219,7 +20240,7 @@ HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t cou
     return raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
 }
 
-/* The same into 16 bits: 12 of them rounded up, 4 to shift by. */
+/* Packs a count into 16 bits: 12 of them rounded up, 4 to shift by. */
 static uint64_t hd__memprof_pack(uint64_t count) {
     uint64_t shift = 0;
     if (count > 0xfffu << 15) count = 0xfffu << 15;
@@ -20326,7 +20347,7 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
     if (!r) return hd__no_memory(&mem, err);
     r->mem = mem;
     hd__window_open(&r->window, &r->mem, in);
-    r->report = hd_reporter_make(options);
+    r->report = hd__reporter_make(options);
     r->max_records = hd__records(options ? &options->limits : NULL);
     r->seed = hd__seed();
     *out = r;
@@ -20710,7 +20731,7 @@ HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
     hd__free(&mem, doc, sizeof *doc);
 }
 
-/* Of one profile, which is empty as yet. */
+/* Creates a document with one profile, empty as yet. */
 static hd_memprof *hd__memprof_create(hd__mem *m) {
     hd_memprof *doc = (hd_memprof *)hd__calloc(m, 1, sizeof *doc);
     hd__memprof_part part;
@@ -20914,7 +20935,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     hd__memprof_out o;
     hd_status status;
     o.raw = raw;
-    o.report = hd_reporter_make(options);
+    o.report = hd__reporter_make(options);
     o.version = version ? version : raw->version;
     o.shape = hd__memprof_shape_of(o.version);
     if (!o.shape->last)
@@ -21533,7 +21554,7 @@ typedef struct hd__memprof_named {
     uint32_t *first, *frame;
 } hd__memprof_named;
 
-/* While frames are looked up. */
+/* State while frames are looked up. */
 typedef struct hd__memprof_naming {
     const hd_memprof_raw *raw;
     const hd_memprof_symbolizer *by;
@@ -21713,7 +21734,7 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, ui
                                v[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY], thresholds);
 }
 
-/* While a profile is filled. */
+/* State while a profile is filled. */
 typedef struct hd__memprof_filling {
     const hd_memprof_raw *raw;
     const hd_memprof_view *view;
@@ -22412,7 +22433,7 @@ static void hd__index_begin(hd__index_section *x, int k) {
     x->at = x->payload[k];
 }
 
-/* Behind the last bucket: buckets lie one after another, then the table. */
+/* Checks that the table follows the last bucket. */
 static hd_status hd__index_end(hd__index_section *x) {
     if (((x->at + 7) & ~(uint64_t)7) != x->table[x->k])
         HD__TRY(hd__index_bad(x->in, x->at, "the %s table expected behind its items, found at %u",
@@ -23379,7 +23400,7 @@ static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b)
     return o->location_id[a] < o->location_id[b];
 }
 
-/* In stacks those most used come last. */
+/* Orders frames by use, the most used last. */
 static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__index_out *o = (const hd__index_out *)owner;
     if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
@@ -23546,7 +23567,7 @@ static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
 /* Whether values of fields that are written fit their widths. */
 static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fields, const hd_options *options,
                                         hd_error *err) {
-    hd_reporter reporter = hd_reporter_make(options);
+    hd_reporter reporter = hd__reporter_make(options);
     for (uint32_t b = 0; b < x->block_count; b++)
         for (uint32_t i = 0; i < x->field_count; i++) {
             uint64_t v = x->value[(size_t)b * x->field_count + i];
@@ -24246,7 +24267,7 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     hd__index_in x;
     hd_status status;
     memset(&x, 0, sizeof x);
-    x.reporter = hd_reporter_make(options);
+    x.reporter = hd__reporter_make(options);
     x.max_records = hd__records(options ? &options->limits : NULL);
     x.err = err;
     x.to = hd__index_create(&mem);
@@ -24774,7 +24795,7 @@ static int hd__memprof_index_certainty(const uint8_t *p, size_t size) {
     return hd__memprof_index_detect(p, size) || hd__rfc_detect(p, size) ? 100 : 0;
 }
 
-/* Its one heap, if its blocks have sizes. */
+/* Reads an index; adds its one heap when blocks have sizes. */
 static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;

@@ -1,7 +1,6 @@
 /* A format of one's own, read beside all that the library knows: lines of a size and a path, as
    find -type f -printf '%s %p\n' prints them. own_format FILE prints what takes the space. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAPDUMP_IMPLEMENTATION
@@ -13,11 +12,13 @@ static int detect_sizes(const uint8_t *bytes, size_t size) {
 
 /* "120 src/main.c": directories are frames. */
 static hd_status add_line(hd_profile *profile, const char *line, const char *end, bool *good, hd_error *err) {
-    char *path;
-    uint64_t bytes = strtoull(line, &path, 10);
+    const char *path = line;
+    uint64_t bytes = 0;
     uint32_t nodes[2] = { 0, 0 };
     hd_status status = HD_OK;
-    *good = path > line && *path == ' ';
+    while (path < end && *path >= '0' && *path <= '9' && bytes < UINT64_MAX / 10)
+        bytes = 10 * bytes + (uint64_t)(*path++ - '0');
+    *good = path > line && path < end && *path == ' ';
     if (!*good) return HD_OK;
     for (const char *name = path + 1, *stop; name < end && !status; name = stop + 1) {
         stop = (const char *)memchr(name, '/', (size_t)(end - name));
@@ -39,14 +40,15 @@ static hd_status add_lines(hd_dump *dump, hd_in in, hd_profile *profile, hd_erro
                !window->ended)
             status = hd_window_fill(window, (uint64_t)(window->end - window->at) + 1, err);
         if (status || window->at == window->end) return status;
-        if (end) status = add_line(profile, (const char *)window->at, (const char *)end, &good, err);
+        if (!end) end = window->end; /* the last line, which nothing ends */
+        status = add_line(profile, (const char *)window->at, (const char *)end, &good, err);
         if (!status && !good) { /* strict: an error; lenient: a warning, and the line is left out */
             hd_error found = { .status = HD_MALFORMED, .offset = hd_window_offset(window) };
             strcpy(found.message, "a size, a space and a path expected");
             status = hd_report(reporter, &found, err);
         }
         if (status) return status;
-        window->at = end ? end + 1 : window->end;
+        window->at = end < window->end ? end + 1 : end;
     }
 }
 

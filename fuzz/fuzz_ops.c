@@ -49,7 +49,7 @@ static void same(const hd_heap *x, const hd_heap *y) {
 static uint64_t total(const hd_heap *h) { return h->profile ? hd_profile_bytes(h->profile) : h->breakdown->entries.amount[0].bytes; }
 
 static hd_status add_self(void *user, const hd_top_row *row) {
-    CHECK(row->self.bytes <= row->total.bytes && row->unlisted.bytes <= row->total.bytes);
+    CHECK(row->self.bytes <= row->cumulative.bytes && row->unlisted.bytes <= row->cumulative.bytes);
     *(uint64_t *)user += row->self.bytes + row->unlisted.bytes;
     return HD_OK;
 }

@@ -15,11 +15,13 @@
 # Kinds of violation:
 #   below      a room uses a private name that a room below it defines
 #   public     a room uses a public name that a room below it declares
-#   format     a room of a format uses a name of another format
+#   format     a room of a format uses a name of another format; a room has a row of the registry, and its family is
+#              in no row of the table of formats below
 #   size       a room has more than 1,000 lines, both halves together
 #   function   a function has more than 60 lines
 #   prefix     a private name has no hd__, or not the word that the table below wants after it
-#   contents   the table of contents at the top and the banners of both halves differ, or their order does
+#   contents   tags in the table of contents at the top and in the banners of both halves differ, or their order
+#              does; what stands beside a tag is not compared
 #   exception  a row of the table of exceptions excuses nothing
 set -u
 export LC_ALL=C
@@ -258,6 +260,8 @@ END {
     for (i = 1; i <= NR; i++) {
         if (room_of[i] != "") lines[room_of[i], half_of[i]]++
         else lines["", 0]++
+        if (source[i] ~ /^static const hd_format hd__/ && !(family(room_of[i]) in format_of))
+            complain("format", room_of[i], room_of[i], i, room_of[i] " has a row of the registry, and is of no format in the table above")
         if (split_to != "") {
             name = split_to "/" (room_of[i] == "" ? "outside" : room_of[i]) ".c"
             if (i == 1 || room_of[i] != room_of[i - 1]) print "#line " i " \"heapdump.h\"" > name
@@ -454,6 +458,7 @@ self_test() {
   told format "a format that names another" < <(insert 'static int hd__dart_step(int a) {' 'static int hd__dart_c(void) { return hd__netcf_field(1); }')
   told format "a format that names a public type of another" < <(insert '    HD__TRY(c);' '    hd_dart_kind kind;')
   told format "the same from a room with a dot in its tag" < <(insert 'HD__INLINE int' 'static const void *hd__memprof_n(void) { return hd__dart_names; }')
+  told format "a format that the table does not have" < <(header | sed 's/>>dart/>>cf/; /static int hd__dart_step(int a);/i static const hd_format hd__dart_format = { 0 };')
   told contents "a table of contents that lacks a room" < <(header | sed '/>>netcf  one/d')
   told contents "a table of contents with an old name" < <(header | sed 's/>>netcf  one/>>necf  one/')
   told contents "a table of contents in another order" < <(header | sed '/>>netcf  one/{h;d};/>>dart   another/G')

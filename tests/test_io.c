@@ -252,7 +252,7 @@ static void a_window_grows_to_what_is_there(void **state) {
 static void the_reporter_counts_what_lenient_reading_leaves_out(void **state) {
     hd_error bad = { .status = HD_MALFORMED, .offset = 7, .message = "no" }, full = { .status = HD_LIMIT }, err = { 0 };
     hd_options options = { .lenient = true };
-    hd_reporter strict = hd_reporter_make(NULL), lenient = hd_reporter_make(&options);
+    hd_reporter strict = hd__reporter_make(NULL), lenient = hd__reporter_make(&options);
     (void)state;
     assert_int_equal(hd_report(&strict, &bad, &err), HD_MALFORMED);
     assert_int_equal(err.offset, 7);

@@ -56,8 +56,8 @@ static hd_status put_top(void *user, const hd_top_row *row) {
     FILE *f = (FILE *)user;
     fprintf(f, "%.*s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self.bytes);
     put_blocks(f, row->self.blocks);
-    fprintf(f, " %" PRIu64 " ", row->total.bytes);
-    put_blocks(f, row->total.blocks);
+    fprintf(f, " %" PRIu64 " ", row->cumulative.bytes);
+    put_blocks(f, row->cumulative.blocks);
     fprintf(f, "\n");
     return HD_OK;
 }
@@ -466,7 +466,7 @@ static void name_counts_once_per_path(void **state) {
                                                              "h 32 1 48 2\n"
                                                              "f 10 2 30 4\n"
                                                              "g 20 2 28 3\n");
-    assert_text(top_text(heap_of(p), (hd_top_options){ .by_self = true, .count = 3 }), "h 32 1 48 2\n"
+    assert_text(top_text(heap_of(p), (hd_top_options){ .by_self = true, .top = 3 }), "h 32 1 48 2\n"
                                                                                        "g 20 2 28 3\n"
                                                                                        "f 10 2 30 4\n");
     assert_text(top_text(heap_of(p), (hd_top_options){ .axis = 1 }), "U 52 3 52 3\nT 11 3 11 3\n");
@@ -503,7 +503,7 @@ static hd_status put_unlisted(void *user, const hd_top_row *row) {
     fprintf(f, "%.*s %" PRIu64 "%s %" PRIu64 " ", (int)row->name.len, row->name.data, row->self.bytes,
             row->self_is_bound ? "?" : "", row->unlisted.bytes);
     put_blocks(f, row->unlisted.blocks);
-    fprintf(f, " %" PRIu64 "\n", row->total.bytes);
+    fprintf(f, " %" PRIu64 "\n", row->cumulative.bytes);
     return HD_OK;
 }
 
@@ -561,12 +561,12 @@ static void top_is_printed_in_columns(void **state) {
     hd_profile *p = calls_profile();
     uint32_t nodes[2] = { 0, 0 };
     hd_heap heap = { .allocator = "malloc", .pid = 3, .profile = p };
-    assert_top_printed(heap, (hd_top_options){ .count = 2 }, "63  100.0%              6  malloc, pid 3\n"
+    assert_top_printed(heap, (hd_top_options){ .top = 2 }, "63  100.0%              6  malloc, pid 3\n"
                                                              "63  100.0%   1    1.6%  6  main\n"
                                                              "48   76.2%  32   50.8%  2  h\n");
     nodes[0] = path_node(p, 0, "/main/h");
     assert_int_equal(add_estimate(p, nodes, 1937, 4, 250000), HD_OK);
-    assert_top_printed(heap, (hd_top_options){ .count = 1, .units = true },
+    assert_top_printed(heap, (hd_top_options){ .top = 1, .units = true },
                        "   2.0 KiB  \xc2\xb1" "25.0%  100.0%" "                              " "10  malloc, pid 3\n"
                        "   2.0 KiB  \xc2\xb1" "25.0%  100.0%         1 B   \xc2\xb1" "0.0%    0.1%  10  main\n");
     hd_profile_free(p);
@@ -832,7 +832,7 @@ static hd_status check_top_row(void *user, const hd_top_row *row) {
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)row->name.len, row->name.data);
     if (!strcmp(name, "<self>")) return HD_OK;
-    assert_int_equal(row->total.bytes, bytes_below(p, 0, name, false));
+    assert_int_equal(row->cumulative.bytes, bytes_below(p, 0, name, false));
     assert_int_equal(row->self.bytes, bytes_below(p, 0, name, true));
     return HD_OK;
 }

@@ -172,7 +172,7 @@ static void help(FILE *out) {
         if (c->heading) display(out, "\n%s:\n\n", c->heading);
         put_beside(out, name, 12, c->summary);
     }
-    put_lines(out, hd_cstr("\n`heapdump COMMAND --help` lists the options of a command.\n\nexamples:\n"));
+    put_lines(out, hd_cstr("\n`heapdump COMMAND --help` lists the options of a command, `heapdump --version` tells the version.\n\nexamples:\n"));
     put_beside(out, "", 2, examples);
     put_lines(out, hd_cstr("\nexit status: 0 done, 1 the input is bad, 2 wrong usage; `record` ends as the program "
                            "ended\n"));
@@ -192,11 +192,14 @@ int main(int argc, char **argv) {
     int status;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line at a time, though it is made of pieces */
     if (argc < 2) return help(stderr), WRONG_USAGE;
+    if (!strcmp(argv[1], "help") && argc > 2) argv++, argc--, a.help = true;
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
+    if (!strcmp(argv[1], "--version"))
+        return display(stdout, "heapdump %s\n", hd_version()), fflush(stdout) ? BAD_INPUT : DONE;
     while (c < commands + COMMANDS && strcmp(argv[1], c->name)) c++;
     if (c == commands + COMMANDS) return usage("no command '%s'", argv[1]);
-    status = options_read(c, argc - 1, argv + 1, &a);
+    status = a.help ? DONE : options_read(c, argc - 1, argv + 1, &a);
     if (status) return status;
     if (a.help) return command_help(c, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!c->runs_program && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);

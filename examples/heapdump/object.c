@@ -113,7 +113,7 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
 }
 
 int run_path(const arguments *a) {
-    if (!a->id && !a->class_name) return usage("path needs --id ID or --class NAME");
+    if (!a->id == !a->class_name) return usage("path needs --id ID or --class NAME, one of them");
     return each_graph(a, "files", true, path_text, path_json);
 }
 

@@ -298,6 +298,7 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         const option_row *o = &rows[option < 256 ? OUTPUT : option - 256];
         if (option == 'h') return a->help = true, DONE;
         if (option == ':') return usage("%s needs a value", argv[optind - 1]);
+        if (option == '?' && optopt == 'h') return usage("--help takes no value");
         if (option == '?' && optopt >= 256) return usage("--%s takes no value", rows[optopt - 256].name);
         if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind - 1]);

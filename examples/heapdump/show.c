@@ -27,7 +27,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
     hd_json *j = user;
     json_line(j);
     json_str(j, "name", row->name);
-    json_amount(j, "bytes", "blocks", "error", &row->total);
+    json_amount(j, "bytes", "blocks", "error", &row->cumulative);
     json_amount(j, "self_bytes", "self_blocks", "self_error", &row->self);
     json_bool(j, "self_is_bound", row->self_is_bound);
     json_u64(j, "unlisted_bytes", row->unlisted.bytes);
@@ -38,7 +38,7 @@ static hd_status top_row(void *user, const hd_top_row *row) {
 
 static hd_status top_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
     hd_top_options options = {
-        .axis = axis_in(a, heap), .count = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
+        .axis = axis_in(a, heap), .top = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
         .units = !a->exact && !memprof_counted(a), .options = { .warning = on_warning, .warning_user = r }
     };
     return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out, NULL);

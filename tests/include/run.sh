@@ -193,7 +193,7 @@ quick_start() {                  # quick_start "COMPILER"
     printf '       return 0;\n}\n'; } >quick.c
   cp "$root/fuzz/seeds/fuzz_chrome/two-dumps.json" app.json
   compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
-    grep -q '"heaps_v2"' live.json
+    grep -q '"heaps_v2"' live.json && grep -q Texture live.json
 }
 # Rooms left out: no warnings, and none of their names are left.
 leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: of symbols
