@@ -660,7 +660,7 @@ typedef struct hd_merger hd_merger;
 /* A merger of nothing yet. Uses allocator, limits and progress of the options; progress is told before each heap
    how many were added. NULL on failure. */
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err);
-/* On failure the merger holds what it held. Cost: a pass over the heap's nodes and rows. Errors:
+/* Adds a heap. The merger holds what it held when that fails. Cost: a pass over the heap's nodes and rows. Errors:
    HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (of another kind than the others, two axes
    of one name, no heap), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
@@ -1041,7 +1041,10 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
 /* ============================================================================ >>graph.reach
-   What the roots hold: reachability, retained sizes, referrers, paths. */
+   Walks are loops over a queue of object numbers, so that no depth of the graph takes stack. An object is queued
+   once; the value of an ephemeron is queued when the ephemeron and its key both were. Weak references lead nowhere.
+   A walk is linear in references and takes some bytes an object. Sizes that one object retains alone are left to
+   >>graph.dominators. */
 
 typedef struct hd_total {
     uint64_t objects;            /* that have records */
@@ -1091,7 +1094,7 @@ typedef struct hd_paths {
     bool more;                   /* there are longer ones, which were not looked for (64 lengths are) */
 } hd_paths;
 
-/* Up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
+/* Finds up to `most` ways from roots that are not weak to an object: a shortest one, then each time a shortest
    one that has neither the root nor any object in common with those before, but for the last; `more` says
    when they were of 64 different lengths, longer ones being left out. Ties: the first root, the first
    reference, strong ones before ephemerons. Garbage has none. All ways of one length cost a walk through
@@ -1102,7 +1105,8 @@ HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, ui
 HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* ======================================================================= >>graph.dominators
-   What each object holds alone: the dominator tree. */
+   The dominator tree is made once, in near-linear time, and answers for every object what it retains. Objects that no
+   root holds are not in it. As a breakdown it is cut off object by object, never built whole. */
 
 /* Immediate dominators: the object that all ways from the roots to an object lead through, nearest to
    it. Retained is what an object holds alone: the sizes of all below it in that tree, and its own.
@@ -1148,7 +1152,8 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominat
                                          hd_error *err);
 
 /* ========================================================================== >>graph.classes
-   Graphs class by class: histograms, and what changed from one graph to another. */
+   Classes are one across graphs when name and library are. A histogram is a pass over the objects, a diff one over
+   each graph; what each class retains is asked of >>graph.reach. */
 
 typedef struct hd_class_row {
     uint32_t class_index;
@@ -1256,8 +1261,8 @@ HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *dump, const hd_scalar *scalar
 HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *dump);
 /* The document, if it is one of this format: else NULL. Owned by the dump. */
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *dump, const hd_format *format);
-/* In the order of what was read: of a trace by pid, then time of the dump, then allocator. Owned by the dump;
-   NULL past the last. */
+/* Heaps in the order of what was read: of a trace by pid, then time of the dump, then allocator. Owned by the
+   dump; NULL past the last. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
 /* What dumps say of allocators and processes as a whole; a trace may have these and no heaps. Of a trace by
@@ -1449,7 +1454,7 @@ HEAPDUMP_API void hd_register_free(hd_register *reg);
    what is registered stays). O(1); the slowest single call moves one table of 1 MiB. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced);
-/* These return false when nothing is at that address; `found` and `removed` may be NULL. */
+/* Three calls that return false when nothing is at that address; `found` and `removed` may be NULL. */
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found);
 HEAPDUMP_API bool hd_register_remove(hd_register *reg, uint64_t address, hd_allocation *removed);
 HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, uint32_t context);
@@ -1525,7 +1530,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
 HEAPDUMP_API bool hd_record_suspend(void);
 HEAPDUMP_API void hd_record_resume(void);
 
-/* Around fork(), for pthread_atfork or by hand: the child's recorder is then whole, its peak what is
+/* Three calls around fork(), for pthread_atfork or by hand: the child's recorder is then whole, its peak what is
    live. All recorders of a program that are live have to have the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
@@ -1754,7 +1759,7 @@ HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
                                                        const hd_memory_dump_provider *provider,
                                                        hd_error *err);
-/* After this the provider is not called any more. Errors: HD_INVALID (not registered, or called by a
+/* Takes a provider out: it is not called any more after this. Errors: HD_INVALID (not registered, or called by a
    provider). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
                                                          const hd_memory_dump_provider *provider,
@@ -2876,7 +2881,8 @@ static void hd__lock(hd__mutex *m) { pthread_mutex_lock(m); }
 static void hd__unlock(hd__mutex *m) { pthread_mutex_unlock(m); }
 #endif
 
-/* Around what calls others under a lock: a thread that is cancelled there would keep the lock for ever. */
+/* Turn cancellation off around calls of others' code under a lock: a thread cancelled there would keep the lock for
+   ever. */
 #if defined(PTHREAD_CANCEL_DISABLE) && !defined(HEAPDUMP_NO_THREADS)
 static int hd__cancel_off(void) {
     int before;
@@ -3354,7 +3360,7 @@ static void hd__object_free(hd__mem *own, void *object, size_t size) {
     hd__mem mem = *own;
     hd__free(&mem, object, size);
 }
-/* Those whose memory is called `mem`. */
+/* Make and free an object whose member `mem` is its memory. */
 #define hd__new(type, object, memory, err) \
     hd__object_new((memory), sizeof(type), offsetof(type, mem), (object), (err))
 #define hd__delete(object) hd__object_free(&(object)->mem, (object), sizeof *(object))
@@ -3520,7 +3526,7 @@ typedef struct hd__set {
     size_t capacity, count;      /* capacity: a power of two, or 0 */
 } hd__set;
 
-/* Where numbers with this hash begin: slots stand in the order of hashes. */
+/* The slot where numbers with this hash begin: slots stand in the order of hashes. */
 static size_t hd__set_home(size_t capacity, uint64_t hash) {
     return (size_t)((hash >> 32) * (capacity / 2) >> 31);
 }
@@ -4074,7 +4080,7 @@ static void hd__file_permit(int fd, const struct stat *old) {
 #endif
 }
 
-/* Of a default name, takes it, so that nothing of another's is replaced. *taken: it was free. */
+/* Takes a default name, so that nothing of another's is replaced. *taken: it was free. */
 static bool hd__file_claim(hd_file *file, bool *taken) {
     struct stat st;
     int fd = hd__os_create(file->directory, file->name);
@@ -5244,7 +5250,7 @@ static bool hd__pull_skip(hd__pull *p, hd__token token) {
     }
 }
 
-/* After an object in an array: whether the next one begins, past a comma, and where. */
+/* Finds where the next object of an array begins, past a comma; NULL when none does. */
 static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
     for (int comma = 0; at < end; at++) {
         if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') continue;
@@ -5254,7 +5260,7 @@ static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
     return NULL;
 }
 
-/* With an object of an array just opened: passes over it and those that follow, up to `most`, as
+/* Passes over the object of an array that was just opened and those that follow, up to `most`, as
    hd__pull_skip would, as long as they cannot have "v" or "M" among their values and are no longer than a
    callback's window, whatever the input is. True when the one that stopped it is open now, nothing of it
    read yet; false when the last was closed. */
@@ -6142,8 +6148,8 @@ typedef struct hd__budget {
     bool counted;                /* blocks are numbers of blocks */
 } hd__budget;
 
-/* Instead of a first portion: there would be more than so many for each entry and atom, and atoms are looked
-   at one by one. */
+/* Stands for a first portion where there would be more than so many for each entry and atom: atoms are looked at one
+   by one then. */
 #define HD__SCATTERED (HD_NONE - 1)
 #ifndef HD__PORTIONS_EACH
 #define HD__PORTIONS_EACH 8u
@@ -6365,7 +6371,7 @@ static bool hd__budget_gain(hd__budget *x, uint32_t entry, uint64_t *gain) {
     return true;
 }
 
-/* Of a node and all above it, what names cost that are not in the dictionary yet. */
+/* What the names of a node and of all above it cost that are not in the dictionary yet. */
 static uint64_t hd__budget_names(const hd__budget *x, uint32_t a, uint32_t node) {
     uint64_t cost = 0;
     for (;;) {
@@ -6463,7 +6469,7 @@ static bool hd__budget_list(hd__budget *x, uint32_t entry) {
     return true;
 }
 
-/* By gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
+/* Orders entries by gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
 static bool hd__budget_before(const hd__budget *x, uint32_t a, uint32_t b) {
     const hd_amount *amount = x->b->entries.amount;
     double p = x->by_density ? (double)x->gain[a] / x->cost[a] : 0;
@@ -6952,7 +6958,7 @@ static uint32_t hd__ancestor(const hd__lattice_axis *l, uint32_t x, uint32_t dep
     return x - (l->depth[x] - depth);
 }
 
-/* Where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
+/* Finds where the cells of each node stand once <self> nodes are in: own[i] is the node that takes the
    cells of node i, either i or its "<self>" child. Returns how many nodes there are then. */
 static uint32_t hd__place_self(const hd_axis *axis, const hd_rows *cells, uint32_t a, uint32_t *own,
                                uint8_t *flags) {
@@ -7190,7 +7196,8 @@ static hd_status hd__children_along(hd__export *x, hd__range r, uint32_t node, h
     return HD_OK;
 }
 
-/* Its children along another axis: the cells below the same node of the main axis, of fibers one step down. */
+/* The children of an entry along an axis other than the main one: the cells below the same node of the main axis, of
+   fibers one step down. */
 static hd_status hd__children_across(hd__export *x, hd__range r, uint32_t a, const uint32_t *nodes,
                                      hd_error *err) {
     uint32_t at = nodes[x->main], end = x->axis[x->main].end[at], of[HD_MAX_AXES], n, first;
@@ -7389,7 +7396,7 @@ static hd_status hd__export_once(const hd_profile *profile, const hd_cutoff *cut
     return status;
 }
 
-/* With a budget, entries below a size are left out at first. What such an entry can explain is bounded: if
+/* Leaves entries below a size out at first when there is a budget. What such an entry can explain is bounded: if
    all that was listed explains more, nothing is missing; otherwise the size was too large. */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err) {
@@ -7559,7 +7566,8 @@ static hd_status hd__merge_amounts(hd__merge *x, hd_error *err) {
     return whole ? HD_OK : hd__fail(err, HD_OVERFLOW, "the sum of an entry passes 2^64 bytes");
 }
 
-/* On failure the profile's cells are as they were, unless several rows of one place overflow. */
+/* Adds the rows to the profile, whose cells are as they were on failure, unless several rows of one place overflow.
+   */
 static hd_status hd__merge_run(hd__merge *x, hd_error *err) {
     const hd_rows *rows = &x->from->entries;
     hd__mem *m = &x->into->mem;
@@ -8921,7 +8929,7 @@ static hd_status hd__print_row(void *user, const hd_diff_row *row) {
     return s->status;
 }
 
-/* Behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
+/* Prints a change behind its sign, of one or two bytes and one column, with "~" in front if it may be chance. */
 static void hd__print_change(hd_sink *s, uint64_t change, const char *sign, bool noise, bool units,
                              size_t width) {
     char size[24], text[32];
@@ -11128,7 +11136,7 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
    number among those of the objects on the ways back up (hd__dom_eval, with path compression); the
    dominator is then the nearest ancestor that is not above it. ------------------------------------- */
 
-/* By object, during the walk: all that a reference to it needs stands in one cache line. */
+/* An object during the walk: all that a reference to it needs stands in one cache line. */
 typedef struct hd__dom_node {
     uint32_t first;              /* its row */
     uint32_t number;             /* 0: not seen yet */
@@ -11140,7 +11148,7 @@ typedef struct hd__dom_edge {
     uint32_t from, to;
 } hd__dom_edge;
 
-/* By number: during the walk the rest of its row, then the forest of eval. */
+/* A numbered object: during the walk the rest of its row, then the forest of eval. */
 typedef struct hd__dom_link {
     uint32_t up;                 /* cursor; then an ancestor */
     uint32_t best;               /* end; then the smallest semi from here to below that ancestor */
@@ -12478,7 +12486,7 @@ static hd__room *hd__room_take(void) {
     return own;
 }
 
-/* Without a room, a stack is cut off as a whole. */
+/* Captures the native stack; cuts it off as a whole when no scratch area is free. */
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     hd__room *room = hd__room_take();
     uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0;
@@ -12730,7 +12738,7 @@ static size_t hd__slots_bytes(uint32_t groups) {
     return hd__page_round(below) + hd__page_round(HD__ROUTE_HEAD + HD__TABLE_HEAD + groups * HD__GROUP_BYTES);
 }
 
-/* At least so many groups, as many as their pages hold. */
+/* Rounds a number of groups up to as many as their pages hold. */
 static uint32_t hd__groups_for(uint64_t groups) {
     const size_t head = HD__ROUTE_HEAD + HD__TABLE_HEAD;
     uint64_t most = HD__GROUPS_MAX, n = groups < 2 ? 2 : groups < most ? groups : most;
@@ -12742,7 +12750,7 @@ static void hd__tags_clear(hd__slots *t) {
     memset((void *)hd__tags_at(t, t->groups - 1), 0, t->groups * HD__TAGS);
 }
 
-/* In place: the entries go to the new end first, then forward. No entry passes one that has not moved
+/* Grows a table in place: the entries go to the new end first, then forward. No entry passes one that has not moved
    yet, since a group moves by no more than the table grows by. */
 static void hd__slots_grow(hd__slots *t, uint32_t groups, uint32_t full) {
     uint32_t old = t->groups;
@@ -12912,7 +12920,7 @@ static bool hd__slots_first(hd_register *reg, uint64_t key, uint32_t depth) {
     return true;
 }
 
-/* More room for the table of a key: longer, or split. */
+/* Makes the table of a key longer, or splits it. */
 HD__NOINLINE static bool hd__register_room(hd_register *reg, uint64_t key) {
     hd__route route = hd__route_of(reg, key);
     hd__slots *t = hd__route_table(route);
@@ -13200,7 +13208,7 @@ static uint8_t *hd__filter_at(const hd_recorder *rec, uint64_t address) {
     return &rec->filter[address * 0xff51afd7ed558ccdu >> 48];
 }
 
-/* Under the lock of the block's shard. */
+/* Counts a block in the filter. Called under the lock of its shard. */
 static void hd__filter_count(const hd_recorder *rec, uint64_t address, int by) {
     uint8_t *at = rec->filter ? hd__filter_at(rec, address) : NULL;
     if (at && *at != 255) HD__STORE(at, (uint8_t)(*at + by));
@@ -13730,7 +13738,9 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 
 #ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
-   A deduplicator per axis of a process, whose ids are numbered as the trace tells of them. */
+   A deduplicator per axis of a process gives nodes their ids, in the order in which they are written. Dictionaries
+   grow with the dumps, and no part of one is written twice. What was written is never taken back. Takes memory for
+   the dictionaries; the dumps stay the caller's. */
 
 /* The columns of a heap in heaps_v2, told apart by their first letters. "errors", standard errors, is
    ours, as is "error" in the new format and "sample_bytes" in both: the viewer passes them over. */
@@ -13929,7 +13939,7 @@ static hd_scalar hd__trace_label_of(const hd_chrome_dumps *d, uint32_t i) {
     return l;
 }
 
-/* By what a reader tells dumps apart, and what is in them. */
+/* Compares labels by what a reader tells dumps apart by. */
 static int hd__trace_compare_dumps(const hd_scalar *x, const hd_scalar *y) {
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
     return strcmp(x->dump, y->dump);
@@ -14064,7 +14074,7 @@ static hd_status hd__trace_intern(hd_chrome_writer *w, hd__trace_writer_process 
     return HD_OK;
 }
 
-/* Up to what is in args. `id`: NULL where there is none. */
+/* Writes an event up to what is in args. `id`: NULL where there is none. */
 static void hd__trace_begin_event(hd_json *j, uint64_t pid, uint64_t time_us, const char *phase,
                                   const char *category, const char *name, const char *id) {
     hd_json_newline(j);
@@ -14389,7 +14399,7 @@ static hd_status hd__trace_writer_failed(hd_chrome_writer *w, hd_status status, 
     return hd__fail(err, status, "writing the trace: %s", hd_status_text(status));
 }
 
-/* Of zeros with a memory. */
+/* Fills in a writer that is zeros but for its memory. */
 static void hd__trace_writer_init(hd_chrome_writer *w, const hd_chrome_writer_desc *desc, hd_out out) {
     if (desc) w->options = desc->options;
     w->interruptible = desc && desc->interruptible;
@@ -14554,7 +14564,7 @@ typedef struct hd__trace_item_found {
     uint32_t item, id;
 } hd__trace_item_found;
 
-/* Where something stood in the input; `event` HD_UNKNOWN: in none. */
+/* The place of something in the input; `event` HD_UNKNOWN: in none. */
 typedef struct hd__trace_place {
     uint64_t offset, line, event;
 } hd__trace_place;
@@ -14641,7 +14651,7 @@ typedef struct hd__trace_in {
     uint8_t *joined;             /* the last name that was put together */
 } hd__trace_in;
 
-/* Where a malformed piece stands; what is not known of it yet is not told. */
+/* The place of a malformed piece, as far as it is known. */
 typedef struct hd__trace_where {
     hd__trace_place place;
     uint64_t pid;
@@ -14696,7 +14706,7 @@ static hd__trace_where hd__trace_where_now(hd__trace_in *x, uint64_t offset) {
     return where;
 }
 
-/* Of what was read before: numbers of a process and a dump, HD_NONE where there is none. */
+/* The place of what was read before: numbers of a process and a dump, HD_NONE where there is none. */
 static hd__trace_where hd__trace_where_was(const hd__trace_in *x, hd__trace_place place, uint32_t process,
                                            uint32_t dump) {
     bool has_pid = process != HD_NONE;
@@ -15180,8 +15190,8 @@ static hd_status hd__trace_next_row(hd__trace_in *x, size_t first, size_t *done,
     return HD_OK;
 }
 
-/* As for entries: takes the elements of a column that follow, as long as they are plain numbers with nothing
-   between, all in sight. */
+/* Takes the elements of a column that follow, as long as they are plain numbers with nothing between, all in the
+   window. */
 static hd_status hd__trace_plain_column(hd__trace_in *x, size_t first, int field, size_t *done) {
     hd_window *r = &x->pull.r;
     const uint8_t *at = r->at;
@@ -15813,7 +15823,7 @@ static void hd__trace_old_places(hd__trace_old *o) {
     }
 }
 
-/* For each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
+/* Finds for each node an ancestor far above it, so that any is reached in a logarithmic number of steps. */
 static void hd__trace_old_jumps(const hd_axis *axis, uint32_t *jump, uint32_t *depth) {
     jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i < axis->node_count; i++) {
@@ -16607,7 +16617,7 @@ static void hd__trace_add_id(hd__trace_add *a, hd__token token) {
     a->id[s.len] = 0;
 }
 
-/* Where the dump of one of ours stands in the order of pids and ids, next to another: <0, 0, >0. */
+/* Compares the dump of one of ours with another by pid and id: <0, 0, >0. */
 static int hd__trace_add_order(const hd__trace_add *a, size_t i, uint64_t pid, const char *id) {
     hd_scalar l = hd__trace_label_of(a->dumps, a->order[i]);
     if (l.pid != pid) return l.pid < pid ? -1 : 1;
@@ -17206,7 +17216,7 @@ struct hd_netcf_reader {
     uint64_t before;             /* bytes of it in front of `from` */
 };
 
-/* Of zeros. */
+/* Fills in a reader of zeros. */
 static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
     r->report = hd__reporter_make(options);
@@ -18506,7 +18516,7 @@ struct hd_dart_reader {
     uint32_t block[HD__DART_BLOCK];
 };
 
-/* Of zeros. */
+/* Fills in a reader of zeros. */
 static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_options *options) {
     r->mem = m;
     r->report = hd__reporter_make(options);
@@ -20408,7 +20418,7 @@ HD__INLINE uint64_t hd__memprof_u64(const hd_memprof_reader *r, uint64_t at) {
     return hd__memprof_get(r->p + at, 8, r->raw.big_endian);
 }
 
-/* Where records of a section are, [at, end), and how many. */
+/* The records of a section: [at, end), and how many. */
 typedef struct hd__memprof_section {
     uint64_t offset, at, end, count;
 } hd__memprof_section;
@@ -21281,7 +21291,7 @@ typedef struct hd__memprof_extent {
     bool placed;
 } hd__memprof_extent;
 
-/* While what was merged becomes a profile: modules get places, all gets an order that is its own. */
+/* State while what was merged becomes a profile: modules get places, all gets an order of its own. */
 typedef struct hd__memprof_layout {
     hd_memprof_merger *from;
     hd__memprof_columns *to;
@@ -21502,7 +21512,9 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *x, hd_memprof
 }
 
 /* ========================================================================= >>memprof.frames
-   Call stacks as frames, and as a profile. */
+   An address is looked up once, whatever number of stacks it is in: the caller's symbolizer costs more than all else
+   here. Inlined functions become frames of their own. A profile has the outermost frame first, as all profiles have,
+   where a raw profile has the innermost first. */
 
 /* What is behind the last slash. */
 static hd_str hd__memprof_basename(hd_str path) {
@@ -21942,8 +21954,8 @@ static const uint8_t hd__index_magic[8] = { 0xff, 'l', 'p', 'r', 'o', 'f', 'i', 
 #define HD__INDEX_OURS 12u       /* LLVM 19's, which is written where there is none to keep */
 #define HD__INDEX_MEMPROF (UINT64_C(1) << 62) /* in the version: there is a memprof section */
 
-/* Where the header tells offsets, and from which version on: functions, memprof, binary ids, temporal traces,
-   names of virtual tables. */
+/* Fields of the header that are offsets, and the version that each is there from: functions, memprof, binary ids,
+   temporal traces, names of virtual tables. */
 enum { HD__INDEX_FUNCTIONS, HD__INDEX_SECTION, HD__INDEX_OFFSETS = 5 };
 static const uint8_t hd__index_since[HD__INDEX_OFFSETS] = { 1, 8, 9, 10, 12 };
 
@@ -21959,7 +21971,7 @@ static bool hd__memprof_index_detect(const uint8_t *p, size_t size) {
     return size >= 8 && !memcmp(p, hd__index_magic, 8);
 }
 
-/* Where the memprof section begins, or would, and ends at the latest. */
+/* What the header says: where the memprof section begins, or would, and ends at the latest. */
 typedef struct hd__index_header {
     uint64_t version, begin, end;
     bool there;
@@ -24873,7 +24885,8 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 #endif /* HEAPDUMP_NO_MEMPROF */
 
 /* =================================================================================== >>dump
-   Looks at the first bytes, and hands the input to the row that is surest of them. */
+   Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
+   packed. All that a failing row had made goes with the dump. No other room names formats. */
 
 static const hd_format *const hd__formats[] = {
 #ifndef HEAPDUMP_NO_CHROME
