@@ -4368,6 +4368,11 @@ HD__INLINE uint32_t hd__get_le32(const uint8_t *p) { return (uint32_t)hd__get_le
 HD__INLINE uint64_t hd__get_le64(const uint8_t *p) { return hd__get_le(p, 8); }
 
 HD__INLINE uint8_t *hd__put_le(uint8_t *p, unsigned width, uint64_t v) {
+    if (width == 8) {            /* compilers make one store of these */
+        p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)(v >> 16), p[3] = (uint8_t)(v >> 24);
+        p[4] = (uint8_t)(v >> 32), p[5] = (uint8_t)(v >> 40), p[6] = (uint8_t)(v >> 48), p[7] = (uint8_t)(v >> 56);
+        return p + 8;
+    }
     for (; width; width--, v >>= 8) *p++ = (uint8_t)v;
     return p;
 }
@@ -23253,19 +23258,28 @@ typedef struct hd__index_out {
     uint32_t *ranked;            /* locations in the order of the file, by hd__sorted */
     uint32_t *array, *above;     /* stb_ds arrays */
     hd__index_plan plan[3];
-    bool counting;               /* the first of two passes, which writes nothing */
-    uint64_t word[5], at;        /* what the section begins with; bytes of the file so far */
     hd_sink sink;
+    hd_out out;                  /* where the sink leads, unless counting: */
+    bool counting;               /* the first of two passes, which writes nothing */
+    uint64_t written;            /* bytes that left the sink */
+    uint64_t word[5], end;       /* what the section begins with, and its end */
 } hd__index_out;
 
 #define HD__INDEX_ABSENT 0xffu
 
 HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
-    o->at += width;
-    if (o->counting) return;
     if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
     hd__put_le((uint8_t *)o->sink.buffer + o->sink.fill, width, v);
     o->sink.fill += width;
+}
+
+/* Bytes of the file so far. */
+static uint64_t hd__index_at(const hd__index_out *o) { return o->written + o->sink.fill; }
+
+static hd_status hd__index_out_write(void *user, const void *data, size_t size) {
+    hd__index_out *o = (hd__index_out *)user;
+    o->written += size;
+    return o->counting ? HD_OK : o->out.write(o->out.user, data, size);
 }
 
 /* The version of the header that is written. */
@@ -23329,16 +23343,19 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
-    for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
-        hd__index_put(o, 8, o->location_id[x->location[i]]);
+    if (o->counting) o->written += 8 * (uint64_t)hd__index_depth(x, stack);
+    else
+        for (uint32_t i = x->first[stack]; i < x->first[stack + 1]; i++)
+            hd__index_put(o, 8, o->location_id[x->location[i]]);
 }
 
-static void hd__index_put_stack(hd__index_out *o, uint32_t stack) {
-    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->place[stack]);
-    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->stack_id[stack]);
+/* A stack of a record. Counting looks at nothing that it need not: most of the time goes to waiting for memory. */
+static void hd__index_put_stack(hd__index_out *o, const uint32_t *stack) {
+    if (o->layout == HD_MEMPROF_LLVM_3) hd__index_put(o, 4, o->counting ? 0 : o->place[*stack]);
+    else if (o->layout == HD_MEMPROF_LLVM_2) hd__index_put(o, 8, o->counting ? 0 : o->stack_id[*stack]);
     else {
-        hd__index_put(o, 8, hd__index_depth(o->index, stack));
-        hd__index_put_ids(o, stack);
+        hd__index_put(o, 8, hd__index_depth(o->index, *stack));
+        hd__index_put_ids(o, *stack);
     }
 }
 
@@ -23354,17 +23371,18 @@ static void hd__index_put_record(hd__index_out *o, uint32_t function) {
     const hd_memprof_index *x = o->index;
     hd__index_put(o, 8, x->block_first[function + 1] - x->block_first[function]);
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++) {
-        size_t row = (size_t)b * x->field_count;
-        hd__index_put_stack(o, x->block_stack[b]);
-        for (uint32_t i = 0; i < o->field_count; i++) {
-            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : x->value[row + o->source[i]];
+        const uint64_t *values = x->value + (size_t)b * x->field_count;
+        hd__index_put_stack(o, &x->block_stack[b]);
+        if (o->counting) o->written += o->width;
+        for (uint32_t i = 0; i < o->field_count && !o->counting; i++) {
+            uint64_t v = o->source[i] == HD__INDEX_ABSENT ? 0 : values[o->source[i]];
             if (hd__memprof_mib[o->field[i]].width == 8) hd__index_put(o, 8, v);
             else hd__index_put(o, 4, v >> 32 ? UINT32_MAX : v);
         }
     }
     hd__index_put(o, 8, x->site_first[function + 1] - x->site_first[function]);
     for (uint32_t s = x->site_first[function]; s < x->site_first[function + 1]; s++)
-        hd__index_put_stack(o, x->site[s]);
+        hd__index_put_stack(o, &x->site[s]);
 }
 
 static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
@@ -23374,11 +23392,11 @@ static void hd__index_put_item(hd__index_out *o, int k, uint32_t i) {
     if (k != HD__INDEX_STACKS) hd__index_put(o, 8, 8);
     hd__index_put(o, 8, p->size[i]);
     hd__index_put(o, 8, key);
-    begin = o->at;
+    begin = hd__index_at(o);
     if (k == HD__INDEX_RECORDS) hd__index_put_record(o, p->order[i]);
     else if (k == HD__INDEX_FRAMES) hd__index_put_location(o, p->order[i]);
     else hd__index_put_ids(o, p->order[i]);
-    p->size[i] = o->at - begin;
+    p->size[i] = hd__index_at(o) - begin;
 }
 
 /* A table, which is at *table then, behind its items. */
@@ -23392,12 +23410,12 @@ static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, h
         if (end - at > 0xffff)
             return hd__fail(err, HD_UNSUPPORTED, "%u hashes of %ss end alike", (uint64_t)(end - at),
                             hd__index_table_name[k]);
-        p->offset[b] = end > at ? o->at : 0;
+        p->offset[b] = end > at ? hd__index_at(o) : 0;
         if (end > at) hd__index_put(o, 2, end - at);
         for (; at < end; at++) hd__index_put_item(o, k, at);
     }
-    *table = (o->at + 7) & ~(uint64_t)7;
-    while (o->at < *table) hd__index_put(o, 1, 0);
+    hd__index_put(o, (unsigned)(0 - hd__index_at(o)) & 7, 0);
+    *table = hd__index_at(o);
     hd__index_put(o, 8, p->mask + 1);
     hd__index_put(o, 8, p->kept);
     for (uint64_t b = 0; b <= p->mask; b++) hd__index_put(o, 8, p->offset[b]);
@@ -23540,7 +23558,6 @@ static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
 
 static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
     const hd__index_form *form = o->form;
-    o->at = o->before.len;
     if (o->layout != HD_MEMPROF_LLVM_0) hd__index_put(o, 8, (uint64_t)(o->layout - HD_MEMPROF_LLVM_0));
     for (unsigned i = 0; i < hd__index_words(form); i++) hd__index_put(o, 8, o->word[i]);
     hd__index_put(o, 8, o->field_count);
@@ -23548,14 +23565,15 @@ static hd_status hd__index_put_section(hd__index_out *o, hd_error *err) {
     for (unsigned i = 0; i < form->parts; i++) {
         uint64_t *end = &o->word[form->step * i];
         int k = form->part[i];
-        if (i) end[-1] = o->at;
+        if (i) end[-1] = hd__index_at(o);
         if (!form->width[k]) HD__TRY(hd__index_put_table(o, k, end, err));
         else if (k == HD__INDEX_FRAMES)
             for (uint32_t l = 0; l < o->index->location_count; l++) hd__index_put_location(o, o->ranked[l]);
         else
             for (size_t l = hd__len(o->array); l--;) hd__index_put(o, 4, o->array[l]);
-        if (form->width[k]) *end = o->at;
+        if (form->width[k]) *end = hd__index_at(o);
     }
+    o->end = hd__index_at(o);
     return HD_OK;
 }
 
@@ -23571,9 +23589,9 @@ static hd_status hd__index_plan_section(hd__index_out *o, hd_error *err) {
         ok = ok && hd__index_plan_table(o, &o->plan[HD__INDEX_STACKS], o->stack_id, x->stack_count);
     if (!ok) return hd__no_memory(&o->mem, err);
     o->counting = true;
-    HD__TRY(hd__index_put_section(o, err));
-    o->counting = false;
-    return HD_OK;
+    o->written = o->before.len;
+    hd__sink_begin(&o->sink, hd_out_callback(hd__index_out_write, o));
+    return hd__index_put_section(o, err);
 }
 
 /* Whether values of fields that are written fit their widths. */
@@ -23645,8 +23663,11 @@ static hd_status hd__index_put_file(hd__index_out *o, hd_out out, hd_error *err)
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS];
     size_t size = (size_t)hd__index_header_size(hd__index_version(o));
     memcpy(header, o->before.data, size);
-    hd__index_move(header, o->before.len, o->at - o->before.len);
-    hd__sink_begin(&o->sink, out);
+    hd__index_move(header, o->before.len, o->end - o->before.len);
+    o->counting = false;
+    o->written = 0;
+    o->out = out;
+    hd__sink_begin(&o->sink, hd_out_callback(hd__index_out_write, o));
     hd__sink_put(&o->sink, (const char *)header, size);
     hd__sink_put(&o->sink, o->before.data + size, o->before.len - size);
     HD__TRY(hd__index_put_section(o, err));
