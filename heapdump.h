@@ -20263,6 +20263,15 @@ static uint64_t hd__memprof_pack(uint64_t count) {
     return shift << 12 | count;
 }
 
+/* Finds a value that has no room in the bytes of its field. HD_OK: it has, or lenient writing goes on. */
+static hd_status hd__memprof_check_value(hd_reporter *r, uint64_t block, uint32_t field, uint64_t value,
+                                         hd_error *err) {
+    if (hd__memprof_mib[field].width == 8 || !(value >> 32)) return HD_OK;
+    hd__fail(&r->error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits", block,
+             hd__memprof_mib[field].name, value);
+    return hd__complain(r, err);
+}
+
 static uint64_t hd__memprof_counters(const hd_memprof_raw *raw, const hd_memprof_block *b) {
     const uint32_t field = HD_MEMPROF_ACCESS_HISTOGRAM_SIZE;
     return raw->fields >> field & 1 ? b->value[field] : 0;
@@ -20282,34 +20291,28 @@ static int hd__memprof_detect(const uint8_t *p, size_t size) {
 enum { HD__MEMPROF_SEGMENTS, HD__MEMPROF_BLOCKS, HD__MEMPROF_STACKS };
 static const char *const hd__memprof_section_name[] = { "segment", "block", "stack" };
 
-/* The columns of a profile, stb_ds arrays. */
+/* The columns of a profile, by type and name: one list for what all of them need done. */
+#define HD__MEMPROF_COLUMNS(column)                                                                           \
+    column(hd_memprof_segment, segments) column(hd_memprof_block, blocks) column(uint64_t, stack_id)          \
+    column(uint64_t, pc) column(uint64_t, counters) column(uint32_t, first)
+/* What is done with a column of `c`: stb_ds arrays, whose memory is `m`, and which `shown` shows. */
+#define HD__MEMPROF_DECLARE(type, name) type *name;
+#define HD__MEMPROF_EMPTY(type, name) hd__arr_resize(c->name, 0);
+#define HD__MEMPROF_FREE(type, name) hd__arr_free(m, c->name);
+#define HD__MEMPROF_SHOW(type, name) shown->name = c->name;
+
 typedef struct hd__memprof_columns {
-    hd_memprof_segment *segments;
-    hd_memprof_block *blocks;
-    uint64_t *stack_id, *pc, *counters;
-    uint32_t *first;
+    HD__MEMPROF_COLUMNS(HD__MEMPROF_DECLARE)
 } hd__memprof_columns;
 
-static void hd__memprof_columns_free(hd__mem *m, hd__memprof_columns *c) {
-    hd__arr_free(m, c->segments);
-    hd__arr_free(m, c->blocks);
-    hd__arr_free(m, c->stack_id);
-    hd__arr_free(m, c->pc);
-    hd__arr_free(m, c->counters);
-    hd__arr_free(m, c->first);
-}
+static void hd__memprof_columns_free(hd__mem *m, hd__memprof_columns *c) { HD__MEMPROF_COLUMNS(HD__MEMPROF_FREE) }
 
-static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_raw *raw) {
-    raw->segment_count = (uint32_t)hd__len(c->segments);
-    raw->segments = c->segments;
-    raw->block_count = (uint32_t)hd__len(c->blocks);
-    raw->blocks = c->blocks;
-    raw->stack_count = (uint32_t)hd__len(c->stack_id);
-    raw->stack_id = c->stack_id;
-    raw->first = c->first;
-    raw->pc = c->pc;
-    raw->counter_count = hd__len(c->counters);
-    raw->counters = c->counters;
+static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_raw *shown) {
+    HD__MEMPROF_COLUMNS(HD__MEMPROF_SHOW)
+    shown->segment_count = (uint32_t)hd__len(c->segments);
+    shown->block_count = (uint32_t)hd__len(c->blocks);
+    shown->stack_count = (uint32_t)hd__len(c->stack_id);
+    shown->counter_count = hd__len(c->counters);
 }
 
 /* Segments by where they start. */
@@ -20337,6 +20340,22 @@ static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memp
 static void hd__memprof_map_free(hd__mem *m, hd__memprof_map *map) {
     hd__arr_free(m, map->order);
     hd__arr_free(m, map->spare);
+}
+
+/* The place of a number in a column of distinct ones, which a set has the hashes of; HD_NONE: it is not there. */
+static uint32_t hd__memprof_find(const hd__set *set, uint64_t seed, const uint64_t *column, uint64_t number) {
+    uint64_t hash = hd__hash_u64(seed, number);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(set, hash, &probe)) != HD_NONE)
+        if (column[i] == number) break;
+    return i;
+}
+
+/* Appends a number that is not there. False: out of memory. */
+static bool hd__memprof_add(hd__mem *m, hd__set *set, uint64_t seed, uint64_t **column, uint64_t number) {
+    return hd__push(m, *column, number) &&
+           hd__set_add(m, set, hd__hash_u64(seed, number), (uint32_t)hd__len(*column) - 1);
 }
 
 struct hd_memprof_reader {
@@ -20525,14 +20544,6 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-static uint32_t hd__memprof_find_stack(const hd_memprof_reader *r, uint64_t id) {
-    size_t probe = 0;
-    uint32_t s;
-    while ((s = hd__set_next(&r->ids, hd__hash_u64(r->seed, id), &probe)) != HD_NONE)
-        if (r->columns.stack_id[s] == id) break;
-    return s;
-}
-
 /* Whether the last addresses in the column, which are no stack's yet, are those of this one. */
 static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other) {
     uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
@@ -20562,16 +20573,15 @@ static hd_status hd__memprof_stacks(hd_memprof_reader *r, hd__memprof_section *s
         s->at += 16 + 8 * n;
         if (!hd__room(&r->mem, c->pc, (size_t)n)) return hd__memprof_full(r);
         for (uint64_t k = 0; k < n; k++) stbds_arrput(c->pc, hd__memprof_u64(r, at + 16 + 8 * k));
-        known = hd__memprof_find_stack(r, id);
+        known = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
         if (known != HD_NONE && !hd__memprof_same_stack(c, known)) {
             HD__TRY(hd__memprof_bad(r, at, "stack id %u: told before, with other addresses", id));
             hd__arr_resize(c->pc, hd__len(c->pc) - (size_t)n);
             continue;
         }
-        if (known == HD_NONE &&
-            !hd__set_add(&r->mem, &r->ids, hd__hash_u64(r->seed, id), (uint32_t)hd__len(c->stack_id)))
+        if (known == HD_NONE ? !hd__memprof_add(&r->mem, &r->ids, r->seed, &c->stack_id, id)
+                             : !hd__push(&r->mem, c->stack_id, id))
             return hd__memprof_full(r);
-        stbds_arrput(c->stack_id, id);
         stbds_arrput(c->first, (uint32_t)hd__len(c->pc));
     }
     return HD_OK;
@@ -20610,7 +20620,8 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
                                    i, counters, s->end - s->at);
         /* mostly the stacks are in the same order */
         b->stack = (uint32_t)i;
-        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id) b->stack = hd__memprof_find_stack(r, id);
+        if (i >= hd__len(c->stack_id) || c->stack_id[i] != id)
+            b->stack = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
         if (b->stack == HD_NONE) {
             s->at += counters * width;
             HD__TRY(hd__memprof_bad(r, at, "block %u: no stack has the id %u", i, id));
@@ -20692,12 +20703,7 @@ static hd_status hd__memprof_step(hd_memprof_reader *r, const hd_memprof_raw **r
     if (r->number) r->window.at += r->size;
     r->size = 0;
     hd__set_free(&r->mem, &r->ids); /* clearing it could cost more than the profile has bytes */
-    hd__arr_resize(c->segments, 0);
-    hd__arr_resize(c->blocks, 0);
-    hd__arr_resize(c->stack_id, 0);
-    hd__arr_resize(c->first, 0);
-    hd__arr_resize(c->pc, 0);
-    hd__arr_resize(c->counters, 0);
+    HD__MEMPROF_COLUMNS(HD__MEMPROF_EMPTY)
     *raw = NULL;
     if (r->cut) return HD_OK;
     HD__TRY(hd__memprof_header(r, &total));
@@ -20850,11 +20856,9 @@ static hd_status hd__memprof_check_blocks(hd__memprof_out *o, uint64_t *size, hd
         const hd_memprof_block *b = &raw->blocks[i];
         HD__TRY(hd__tick(&o->report.options, i, raw->block_count, err));
         for (uint32_t f = 1; f <= o->shape->last; f++) {
-            if (hd__memprof_mib[f].width == 8 || !(b->value[f] >> 32) || !(raw->fields >> f & 1)) continue;
-            hd__fail(&o->report.error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits",
-                     (uint64_t)i, hd__memprof_mib[f].name, b->value[f]);
-            if (f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE) o->report.options.lenient = false;
-            HD__TRY(hd__complain(&o->report, err));
+            if (!(raw->fields >> f & 1)) continue;
+            if (f == HD_MEMPROF_ACCESS_HISTOGRAM_SIZE && b->value[f] >> 32) o->report.options.lenient = false;
+            HD__TRY(hd__memprof_check_value(&o->report, i, f, b->value[f], err));
         }
         *size += o->shape->block + o->shape->counter * hd__memprof_out_counters(o, b);
     }
@@ -20948,7 +20952,6 @@ static void hd__memprof_put_stacks(hd__memprof_out *o) {
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err) {
     hd__memprof_out o;
-    hd_status status;
     o.raw = raw;
     o.report = hd__reporter_make(options);
     o.version = version ? version : raw->version;
@@ -20965,8 +20968,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
     hd__memprof_put_segments(&o);
     HD__TRY(hd__memprof_put_blocks(&o, err));
     hd__memprof_put_stacks(&o);
-    status = hd__sink_flush(&o.sink);
-    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+    return hd__sink_end(&o.sink, "the profile", err);
 }
 
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options *options, hd_out out,
@@ -21130,17 +21132,13 @@ static hd_status hd__memprof_add_segments(hd_memprof_merger *x, const hd_memprof
 
 /* The segment that an address is in, or HD_NONE. */
 static uint32_t hd__memprof_locate(hd__memprof_map *map, const hd_memprof_raw *raw, uint64_t pc) {
-    size_t low = 0, high = raw->segment_count;
-    const hd_memprof_segment *s = high ? &raw->segments[map->order[map->last].number] : NULL;
+    const hd_memprof_segment *s = raw->segment_count ? &raw->segments[map->order[map->last].number] : NULL;
+    size_t above;
     if (s && pc >= s->start && pc < s->end) return map->order[map->last].number;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->order[middle].key <= pc) low = middle + 1;
-        else high = middle;
-    }
-    if (!low || pc >= raw->segments[map->order[low - 1].number].end) return HD_NONE;
-    map->last = low - 1;
-    return map->order[low - 1].number;
+    HD__LOWER_BOUND(above, raw->segment_count, map->order[above].key <= pc);
+    if (!above || pc >= raw->segments[map->order[above - 1].number].end) return HD_NONE;
+    map->last = above - 1;
+    return map->order[above - 1].number;
 }
 
 static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, size_t to) {
@@ -21635,18 +21633,13 @@ static bool hd__memprof_look_up(hd__memprof_naming *x, uint64_t pc) {
 
 /* The number of an address; HD_NONE: out of memory. */
 static uint32_t hd__memprof_number(hd__memprof_naming *x, uint64_t pc) {
-    uint64_t hash = hd__hash_u64(x->seed, pc);
     hd__mem *m = &x->to->mem;
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(&x->index, hash, &probe)) != HD_NONE)
-        if (x->pc[i] == pc) return i;
-    i = (uint32_t)hd__len(x->pc);
-    if (!hd__push(m, x->pc, pc) || !hd__memprof_look_up(x, pc) ||
-        !hd__push(m, x->first, (uint32_t)hd__len(x->to->frames)) ||
-        !hd__set_add(m, &x->index, hash, i))
+    uint32_t i = hd__memprof_find(&x->index, x->seed, x->pc, pc);
+    if (i != HD_NONE) return i;
+    if (!hd__memprof_add(m, &x->index, x->seed, &x->pc, pc) || !hd__memprof_look_up(x, pc) ||
+        !hd__push(m, x->first, (uint32_t)hd__len(x->to->frames)))
         return HD_NONE;
-    return i;
+    return (uint32_t)hd__len(x->pc) - 1;
 }
 
 static hd_status hd__memprof_name_stacks(hd__memprof_naming *x, const hd_options *options, hd_error *err) {
@@ -21804,14 +21797,14 @@ static hd_str hd__memprof_label(hd__memprof_filling *x, uint32_t block) {
 
 /* What a frame is called. */
 static bool hd__memprof_frame_name(hd__memprof_filling *x, const hd_memprof_frame *f, hd_str *name) {
-    char digits[20];
+    char line[24];
     hd__mem *m = &x->profile->mem;
     *name = f->function;
     if (!x->view->lines || !f->file.len) return true;
     hd__arr_resize(x->text, 0);
     if (!hd__append(m, &x->text, f->function) || !hd__append(m, &x->text, hd_cstr(" ")) ||
-        !hd__append(m, &x->text, hd__memprof_basename(f->file)) || !hd__append(m, &x->text, hd_cstr(":")) ||
-        !hd__append(m, &x->text, hd__digits(digits, f->line, 10)))
+        !hd__append(m, &x->text, hd__memprof_basename(f->file)) ||
+        !hd__append(m, &x->text, hd__text(line, sizeof line, ":%u", (uint64_t)f->line)))
         return false;
     *name = hd__appended(x->text);
     return true;
@@ -22020,37 +22013,30 @@ HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout) {
     return names[(unsigned)layout <= HD_MEMPROF_RFC ? layout : 0];
 }
 
-/* Columns and what they own, behind what is shown of them. */
+/* The columns of an index, and what they own, behind what is shown of them. */
+#define HD__INDEX_COLUMNS(column)                                                                             \
+    column(hd_memprof_location, locations) column(uint64_t, location_id) column(uint64_t, stack_id)           \
+    column(uint64_t, function) column(uint64_t, value) column(uint32_t, first) column(uint32_t, location)     \
+    column(uint32_t, block_first) column(uint32_t, site_first) column(uint32_t, block_stack) column(uint32_t, site)
+
 typedef struct hd__index_columns {
     hd_memprof_index shown;
     hd__mem mem;
     uint64_t seed, warnings;
     hd__set functions;           /* by GUID */
-    hd_memprof_location *locations; /* stb_ds arrays, as are all here */
-    uint64_t *location_id, *stack_id, *function, *value;
-    uint32_t *first, *location, *block_first, *site_first, *block_stack, *site;
-    uint8_t *around;             /* what else is in the file */
+    HD__INDEX_COLUMNS(HD__MEMPROF_DECLARE)
+    uint8_t *around;             /* stb_ds array: what else is in the file */
     hd__arena arena;
 } hd__index_columns;
 
-static void hd__index_free(hd__index_columns *d) {
-    hd__mem *m = &d->mem, mem;
-    hd__set_free(m, &d->functions);
-    hd__arr_free(m, d->locations);
-    hd__arr_free(m, d->location_id);
-    hd__arr_free(m, d->stack_id);
-    hd__arr_free(m, d->function);
-    hd__arr_free(m, d->value);
-    hd__arr_free(m, d->first);
-    hd__arr_free(m, d->location);
-    hd__arr_free(m, d->block_first);
-    hd__arr_free(m, d->site_first);
-    hd__arr_free(m, d->block_stack);
-    hd__arr_free(m, d->site);
-    hd__arr_free(m, d->around);
-    hd__arena_free(m, &d->arena);
+static void hd__index_free(hd__index_columns *c) {
+    hd__mem *m = &c->mem, mem;
+    HD__INDEX_COLUMNS(HD__MEMPROF_FREE)
+    hd__set_free(m, &c->functions);
+    hd__arr_free(m, c->around);
+    hd__arena_free(m, &c->arena);
     mem = *m;
-    hd__free(&mem, d, sizeof *d);
+    hd__free(&mem, c, sizeof *c);
 }
 
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
@@ -22075,46 +22061,20 @@ static hd__index_columns *hd__index_create(hd__mem *m) {
     return NULL;
 }
 
-static hd_memprof_index *hd__index_show(hd__index_columns *d) {
-    hd_memprof_index *x = &d->shown;
-    x->location_count = (uint32_t)hd__len(d->locations);
-    x->stack_count = (uint32_t)hd__len(d->first) - 1;
-    x->function_count = (uint32_t)hd__len(d->function);
-    x->block_count = (uint32_t)hd__len(d->block_stack);
-    x->site_count = (uint32_t)hd__len(d->site);
-    x->locations = d->locations;
-    x->location_id = d->location_id;
-    x->first = d->first;
-    x->location = d->location;
-    x->stack_id = d->stack_id;
-    x->function = d->function;
-    x->block_first = d->block_first;
-    x->site_first = d->site_first;
-    x->block_stack = d->block_stack;
-    x->value = d->value;
-    x->site = d->site;
-    return x;
-}
-
-/* The place of an id in a column of distinct ones; HD_NONE: it is not there. */
-static uint32_t hd__index_id(const hd__index_columns *d, const hd__set *set, const uint64_t *ids, uint64_t id) {
-    uint64_t hash = hd__hash_u64(d->seed, id);
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(set, hash, &probe)) != HD_NONE)
-        if (ids[i] == id) break;
-    return i;
-}
-
-/* Appends an id that is not there. False: out of memory. */
-static bool hd__index_id_add(hd__index_columns *d, hd__set *set, uint64_t **ids, uint64_t id) {
-    return hd__push(&d->mem, *ids, id) &&
-           hd__set_add(&d->mem, set, hd__hash_u64(d->seed, id), (uint32_t)hd__len(*ids) - 1);
+static hd_memprof_index *hd__index_show(hd__index_columns *c) {
+    hd_memprof_index *shown = &c->shown;
+    HD__INDEX_COLUMNS(HD__MEMPROF_SHOW)
+    shown->location_count = (uint32_t)hd__len(c->locations);
+    shown->stack_count = (uint32_t)hd__len(c->first) - 1;
+    shown->function_count = (uint32_t)hd__len(c->function);
+    shown->block_count = (uint32_t)hd__len(c->block_stack);
+    shown->site_count = (uint32_t)hd__len(c->site);
+    return shown;
 }
 
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid) {
     const hd__index_columns *d = (const hd__index_columns *)(const void *)index;
-    return hd__index_id(d, &d->functions, d->function, guid);
+    return hd__memprof_find(&d->functions, d->seed, d->function, guid);
 }
 
 /* The number of the call stack that the last locations make, which are no stack's yet; HD_NONE: out of
@@ -22137,27 +22097,26 @@ static uint32_t hd__index_depth(const hd_memprof_index *x, uint32_t stack) {
     return x->first[stack + 1] - x->first[stack];
 }
 
+/* A call stack while the blocks that have it are gone through. */
+typedef struct hd__index_told {
+    uint32_t blocks, copies;     /* blocks so far; as how many LLVM tells each of them where it is allocated */
+    uint32_t number;             /* of the stack in what is made of the index, plus one; 0: none yet */
+} hd__index_told;
+
 /* Whether a block is told by the function that allocates, and for the first time. LLVM repeats it there as often as
-   that function is among those inlined at the stack's end, and in each other of these. `told`, from
-   hd__index_told_create: by stack, blocks so far, and how often each is repeated. */
-static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, uint32_t *told) {
-    uint32_t stack = x->block_stack[block], *seen = told + 2 * (size_t)stack, *copies = seen + 1;
+   that function is among those inlined at the stack's end, and in each other of these. `told`: by stack. */
+static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
+    uint32_t stack = x->block_stack[block];
     uint64_t guid = x->locations[x->location[x->first[stack]]].function;
+    told += stack;
     if (x->layout == HD_MEMPROF_RFC) return true;
     if (guid != x->function[function]) return false;
-    for (uint32_t i = x->first[stack]; !*seen && i < x->first[stack + 1]; i++) {
+    for (uint32_t i = x->first[stack]; !told->blocks && i < x->first[stack + 1]; i++) {
         const hd_memprof_location *l = &x->locations[x->location[i]];
-        *copies += l->function == guid;
+        told->copies += l->function == guid;
         if (!l->inlined) break;
     }
-    return (*seen)++ % *copies == 0;
-}
-
-static uint32_t *hd__index_told_create(hd__mem *m, const hd_memprof_index *x) {
-    return (uint32_t *)hd__calloc(m, x->stack_count, 2 * sizeof(uint32_t));
-}
-static void hd__index_told_free(hd__mem *m, const hd_memprof_index *x, uint32_t *told) {
-    if (told) hd__cfree(m, told, x->stack_count, 2 * sizeof *told);
+    return told->blocks++ % told->copies == 0;
 }
 
 /* The first of n numbers that is not below `limit`; n: there is none. */
@@ -22239,20 +22198,21 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
     return n;
 }
 
-/* A block and, when it is the first with that, its stack. `map`: by stack, its number in a raw profile. */
-static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, uint32_t *map, hd__mem *m,
+/* A block and, when it is the first with that, its stack, of which `told` is. */
+static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_told *told, hd__mem *m,
                                  hd__memprof_columns *to) {
-    uint32_t s = x->block_stack[block], n = x->first[s + 1] - x->first[s];
+    uint32_t s = x->block_stack[block], n = hd__index_depth(x, s);
+    const uint64_t *values = x->value + (size_t)block * x->field_count;
     hd_memprof_block b;
-    if (map[s] == HD_NONE) {
-        map[s] = (uint32_t)hd__len(to->stack_id);
-        if (!hd__room(m, to->pc, n) || !hd__push(m, to->stack_id, (uint64_t)map[s] + 1)) return false;
+    if (!told->number) {
+        told->number = (uint32_t)hd__len(to->stack_id) + 1;
+        if (!hd__room(m, to->pc, n) || !hd__push(m, to->stack_id, (uint64_t)told->number)) return false;
         for (uint32_t i = 0; i < n; i++) stbds_arrput(to->pc, (uint64_t)x->location[x->first[s] + i]);
         if (!hd__push(m, to->first, (uint32_t)hd__len(to->pc))) return false;
     }
     memset(&b, 0, sizeof b);
-    b.stack = map[s];
-    for (uint32_t i = 0; i < x->field_count; i++) b.value[x->field[i]] = x->value[(size_t)block * x->field_count + i];
+    b.stack = told->number - 1;
+    for (uint32_t i = 0; i < x->field_count; i++) b.value[x->field[i]] = values[i];
     b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
     return hd__push(m, to->blocks, b);
 }
@@ -22260,7 +22220,7 @@ static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, uint
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err) {
     hd__mem mem = hd__mem_options(options), *m;
-    uint32_t *map = NULL, *told;
+    hd__index_told *told;
     hd_memprof *doc;
     hd__memprof_columns *to;
     bool whole;
@@ -22269,14 +22229,13 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
     if (!doc) return hd__no_memory(&mem, err);
     m = &doc->mem;
     to = &doc->parts->columns;
-    told = hd__index_told_create(m, index);
-    whole = told && hd__room(m, map, index->stack_count) && hd__push(m, to->first, 0u);
-    for (uint32_t s = 0; s < index->stack_count && whole; s++) stbds_arrput(map, HD_NONE);
+    told = (hd__index_told *)hd__calloc(m, index->stack_count, sizeof *told);
+    whole = told && hd__push(m, to->first, 0u);
     for (uint32_t f = 0; f < index->function_count && whole; f++)
         for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1] && whole; b++)
-            whole = !hd__index_is_first(index, f, b, told) || hd__index_flat_block(index, b, map, m, to);
-    hd__arr_free(m, map);
-    hd__index_told_free(m, index, told);
+            whole = !hd__index_is_first(index, f, b, told) ||
+                    hd__index_flat_block(index, b, &told[index->block_stack[b]], m, to);
+    if (told) hd__cfree(m, told, index->stack_count, sizeof *told);
     if (!whole) {
         hd_status status = hd__no_memory(m, err);
         hd_memprof_free(doc);
@@ -22546,7 +22505,7 @@ static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t 
     if (!hd__room(&d->mem, d->location, (size_t)n)) return hd__index_full(x->in);
     for (uint64_t i = 0; i < n && *whole; i++) {
         uint64_t id = hd__get_le64(x->p + at + 8 * i);
-        uint32_t number = hd__index_id(d, &x->locations, d->location_id, id);
+        uint32_t number = hd__memprof_find(&x->locations, d->seed, d->location_id, id);
         *whole = number != HD_NONE;
         if (!*whole) HD__TRY(hd__index_bad(x->in, at + 8 * i, "frame 0x%x is not told", id));
         stbds_arrput(d->location, number);
@@ -22619,13 +22578,9 @@ static hd_status hd__index_radix(hd__index_section *x) {
 
 /* The stack that begins at a place of the array; HD_NONE: none does. */
 static uint32_t hd__index_start(const hd__index_section *x, uint64_t place) {
-    size_t low = 0, high = hd__len(x->starts);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->starts[middle] < place) low = middle + 1;
-        else high = middle;
-    }
-    return low < hd__len(x->starts) && x->starts[low] == place ? (uint32_t)low : HD_NONE;
+    size_t s, n = hd__len(x->starts);
+    HD__LOWER_BOUND(s, n, x->starts[s] < place);
+    return s < n && x->starts[s] == place ? (uint32_t)s : HD_NONE;
 }
 
 /* The stack that a record tells at *at; HD_NONE (lenient): it is malformed, and *at where it was if what
@@ -22647,7 +22602,7 @@ static hd_status hd__index_read_stack(hd__index_section *x, uint64_t *at, uint64
         return *stack == HD_NONE ? hd__index_full(x->in) : HD_OK;
     }
     *at += width;
-    *stack = width == 4 ? hd__index_start(x, id) : hd__index_id(d, &x->stacks, d->stack_id, id);
+    *stack = width == 4 ? hd__index_start(x, id) : hd__memprof_find(&x->stacks, d->seed, d->stack_id, id);
     return *stack == HD_NONE ? hd__index_bad(x->in, *at - width, "call stack 0x%x is not told", id) : HD_OK;
 }
 
@@ -22730,12 +22685,13 @@ static hd_status hd__index_read_table(hd__index_section *x, int k) {
     hd__index_item item;
     hd__index_begin(x, k);
     for (;;) {
-        bool more, whole = true;
+        bool more, known, whole = true;
         const char *wrong;
         uint64_t number;
         HD__TRY(hd__index_next(x, &item, &more));
         if (!more) return HD_OK;
-        wrong = hd__index_item_wrong(k, &item, hd__index_id(d, sets[k], *ids[k], item.key) != HD_NONE, &number);
+        known = hd__memprof_find(sets[k], d->seed, *ids[k], item.key) != HD_NONE;
+        wrong = hd__index_item_wrong(k, &item, known, &number);
         if (wrong) {
             HD__TRY(hd__index_bad(x->in, item.at, wrong, number));
             continue;
@@ -22744,7 +22700,7 @@ static hd_status hd__index_read_table(hd__index_section *x, int k) {
         else if (k == HD__INDEX_FRAMES) HD__TRY(hd__index_read_location(x, item.at));
         else HD__TRY(hd__index_read_ids(x, item.at, (item.end - item.at) / 8, &whole));
         if (!whole) continue;
-        if (!hd__index_id_add(d, sets[k], ids[k], item.key) ||
+        if (!hd__memprof_add(&d->mem, sets[k], d->seed, ids[k], item.key) ||
             (k == HD__INDEX_STACKS && !hd__push(&d->mem, d->first, (uint32_t)hd__len(d->location))) ||
             (k == HD__INDEX_RECORDS && (!hd__push(&d->mem, d->block_first, (uint32_t)hd__len(d->block_stack)) ||
                                         !hd__push(&d->mem, d->site_first, (uint32_t)hd__len(d->site)))))
@@ -22877,9 +22833,10 @@ static const hd_memprof_location *hd__index_build_at(const hd__index_building *x
 /* The number of a function's record; HD_NONE: out of memory. */
 static uint32_t hd__index_build_function(hd__index_building *x, uint64_t guid) {
     hd__index_columns *d = x->to;
-    uint32_t f = hd__index_id(d, &d->functions, d->function, guid);
+    uint32_t f = hd__memprof_find(&d->functions, d->seed, d->function, guid);
     if (f != HD_NONE) return f;
-    return hd__index_id_add(d, &d->functions, &d->function, guid) ? (uint32_t)hd__len(d->function) - 1 : HD_NONE;
+    if (!hd__memprof_add(&d->mem, &d->functions, d->seed, &d->function, guid)) return HD_NONE;
+    return (uint32_t)hd__len(d->function) - 1;
 }
 
 static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, uint64_t guid, uint32_t number) {
@@ -23029,7 +22986,7 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__set_free(m, &d->functions);
     hd__arr_resize(d->function, 0);
     for (size_t i = 0; i < n; i++)
-        if (!hd__index_id_add(d, &d->functions, &d->function, guids[i])) return false;
+        if (!hd__memprof_add(&d->mem, &d->functions, d->seed, &d->function, guids[i])) return false;
     return true;
 }
 
@@ -23599,14 +23556,10 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
                                         hd_error *err) {
     hd_reporter reporter = hd__reporter_make(options);
     for (uint32_t b = 0; b < x->block_count; b++)
-        for (uint32_t i = 0; i < x->field_count; i++) {
-            uint64_t v = x->value[(size_t)b * x->field_count + i];
-            if (hd__memprof_mib[x->field[i]].width == 8 || !(v >> 32)) continue;
-            if (!(fields >> x->field[i] & 1)) continue;
-            hd__fail(&reporter.error, HD_OVERFLOW, "block %u: %s is %u, which does not fit its 32 bits",
-                     (uint64_t)b, hd__memprof_mib[x->field[i]].name, v);
-            HD__TRY(hd__complain(&reporter, err));
-        }
+        for (uint32_t i = 0; i < x->field_count; i++)
+            if (fields >> x->field[i] & 1)
+                HD__TRY(hd__memprof_check_value(&reporter, b, x->field[i], x->value[(size_t)b * x->field_count + i],
+                                                err));
     return HD_OK;
 }
 
@@ -24259,7 +24212,7 @@ static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
         p += at;
         HD__TRY(hd__rfc_read_record(x, guid, &p));
         done = (uint64_t)(p - in->p) - x->at[HD__RFC_RECORDS];
-        if (!hd__index_id_add(c, &c->functions, &c->function, guid)) return hd__index_full(in);
+        if (!hd__memprof_add(&c->mem, &c->functions, c->seed, &c->function, guid)) return hd__index_full(in);
         stbds_arrput(c->block_first, (uint32_t)hd__len(c->block_stack));
         stbds_arrput(c->site_first, 0u);
     }
@@ -24355,7 +24308,7 @@ typedef struct hd__rfc_out {
     hd_error *err;
     hd__arena arena;             /* of these: */
     uint32_t *entry;             /* by location: its number here plus one */
-    uint32_t *node;              /* by stack: its node's number plus one; HD_NONE: not seen yet */
+    hd__index_told *told;        /* by stack; numbers are those of nodes */
     hd__rfc_function *functions; /* by GUID, and one behind the last; stb_ds arrays, as are all here */
     uint32_t *blocks;            /* numbers of those that are written */
     hd__rfc_entry *entries;
@@ -24381,9 +24334,11 @@ static bool hd__rfc_out_add(hd__rfc_out *o, uint64_t guid, size_t first) {
 /* Functions by GUID, of equal ones the first, and their blocks. LLVM's that have none are left out. */
 static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    uint32_t n = x->function_count, *told = hd__index_told_create(&o->mem, x);
+    uint32_t n = x->function_count;
     hd__keyed *order = (hd__keyed *)hd__calloc(&o->mem, n, 2 * sizeof *order);
-    bool whole = told && order;
+    bool whole;
+    o->told = (hd__index_told *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->told);
+    whole = o->told && order;
     for (uint32_t i = 0; i < n && whole; i++) {
         order[i].key = x->function[i];
         order[i].number = i;
@@ -24394,12 +24349,11 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
         size_t known = hd__len(o->functions), from = hd__len(o->blocks);
         whole = hd__room(&o->mem, o->blocks, end - first);
         for (uint32_t b = first; b < end && whole; b++)
-            if (hd__index_is_first(x, f, b, told)) stbds_arrput(o->blocks, b);
+            if (hd__index_is_first(x, f, b, o->told)) stbds_arrput(o->blocks, b);
         if (hd__len(o->blocks) == from && x->layout != HD_MEMPROF_RFC) continue;
         if (!known || o->functions[known - 1].guid != x->function[f])
             whole = whole && hd__rfc_out_add(o, x->function[f], from);
     }
-    hd__index_told_free(&o->mem, x, told);
     if (order) hd__cfree(&o->mem, order, n, 2 * sizeof *order);
     return whole && hd__rfc_out_add(o, 0, hd__len(o->blocks)) ? HD_OK : hd__rfc_out_full(o);
 }
@@ -24427,17 +24381,13 @@ static hd_status hd__rfc_out_text(hd__rfc_out *o, hd_str text, uint32_t *id) {
 
 /* Goes from *node, a number plus one, on to its child that stands for `item`. */
 static hd_status hd__rfc_out_child(hd__rfc_out *o, hd__rfc_forest *f, uint32_t item, uint32_t *node) {
-    uint64_t key = (uint64_t)*node << 32 | item, hash = hd__hash_u64(o->seed, key);
-    size_t probe = 0;
-    uint32_t i;
-    while ((i = hd__set_next(&f->numbers, hash, &probe)) != HD_NONE)
-        if (f->nodes[i] == key) break;
+    uint64_t key = (uint64_t)*node << 32 | item;
+    uint32_t i = hd__memprof_find(&f->numbers, o->seed, f->nodes, key);
     if (i == HD_NONE) {
         i = (uint32_t)hd__len(f->nodes);
         if (i >= o->max_records)
             return hd__fail(o->err, HD_LIMIT, "more nodes than max_records of %u", o->max_records);
-        if (!hd__push(&o->mem, f->nodes, key) || !hd__set_add(&o->mem, &f->numbers, hash, i))
-            return hd__rfc_out_full(o);
+        if (!hd__memprof_add(&o->mem, &f->numbers, o->seed, &f->nodes, key)) return hd__rfc_out_full(o);
     }
     *node = i + 1;
     return HD_OK;
@@ -24483,20 +24433,17 @@ static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *
 /* The stacks of all blocks, in the order of these, from the outermost call inwards. */
 static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    o->entry = (uint32_t *)hd__arena_take(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
-    o->node = (uint32_t *)hd__arena_take(&o->mem, &o->arena, x->stack_count, sizeof *o->node);
-    if (!o->entry || !o->node) return hd__rfc_out_full(o);
-    memset(o->entry, 0, x->location_count * sizeof *o->entry);
-    memset(o->node, 0xff, x->stack_count * sizeof *o->node);
+    o->entry = (uint32_t *)hd__arena_zeros(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
+    if (!o->entry) return hd__rfc_out_full(o);
     for (size_t i = 0; i < hd__len(o->blocks); i++) {
         uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry = 0;
         HD__TRY(hd__tick(o->options, i, hd__len(o->blocks), o->err));
-        if (o->node[s] != HD_NONE) continue;
+        if (o->told[s].number) continue;
         for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
             HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
             HD__TRY(hd__rfc_out_child(o, &o->stacks, entry, &at));
         }
-        o->node[s] = at;
+        o->told[s].number = at;
     }
     return HD_OK;
 }
@@ -24506,7 +24453,7 @@ static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint3
     uint64_t value = c->from == HD_NONE ? 0 : o->index->value[row + c->from];
     uint64_t n = c->count == HD_NONE ? 0 : o->index->value[row + c->count];
     switch (c->is.part) {
-    case HD__RFC_STACK: return o->node[o->index->block_stack[block]];
+    case HD__RFC_STACK: return o->told[o->index->block_stack[block]].number;
     case HD__RFC_AVERAGE: return n ? value / n : 0;
     case HD__RFC_REST: return n ? value % n : value;
     default: return value;
