@@ -3413,11 +3413,11 @@ static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t eleme
 /* n elements of a type, not zeroed. */
 #define hd__array(type, m, arena, n) ((type *)hd__arena_take((m), (arena), (n), sizeof(type)))
 
-/* Zeroed elements from an arena. */
 static void *hd__arena_zeros(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
     void *p = hd__arena_take(m, arena, n, element);
     return p ? memset(p, 0, n * element) : NULL;
 }
+#define hd__zeros(type, m, arena, n) ((type *)hd__arena_zeros((m), (arena), (n), sizeof(type)))
 
 /* A copy of s, NUL-terminated. NULL when out of memory. */
 static char *hd__arena_str(hd__mem *m, hd__arena *arena, hd_str s) {
@@ -4966,6 +4966,8 @@ static bool hd__pull_in_object(const hd__pull *p) {
     return p->depth && (p->objects[(p->depth - 1) / 64] >> ((p->depth - 1) % 64) & 1);
 }
 
+HD__INLINE bool hd__is_space(uint8_t c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 static bool hd__is_number_byte(uint8_t c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
@@ -5069,8 +5071,7 @@ static hd__token hd__pull_next(hd__pull *p) {
     if (p->status || !hd__pull_drop(p)) return HD__T_ERROR;
     for (;;) {
         uint8_t c;
-        while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
-            r->at++;
+        while (r->at < r->end && hd__is_space(*r->at)) r->at++;
         if (r->at == r->end) {
             if (hd__window_next(r)) continue;
             if (p->expect == HD__E_MORE && !p->depth && !r->failed) return HD__T_END;
@@ -5123,18 +5124,20 @@ static bool hd__pull_copy(hd__pull *p, const void *data, size_t size) {
     return true;
 }
 
+/* The value of a hexadecimal digit; 16 or more: it is none. */
+HD__INLINE unsigned hd__hex_digit(uint8_t c) {
+    unsigned digit = c - (unsigned)'0', letter = (c | 32u) - 'a';
+    return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
+}
+
 /* Four hexadecimal digits after \u. */
 static bool hd__pull_unit(hd__pull *p, unsigned *unit) {
     hd_window *r = &p->r;
     *unit = 0;
     for (int i = 0; i < 4; i++, r->at++) {
-        uint8_t c;
-        if (r->at == r->end && !hd__window_next(r))
+        if ((r->at == r->end && !hd__window_next(r)) || hd__hex_digit(*r->at) > 15)
             return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
-        c = *r->at;
-        if (c >= '0' && c <= '9') *unit = *unit * 16 + (unsigned)(c - '0');
-        else if ((c | 32) >= 'a' && (c | 32) <= 'f') *unit = *unit * 16 + (unsigned)((c | 32) - 'a' + 10);
-        else return hd__pull_fail(p, HD_MALFORMED, "a hexadecimal digit"), false;
+        *unit = *unit * 16 + hd__hex_digit(*r->at);
     }
     return true;
 }
@@ -5258,7 +5261,7 @@ static bool hd__pull_skip(hd__pull *p, hd__token token) {
 /* Finds where the next object of an array begins, past a comma; NULL when none does. */
 static const uint8_t *hd__next_object(const uint8_t *at, const uint8_t *end) {
     for (int comma = 0; at < end; at++) {
-        if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') continue;
+        if (hd__is_space(*at)) continue;
         if (*at == ',' && !comma) comma = 1;
         else return *at == '{' && comma ? at : NULL;
     }
@@ -6774,14 +6777,12 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     x->portion = x->heap + rows;
     for (uint32_t a = 0; a < x->axes; a++) HD__TRY(hd__budget_paths(x, a, err));
     if (x->axes == 1) return HD_OK;
-    x->class_of = hd__array(uint32_t, x->m, x->arena, 4 * ((size_t)n + 1));
-    x->within = hd__array(uint64_t, x->m, x->arena, (size_t)n + 1);
+    x->class_of = hd__zeros(uint32_t, x->m, x->arena, 4 * ((size_t)n + 1));
+    x->within = hd__zeros(uint64_t, x->m, x->arena, (size_t)n + 1);
     if (!x->class_of || !x->within) return hd__no_memory(x->m, err);
     x->touched = x->class_of + n + 1;
     x->fresh = x->touched + n + 1;
     x->inside = x->fresh + n + 1;
-    memset(x->within, 0, ((size_t)n + 1) * sizeof *x->within);
-    memset(x->inside, 0, ((size_t)n + 1) * sizeof *x->inside);
     for (uint32_t a = 0; a < x->axes; a++) {
         uint32_t nodes = x->b->axis[a].node_count;
         x->at[a] = hd__array(uint32_t, x->m, x->arena, 2 * (size_t)n);
@@ -6989,9 +6990,8 @@ static hd_status hd__lattice_build(hd__export *x, const hd_axis *axis, uint32_t 
     uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
     uint8_t *flags;
     own = hd__array(uint32_t, m, &x->arena, old);
-    flags = hd__array(uint8_t, m, &x->arena, old);
+    flags = hd__zeros(uint8_t, m, &x->arena, old);
     if (!own || !flags) return hd__no_memory(m, err);
-    memset(flags, 0, old);
     n = hd__place_self(axis, &x->cells, a, own, flags);
     l->count = n;
     parent = hd__array(uint32_t, m, &x->arena, 9 * (size_t)n);
@@ -7353,6 +7353,7 @@ static void hd__export_free(hd__export *x) {
     hd__arena_free(&x->mem, &x->arena);
 }
 
+/* Marks what passes a cut-off; `listed` is zeroed. */
 static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
                              uint8_t *listed, hd_error *err) {
     hd__children children[HD_MAX_AXES];
@@ -7363,7 +7364,6 @@ static hd_status hd__cut_run(hd__mem *m, hd__arena *arena, const hd_breakdown *b
     bool done = true;
     if (!stack || !c) return hd__no_memory(m, err);
     HD__TRY(hd__children_build(m, arena, b, children, err));
-    memset(listed, 0, n);
     listed[0] = 1;
     stack[depth++] = 0;
     while (depth && done) {
@@ -7440,7 +7440,7 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     memset(&all, 0, sizeof all);
     if (!cutoff) cutoff = &all;
     HD__TRY(hd__check_cutoff(cutoff, err));
-    listed = hd__array(uint8_t, &m, &arena, b->entries.count);
+    listed = hd__zeros(uint8_t, &m, &arena, b->entries.count);
     status = listed ? hd__cut_run(&m, &arena, b, cutoff, listed, err) : hd__no_memory(&m, err);
     if (!status) status = hd__rows_listed(&m, &arena, &b->entries, listed, &rows, err);
     if (!status)
@@ -8219,11 +8219,10 @@ static hd_status hd__invert_nodes(hd__merge *x, void *user, hd_error *err) {
     hd__inverted_path *paths;
     hd_status status;
     HD__TRY(hd__invert_depth(m, axis, map, &most, err));
-    held = hd__array(uint64_t, m, &scratch, n);
+    held = hd__zeros(uint64_t, m, &scratch, n);
     paths = hd__array(hd__inverted_path, m, &scratch, n);
     status = held && paths ? HD_OK : hd__no_memory(m, err);
     if (!status) {
-        memset(held, 0, n * sizeof *held);
         for (uint32_t i = 0; i < rows->count; i++) {
             held[hd__row_nodes(rows, i)[x->changed]] += rows->amount[i].bytes;
             total += rows->amount[i].bytes;
@@ -8334,11 +8333,9 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
     }
     n = hd_profile_cells(p->both).count;
     for (int s = 0; s < 2; s++) {
-        p->side[s] = hd__array(hd_amount, m, &p->arena, n);
-        p->present[s] = hd__array(uint8_t, m, &p->arena, n);
+        p->side[s] = hd__zeros(hd_amount, m, &p->arena, n);
+        p->present[s] = hd__zeros(uint8_t, m, &p->arena, n);
         if (!p->side[s] || !p->present[s]) return hd__no_memory(m, err);
-        memset(p->side[s], 0, n * sizeof *p->side[s]);
-        memset(p->present[s], 0, n);
         for (uint32_t i = 0; i < view[s].entries.count; i++) {
             p->side[s][row[s][i]] = view[s].entries.amount[i];
             p->present[s][row[s][i]] = 1;
@@ -8463,7 +8460,7 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->side[0] = p->both->cells.amount;
     x->side[1] = p->side[0];
     x->change = p->side[1];
-    x->present[0] = hd__array(uint8_t, m, &p->arena, 5 * (size_t)n);
+    x->present[0] = hd__zeros(uint8_t, m, &p->arena, 5 * (size_t)n);
     x->rest = hd__array(uint64_t, m, &p->arena, n);
     x->order = hd__array(uint32_t, m, &p->arena, 3 * (size_t)n);
     if (!x->present[0] || !x->rest || !x->order) return hd__no_memory(m, err);
@@ -8473,7 +8470,6 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->listed = x->bound + n;
     x->spare = x->order + n;
     x->above = x->spare + n;
-    memset(x->bound, 0, 2 * (size_t)n);
     for (int s = 0; s < 2; s++)
         for (uint32_t e = 0; e < n; e++) {
             size_t from = (size_t)x->united->entries.amount[e].blocks;
@@ -9042,11 +9038,9 @@ static bool hd__top_before_by_self(const void *owner, uint32_t a, uint32_t b) {
 
 static hd_status hd__top_nodes(hd__top *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
     uint32_t n = t->axis.node_count;
-    t->nodes = hd__array(hd_top_row, &t->mem, &t->arena, n);
-    t->used = hd__array(uint8_t, &t->mem, &t->arena, n);
+    t->nodes = hd__zeros(hd_top_row, &t->mem, &t->arena, n);
+    t->used = hd__zeros(uint8_t, &t->mem, &t->arena, n);
     if (!t->nodes || !t->used) return hd__no_memory(&t->mem, err);
-    memset(t->nodes, 0, n * sizeof *t->nodes);
-    memset(t->used, 0, n);
     for (uint32_t i = 0; i < cells->count; i++) {
         uint32_t at = hd__row_nodes(cells, i)[axis];
         unsigned kind = t->kind ? t->kind[i] : (unsigned)HD__REST_SELF;
@@ -9111,12 +9105,10 @@ static hd_status hd__top_names(hd__top *t, hd_error *err) {
     HD__TRY(hd__top_numbers(t, number, &other, err));
     names = (uint32_t)hd__len(t->names.strings);
     hd__preorder(&t->axis, preorder, path);
-    open = hd__array(uint32_t, m, &t->arena, 3 * (size_t)names);
-    t->rows = hd__array(hd_top_row, m, &t->arena, names);
+    open = hd__zeros(uint32_t, m, &t->arena, 3 * (size_t)names);
+    t->rows = hd__zeros(hd_top_row, m, &t->arena, names);
     if (!open || !t->rows) return hd__no_memory(m, err);
     t->order = open + names;
-    memset(open, 0, names * sizeof *open);
-    memset(t->rows, 0, names * sizeof *t->rows);
     for (uint32_t i = 0; i < names; i++) t->rows[i].name = t->names.strings[i];
     if (number[0] != HD_NONE) {
         hd_top_row *self = &t->rows[number[0]];
@@ -9703,6 +9695,7 @@ static void *hd__owned_take(void *shown, size_t n, size_t element) {
     hd__owned *o = (hd__owned *)shown - 1;
     return hd__arena_take(&o->mem, &o->arena, n, element);
 }
+#define hd__owned_array(type, shown, n) ((type *)hd__owned_take((shown), (n), sizeof(type)))
 
 static void hd__owned_free(void *shown) {
     hd__owned *o;
@@ -10547,13 +10540,13 @@ static hd_status hd__union_root(hd__union *x, const hd__union_part *p, hd_root r
 static hd_status hd__union_run(hd__union *x, const hd_graph *const *graphs, hd_error *err) {
     hd_graph *to = x->to;
     hd__mem *m = &to->mem;
-    x->parts = (hd__union_part *)hd__arena_take(m, &x->arena, x->count, sizeof *x->parts);
+    x->parts = hd__array(hd__union_part, m, &x->arena, x->count);
     if (!x->parts) return hd__no_memory(m, err);
     for (size_t i = 0; i < x->count; i++) {
         hd__union_part *p = &x->parts[i];
         p->g = graphs[i];
-        p->class_number = (uint32_t *)hd__arena_take(m, &x->arena, hd__len(p->g->classes), sizeof *p->class_number);
-        p->number = (uint32_t *)hd__arena_take(m, &x->arena, p->g->described, sizeof *p->number);
+        p->class_number = hd__array(uint32_t, m, &x->arena, hd__len(p->g->classes));
+        p->number = hd__array(uint32_t, m, &x->arena, p->g->described);
         if (!p->class_number || !p->number) return hd__no_memory(m, err);
         HD__TRY(hd__union_classes(x, p, err));
         HD__TRY(hd__union_objects(x, p, err));
@@ -10668,8 +10661,8 @@ static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, 
                                hd_error *err) {
     const uint32_t *target = g->target.low;
     const uint64_t *joins = g->weak ? g->weak->joins : NULL;
-    uint32_t *queue = (uint32_t *)hd__arena_take(m, arena, g->count, sizeof *queue), end = 0;
-    uint8_t *mark = *marks = (uint8_t *)hd__arena_zeros(m, arena, g->count, 1);
+    uint32_t *queue = hd__array(uint32_t, m, arena, g->count), end = 0;
+    uint8_t *mark = *marks = hd__zeros(uint8_t, m, arena, g->count);
     if (!queue || !mark) return hd__no_memory(m, err);
     for (size_t i = 0; i < count; i++) mark[without[i]] = HD__LEFT_OUT;
     for (size_t i = 0; i < hd__len(g->roots); i++) {
@@ -10719,9 +10712,9 @@ static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, cons
     const hd__weak *w = g->weak;
     size_t n = hd__len(w->ephemerons), next = 0, values = 0;
     uint32_t at = 0, *first, *target, *through;
-    h->first = first = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)g->count + 1, sizeof *first);
-    h->target = target = (uint32_t *)hd__arena_take(m, &h->arena, hd__len(g->target.low) + live, sizeof *target);
-    h->through = through = (uint32_t *)hd__arena_take(m, &h->arena, live, sizeof *through);
+    h->first = first = hd__array(uint32_t, m, &h->arena, (size_t)g->count + 1);
+    h->target = target = hd__array(uint32_t, m, &h->arena, hd__len(g->target.low) + live);
+    h->through = through = hd__array(uint32_t, m, &h->arena, live);
     if (!first || !target || !through) return false;
     for (uint32_t o = 0; o < g->count; o++) {
         uint32_t size = g->first[o + 1] - g->first[o];
@@ -10742,8 +10735,8 @@ static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, cons
 /* Rows with the weak references too. */
 static bool hd__holding_whole(hd__mem *m, const hd_graph *g, hd__holding *h) {
     uint32_t at = 0, *first, *target;
-    h->first = first = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)g->count + 1, sizeof *first);
-    h->target = target = (uint32_t *)hd__arena_take(m, &h->arena, (size_t)hd__graph_references(g), sizeof *target);
+    h->first = first = hd__array(uint32_t, m, &h->arena, (size_t)g->count + 1);
+    h->target = target = hd__array(uint32_t, m, &h->arena, (size_t)hd__graph_references(g));
     if (!first || !target) return false;
     for (uint32_t o = 0, n; o < g->count; o++, at += n) {
         const uint8_t *kinds;
@@ -10904,10 +10897,10 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32
     memset(&r, 0, sizeof r);
     r.g = g;
     r.options = options;
-    r.reached = (uint64_t *)hd__arena_take(&m, &arena, g->count, sizeof *r.reached);
-    r.gone = (uint64_t *)hd__arena_take(&m, &arena, hd__len(g->classes), sizeof *r.gone);
-    r.queue = (uint32_t *)hd__arena_take(&m, &arena, g->count, sizeof *r.queue);
-    r.waits = (uint8_t *)hd__arena_zeros(&m, &arena, g->count, 1);
+    r.reached = hd__array(uint64_t, &m, &arena, g->count);
+    r.gone = hd__array(uint64_t, &m, &arena, hd__len(g->classes));
+    r.queue = hd__array(uint32_t, &m, &arena, g->count);
+    r.waits = hd__zeros(uint8_t, &m, &arena, g->count);
     if (!r.reached || !r.gone || !r.queue || !r.waits) status = hd__no_memory(&m, err);
     for (size_t at = 0; at < count && !status; at += AT_ONCE) {
         uint32_t n = count - at < AT_ONCE ? (uint32_t)(count - at) : (uint32_t)AT_ONCE;
@@ -10953,9 +10946,9 @@ HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *o
     m = hd__owned_mem(links);
     rows = hd__holding_own(g);
     links->count = g->count;
-    links->first = first = (uint32_t *)hd__owned_take(links, (size_t)g->count + 2, sizeof *first);
+    links->first = first = hd__owned_array(uint32_t, links, (size_t)g->count + 2);
     if (first) memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
-    links->target = target = (uint32_t *)hd__owned_take(links, (size_t)hd__graph_references(g), sizeof *target);
+    links->target = target = hd__owned_array(uint32_t, links, (size_t)hd__graph_references(g));
     status = first && target && (!g->weak || hd__holding_whole(m, g, &rows))
                  ? hd__holding_turn(&rows, g->count, options, first, target, err) : hd__no_memory(m, err);
     hd__holding_close(m, &rows);
@@ -10994,12 +10987,12 @@ static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
     const hd_graph *g = s->g;
     uint32_t n = g->count;
     HD__TRY(hd__holding_open(s->mem, g, s->options, &s->rows, err));
-    s->first = (uint32_t *)hd__arena_zeros(s->mem, &s->arena, (size_t)n + 2, sizeof *s->first);
-    s->referrer = (uint32_t *)hd__arena_take(s->mem, &s->arena, s->rows.first[n], sizeof *s->referrer);
-    s->distance = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->distance);
-    s->queue = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->queue);
-    s->next = (uint32_t *)hd__arena_take(s->mem, &s->arena, n, sizeof *s->next);
-    s->state = (uint8_t *)hd__arena_zeros(s->mem, &s->arena, n, 1);
+    s->first = hd__zeros(uint32_t, s->mem, &s->arena, (size_t)n + 2);
+    s->referrer = hd__array(uint32_t, s->mem, &s->arena, s->rows.first[n]);
+    s->distance = hd__array(uint32_t, s->mem, &s->arena, n);
+    s->queue = hd__array(uint32_t, s->mem, &s->arena, n);
+    s->next = hd__array(uint32_t, s->mem, &s->arena, n);
+    s->state = hd__zeros(uint8_t, s->mem, &s->arena, n);
     if (!s->first || !s->referrer || !s->distance || !s->queue || !s->next || !s->state)
         return hd__no_memory(s->mem, err);
     HD__TRY(hd__holding_turn(&s->rows, n, s->options, s->first, s->referrer, err));
@@ -11070,7 +11063,7 @@ static void hd__path_search_step(const hd__path_search *s, uint32_t object, uint
 
 /* The way in `queue` as a path of the result. */
 static hd_status hd__path_search_add(hd__path_search *s, uint32_t root, uint32_t length, hd_error *err) {
-    uint32_t *objects = (uint32_t *)hd__owned_take(s->out, length, 3 * sizeof *objects);
+    uint32_t *objects = hd__owned_array(uint32_t, s->out, 3 * (size_t)length);
     uint32_t *references, *ephemerons;
     hd_path path = { root, length, objects, NULL, NULL };
     if (!objects) return hd__no_memory(s->mem, err);
@@ -11227,12 +11220,12 @@ static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
 static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)g->count + 1;
-    d->node = (hd__dom_node *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->node);
-    d->link = (hd__dom_link *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->link);
-    d->semi = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->semi);
-    d->start = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->start);
-    d->object = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->object);
-    d->parent = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->parent);
+    d->node = hd__array(hd__dom_node, d->mem, &d->walk, n);
+    d->link = hd__array(hd__dom_link, d->mem, &d->walk, n);
+    d->semi = hd__array(uint32_t, d->mem, &d->walk, n);
+    d->start = hd__array(uint32_t, d->mem, &d->walk, n);
+    d->object = hd__array(uint32_t, d->mem, &d->arena, n);
+    d->parent = hd__array(uint32_t, d->mem, &d->arena, n);
     if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
         return hd__no_memory(d->mem, err);
     for (size_t i = 0; i < n; i++) {
@@ -11253,7 +11246,7 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
 static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
     size_t n = hd__len(d->pairs);
     uint32_t at = 0;
-    d->from = (uint32_t *)hd__arena_take(d->mem, &d->walk, n, sizeof *d->from);
+    d->from = hd__array(uint32_t, d->mem, &d->walk, n);
     if (!d->from) return hd__no_memory(d->mem, err);
     d->start[0] = d->semi[0] = d->parent[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
@@ -11325,9 +11318,9 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
 static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)d->count + 1;
-    d->bytes = (uint64_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->bytes);
-    d->below = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->below);
-    d->next = (uint32_t *)hd__arena_take(d->mem, &d->arena, n, sizeof *d->next);
+    d->bytes = hd__array(uint64_t, d->mem, &d->arena, n);
+    d->below = hd__array(uint32_t, d->mem, &d->arena, n);
+    d->next = hd__array(uint32_t, d->mem, &d->arena, n);
     if (!d->bytes || !d->below || !d->next) return hd__no_memory(d->mem, err);
     d->bytes[0] = d->next[0] = d->below[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
@@ -11345,11 +11338,11 @@ static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
 /* Brings the tree from numbers to objects. */
 static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
     uint32_t n = d->g->count;
-    uint32_t *parent = (uint32_t *)hd__owned_take(out, n, sizeof *parent);
-    uint32_t *position = (uint32_t *)hd__owned_take(out, n, sizeof *position);
-    uint32_t *below = (uint32_t *)hd__owned_take(out, n, sizeof *below);
-    uint64_t *retained = (uint64_t *)hd__owned_take(out, n, sizeof *retained);
-    uint32_t *order = (uint32_t *)hd__owned_take(out, d->count, sizeof *order);
+    uint32_t *parent = hd__owned_array(uint32_t, out, n);
+    uint32_t *position = hd__owned_array(uint32_t, out, n);
+    uint32_t *below = hd__owned_array(uint32_t, out, n);
+    uint64_t *retained = hd__owned_array(uint64_t, out, n);
+    uint32_t *order = hd__owned_array(uint32_t, out, d->count);
     if (!parent || !position || !below || !retained || !order)
         return hd__no_memory(d->mem, err);
     if (d->count < n) {
@@ -11498,8 +11491,7 @@ static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint
 static bool hd__dom_find_missing(hd__dom_tree *t) {
     uint32_t n = 0;
     if (t->g->described == t->g->count) return true;
-    t->missing = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1,
-                                            sizeof *t->missing);
+    t->missing = hd__array(uint32_t, &t->mem, &t->arena, (size_t)t->d->reached + 1);
     if (!t->missing) return false;
     t->missing[0] = 0;
     for (uint32_t p = 0; p < t->d->reached; p++)
@@ -11591,8 +11583,8 @@ static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *e
 static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     size_t classes = hd__len(t->g->classes);
     hd__dom_group all = { 0, HD_NONE, 0, 1 };
-    t->label = (uint32_t *)hd__arena_take(&t->mem, &t->arena, classes, 2 * sizeof *t->label);
-    t->member = (uint32_t *)hd__arena_take(&t->mem, &t->arena, (size_t)t->d->reached + 1, sizeof *t->member);
+    t->label = hd__array(uint32_t, &t->mem, &t->arena, 2 * classes);
+    t->member = hd__array(uint32_t, &t->mem, &t->arena, (size_t)t->d->reached + 1);
     if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__no_memory(&t->mem, err);
     t->slot = t->label + classes;
     for (size_t i = 0; i < classes; i++) {
@@ -11705,18 +11697,18 @@ static hd_status hd__histogram_fill(hd__arena *arena, const hd_graph *g, const h
                                     hd_error *err) {
     hd__mem *m = hd__owned_mem(h);
     size_t classes = hd__len(g->classes);
-    uint32_t *order = (uint32_t *)hd__arena_take(m, arena, classes, 2 * sizeof *order);
-    uint32_t *open = (uint32_t *)hd__arena_zeros(m, arena, classes, sizeof *open), n = 0;
+    uint32_t *order = hd__array(uint32_t, m, arena, 2 * classes);
+    uint32_t *open = hd__zeros(uint32_t, m, arena, classes), n = 0;
     hd__class_rows all;
     hd_class_row *rows;
     all.g = g;
-    all.rows = (hd_class_row *)hd__arena_zeros(m, arena, classes, sizeof *all.rows);
+    all.rows = hd__zeros(hd_class_row, m, arena, classes);
     if (!order || !open || !all.rows) return hd__no_memory(m, err);
     hd__class_count(g, d, all.rows, open);
     for (uint32_t i = 1; i < classes; i++)
         if (all.rows[i].objects) order[n++] = i;
     hd__sort(order, order + classes, n, hd__class_before, &all);
-    rows = (hd_class_row *)hd__owned_take(h, n, sizeof *rows);
+    rows = hd__owned_array(hd_class_row, h, n);
     if (!rows) return hd__no_memory(m, err);
     for (uint32_t i = 0; i < n; i++) rows[i] = all.rows[order[i]];
     h->count = n;
@@ -11742,8 +11734,7 @@ HEAPDUMP_API void hd_histogram_free(hd_histogram *h) { hd__owned_free(h); }
 
 static bool hd__change_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_class_change *x = (const hd_class_change *)owner + a, *y = (const hd_class_change *)owner + b;
-    uint64_t dx = x->bytes[0] > x->bytes[1] ? x->bytes[0] - x->bytes[1] : x->bytes[1] - x->bytes[0];
-    uint64_t dy = y->bytes[0] > y->bytes[1] ? y->bytes[0] - y->bytes[1] : y->bytes[1] - y->bytes[0];
+    uint64_t dx = hd__distance(x->bytes[0], x->bytes[1]), dy = hd__distance(y->bytes[0], y->bytes[1]);
     return dx != dy ? dx > dy : hd__compare_names(x->name, x->scope, y->name, y->scope) < 0;
 }
 
@@ -11773,7 +11764,7 @@ static uint32_t hd__change_row(hd__changes *c, const hd_class *of) {
 /* Adds the objects of one side that are reached. */
 static bool hd__change_side(hd__changes *c, const hd_graph *g, const uint8_t *reached, int side) {
     size_t classes = hd__len(g->classes);
-    uint32_t *row = (uint32_t *)hd__arena_take(c->mem, &c->arena, classes, sizeof *row);
+    uint32_t *row = hd__array(uint32_t, c->mem, &c->arena, classes);
     if (!row) return false;
     for (uint32_t i = 1; i < classes; i++)
         if ((row[i] = hd__change_row(c, &g->classes[i])) == HD_NONE) return false;
@@ -11858,6 +11849,13 @@ static bool hd__peek(hd__peeked *p, hd_in in) {
         p->size += (size_t)n;
     }
     return true;
+}
+
+/* Where a text begins, behind a byte order mark and white space. */
+static size_t hd__detect_from(const uint8_t *p, size_t size) {
+    size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (i < size && hd__is_space(p[i])) i++;
+    return i;
 }
 
 struct hd_dump {
@@ -14786,9 +14784,7 @@ static bool hd__trace_parse_u64(hd_str s, unsigned base, uint64_t *value) {
     if (base == 16 && s.len > 2 && s.data[0] == '0' && (s.data[1] | 32) == 'x') s.data += 2, s.len -= 2;
     if (!s.len) return false;
     for (size_t i = 0; i < s.len; i++) {
-        char c = s.data[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
-                       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a' + 10) : 99u;
+        unsigned digit = hd__hex_digit((uint8_t)s.data[i]);
         if (digit >= base || v > (UINT64_MAX - digit) / base) return false;
         v = v * base + digit;
     }
@@ -14800,45 +14796,32 @@ static bool hd__trace_parse_u64(hd_str s, unsigned base, uint64_t *value) {
    whether there was one. */
 static bool hd__trace_parse_decimal(hd_str s, uint64_t *value, bool *fraction) {
     uint64_t v = 0, exponent = 0;
-    size_t i = 0, places = 0, digits = 0;
-    bool point = false, down = false;
-    hd_str rest;
-    *fraction = false;
-    for (; i < s.len && (s.data[i] == '.' || (s.data[i] >= '0' && s.data[i] <= '9')); i++) {
-        if (s.data[i] == '.') {
-            if (point) return false;
-            point = true;
-            continue;
-        }
-        digits++;
-        if (point && v > UINT64_MAX / 16) { /* places too small to matter */
-            *fraction |= s.data[i] != '0';
-            continue;
-        }
-        if (v > (UINT64_MAX - (uint64_t)(s.data[i] - '0')) / 10) return false;
-        v = v * 10 + (uint64_t)(s.data[i] - '0');
-        places += point;
+    size_t end = 0, point = SIZE_MAX, whole; /* whole: digits in front of the point, once the exponent has moved it */
+    for (; end < s.len && (s.data[end] | 32) != 'e'; end++) {
+        if (s.data[end] == '.' && point == SIZE_MAX) point = end;
+        else if (s.data[end] < '0' || s.data[end] > '9') return false;
     }
-    if (!digits) return false;
-    if (i < s.len) {
-        if ((s.data[i] | 32) != 'e') return false;
-        i++;
-        down = i < s.len && s.data[i] == '-';
-        if (i < s.len && (s.data[i] == '-' || s.data[i] == '+')) i++;
-        rest.data = s.data + i;
-        rest.len = s.len - i;
+    whole = point < end ? point : end;
+    if (end == (point < end)) return false; /* no digits */
+    if (end < s.len) {
+        hd_str rest = { s.data + end + 1, s.len - end - 1 };
+        bool down = rest.len && *rest.data == '-';
+        if (rest.len && (down || *rest.data == '+')) rest.data++, rest.len--;
         if (!hd__trace_parse_u64(rest, 10, &exponent)) return false;
+        if (down) whole = (size_t)hd__less(whole, exponent);
+        else whole += exponent < 99 ? (size_t)exponent : 99; /* too many for any number but 0 */
     }
-    if (down) {
-        for (; exponent && v; exponent--, v /= 10) *fraction |= v % 10 != 0;
-    } else {
-        for (; exponent && places; exponent--) places--;
-        for (; exponent && v; exponent--) {
-            if (v > UINT64_MAX / 10) return false;
-            v *= 10;
+    *fraction = false;
+    for (size_t i = 0, n = 0; i < end || n < whole; i++) {
+        unsigned digit = i < end ? (unsigned)(s.data[i] - '0') : 0;
+        if (i == point) continue;
+        if (n++ < whole) {
+            if (v > (UINT64_MAX - digit) / 10) return false;
+            v = v * 10 + digit;
+        } else {
+            *fraction |= digit != 0;
         }
     }
-    for (; places && v; places--, v /= 10) *fraction |= v % 10 != 0;
     *value = v;
     return true;
 }
@@ -16450,8 +16433,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
 
 /* A bracket, past a byte order mark and white space. White space as far as one sees may be JSON. */
 static int hd__trace_detect(const uint8_t *p, size_t size) {
-    size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0;
-    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
+    size_t i = hd__detect_from(p, size);
     if (i == size) return size == HD_DETECT_BYTES ? 1 : 0;
     return p[i] == '{' || p[i] == '[' ? 40 : 0;
 }
@@ -17327,12 +17309,6 @@ static hd_status hd__netcf_line(hd_netcf_reader *r, bool *any) {
     return HD_OK;
 }
 
-/* The value of a hexadecimal digit; 16 or more: it is none. */
-HD__INLINE unsigned hd__netcf_digit(uint8_t c) {
-    unsigned digit = c - (unsigned)'0', letter = (c | 32u) - 'a';
-    return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
-}
-
 /* Decodes up to eight digits at a time, where a word in memory begins with its lowest byte: the bytes at p up
    to the first one that is a blank or control character. Returns how many these are, 0 when not all are
    hexadecimal digits. The next word can be fetched once their number is known, before their value is. */
@@ -17389,7 +17365,7 @@ HD__INLINE hd_status hd__netcf_hex(hd_netcf_reader *r, const uint8_t **at, const
         v = 0;                   /* none, more than eight, or something behind them */
     }
 #endif
-    for (unsigned digit; p < end && (digit = hd__netcf_digit(*p)) < 16; p++) {
+    for (unsigned digit; p < end && (digit = hd__hex_digit(*p)) < 16; p++) {
         if (HD__UNLIKELY(v >> 60)) return hd__netcf_bad(r, *at, "a number of at most 64 bits");
         v = v << 4 | digit;
         if (digit > 9) seen |= *p & 32 ? HD__NETCF_LOWER : HD__NETCF_UPPER;
@@ -17628,7 +17604,7 @@ HD__INLINE bool hd__netcf_plain_object(hd_netcf_reader *r, hd_netcf_record *reco
 /* Tells whether there is nothing on the line at hand. */
 static bool hd__netcf_is_blank(const hd_netcf_reader *r) {
     const uint8_t *p = r->from;
-    while (p < r->to && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    while (p < r->to && hd__is_space(*p)) p++;
     return p == r->to;
 }
 
@@ -18241,10 +18217,9 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
 
 /* Looks for an application domain record: "a ", a number, a space; past a byte order mark and white space. */
 static int hd__netcf_detect(const uint8_t *p, size_t size) {
-    size_t i = size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0, digits;
-    while (i < size && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) i++;
+    size_t i = hd__detect_from(p, size), digits;
     if (size - i < 4 || p[i] != 'a' || p[i + 1] != ' ') return 0;
-    for (digits = i += 2; i < size && hd__netcf_digit(p[i]) < 16; i++) {}
+    for (digits = i += 2; i < size && hd__hex_digit(p[i]) < 16; i++) {}
     return i > digits && i < size && p[i] == ' ' ? 60 : 0;
 }
 
@@ -19448,9 +19423,7 @@ HD__INLINE char *hd__dart_uleb_put(char *p, uint64_t value) {
         return p + n;
     }
 #endif
-    for (; value >= 128; value >>= 7) *p++ = (char)(value | 128);
-    *p++ = (char)value;
-    return p;
+    return (char *)hd__varint_put((uint8_t *)p, value);
 }
 
 /* Tells whether `count` numbers more fit the sink, emptied if need be, and none of them is odd. */
@@ -19793,8 +19766,7 @@ static bool hd__dart_length_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_length_row *r = (const hd_length_row *)owner + a, *s = (const hd_length_row *)owner + b;
     int order;
     if (r->bytes != s->bytes) return r->bytes > s->bytes;
-    order = hd_str_compare(r->name, s->name);
-    if (!order) order = hd_str_compare(r->scope, s->scope);
+    order = hd__compare_names(r->name, r->scope, s->name, s->scope);
     if (order) return order < 0;
     return r->class_index != s->class_index ? r->class_index < s->class_index : r->length < s->length;
 }
@@ -19825,7 +19797,7 @@ static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
    libraries are asked for, that of the library. Documents have one node for one name. NULL: no memory. */
 static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool libraries) {
     uint32_t n = hd_graph_class_count(doc->graph);
-    uint32_t *node = (uint32_t *)hd__arena_take(a->mem, &a->scratch, n, sizeof *node);
+    uint32_t *node = hd__array(uint32_t, a->mem, &a->scratch, n);
     for (uint32_t i = 0; i < n && node; i++) {
         hd_dart_class_info c = hd_dart_class(doc, i);
         const hd_str path[3] = { c.library_uri, c.library, c.name };
@@ -19864,10 +19836,8 @@ static void hd__dart_sum_libraries(hd__dart_ask *a, const uint32_t *node, uint8_
 
 static bool hd__dart_library_before(const void *owner, uint32_t a, uint32_t b) {
     const hd_library_row *r = (const hd_library_row *)owner + a, *s = (const hd_library_row *)owner + b;
-    int order;
     if (r->bytes != s->bytes) return r->bytes > s->bytes;
-    order = hd_str_compare(r->uri, s->uri);
-    return (order ? order : hd_str_compare(r->name, s->name)) < 0;
+    return hd__compare_names(r->uri, r->name, s->uri, s->name) < 0;
 }
 
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reached,
@@ -19878,9 +19848,8 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reac
     bool ok;
     HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
     node = hd__dart_nodes(&a, doc, true);
-    used = (uint8_t *)hd__arena_take(a.mem, &a.scratch, classes, 1);
+    used = hd__zeros(uint8_t, a.mem, &a.scratch, classes);
     ok = node && used && hd__dart_rows(&a, &a.libraries, sizeof *a.libraries);
-    if (used) memset(used, 0, classes);
     if (ok) hd__dart_sum_libraries(&a, node, used);
     return hd__dart_ask_end(&a, ok, &a.libraries, sizeof *a.libraries, hd__dart_library_before, out, err);
 }
@@ -19959,8 +19928,7 @@ static bool hd__dart_identity_before(const void *owner, uint32_t a, uint32_t b) 
     int order;
     if (moved != moved2) return moved > moved2;
     order = hd_str_compare(r->name, s->name);
-    if (!order) order = hd_str_compare(r->library_uri, s->library_uri);
-    return (order ? order : hd_str_compare(r->library, s->library)) < 0;
+    return (order ? order : hd__compare_names(r->library_uri, r->library, s->library_uri, s->library)) < 0;
 }
 
 #define HD__DART_SAMPLE 256u     /* objects with hash codes, from which is told whether they are of one process */
@@ -19985,7 +19953,7 @@ static void hd__dart_sum_identities(hd__dart_ask *a, const hd__dart_coded side[2
 
 /* HD_NONE for each object of a graph. */
 static uint32_t *hd__dart_no_objects(hd_identity_change *t, const hd_graph *g) {
-    uint32_t *column = (uint32_t *)hd__owned_take(t, g->count, sizeof *column);
+    uint32_t *column = hd__owned_array(uint32_t, t, g->count);
     if (column) memset(column, 0xff, g->count * sizeof *column);
     return column;
 }

@@ -430,7 +430,9 @@ static void time_stamps_may_have_fractions_and_exponents(void **state) {
         const char *text;
         uint64_t us;
     } stamps[] = { { "1234567890123456", UINT64_C(1234567890123456) }, { "17.75", 17 }, { "'18'", 18 },
-                   { "1.5e3", 1500 }, { "2e6", 2000000 }, { "1.25E+1", 12 } };
+                   { "1.5e3", 1500 }, { "2e6", 2000000 }, { "1.25E+1", 12 },
+                   { "15509678162158436.947044e03", UINT64_C(15509678162158436947) },
+                   { "18446744073709551615.9", UINT64_MAX }, { "184467440737095516150e-1", UINT64_MAX } };
     for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
         char quoted[512];
         snprintf(quoted, sizeof quoted, "[{'pid':1,'ts':%s,'ph':'v','id':'1','args':{'dumps':{'heaps':{'m':{'entries':["
