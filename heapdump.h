@@ -9568,7 +9568,8 @@ static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t refe
     uint32_t n;
     const uint32_t *row = hd__graph_row(g, object, &n, &kinds);
     if (!g->name || reference >= n) return HD_NONE;
-    return kinds ? g->weak->name[row - g->weak->target + reference] : g->name[row - g->target.low + reference];
+    return kinds ? g->weak->name[(size_t)(row - g->weak->target) + reference]
+                 : g->name[(size_t)(row - g->target.low) + reference];
 }
 
 HD__INLINE uint64_t hd__field_key(const hd__field *f) { return (uint64_t)f->class_index << 32 | f->reference; }
