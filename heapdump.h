@@ -22588,11 +22588,18 @@ static hd_status hd__index_read_count(hd__index_section *x, uint64_t *at, uint64
     return HD_OK;
 }
 
+/* Adds a block, whose values are then to be pushed: there is room for them. */
+static hd_status hd__index_add_block(hd__index_in *in, uint64_t at, uint32_t stack) {
+    hd__index_columns *d = in->to;
+    HD__TRY(hd__index_limit(in, at, hd__len(d->block_stack) + 1, "blocks"));
+    if (!hd__push(&d->mem, d->block_stack, stack) || !hd__room(&d->mem, d->value, d->shown.field_count))
+        return hd__index_full(in);
+    return HD_OK;
+}
+
 static hd_status hd__index_read_block(hd__index_section *x, uint64_t at, uint32_t stack) {
     hd__index_columns *d = x->in->to;
-    HD__TRY(hd__index_limit(x->in, at, hd__len(d->block_stack) + 1, "blocks"));
-    if (!hd__push(&d->mem, d->block_stack, stack) || !hd__room(&d->mem, d->value, d->shown.field_count))
-        return hd__index_full(x->in);
+    HD__TRY(hd__index_add_block(x->in, at, stack));
     for (uint32_t i = 0; i < d->shown.field_count; i++) {
         unsigned width = hd__memprof_mib[d->shown.field[i]].width;
         stbds_arrput(d->value, hd__get_le(x->p + at, width));
@@ -22770,8 +22777,8 @@ typedef struct hd__index_building {
     const uint32_t *number;      /* location of each frame */
     hd__arena arena;             /* of these: */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
-    uint32_t *site;              /* by the same: its stack */
-    uint32_t *stack;             /* of each raw stack; HD_NONE: it has no frames, or no block */
+    uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
+    uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
     uint32_t *order, *next, *heads, *old;
     hd__set locations, stacks;
     hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here */
@@ -22782,10 +22789,6 @@ typedef struct hd__index_building {
 } hd__index_building;
 
 enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
-
-static void *hd__index_build_take(hd__index_building *x, size_t n, size_t element) {
-    return hd__arena_take(&x->to->mem, &x->arena, n, element);
-}
 
 static uint32_t hd__index_build_raw(const hd__index_building *x, uint32_t block) {
     return x->raw ? x->raw->blocks[block].stack : x->from->block_stack[block];
@@ -22827,8 +22830,8 @@ static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *fra
 static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     if (from == to) return true;
-    if (x->stack[raw] == HD_NONE) x->stack[raw] = hd__index_build_stack(x, x->frame + from, 0, to - from);
-    if (x->stack[raw] == HD_NONE) return false;
+    if (!x->stack[raw]) x->stack[raw] = hd__index_build_stack(x, x->frame + from, 0, to - from) + 1;
+    if (!x->stack[raw]) return false;
     for (bool inlined = true; from < to && inlined; from++) {
         const hd_memprof_location *l = hd__index_build_at(x, x->frame[from]);
         if (!hd__index_build_pair(x, &x->blocks, l->function, block)) return false;
@@ -22843,8 +22846,8 @@ static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
     if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
     x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
-    if (x->site[first] == HD_NONE) x->site[first] = hd__index_build_stack(x, NULL, first, n);
-    if (x->site[first] == HD_NONE) return false;
+    if (!x->site[first]) x->site[first] = hd__index_build_stack(x, NULL, first, n) + 1;
+    if (!x->site[first]) return false;
     for (uint32_t k = begin; k < (before ? 1 : n); k++) {
         uint64_t guid = hd__index_build_at(x, first + k)->function;
         uint32_t other = before ? 1 : begin, end = before ? n : k;
@@ -22885,12 +22888,13 @@ static uint64_t hd__index_buckets(uint64_t n) {
 }
 
 static bool hd__index_build_order(hd__index_building *x) {
+    hd__mem *m = &x->to->mem;
     size_t n = hd__len(x->to->function), buckets = 64, last = (size_t)hd__index_buckets(n);
     size_t most = last > 64 ? 2 * last : 128;
-    x->next = (uint32_t *)hd__index_build_take(x, n, sizeof *x->next);
-    x->order = (uint32_t *)hd__index_build_take(x, n, sizeof *x->order);
-    x->heads = (uint32_t *)hd__index_build_take(x, most, sizeof *x->heads);
-    x->old = (uint32_t *)hd__index_build_take(x, most, sizeof *x->old);
+    x->next = hd__array(uint32_t, m, &x->arena, n);
+    x->order = hd__array(uint32_t, m, &x->arena, n);
+    x->heads = hd__array(uint32_t, m, &x->arena, most);
+    x->old = hd__array(uint32_t, m, &x->arena, most);
     if (!x->next || !x->order || !x->heads || !x->old) return false;
     memset(x->heads, 0xff, buckets * sizeof *x->heads);
     for (uint32_t f = 0; f < n; f++) {
@@ -22926,7 +22930,7 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__index_columns *d = x->to;
     hd__mem *m = &d->mem;
     size_t n = hd__len(d->function), blocks = hd__len(x->blocks), sites = hd__len(x->sites);
-    uint64_t *guids = (uint64_t *)hd__index_build_take(x, n, sizeof *guids);
+    uint64_t *guids = hd__array(uint64_t, m, &x->arena, n);
     uint32_t *rank, count = 0;
     if (!guids || !hd__index_build_order(x) || !hd__room(m, d->block_first, n) || !hd__room(m, d->site_first, n) ||
         !hd__room(m, d->block_stack, blocks) || !hd__room(m, d->site, sites))
@@ -22939,7 +22943,7 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__arr_resize(d->site_first, n + 1);
     hd__arr_resize(d->block_stack, blocks);
     hd__arr_resize(d->site, sites);
-    for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]];
+    for (size_t i = 0; i < sites; i++) d->site[i] = x->site[d->site[i]] - 1;
     d->shown.fields = x->raw ? x->raw->fields : x->from->fields;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
         if (d->shown.fields >> f & 1) d->shown.field[count++] = (uint8_t)f;
@@ -22949,7 +22953,7 @@ static bool hd__index_build_records(hd__index_building *x) {
         uint32_t block = d->block_stack[i];
         for (uint32_t f = 0; f < count; f++)
             stbds_arrput(d->value, hd__index_build_value(x, block, d->shown.field[f]));
-        d->block_stack[i] = x->stack[hd__index_build_raw(x, block)];
+        d->block_stack[i] = x->stack[hd__index_build_raw(x, block)] - 1;
     }
     for (size_t i = 0; i < n; i++) guids[i] = d->function[x->order[i]];
     hd__set_free(m, &d->functions);
@@ -22981,18 +22985,16 @@ static bool hd__index_surroundings(hd__mem *m, hd__index_columns *d) {
 }
 
 static bool hd__index_build_all(hd__index_building *x) {
-    x->told = (uint8_t *)hd__index_build_take(x, x->frame_count, 1);
-    x->site = (uint32_t *)hd__index_build_take(x, x->frame_count, sizeof *x->site);
-    x->stack = (uint32_t *)hd__index_build_take(x, x->stack_count, sizeof *x->stack);
+    hd__mem *m = &x->to->mem;
+    x->told = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
+    x->site = (uint32_t *)hd__arena_zeros(m, &x->arena, x->frame_count, sizeof *x->site);
+    x->stack = (uint32_t *)hd__arena_zeros(m, &x->arena, x->stack_count, sizeof *x->stack);
     if (!x->told || !x->site || !x->stack) return false;
-    memset(x->told, 0, x->frame_count);
-    memset(x->site, 0xff, x->frame_count * sizeof *x->site);
-    memset(x->stack, 0xff, x->stack_count * sizeof *x->stack);
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_block(x, i)) return false;
     for (uint32_t i = 0; i < x->block_count; i++)
         if (!hd__index_build_sites(x, i)) return false;
-    return hd__index_build_records(x) && hd__index_surroundings(&x->to->mem, x->to);
+    return hd__index_build_records(x) && hd__index_surroundings(m, x->to);
 }
 
 /* Frees all but the index, and that as well unless status is HD_OK. */
@@ -23022,7 +23024,7 @@ static bool hd__memprof_same_location(const hd_memprof_location *a, const hd_mem
 /* Frames as locations. Names and files belong to the first frame that is at one. */
 static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
     hd__index_columns *d = x->to;
-    uint32_t *numbers = (uint32_t *)hd__index_build_take(x, symbols->frame_count, sizeof *numbers);
+    uint32_t *numbers = hd__array(uint32_t, &d->mem, &x->arena, symbols->frame_count);
     if (!numbers) return false;
     x->number = numbers;
     for (uint32_t i = 0; i < symbols->frame_count; i++) {
@@ -23639,10 +23641,15 @@ enum {
     HD__RFC_SCHEMAS, HD__RFC_FUNCTIONS, HD__RFC_RECORDS, HD__RFC_ENTRIES, HD__RFC_PATHS, HD__RFC_STRINGS,
     HD__RFC_STACKS, HD__RFC_LOCATIONS, HD__RFC_SECTIONS
 };
-static const uint32_t hd__rfc_section_tag[HD__RFC_SECTIONS] = { 1, 2, 3, 4, 5, 6, 7, 32 };
-static const char *const hd__rfc_section_name[HD__RFC_SECTIONS] = {
-    "schemas", "functions", "records", "entries", "paths", "strings", "stacks", "locations" };
+typedef struct hd__rfc_shape {
+    uint8_t tag;
+    const char *name;
+    uint8_t columns, first;      /* of a grid: known columns, and bytes that its first has at least */
+} hd__rfc_shape;
 
+static const hd__rfc_shape hd__rfc_sections[HD__RFC_SECTIONS] = {
+    { 1, "schemas", 0, 0 }, { 2, "functions", 2, 8 }, { 3, "records", 0, 0 }, { 4, "entries", 1, 8 },
+    { 5, "paths", 2, 1 },   { 6, "strings", 0, 0 },   { 7, "stacks", 2, 1 },  { 32, "locations", 8, 1 } };
 /* Columns of the locations. */
 enum {
     HD__RFC_GUID, HD__RFC_NAME, HD__RFC_LINE_OFFSET, HD__RFC_COLUMN, HD__RFC_FLAGS, HD__RFC_LINE_HIGH,
@@ -23721,7 +23728,7 @@ typedef struct hd__rfc_in {
     hd__index_in *in;
     uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
     uint32_t there;              /* bits of sections */
-    hd__rfc_grid functions, entries, paths, stacks, locations;
+    hd__rfc_grid grid[HD__RFC_SECTIONS]; /* those that are none stay empty */
     hd_str strings;
     hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
     uint32_t *schema;            /* and where each begins */
@@ -23736,7 +23743,7 @@ static bool hd__rfc_detect(const uint8_t *p, uint64_t size) {
 
 static uint32_t hd__rfc_section(uint64_t tag) {
     uint32_t s = 0;
-    while (s < HD__RFC_SECTIONS && hd__rfc_section_tag[s] != tag) s++;
+    while (s < HD__RFC_SECTIONS && hd__rfc_sections[s].tag != tag) s++;
     return s;
 }
 
@@ -23761,12 +23768,12 @@ static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
         uint64_t at = hd__get_le64(p + 8), bytes = hd__get_le64(p + 16);
         if (s == HD__RFC_SECTIONS) continue;
         if (x->there >> s & 1) {
-            HD__TRY(hd__index_bad(in, place, "a second section of %s", hd__rfc_section_name[s]));
+            HD__TRY(hd__index_bad(in, place, "a second section of %s", hd__rfc_sections[s].name));
             continue;
         }
         if (at > in->size || bytes > in->size - at) {
             HD__TRY(hd__index_bad(in, place, "%s expected within %u bytes, %u at %u found",
-                                  hd__rfc_section_name[s], in->size, bytes, at));
+                                  hd__rfc_sections[s].name, in->size, bytes, at));
             if (at > in->size) continue;
             bytes = in->size - at;
         }
@@ -23775,7 +23782,7 @@ static hd_status hd__rfc_read_sections(hd__rfc_in *x) {
         x->bytes[s] = bytes;
     }
     for (uint32_t s = HD__RFC_SCHEMAS; s <= HD__RFC_RECORDS; s++)
-        if (!(x->there >> s & 1)) HD__TRY(hd__index_bad(in, 12, "no section of %s", hd__rfc_section_name[s]));
+        if (!(x->there >> s & 1)) HD__TRY(hd__index_bad(in, 12, "no section of %s", hd__rfc_sections[s].name));
     x->strings = hd__bytes_str(in->p + x->at[HD__RFC_STRINGS], (size_t)x->bytes[HD__RFC_STRINGS]);
     return HD_OK;
 }
@@ -23798,14 +23805,16 @@ HD__INLINE uint64_t hd__rfc_grid_get(const hd__rfc_grid *g, uint32_t row, uint32
     return hd__get_le(g->rows + (size_t)row * g->row + g->at[column], g->width[column]);
 }
 
-static uint64_t hd__rfc_grid_offset(const hd__rfc_grid *g, uint32_t row) {
-    return g->offset + (uint64_t)row * g->row;
+/* Where a row of a grid is in the file. */
+static uint64_t hd__rfc_row(const hd__rfc_in *x, uint32_t s, uint32_t row) {
+    return x->grid[s].offset + (uint64_t)row * x->grid[s].row;
 }
 
-/* A section as a grid; lenient, of as many rows as there are, maybe none. Full: its first column, if there are
-   rows, has 8 bytes. */
-static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s, uint32_t known, bool full, hd__rfc_grid *g) {
+/* A section as a grid; lenient, of as many rows as there are, maybe none. */
+static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s) {
     hd__index_in *in = x->in;
+    const hd__rfc_shape *shape = &hd__rfc_sections[s];
+    hd__rfc_grid *g = &x->grid[s];
     uint64_t begin = x->at[s], columns, left = x->bytes[s] - 8, row = 0;
     const uint8_t *p = in->p + begin;
     if (!(x->there >> s & 1)) return HD_OK;
@@ -23815,16 +23824,15 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s, uint32_t known, bo
     if (columns > left / 4)
         return hd__index_bad(in, begin, "%u columns announced where %u bytes are left", columns, left);
     for (uint64_t i = 0, at = begin + 8; i < columns; i++, at += 4) {
-        uint32_t tag = (uint32_t)hd__get_le(in->p + at, 2), width = (uint32_t)hd__get_le(in->p + at + 2, 2);
-        if (width > 8)
-            return hd__index_bad(in, at, "columns of at most 8 bytes expected, one of %u found", (uint64_t)width);
-        if (tag < known && g->width[tag]) return hd__index_bad(in, at, "column %u is told twice", (uint64_t)tag);
-        if (tag < known) {
+        uint64_t tag = hd__get_le(in->p + at, 2), width = hd__get_le(in->p + at + 2, 2);
+        if (width > 8) return hd__index_bad(in, at, "columns of at most 8 bytes expected, one of %u found", width);
+        if (tag < shape->columns && g->width[tag]) return hd__index_bad(in, at, "column %u is told twice", tag);
+        if (tag < shape->columns) {
             g->at[tag] = (uint32_t)row;
-            g->width[tag] = width;
+            g->width[tag] = (uint32_t)width;
         }
         row += width;
-        if (row > UINT32_MAX / 2) return hd__index_bad(in, at, "rows are too long at column %u", (uint64_t)tag);
+        if (row > UINT32_MAX / 2) return hd__index_bad(in, at, "rows are too long at column %u", tag);
     }
     left -= 4 * columns;
     g->count = hd__get_le32(p);
@@ -23835,12 +23843,12 @@ static hd_status hd__rfc_grid_open(hd__rfc_in *x, uint32_t s, uint32_t known, bo
     g->row = (uint32_t)row;
     g->offset = begin + 8 + 4 * columns;
     g->rows = in->p + g->offset;
-    if (full && g->count && g->width[0] != 8) {
+    if (shape->first == 8 && g->count && g->width[0] != 8) {
         g->count = 0;
-        HD__TRY(hd__index_bad(in, begin, "%s: 8 bytes expected in column 0, %u found", hd__rfc_section_name[s],
+        HD__TRY(hd__index_bad(in, begin, "%s: 8 bytes expected in column 0, %u found", shape->name,
                               (uint64_t)g->width[0]));
     }
-    return hd__index_limit(in, begin, g->count, hd__rfc_section_name[s]);
+    return hd__index_limit(in, begin, g->count, shape->name);
 }
 
 /* A step of a walk towards a forest's roots, from node number *node - 1: what it stands for, and its parent's
@@ -23863,7 +23871,7 @@ static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *
         hd_str name;
         uint64_t id;
         *node = at;
-        if (!hd__rfc_grid_step(&x->paths, &at, &id))
+        if (!hd__rfc_grid_step(&x->grid[HD__RFC_PATHS], &at, &id))
             return "node %u: it is said to be in a directory that is not before it";
         if (!hd__rfc_text(x->strings, id, &name)) return "node %u: its name is no string of the table";
         if (name.len > HD__RFC_PATH - n || (at && n + name.len == HD__RFC_PATH))
@@ -23973,11 +23981,11 @@ static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
     if (path->data) return HD_OK;
     wrong = hd__rfc_path_walk(x, &at, NULL, &n);
     if (wrong) {
-        HD__TRY(hd__index_bad(x->in, hd__rfc_grid_offset(&x->paths, at - 1), wrong, (uint64_t)at - 1));
+        HD__TRY(hd__index_bad(x->in, hd__rfc_row(x, HD__RFC_PATHS, at - 1), wrong, (uint64_t)at - 1));
         x->path[node] = hd_cstr("");
         return HD_OK;
     }
-    if (n > x->spread) return hd__rfc_too_much(x, hd__rfc_grid_offset(&x->paths, node - 1), "paths");
+    if (n > x->spread) return hd__rfc_too_much(x, hd__rfc_row(x, HD__RFC_PATHS, node - 1), "paths");
     x->spread -= n;
     p = (char *)hd__arena_take(&to->mem, &to->arena, n, 1);
     if (!p) return hd__index_full(x->in);
@@ -23989,11 +23997,11 @@ static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
 
 /* What an entry says, but for the file: *path is its node plus one. What is wrong with it; NULL: nothing. */
 static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memprof_location *l, uint64_t *path) {
-    uint64_t packed = hd__rfc_grid_get(&x->entries, entry, 0), v[HD__RFC_COLUMNS];
+    uint64_t packed = hd__rfc_grid_get(&x->grid[HD__RFC_ENTRIES], entry, 0), v[HD__RFC_COLUMNS];
     memset(l, 0, sizeof *l);
     memset(v, 0, sizeof v);
-    if (entry < x->locations.count)
-        for (uint32_t c = 0; c < HD__RFC_COLUMNS; c++) v[c] = hd__rfc_grid_get(&x->locations, entry, c);
+    if (entry < x->grid[HD__RFC_LOCATIONS].count)
+        for (uint32_t c = 0; c < HD__RFC_COLUMNS; c++) v[c] = hd__rfc_grid_get(&x->grid[HD__RFC_LOCATIONS], entry, c);
     l->function = v[HD__RFC_GUID];
     l->line_offset = (uint32_t)v[HD__RFC_LINE_OFFSET];
     l->column = (uint32_t)v[HD__RFC_COLUMN];
@@ -24004,7 +24012,7 @@ static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memp
     if (v[HD__RFC_LINE_OFFSET] > UINT32_MAX || v[HD__RFC_COLUMN] > UINT32_MAX ||
         v[HD__RFC_LINE_HIGH] > 0xff || v[HD__RFC_DISCRIMINATOR_HIGH] > 0xffff)
         return "entry %u: a line, column or discriminator of more than 32 bits";
-    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->paths.count)
+    if (v[HD__RFC_PATH_HIGH] > 0xff || *path > x->grid[HD__RFC_PATHS].count)
         return "entry %u: its file is none of the paths";
     if (v[HD__RFC_NAME] && !hd__rfc_text(x->strings, v[HD__RFC_NAME] - 1, &l->name))
         return "entry %u: its function's name is no string of the table";
@@ -24015,12 +24023,12 @@ static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
     hd__index_in *in = x->in;
     hd__mem *m = &in->to->mem;
     char *copy = (char *)hd__arena_take(m, &in->to->arena, x->strings.len, 1);
-    uint32_t n = x->entries.count;
-    if (x->locations.count != n && x->there >> HD__RFC_LOCATIONS & 1)
+    uint32_t n = x->grid[HD__RFC_ENTRIES].count;
+    if (x->grid[HD__RFC_LOCATIONS].count != n && x->there >> HD__RFC_LOCATIONS & 1)
         HD__TRY(hd__index_bad(in, x->at[HD__RFC_LOCATIONS],
                               "%u locations expected, as many as entries, %u found", (uint64_t)n,
-                              (uint64_t)x->locations.count));
-    x->path = (hd_str *)hd__calloc(m, (size_t)x->paths.count + 1, sizeof *x->path);
+                              (uint64_t)x->grid[HD__RFC_LOCATIONS].count));
+    x->path = (hd_str *)hd__calloc(m, (size_t)x->grid[HD__RFC_PATHS].count + 1, sizeof *x->path);
     if (!copy || !x->path || !hd__room(m, in->to->locations, n)) return hd__index_full(in);
     if (x->strings.len) memcpy(copy, x->strings.data, x->strings.len);
     x->spread = hd__rfc_spread(x, 1);
@@ -24030,7 +24038,7 @@ static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
         const char *wrong = hd__rfc_location(x, i, &l, &path);
         HD__TRY(hd__tick(&in->reporter.options, i, n, in->err));
         if (wrong) {
-            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->entries, i), wrong, (uint64_t)i));
+            HD__TRY(hd__index_bad(in, hd__rfc_row(x, HD__RFC_ENTRIES, i), wrong, (uint64_t)i));
             memset(&l, 0, sizeof l);
             path = 0;
         }
@@ -24046,12 +24054,13 @@ static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
 /* The number of a block's stack, HD_NONE when lenient reading leaves the block out, which begins at `at`. */
 static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uint32_t *number) {
     hd__index_in *in = x->in;
+    const hd__rfc_grid *stacks = &x->grid[HD__RFC_STACKS];
     hd__index_columns *c = in->to;
     size_t from = hd__len(c->location);
     uint32_t node = (uint32_t)id;
     *number = HD_NONE;
-    if (!id || id > x->stacks.count)
-        return hd__index_bad(in, at, "a StackID from 1 to %u expected, %u found", (uint64_t)x->stacks.count, id);
+    if (!id || id > stacks->count)
+        return hd__index_bad(in, at, "a StackID from 1 to %u expected, %u found", (uint64_t)stacks->count, id);
     if (x->stack[node]) {
         *number = x->stack[node] - 1;
         return HD_OK;
@@ -24059,10 +24068,10 @@ static hd_status hd__rfc_read_stack(hd__rfc_in *x, uint64_t id, uint64_t at, uin
     while (node) {
         uint32_t here = node - 1;
         uint64_t entry;
-        bool before = hd__rfc_grid_step(&x->stacks, &node, &entry);
-        if (!before || entry >= x->entries.count) {
+        bool before = hd__rfc_grid_step(stacks, &node, &entry);
+        if (!before || entry >= x->grid[HD__RFC_ENTRIES].count) {
             hd__arr_resize(c->location, from);
-            return hd__index_bad(in, hd__rfc_grid_offset(&x->stacks, here), before
+            return hd__index_bad(in, hd__rfc_row(x, HD__RFC_STACKS, here), before
                                  ? "call %u: one of the entries expected, number %u found"
                                  : "call %u: a caller expected that stands before it", (uint64_t)here, entry);
         }
@@ -24129,9 +24138,7 @@ static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, c
     owner = c->locations[c->location[c->first[stack]]].function;
     if (owner && owner != guid)
         return hd__index_bad(x->in, at, "a stack expected that begins in function 0x%x", guid);
-    HD__TRY(hd__index_limit(x->in, at, hd__len(c->block_stack) + 1, "blocks"));
-    if (!hd__push(&c->mem, c->block_stack, stack) || !hd__room(&c->mem, c->value, c->shown.field_count))
-        return hd__index_full(x->in);
+    HD__TRY(hd__index_add_block(x->in, at, stack));
     for (uint32_t f = 0; f < c->shown.field_count; f++) stbds_arrput(c->value, values[c->shown.field[f]]);
     return HD_OK;
 }
@@ -24154,26 +24161,27 @@ static hd_status hd__rfc_read_record(hd__rfc_in *x, uint64_t guid, const uint8_t
 
 static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
     hd__index_in *in = x->in;
+    const hd__rfc_grid *functions = &x->grid[HD__RFC_FUNCTIONS];
     hd__index_columns *c = in->to;
     uint64_t done = 0, bytes = x->bytes[HD__RFC_RECORDS];
-    uint32_t n = x->functions.count;
+    uint32_t n = functions->count;
     x->spread = hd__rfc_spread(x, sizeof *c->location);
-    x->stack = (uint32_t *)hd__calloc(&c->mem, (size_t)x->stacks.count + 1, sizeof *x->stack);
+    x->stack = (uint32_t *)hd__calloc(&c->mem, (size_t)x->grid[HD__RFC_STACKS].count + 1, sizeof *x->stack);
     if (!x->stack || !hd__room(&c->mem, c->block_first, n) || !hd__room(&c->mem, c->site_first, n))
         return hd__index_full(in);
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t guid = hd__rfc_grid_get(&x->functions, i, 0), at = hd__rfc_grid_get(&x->functions, i, 1);
+        uint64_t guid = hd__rfc_grid_get(functions, i, 0), at = hd__rfc_grid_get(functions, i, 1);
         const uint8_t *p = in->p + x->at[HD__RFC_RECORDS];
         size_t before = hd__len(c->function);
         HD__TRY(hd__tick(&in->reporter.options, i, n, in->err));
         if (before && guid <= c->function[before - 1]) {
-            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->functions, i),
+            HD__TRY(hd__index_bad(in, hd__rfc_row(x, HD__RFC_FUNCTIONS, i),
                                   "function %u: a GUID above that of the one before expected, 0x%x found",
                                   (uint64_t)i, guid));
             continue;
         }
         if (at > bytes || at < done) {
-            HD__TRY(hd__index_bad(in, hd__rfc_grid_offset(&x->functions, i),
+            HD__TRY(hd__index_bad(in, hd__rfc_row(x, HD__RFC_FUNCTIONS, i),
                                   "function %u: a record expected at %u to %u, found at %u", (uint64_t)i, done,
                                   bytes, at));
             continue;
@@ -24190,11 +24198,8 @@ static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
 
 static hd_status hd__rfc_read_all(hd__rfc_in *x) {
     HD__TRY(hd__rfc_read_sections(x));
-    HD__TRY(hd__rfc_grid_open(x, HD__RFC_FUNCTIONS, 2, true, &x->functions));
-    HD__TRY(hd__rfc_grid_open(x, HD__RFC_ENTRIES, 1, true, &x->entries));
-    HD__TRY(hd__rfc_grid_open(x, HD__RFC_PATHS, 2, false, &x->paths));
-    HD__TRY(hd__rfc_grid_open(x, HD__RFC_STACKS, 2, false, &x->stacks));
-    HD__TRY(hd__rfc_grid_open(x, HD__RFC_LOCATIONS, 8, false, &x->locations));
+    for (uint32_t s = 0; s < HD__RFC_SECTIONS; s++)
+        if (hd__rfc_sections[s].columns) HD__TRY(hd__rfc_grid_open(x, s));
     HD__TRY(hd__rfc_read_schemas(x));
     HD__TRY(hd__rfc_read_locations(x));
     return hd__rfc_read_functions(x);
@@ -24208,8 +24213,8 @@ static hd_status hd__rfc_read(hd__index_in *in) {
     x.in = in;
     in->to->shown.layout = HD_MEMPROF_RFC;
     status = hd__rfc_read_all(&x);
-    if (x.path) hd__cfree(m, x.path, (size_t)x.paths.count + 1, sizeof *x.path);
-    if (x.stack) hd__cfree(m, x.stack, (size_t)x.stacks.count + 1, sizeof *x.stack);
+    if (x.path) hd__cfree(m, x.path, (size_t)x.grid[HD__RFC_PATHS].count + 1, sizeof *x.path);
+    if (x.stack) hd__cfree(m, x.stack, (size_t)x.grid[HD__RFC_STACKS].count + 1, sizeof *x.stack);
     hd__arr_free(m, x.fields);
     hd__arr_free(m, x.schema);
     return status;
@@ -24514,21 +24519,39 @@ static hd_status hd__rfc_put_records(hd__rfc_out *o) {
     return HD_OK;
 }
 
-/* Appends a grid: cell(owner, row, column) is what it has. The first column has at least `least` bytes; of
-   the others, those that are 0 throughout are left out. */
-static bool hd__rfc_put_grid(hd__rfc_out *o, size_t count, uint32_t columns, uint32_t least,
-                             uint64_t (*cell)(const void *owner, uint32_t row, uint32_t column),
-                             const void *owner) {
-    uint64_t all[HD__RFC_COLUMNS], number[HD__RFC_COLUMNS];
-    unsigned width[HD__RFC_COLUMNS];
-    uint32_t kept = 0, row = 0;
+/* What a grid has where. */
+static uint64_t hd__rfc_grid_cell(const hd__rfc_out *o, uint32_t s, uint32_t row, uint32_t column) {
+    const hd__rfc_entry *e = s == HD__RFC_ENTRIES || s == HD__RFC_LOCATIONS ? &o->entries[row] : NULL;
+    const hd_memprof_location *l = e ? &o->index->locations[e->location] : NULL;
+    if (s == HD__RFC_FUNCTIONS) return column ? o->functions[row].record : o->functions[row].guid;
+    if (!e) return (uint32_t)((s == HD__RFC_PATHS ? &o->paths : &o->stacks)->nodes[row] >> 32 * column);
+    if (s == HD__RFC_ENTRIES)
+        return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)e->path << 40;
+    switch (column) {
+    case HD__RFC_GUID: return l->function;
+    case HD__RFC_NAME: return e->name;
+    case HD__RFC_LINE_OFFSET: return l->line_offset;
+    case HD__RFC_COLUMN: return l->column;
+    case HD__RFC_FLAGS: return l->inlined;
+    case HD__RFC_LINE_HIGH: return l->line >> 24;
+    case HD__RFC_DISCRIMINATOR_HIGH: return l->discriminator >> 16;
+    default: return e->path >> 24;
+    }
+}
+
+/* Appends a grid. Columns that are 0 throughout are left out, but for the first. */
+static bool hd__rfc_put_grid(hd__rfc_out *o, uint32_t s) {
+    size_t count = s == HD__RFC_FUNCTIONS ? hd__len(o->functions) - 1
+                   : s == HD__RFC_PATHS   ? hd__len(o->paths.nodes)
+                   : s == HD__RFC_STACKS  ? hd__len(o->stacks.nodes)
+                                          : hd__len(o->entries);
+    uint32_t number[HD__RFC_COLUMNS], width[HD__RFC_COLUMNS], kept = 0, row = 0;
     uint8_t *p;
-    for (uint32_t c = 0; c < columns; c++) {
-        unsigned w = 0;
-        all[c] = 0;
-        for (uint32_t i = 0; i < count; i++) all[c] |= cell(owner, i, c);
-        while (w < 8 && all[c] >> 8 * w) w++;
-        if (!c && w < least) w = least;
+    for (uint32_t c = 0; c < hd__rfc_sections[s].columns; c++) {
+        uint64_t all = 0;
+        uint32_t w = c ? 0 : hd__rfc_sections[s].first;
+        for (uint32_t i = 0; i < count; i++) all |= hd__rfc_grid_cell(o, s, i, c);
+        while (w < 8 && all >> 8 * w) w++;
         if (!w) continue;
         width[kept] = w;
         number[kept++] = c;
@@ -24543,64 +24566,20 @@ static bool hd__rfc_put_grid(hd__rfc_out *o, size_t count, uint32_t columns, uin
         p = hd__put_le(p, 2, width[c]);
     }
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t c = 0; c < kept; c++)
-            p = hd__put_le(p, width[c], cell(owner, i, (uint32_t)number[c]));
+        for (uint32_t c = 0; c < kept; c++) p = hd__put_le(p, width[c], hd__rfc_grid_cell(o, s, i, number[c]));
     hd__bytes_end(o->bytes, p);
     return true;
 }
 
-static uint64_t hd__rfc_function_cell(const void *owner, uint32_t row, uint32_t column) {
-    const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    return column ? o->functions[row].record : o->functions[row].guid;
-}
-
-static uint64_t hd__rfc_entry_cell(const void *owner, uint32_t row, uint32_t column) {
-    const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    const hd_memprof_location *l = &o->index->locations[o->entries[row].location];
-    (void)column;
-    return (l->discriminator & 0xffff) | (uint64_t)(l->line & 0xffffff) << 16 | (uint64_t)o->entries[row].path << 40;
-}
-
-static uint64_t hd__rfc_location_cell(const void *owner, uint32_t row, uint32_t column) {
-    const hd__rfc_out *o = (const hd__rfc_out *)owner;
-    const hd_memprof_location *l = &o->index->locations[o->entries[row].location];
-    switch (column) {
-    case HD__RFC_GUID: return l->function;
-    case HD__RFC_NAME: return o->entries[row].name;
-    case HD__RFC_LINE_OFFSET: return l->line_offset;
-    case HD__RFC_COLUMN: return l->column;
-    case HD__RFC_FLAGS: return l->inlined;
-    case HD__RFC_LINE_HIGH: return l->line >> 24;
-    case HD__RFC_DISCRIMINATOR_HIGH: return l->discriminator >> 16;
-    default: return o->entries[row].path >> 24;
-    }
-}
-
-static uint64_t hd__rfc_forest_cell(const void *owner, uint32_t row, uint32_t column) {
-    return (uint32_t)(((const hd__rfc_forest *)owner)->nodes[row] >> 32 * column);
-}
-
 static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
-    size_t entries = hd__len(o->entries), functions = hd__len(o->functions) - 1;
-    bool ok = false;
-    hd_status status = HD_OK;
     o->at[s] = hd__len(o->bytes);
-    switch (s) {
-    case HD__RFC_SCHEMAS: ok = hd__rfc_put_schemas(o); break;
-    case HD__RFC_RECORDS: status = hd__rfc_put_records(o); ok = true; break;
-    case HD__RFC_FUNCTIONS: ok = hd__rfc_put_grid(o, functions, 2, 8, hd__rfc_function_cell, o); break;
-    case HD__RFC_ENTRIES: ok = hd__rfc_put_grid(o, entries, 1, 8, hd__rfc_entry_cell, o); break;
-    case HD__RFC_PATHS:
-        ok = hd__rfc_put_grid(o, hd__len(o->paths.nodes), 2, 1, hd__rfc_forest_cell, &o->paths);
-        break;
-    case HD__RFC_STRINGS: ok = hd__bytes_add(&o->mem, &o->bytes, o->texts, hd__len(o->texts)); break;
-    case HD__RFC_STACKS:
-        ok = hd__rfc_put_grid(o, hd__len(o->stacks.nodes), 2, 1, hd__rfc_forest_cell, &o->stacks);
-        break;
-    default: ok = hd__rfc_put_grid(o, entries, 8, 1, hd__rfc_location_cell, o);
-    }
+    if (s == HD__RFC_RECORDS) HD__TRY(hd__rfc_put_records(o));
+    else if (!(s == HD__RFC_SCHEMAS   ? hd__rfc_put_schemas(o)
+               : s == HD__RFC_STRINGS ? hd__bytes_add(&o->mem, &o->bytes, o->texts, hd__len(o->texts))
+                                      : hd__rfc_put_grid(o, s)))
+        return hd__rfc_out_full(o);
     o->end[s] = hd__len(o->bytes);
-    return ok ? status : hd__rfc_out_full(o);
+    return HD_OK;
 }
 
 static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
@@ -24621,7 +24600,7 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
     p = hd__put_le(p + 8, 4, HD__RFC_VERSION);
     p = hd__put_le(p, 4, HD__RFC_SECTIONS);
     for (uint32_t s = 0; s < HD__RFC_SECTIONS; s++) {
-        p = hd__put_le(p, 8, hd__rfc_section_tag[s]);
+        p = hd__put_le(p, 8, hd__rfc_sections[s].tag);
         p = hd__put_le(p, 8, o->at[s]);
         p = hd__put_le(p, 8, o->end[s] - o->at[s]);
     }
