@@ -3229,6 +3229,16 @@ static void hd__limits_rest(hd_limits *limits, const hd__mem *m) {
     limits->taken = limits->max_memory ? m->limit - hd__mem_left(m) : 0;
 }
 
+/* Options for a public function called as part of this call: what memory is left, and its allocator. */
+static hd_options hd__options_rest(const hd_options *options, const hd__mem *m) {
+    hd_options rest;
+    memset(&rest, 0, sizeof rest);
+    if (options) rest = *options;
+    rest.allocator = m->allocator;
+    hd__limits_rest(&rest.limits, m);
+    return rest;
+}
+
 /* The memory of another object made by the same call. */
 static hd__mem hd__mem_rest(const hd__mem *m) {
     hd_limits limits;
@@ -3653,6 +3663,18 @@ static uint32_t *hd__sorted(hd__mem *m, size_t n, bool (*before)(const void *own
 
 static void hd__sorted_free(hd__mem *m, uint32_t *order, size_t n) {
     if (order) hd__cfree(m, order, n, 2 * sizeof *order);
+}
+
+/* Lets the number at a place of a heap sink to where it goes before the two below it. */
+HD__INLINE void hd__sift(uint32_t *heap, uint32_t n, uint32_t at,
+                         bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
+    uint32_t item = heap[at];
+    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && before(owner, heap[child + 1], heap[child])) child++;
+        if (!before(owner, heap[child], item)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = item;
 }
 
 /* Sorts an stb_ds array of anything by moving it through a copy. */
@@ -6478,26 +6500,14 @@ static bool hd__budget_list(hd__budget *x, uint32_t entry) {
 }
 
 /* Orders entries by gain, or gain per byte of text; then by size, because an entry explains as much as all but it. */
-static bool hd__budget_before(const hd__budget *x, uint32_t a, uint32_t b) {
+static bool hd__budget_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd__budget *x = (const hd__budget *)owner;
     const hd_amount *amount = x->b->entries.amount;
     double p = x->by_density ? (double)x->gain[a] / x->cost[a] : 0;
     double q = x->by_density ? (double)x->gain[b] / x->cost[b] : 0;
     if (p > q || p < q) return p > q;
     if (x->gain[a] != x->gain[b]) return x->gain[a] > x->gain[b];
     return amount[a].bytes != amount[b].bytes ? amount[a].bytes > amount[b].bytes : a < b;
-}
-
-static void hd__budget_down(hd__budget *x, uint32_t i) {
-    uint32_t *h = x->heap, entry = h[i];
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= x->heap_size) break;
-        if (child + 1 < x->heap_size && hd__budget_before(x, h[child + 1], h[child])) child++;
-        if (!hd__budget_before(x, h[child], entry)) break;
-        h[i] = h[child];
-        i = child;
-    }
-    h[i] = entry;
 }
 
 /* Nothing is listed but the total. */
@@ -6531,7 +6541,7 @@ static bool hd__budget_reset(hd__budget *x, const uint8_t *candidates) {
         x->stamp[e] = HD_NONE;
         x->heap[x->heap_size++] = e;
     }
-    for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__budget_down(x, i);
+    for (uint32_t i = x->heap_size / 2; i-- > 0;) hd__sift(x->heap, x->heap_size, i, hd__budget_before, x);
     return true;
 }
 
@@ -6554,11 +6564,11 @@ static hd_status hd__budget_greedy(hd__budget *x, const hd_cutoff *cutoff, const
             x->cost[e] = hd__budget_cost(x, e);
             x->stamp[e] = count;
             if (x->evaluations % 4096 == 0 && !hd__go_on(x->options, count, HD_UNKNOWN)) return hd__cancelled(err);
-            hd__budget_down(x, 0);
+            hd__sift(x->heap, x->heap_size, 0, hd__budget_before, x);
             continue;
         }
         x->heap[0] = x->heap[--x->heap_size];
-        if (x->heap_size) hd__budget_down(x, 0);
+        if (x->heap_size) hd__sift(x->heap, x->heap_size, 0, hd__budget_before, x);
         if (!x->gain[e]) {
             if (fits) *least = 0;
             return HD_OK;        /* the rest says nothing that is not said */
@@ -7679,13 +7689,9 @@ static hd_status hd__unite_axes(const char *names[HD_MAX_AXES], uint32_t *count,
 /* Views a heap as all its entries. A profile is exported for that, into memory that counts as `m`'s. */
 static hd_status hd__heap_entries(hd__mem *m, const hd_heap *heap, const hd_options *options, hd_breakdown *view,
                                   hd_breakdown **exported, hd_error *err) {
-    hd_options rest;
     *exported = NULL;
     if (heap->profile) {
-        memset(&rest, 0, sizeof rest);
-        if (options) rest = *options;
-        rest.allocator = m->allocator;
-        hd__limits_rest(&rest.limits, m);
+        hd_options rest = hd__options_rest(options, m);
         HD__TRY(hd_export(heap->profile, NULL, &rest, exported, err));
         hd__mem_join(&((hd__breakdown *)*exported)->mem, m);
     }
@@ -8421,9 +8427,7 @@ static hd_status hd__compare_cells(hd__pair *p, const hd_cutoff *cutoff, const h
         if (!hd__sum(&both->total_bytes, both->cells.amount[i].bytes))
             return hd__fail(err, HD_OVERFLOW, "the sum of all changes passes 2^64 bytes");
     }
-    memset(&rest, 0, sizeof rest);
-    if (options) rest = *options;
-    hd__limits_rest(&rest.limits, &both->mem);
+    rest = hd__options_rest(options, &both->mem);
     memset(&x, 0, sizeof x);
     x.side[0] = p->side[0];
     x.side[1] = p->side[1];
@@ -11406,40 +11410,26 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
 
 HEAPDUMP_API void hd_dominators_free(hd_dominators *d) { hd__owned_free(d); }
 
-/* Whether a is to be told after b: the order of a heap whose top is what goes first. */
-static bool hd__retains_less(const hd_dominators *d, uint32_t a, uint32_t b) {
+/* Whether object a is to be told after b: the order of a heap whose first is the next to go. */
+static bool hd__retains_less(const void *owner, uint32_t a, uint32_t b) {
+    const hd_dominators *d = (const hd_dominators *)owner;
     return d->retained[a] != d->retained[b] ? d->retained[a] < d->retained[b] : a > b;
 }
 
-static void hd__top_sift(const hd_dominators *d, uint32_t *heap, uint32_t n, uint32_t at) {
-    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
-        uint32_t swap = heap[at];
-        if (child + 1 < n && hd__retains_less(d, heap[child + 1], heap[child])) child++;
-        if (!hd__retains_less(d, heap[child], swap)) return;
-        heap[at] = heap[child];
-        heap[child] = swap;
-    }
-}
-
 HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, uint32_t *objects) {
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < d->reached && count; p++) {
-        uint32_t o = d->order[p];
-        if (n < count) {
-            objects[n++] = o;
-            for (uint32_t i = n == count ? n / 2 : 0; i-- > 0;) hd__top_sift(d, objects, n, i);
-        } else if (hd__retains_less(d, objects[0], o)) {
-            objects[0] = o;
-            hd__top_sift(d, objects, n, 0);
-        }
+    uint32_t n = d->reached < count ? d->reached : count;
+    if (n) memcpy(objects, d->order, n * sizeof *objects);
+    for (uint32_t i = n / 2; i-- > 0;) hd__sift(objects, n, i, hd__retains_less, d);
+    for (uint32_t p = n; p < d->reached && n; p++) {
+        if (!hd__retains_less(d, objects[0], d->order[p])) continue;
+        objects[0] = d->order[p];
+        hd__sift(objects, n, 0, hd__retains_less, d);
     }
-    if (n < count)
-        for (uint32_t i = n / 2; i-- > 0;) hd__top_sift(d, objects, n, i);
     for (uint32_t left = n; left > 1;) {
         uint32_t swap = objects[--left];
         objects[left] = objects[0];
         objects[0] = swap;
-        hd__top_sift(d, objects, left, 0);
+        hd__sift(objects, left, 0, hd__retains_less, d);
     }
     return n;
 }
@@ -11879,8 +11869,7 @@ static void *hd__dump_allocate(void *user, void *block, size_t old_size, size_t 
 
 /* What a call that is part of reading a dump is told: to take its memory from the dump. */
 static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
-    hd_options within = *options;
-    hd__limits_rest(&within.limits, &d->mem);
+    hd_options within = hd__options_rest(options, &d->mem);
     within.allocator.allocate = hd__dump_allocate;
     within.allocator.user = &d->mem;
     return within;
@@ -11898,14 +11887,9 @@ static hd_status hd__dump_make(hd__mem mem, const hd_format *format, const hd_op
     return HD_OK;
 }
 
-static void hd__heap_free(const hd_heap *heap) {
-    hd_profile_free((hd_profile *)(uintptr_t)heap->profile);
-    hd_breakdown_free((hd_breakdown *)(uintptr_t)heap->breakdown);
-}
-
 HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     if (!d) return;
-    for (size_t i = 0; i < hd__len(d->heaps); i++) hd__heap_free(&d->heaps[i]);
+    for (size_t i = 0; i < hd__len(d->heaps); i++) hd_heap_release(&d->heaps[i]);
     if (d->document && d->format->free) d->format->free(d->document);
     hd__arr_free(&d->mem, d->heaps);
     hd__arr_free(&d->mem, d->scalars);
@@ -11937,12 +11921,12 @@ static bool hd__dump_text(hd_dump *d, const char **text) {
 }
 
 /* Adds a heap whose texts the document has. */
-static hd_status hd__dump_add_heap(hd_dump *d, const hd_heap *heap, hd_error *err) {
+static hd_status hd__dump_add_heap(hd_dump *d, hd_heap *heap, hd_error *err) {
     hd_status status = HD_OK;
     if (hd__len(d->heaps) >= d->max_records)
         status = hd__fail(err, HD_LIMIT, "more heaps than max_records of %u", d->max_records);
     else if (!hd__push(&d->mem, d->heaps, *heap)) status = hd__no_memory(&d->mem, err);
-    if (status) hd__heap_free(heap);
+    if (status) hd_heap_release(heap);
     return status;
 }
 
@@ -11950,7 +11934,7 @@ HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *d, const hd_heap *heap, hd_erro
     hd_heap own = *heap;
     if (hd__dump_text(d, &own.process) && hd__dump_text(d, &own.dump) && hd__dump_text(d, &own.allocator))
         return hd__dump_add_heap(d, &own, err);
-    hd__heap_free(heap);
+    hd_heap_release(&own);
     return hd__no_memory(&d->mem, err);
 }
 
@@ -16233,7 +16217,7 @@ static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_
                  : from->old      ? hd__trace_old_rows(x, from, map, &axes[0], jump)
                                   : hd__trace_rows(x, from, map, &d->mem, &x->rows, &bytes, &blocks);
         if (!status && !from->is_profile) status = hd__trace_breakdown(x, from, axes, &heap);
-        if (status) hd__heap_free(&heap);
+        if (status) hd_heap_release(&heap);
         HD__TRY(status ? status : hd__dump_add_heap(x->dump, &heap, x->err));
     }
     return HD_OK;
@@ -17041,7 +17025,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
 static hd_status hd__provider_cut(hd_memory_dump *d, size_t scalars, size_t heaps) {
     hd__mem *m = &d->manager->mem;
     hd_dump *g = d->gathered;
-    for (size_t i = heaps; i < hd__len(g->heaps); i++) hd__heap_free(&g->heaps[i]);
+    for (size_t i = heaps; i < hd__len(g->heaps); i++) hd_heap_release(&g->heaps[i]);
     hd__arr_resize(g->heaps, heaps);
     hd__arr_resize(g->scalars, scalars);
     hd__arr_resize(d->names.keys, scalars);
@@ -17947,9 +17931,7 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
     graphs = (const hd_graph **)hd__calloc(&doc->mem, n, sizeof *graphs);
     if (!graphs) return hd__no_memory(&doc->mem, err);
     for (size_t i = 0; i < n; i++) graphs[i] = doc->sections[i].graph;
-    memset(&within, 0, sizeof within);
-    if (options) within = *options;
-    hd__limits_rest(&within.limits, &doc->mem);
+    within = hd__options_rest(options, &doc->mem);
     status = hd_graph_merge(graphs, n, &within, &doc->merged, err);
     if (!status) hd__mem_join(&doc->merged->mem, &doc->mem);
     hd__cfree(&doc->mem, graphs, n, sizeof *graphs);
