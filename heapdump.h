@@ -78,6 +78,7 @@
        >>memprof.rfc.read    the RFC's layout, read
        >>memprof.rfc.write   the RFC's layout, written
        >>memprof.rows        MemProf files as heap dumps: rows of the registry
+       >>folded              folded stacks, what flame graphs are drawn from
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -105,6 +106,7 @@
        HEAPDUMP_NO_CHROME       leaves out Chromium traces, the dump provider, and hd_recorder_write, which
                                 writes a trace
        HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf
+       HEAPDUMP_NO_FOLDED       leaves out folded stacks
 
    CONVENTIONS
 
@@ -2811,7 +2813,8 @@ static HD__THREAD_LOCAL void *hd__stbds_block;
 #pragma GCC diagnostic pop
 #pragma GCC diagnostic push
 #if defined(HEAPDUMP_NO_RECORDER) || defined(HEAPDUMP_NO_GRAPH) || defined(HEAPDUMP_NO_CHROME) || \
-    defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF)
+    defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF) || \
+    defined(HEAPDUMP_NO_FOLDED)
 #pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
 #endif
 #endif
@@ -24782,6 +24785,364 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
+#ifndef HEAPDUMP_NO_FOLDED
+/* ================================================================================= >>folded
+   Folded stacks: the text that flamegraph.pl and its like draw. A line is a call stack, outermost frame first, a
+   space and bytes: "main;load;parse 512"; lines of equal stacks add up. Read, they are one heap, of kind live, with
+   one axis, and blocks that are not told. What the text has no place for is given up in writing: types, blocks,
+   errors of estimates, and labels. Lines come in the order of a sorted profile.
+
+   Several heaps become one list, each below a frame of its own, "(malloc, app, pid 7, dump 0x1)"; they are not
+   added up, as most are of one memory at two times. Of a breakdown, what an entry holds beyond its listed children,
+   <self> or <other>, is its frame's own.
+   No name may hold what ends it, or look like a second number: ";" becomes ":", a control character and a byte
+   order mark "?", and in "worker 7" the space "_". "[unknown]" is a name that is blank, and, alone, what has no
+   call stack. Stacks of 0 bytes are read but not written: beside these flamegraph.pl draws others too small.
+
+   Reading costs a lookup for each frame; memory is the profile's and the longest line. Writing sorts a profile
+   made of what it writes, and prints each path in full: a chain of calls that all have bytes costs its square. */
+
+#define HD__FOLDED_UNKNOWN "[unknown]"
+
+HD__INLINE bool hd__folded_digit(uint8_t c) { return (unsigned)(c - '0') < 10; }
+
+/* Behind the last space; `from` when there is none. */
+static const uint8_t *hd__folded_last(const uint8_t *from, const uint8_t *to) {
+    while (to > from && to[-1] != ' ') to--;
+    return to;
+}
+
+/* Tells whether this is a number to flamegraph.pl: "12", "12.", "12.5". */
+static bool hd__folded_number(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *first = p;
+    while (p < end && hd__folded_digit(*p)) p++;
+    if (p == first) return false;
+    if (p < end && *p == '.') p++;
+    while (p < end && hd__folded_digit(*p)) p++;
+    return p == end;
+}
+
+static bool hd__folded_blank(const uint8_t *p, const uint8_t *end) {
+    while (p < end && *p == ' ') p++;
+    return p == end;
+}
+
+/* Reading. ------------------------------------------------------------------------------------ */
+
+typedef struct hd__folded_in {
+    hd_window *w;
+    hd_reporter *report;
+    hd_profile *profile;
+    uint64_t line;
+    const uint8_t *from, *to;    /* the line at hand, without its end */
+    const uint8_t *next;
+} hd__folded_in;
+
+/* Reports what is wrong at a place of the line at hand. HD_OK: the line is left out. */
+HD__NOINLINE static hd_status hd__folded_bad(hd__folded_in *x, hd_status status, const uint8_t *at,
+                                             const char *expected, hd_error *err) {
+    uint64_t before = (uint64_t)(at - x->w->at);
+    hd_error found;
+    hd__tell(&found, status, hd_window_offset(x->w) + before, x->line,
+             at < x->to ? "line %u, column %u: %s expected, found '%S'" : "line %u, column %u: %s expected", x->line,
+             before + 1, expected, hd__bytes_str(at, x->to - at < 40 ? (size_t)(x->to - at) : 40));
+    found.column = before + 1;
+    return hd_report(x->report, &found, err);
+}
+
+/* Shows the next line; *any is false when there is none. */
+static hd_status hd__folded_line(hd__folded_in *x, bool *any, hd_error *err) {
+    hd_window *w = x->w;
+    const uint8_t *end = NULL;
+    size_t searched = 0, left;
+    x->line++;
+    for (;;) {
+        left = (size_t)(w->end - w->at);
+        if (left > searched) end = (const uint8_t *)memchr(w->at + searched, '\n', left - searched);
+        if (end || w->ended) break;
+        searched = left;
+        HD__TRY(hd_window_fill(w, (uint64_t)left + 1, err));
+        HD__TRY(hd_report_progress(x->report, hd_window_offset(w), hd__in_total(&w->in), err));
+    }
+    *any = left != 0;
+    x->from = w->at;
+    x->to = end ? end : w->end;
+    x->next = end ? end + 1 : w->end;
+    if (x->line == 1 && x->to - x->from >= 3 && !memcmp(x->from, "\xef\xbb\xbf", 3)) x->from += 3;
+    if (x->to > x->from && x->to[-1] == '\r') x->to--;
+    return hd_report_progress(x->report, hd_window_offset(w), hd__in_total(&w->in), err);
+}
+
+/* Finds the number at the end of the line. *at: where the number is, behind the space; NULL: the line is left
+   out. */
+static hd_status hd__folded_bytes(hd__folded_in *x, const uint8_t **at, uint64_t *bytes, hd_error *err) {
+    const uint8_t *number = hd__folded_last(x->from, x->to), *before, *p;
+    uint64_t v = 0;
+    *at = NULL;
+    if (number == x->from)
+        return hd__folded_bad(x, HD_MALFORMED, number, "a call stack, a space and a number of bytes", err);
+    for (p = number; p < x->to && hd__folded_digit(*p); p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10)
+            return hd__folded_bad(x, HD_MALFORMED, number, "a number of at most 64 bits", err);
+        v = v * 10 + digit;
+    }
+    if (p == number || p < x->to)
+        return hd__folded_bad(x, HD_MALFORMED, number, "a number of bytes, decimal digits alone,", err);
+    before = hd__folded_last(x->from, number - 1);
+    if (before > x->from && hd__folded_number(before, number - 1))
+        return hd__folded_bad(x, HD_MALFORMED, before, "one number, not the two of a difference of profiles,", err);
+    *bytes = v;
+    *at = number;
+    return HD_OK;
+}
+
+/* Adds the stack that ends at `end`. Blank frames count when another one follows. */
+static hd_status hd__folded_stack(hd__folded_in *x, const uint8_t *end, uint64_t bytes, hd_error *err) {
+    static const char unknown[] = HD__FOLDED_UNKNOWN;
+    const size_t n = sizeof unknown - 1;
+    const uint8_t *at = x->from, *stop;
+    uint32_t node = 0;
+    size_t blanks = 0;
+    hd_error found;
+    hd_status status;
+    if ((size_t)(end - at) == n && !memcmp(at, unknown, n)) at = end;
+    for (; at < end; at = stop + 1) {
+        stop = (const uint8_t *)memchr(at, ';', (size_t)(end - at));
+        if (!stop) stop = end;
+        if (hd__folded_blank(at, stop)) {
+            blanks++;
+            continue;
+        }
+        for (; blanks; blanks--)
+            HD__TRY(hd_profile_node(x->profile, HD_AXIS_BACKTRACE, node, hd_cstr(unknown), &node, err));
+        HD__TRY(hd_profile_node(x->profile, HD_AXIS_BACKTRACE, node, hd__bytes_str(at, (size_t)(stop - at)), &node,
+                                err));
+    }
+    status = hd_profile_add(x->profile, &node, bytes, HD_UNKNOWN, &found);
+    if (status == HD_OVERFLOW) return hd__folded_bad(x, status, end + 1, "a sum of at most 2^64 - 2 bytes", err);
+    if (status) *err = found;
+    return status;
+}
+
+static hd_status hd__folded_read(hd__folded_in *x, hd_error *err) {
+    for (bool any = true;; x->w->at = x->next) {
+        const uint8_t *number = NULL;
+        uint64_t bytes = 0;
+        HD__TRY(hd__folded_line(x, &any, err));
+        if (!any) return HD_OK;
+        if (x->from == x->to) continue;
+        HD__TRY(hd__folded_bytes(x, &number, &bytes, err));
+        if (number) HD__TRY(hd__folded_stack(x, number - 1, bytes, err));
+    }
+}
+
+/* Writing. ------------------------------------------------------------------------------------ */
+
+typedef struct hd__folded_out {
+    hd_options options;
+    hd_profile *profile;         /* what is written; the rest is memory of it */
+    uint8_t *text;               /* an array: a name made fit, the path at hand */
+} hd__folded_out;
+
+/* The child called so, the name being made fit. */
+static hd_status hd__folded_child(hd__folded_out *o, uint32_t parent, hd_str name, uint32_t *node, hd_error *err) {
+    const uint8_t *from = (const uint8_t *)name.data, *last;
+    uint8_t *p;
+    if (!name.len || hd__folded_blank(from, from + name.len)) name = hd_cstr(HD__FOLDED_UNKNOWN);
+    hd__arr_resize(o->text, 0);
+    if (!hd__bytes_add(&o->profile->mem, &o->text, name.data, name.len)) return hd__no_memory(&o->profile->mem, err);
+    p = o->text;
+    for (size_t i = 0; i < name.len; i++) {
+        if (p[i] == ';') p[i] = ':';
+        else if (p[i] < 0x20 || p[i] == 0x7f) p[i] = '?';
+    }
+    if (name.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) memset(p, '?', 3);
+    last = hd__folded_last(p, p + name.len);
+    if (last > p && hd__folded_number(last, p + name.len)) p[last - p - 1] = '_';
+    return hd_profile_node(o->profile, HD_AXIS_BACKTRACE, parent, hd__bytes_str(p, name.len), node, err);
+}
+
+/* Adds a profile, below a node of what is written. */
+static hd_status hd__folded_take(hd__folded_out *o, const hd_profile *profile, uint32_t top, hd_error *err) {
+    hd_axis axis = hd_profile_axis(profile, HD_AXIS_BACKTRACE);
+    hd_rows rows = hd_profile_cells(profile);
+    uint32_t *node = (uint32_t *)hd__calloc(&o->profile->mem, axis.node_count, sizeof *node);
+    hd_status status = HD_OK;
+    if (!node) return hd__no_memory(&o->profile->mem, err);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (rows.amount[i].bytes) node[rows.node[(size_t)i * rows.axis_count]] = 1;
+    if (node[0] && !top) status = hd__folded_child(o, 0, hd_cstr(""), &node[0], err);
+    else node[0] = top;
+    for (uint32_t i = axis.node_count; i-- > 1;)
+        if (node[i] && axis.parent[i]) node[axis.parent[i]] = 1;
+    for (uint32_t i = 1; i < axis.node_count && !status; i++)
+        if (node[i])
+            status = hd__folded_child(o, axis.parent[i] ? node[axis.parent[i]] : top, axis.node_name[i], &node[i],
+                                      err);
+    for (uint32_t i = 0; i < rows.count && !status; i++) {
+        status = hd__tick(&o->options, i, rows.count, err);
+        if (!status && rows.amount[i].bytes)
+            status = hd_profile_add(o->profile, &node[rows.node[(size_t)i * rows.axis_count]], rows.amount[i].bytes,
+                                    HD_UNKNOWN, err);
+    }
+    hd__cfree(&o->profile->mem, node, axis.node_count, sizeof *node);
+    return status;
+}
+
+/* Adds the frame that tells a heap from the others. */
+static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32_t *node, hd_error *err) {
+    hd_buffer text;
+    hd_sink s;
+    hd_status status;
+    memset(&text, 0, sizeof text);
+    text.allocator = o->profile->mem.allocator;
+    hd__sink_begin(&s, hd_out_memory(&text));
+    hd__sink_str(&s, hd_cstr("("));
+    hd__print_label(&s, heap);
+    if (heap->kind != HD_HEAP_LIVE) {
+        hd__sink_str(&s, hd_cstr(", "));
+        hd__sink_str(&s, hd_cstr(hd_heap_kind_name(heap->kind)));
+    }
+    hd__sink_str(&s, hd_cstr(")"));
+    status = hd__sink_end(&s, "a label", err);
+    if (!status) status = hd__folded_child(o, 0, hd__bytes_str(text.data, text.size), node, err);
+    hd_buffer_free(&text);
+    return status;
+}
+
+/* Adds a heap; `number` says which, for messages. */
+static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_t number, bool alone, hd_error *err) {
+    hd_options within;
+    hd_profile *made;
+    uint32_t top = 0;
+    hd_status status;
+    if (!heap->profile == !heap->breakdown)
+        return hd__fail(err, HD_INVALID, "heap %u: either a profile or a breakdown expected", number);
+    if (!alone) HD__TRY(hd__folded_label(o, heap, &top, err));
+    if (heap->profile) return hd__folded_take(o, heap->profile, top, err);
+    within = hd__options_rest(&o->options, &o->profile->mem);
+    HD__TRY(hd_breakdown_axis_profile(heap->breakdown, HD_AXIS_BACKTRACE, &within, &made, err));
+    hd__mem_join(&made->mem, &o->profile->mem);
+    status = hd__folded_take(o, made, top, err);
+    hd_profile_free(made);
+    return status;
+}
+
+/* Prints a line for each cell. Nodes are in preorder: the path of each begins as its parent's does. */
+static hd_status hd__folded_print(hd__folded_out *o, hd_out out, hd_error *err) {
+    hd__mem *m = &o->profile->mem;
+    hd_axis axis = hd_profile_axis(o->profile, HD_AXIS_BACKTRACE);
+    hd_rows rows = hd_profile_cells(o->profile);
+    size_t *length = (size_t *)hd__calloc(m, axis.node_count, sizeof *length);
+    hd_status status = length ? HD_OK : hd__no_memory(m, err);
+    hd_sink s;
+    hd__sink_begin(&s, out);
+    for (uint32_t i = 1, row = 0; i < axis.node_count && !status && !s.status; i++) {
+        char digits[20];
+        hd__arr_resize(o->text, length[axis.parent[i]]);
+        if ((axis.parent[i] && !hd__bytes_add(m, &o->text, ";", 1)) ||
+            !hd__bytes_add(m, &o->text, axis.node_name[i].data, axis.node_name[i].len))
+            status = hd__no_memory(m, err);
+        length[i] = hd__len(o->text);
+        if (status || row == rows.count || rows.node[row] != i) continue;
+        status = hd__tick(&o->options, row, rows.count, err);
+        hd__sink_str(&s, hd__bytes_str(o->text, length[i]));
+        hd__sink_put(&s, " ", 1);
+        hd__sink_str(&s, hd__digits(digits, rows.amount[row++].bytes, 10));
+        hd__sink_put(&s, "\n", 1);
+    }
+    if (length) hd__cfree(m, length, axis.node_count, sizeof *length);
+    return status ? status : hd__sink_end(&s, "the stacks", err);
+}
+
+static hd_status hd__folded_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                                  hd_error *err) {
+    hd_profile_desc desc;
+    hd__folded_out o;
+    hd_error found;
+    hd_status status = HD_OK;
+    if (!err) err = &found;
+    memset(&desc, 0, sizeof desc);
+    memset(&o, 0, sizeof o);
+    if (options) o.options = *options;
+    desc.axis_count = 1;
+    desc.allocator = o.options.allocator;
+    desc.limits = o.options.limits;
+    o.profile = hd_profile_create(&desc, err);
+    if (!o.profile) return err->status;
+    for (size_t i = 0; i < count && !status; i++) status = hd__folded_heap(&o, &heaps[i], i, count == 1, err);
+    if (!status) status = hd_profile_sort(o.profile, err);
+    if (!status) status = hd__folded_print(&o, out, err);
+    hd__arr_free(&o.profile->mem, o.text);
+    hd_profile_free(o.profile);
+    return status;
+}
+
+/* The row of the registry. --------------------------------------------------------------------- */
+
+/* Tells whether a whole line is a stack and a number, or nothing. */
+static bool hd__folded_fits(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *number;
+    if (end > p && end[-1] == '\r') end--;
+    number = hd__folded_last(p, end);
+    return p == end || (number > p && hd__folded_number(number, end));
+}
+
+/* Tells whether a text begins like JSON, as names in brackets do, and then goes on as none can: "[vdso]",
+   "{lambda". */
+static bool hd__folded_no_json(const uint8_t *p, const uint8_t *end) {
+    if (end - p < 2 || !p[1]) return false;
+    return (*p == '[' && !strchr("[]{\"-0123456789tfn \t\r\n", p[1])) || (*p == '{' && !strchr("\"} \t\r\n", p[1]));
+}
+
+/* Every line that is whole must fit; one that is cut off is enough when it has several frames. Many other texts
+   begin like this. */
+static int hd__folded_detect(const uint8_t *p, size_t size) {
+    const uint8_t *end = p + size, *stop;
+    int certainty = 0, sure;
+    if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) p += 3;
+    for (const uint8_t *c = p; c < end; c++)
+        if (*c < 0x20 && *c != '\n' && *c != '\r' && *c != '\t') return 0;
+    sure = hd__folded_no_json(p, end) ? 50 : 2;
+    for (; p < end; p = stop + 1) {
+        stop = (const uint8_t *)memchr(p, '\n', (size_t)(end - p));
+        if (!stop && size == HD_DETECT_BYTES)
+            return certainty || !memchr(p, ';', (size_t)(end - p)) ? certainty : sure - 1;
+        if (!stop) stop = end;
+        if (!hd__folded_fits(p, stop)) return 0;
+        if (stop - p > 1) certainty = sure;
+    }
+    return certainty;
+}
+
+static hd_status hd__folded_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_profile_desc desc;
+    hd__folded_in x;
+    hd_heap heap;
+    hd_status status;
+    memset(&desc, 0, sizeof desc);
+    memset(&heap, 0, sizeof heap);
+    memset(&x, 0, sizeof x);
+    desc.axis_count = 1;
+    desc.allocator = options->allocator;
+    desc.limits = options->limits;
+    x.w = hd_dump_window(dump, in);
+    x.report = hd_dump_reporter(dump);
+    heap.profile = x.profile = hd_profile_create(&desc, err);
+    if (!x.profile) return err->status;
+    status = hd__folded_read(&x, err);
+    if (!status) return hd_dump_add_heap(dump, &heap, err);
+    if (!err->line) err->line = x.line;
+    hd_profile_free(x.profile);
+    return status;
+}
+
+static const hd_format hd__folded_format = { "folded", "folded stacks", hd__folded_detect, hd__folded_load, NULL,
+                                             NULL, NULL, hd__folded_write, NULL };
+
+#endif /* HEAPDUMP_NO_FOLDED */
+
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
    packed. All that a failing row had made goes with the dump. No other room names formats. */
@@ -24798,6 +25159,9 @@ static const hd_format *const hd__formats[] = {
 #endif
 #ifndef HEAPDUMP_NO_MEMPROF
     &hd__memprof_format, &hd__memprof_index_format, &hd__memprof_text_format,
+#endif
+#ifndef HEAPDUMP_NO_FOLDED
+    &hd__folded_format,
 #endif
     NULL
 };

@@ -30,7 +30,7 @@ int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, 
                                        &err);
             if (named) heap->profile = named;
         }
-        if (!status && !whole) {
+        if (!status && (!whole || heap->breakdown)) { /* a copy, to be freed */
             status = hd_heap_break_down(heap, &a->cutoff, NULL, &breakdown, &err);
             hd_profile_free(named);
             heap->profile = NULL;

@@ -66,6 +66,7 @@ static const command commands[] = {
       .summary = "write another format, condensed, or add to a trace",
       .usage = "--to FORMAT [OPTIONS] FILE",
       .help = "Writes another format: chrome, cumulative sizes for the trace viewer, or heaps_v2, self sizes.\n"
+              "Folded, bytes of call stacks, a line each, as flame graphs are drawn from.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
               "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
               "has is written as it was, without what was left out when it was read; so is a raw MemProf profile as\n"

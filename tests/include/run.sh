@@ -79,6 +79,7 @@ link() {                         # link "COMPILER" OBJECTS...: makes ./program
 }
 other_file() { cp "$here/use.c" other.c && compile "$1" other.c "${@:2}"; }
 defined() { nm -g --defined-only "$1" | awk '{ print $NF }'; }
+named() { nm --defined-only "$1" | awk '{ print $NF }'; } # static ones too
 needed() { nm -u "$1" | awk '{ print $NF }'; }
 none() {                         # none WHAT PATTERN: no line of the input matches
   local found
@@ -200,7 +201,7 @@ leaves_out() {                   # leaves_out "COMPILER" PATTERN ROOMS...: of sy
   local flags=() room
   for room in "${@:3}"; do flags+=("-DHEAPDUMP_NO_$room"); done
   compile "$1" ../header.c "${flags[@]}" && implementation "$1" -O1 "${flags[@]}" &&
-    none "left in" "$2" < <(defined implementation.o) && defined implementation.o | grep -qx hd_read_file
+    none "left in" "$2" < <(named implementation.o) && defined implementation.o | grep -qx hd_read_file
 }
 # A name that is no literal compiles in HD_SCOPE_NAMED alone.
 literals_only() {                # literals_only "COMPILER"
@@ -223,18 +224,18 @@ for compiler in "$c99" "$cxx11"; do
   check "$compiler: quick start" quick_start "$compiler"
   check "$compiler: HD_SCOPE takes literals" literals_only "$compiler"
 done
-rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF)
+rooms=(RECORDER GRAPH CHROME NETCF DART MEMPROF FOLDED)
 symbols=('^hd_(tracker|register|record|recorder|contexts)_' '^hd_(graph|netcf|dart|dominators)_' '^hd_(chrome|memory_dump|deduplicator)_' \
-  '^hd_netcf_' '^hd_dart_' '^hd_memprof_')
+  '^hd_netcf_' '^hd_dart_' '^hd_memprof_' '^hd__folded_')
 for compiler in "$c99" "$cxx11"; do
   for i in "${!rooms[@]}"; do
     check "$compiler: HEAPDUMP_NO_${rooms[i]}" leaves_out "$compiler" "${symbols[i]}" "${rooms[i]}"
   done
   check "$compiler: a recorder alone" leaves_out "$compiler" '^hd_(graph|netcf|dart|chrome|memory_dump|memprof)_' GRAPH CHROME MEMPROF
   check "$compiler: readers alone" leaves_out "$compiler" '^hd_(tracker|register|record|recorder|contexts)_' RECORDER
-  check "$compiler: all rooms left out that can be" leaves_out "$compiler" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof)_' "${rooms[@]}"
+  check "$compiler: all rooms left out that can be" leaves_out "$compiler" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof|_folded)_' "${rooms[@]}"
 done
-has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof)_' "${rooms[@]}"
+has "$clang" && check "$clang: all rooms left out that can be" leaves_out "$clang -std=c99" '^hd_(tracker|register|record|graph|netcf|dart|chrome|memory_dump|memprof|_folded)_' "${rooms[@]}"
 levels=(-O0 -O1 -O2 -O3 -Os -Og)
 for level in "${levels[@]}"; do check "$cc $level: no warnings" implementation "$c99" $level; done
 for level in -O2 -O3 -Os; do check "$cxx $level: no warnings" implementation "$cxx -xc++ -std=c++17" $level; done

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Folded stacks: flamegraph.pl (Debian has it in Devel::NYTProf) draws what we write, frame for frame with our bytes, and
+# we read what heaptrack_print writes.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must jq sqlite3 perl
+need heaptrack libdevel-nytprof-perl || skip "heaptrack or libdevel-nytprof-perl, which has flamegraph.pl, cannot be installed here"
+flamegraph=$(dpkg -L libdevel-nytprof-perl | grep /flamegraph.pl) || skip "libdevel-nytprof-perl has no flamegraph.pl any more"
+root=$PWD
+work=build/peers/folded
+rm -rf $work && mkdir -p $work
+cd $work
+
+# What flamegraph.pl draws, and what we list: the bytes of each name, frames of one name added up. It has "(" for "<".
+drawn() {
+  perl "$flamegraph" --countname bytes --minwidth 0 "$1" 2>"$2.err" > "$2.svg"
+  sed -n 's/^<title>\(.*\) (\([0-9,]*\) bytes, [0-9.]*%)<\/title>.*/\2 \1/p' "$2.svg" | sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g' |
+    awk '{ bytes = $1; gsub(",", "", bytes); sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) if (sum[name]) print sum[name], name }' | LC_ALL=C sort
+}
+listed() {
+  "$tool" tree --json --min-share 0 "$1" | jq -r '.heaps[].rows[] | select(.name != "<self>" and .bytes > 0) | "\(.bytes) \(if .name == "" then "all" else .name end)"' | tr '<>' '()' |
+    awk '{ bytes = $1; sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) print sum[name], name }' | LC_ALL=C sort
+}
+same_as_drawn() {                # same_as_drawn NAME FOLDED
+  drawn "$2" "$2" > "$2.drawn"
+  listed "$2" > "$2.listed"
+  check "$1: flamegraph.pl ignores no line" "" "$(cat "$2.err")"
+  if [ -s "$2.drawn" ] && cmp -s "$2.drawn" "$2.listed"; then pass "$1: flamegraph.pl draws the same bytes for all $(wc -l < "$2.drawn") names"
+  else fail "$1: flamegraph.pl draws others"; diff "$2.drawn" "$2.listed" | head -n 6; fi
+}
+total() { "$tool" tree --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
+
+same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded && echo go.folded)"
+
+# By us: a recorded program, a condensed heap of it, traces of several heaps, MemProf, objects.
+"$tool" record -o sql.json -- sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000)
+  insert into t select n, hex(randomblob(20)) from c; select count(*) from t;" > /dev/null
+"$tool" convert --to chrome --top 2 -o cut.json sql.json
+cp "$root/tests/data/trace-viewer/two-dumps.json" two.json
+cp "$root/tests/data/memprof-19.raw" memprof.raw
+cp "$root/fuzz/seeds/fuzz_netcf/sample.txt" netcf.txt
+cp "$root/tests/data/small.dartheap" small.dartheap
+for file in sql.json cut.json two.json memprof.raw netcf.txt small.dartheap; do
+  "$tool" convert --to folded -o $file.folded $file
+  check "$file: the sum is that of its heaps" "$(total $file)" "$(awk '{ sum += $NF } END { print sum + 0 }' $file.folded)"
+  check "$file: read again" "$(total $file)" "$(total $file.folded)"
+  "$tool" convert --to folded -o again $file.folded
+  check "$file: written again" same "$(cmp -s again $file.folded && echo same)"
+  same_as_drawn $file $file.folded
+done
+check "one heap needs no label" 0 "$(grep -c '^(' sql.json.folded)"
+check "of several, each has one" "$(wc -l < two.json.folded)" "$(grep -c '^(malloc, pid 1, dump 0x[12])[; ]' two.json.folded)"
+
+# By heaptrack: stacks that end in "; ".
+heaptrack -o live sqlite3 :memory: "create table t(a, b); insert into t values(1, 2);" > heaptrack.log 2>&1
+for cost in peak leaked; do
+  heaptrack_print -f live.* -F $cost.folded --flamegraph-cost-type $cost > $cost.log 2>&1
+  check "heaptrack_print -F, $cost: all bytes are read" "$(awk '{ sum += $NF } END { print sum }' $cost.folded)" "$(total $cost.folded)"
+  check "... none in a frame without a name" 0 "$(listed $cost.folded | grep -c '^[0-9]* *$')"
+  "$tool" convert --to folded -o $cost.ours.folded $cost.folded
+  same_as_drawn "heaptrack_print -F, $cost, written again" $cost.ours.folded
+done
+
+# A difference, as difffolded.pl writes it.
+printf 'main;f 3 7\nmain;g 0 5\n' > difference.folded
+check "a difference of two profiles is refused" 1 "$(status "$tool" tree --strict difference.folded)"
+check "... by name" "heapdump: difference.folded: offset 7: line 1, column 8: one number, not the two of a difference of profiles, expected, found '3 7'" "$(cat err)"
+gzip -c go.folded > go.folded.gz
+check "gzip" 2526692 "$(total go.folded.gz)"
+exit $failed
