@@ -2579,7 +2579,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    ADD A FORMAT IN FIVE STEPS
 
-   The format that is smallest and has all its parts is .NET CF (>>netcf.read, >>netcf.document, >>netcf.write).
+   The format that is smallest and has all its parts is .NET CF (>>netcf.read, >>netcf.document, >>netcf.write), of
+   objects; the smallest of heaps is >>folded.
    A program adds one of its own with steps 1 and 2 alone, through hd_options.formats: examples/own_format.c.
 
    1. The room, above >>dump in both halves, within #ifndef HEAPDUMP_NO_<NAME>, and its line in the table of
@@ -2589,18 +2590,23 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       hd_dump_add_heap gives to the dump with its label; a breakdown in the same way
       (hd_breakdown_from_cumulative); or a graph (hd_graph_create, hd_graph_add_ or hd_graph_reserve,
       hd_graph_seal), kept in a document of its own (hd_dump_set_document). Writing: an hd_sink or hd_json on the
-      hd_out. Allocator and limits are those of the options that `read` is handed: pass these on.
+      hd_out. Allocator and limits are those of the options that `read` is handed: pass these on. Who calls may look
+      at `err` after a failure alone: what a call says of a piece that is then left out goes to an hd_error of the
+      room's own. `write_heaps` takes profiles and breakdowns (hd_breakdown_axis_profile makes the former of the
+      latter), any number of them and of any kinds; hd__print_label tells them apart.
    2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump) within its #ifndef. `detect` says
       how sure the first 64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
-      Without a title no message says that it was expected.
+      Of a text these may end within the first line. Without a title no message says that it was expected.
    3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
       the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>base),
       and in tests/include/run.sh.
    4. tests/test_<name>.c (a test per rule of the document, write of read is the identity, each truncation, each
       failing allocation), fuzz/fuzz_<name>.c with fuzz/seeds/fuzz_<name>/ and fuzz/fuzz_<name>.dict, and
       tests/peers/NN-<name>.sh, which runs the real program against ours. Small files go to tests/data/ with a
-      line in its README. All are found by their names: no list has them.
-   5. A row of the README's table of formats. The tool reads and, by `convert --to`, writes it without a change.
+      line in its README. All are found by their names; tests/digests.sh alone has lists, of what --to names and of
+      what is asked of which files.
+   5. A row of the README's table of formats. The tool reads and, by `convert --to`, writes it without a change; the
+      README and the help of convert (examples/heapdump/main.c) name what --to takes.
 
    TESTS
 
