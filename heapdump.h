@@ -3303,16 +3303,19 @@ static bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) 
     if (!hd__stbds_block) return false;
     if (a) a = (stbds_array_header *)hd__stbds_block + 1; /* it may have moved */
     a = stbds_arrgrowf(a, element, extra, wanted);
+    stbds_header(a)->temp = (ptrdiff_t)element; /* for hd__arr_cut */
     memcpy(array, &a, sizeof a);
     return true;
 }
 
 /* Gives back what an stb_ds array has beyond `capacity` elements, all of it for 0; leaves it be when it cannot. */
-static void hd__arr_cut(hd__mem *m, void *array, size_t element, size_t capacity) {
+static void hd__arr_cut(hd__mem *m, void *array, size_t capacity) {
     stbds_array_header *head;
+    size_t element;
     void *a;
     memcpy(&a, array, sizeof a);
     if (!a || capacity == stbds_arrcap(a)) return;
+    element = (size_t)stbds_header(a)->temp;
     head = (stbds_array_header *)hd__realloc(m, stbds_header(a), sizeof *head + stbds_arrcap(a) * element,
                                              capacity ? sizeof *head + capacity * element : 0);
     if (!head && capacity) return;
@@ -3321,10 +3324,26 @@ static void hd__arr_cut(hd__mem *m, void *array, size_t element, size_t capacity
     memcpy(array, &a, sizeof a);
 }
 
+/* Frees n arrays, or gives back what they have beyond their lengths, if these are not 0. */
+static void hd__arrs_cut(hd__mem *m, void *const *arrays, size_t n, bool all) {
+    for (size_t i = 0; i < n; i++) {
+        void *a;
+        memcpy(&a, arrays[i], sizeof a);
+        if (all || stbds_arrlenu(a)) hd__arr_cut(m, arrays[i], all ? 0 : stbds_arrlenu(a));
+    }
+}
+#define HD__ARRS_CUT(m, all, ...)                                                          \
+    do {                                                                                   \
+        void *const hd__arrs[] = { __VA_ARGS__ };                                          \
+        hd__arrs_cut((m), hd__arrs, sizeof hd__arrs / sizeof *hd__arrs, (all));            \
+    } while (0)
+/* Pointers to arrays follow the memory. */
+#define hd__arrs_free(m, ...) HD__ARRS_CUT((m), true, __VA_ARGS__)
+#define hd__arrs_trim(m, ...) HD__ARRS_CUT((m), false, __VA_ARGS__)
+
 #define hd__room(m, a, extra) hd__arr_room((m), &(a), sizeof *(a), (extra))
 #define hd__push(m, a, v) (hd__room((m), (a), 1) && (stbds_arrput((a), (v)), true))
-#define hd__arr_free(m, a) hd__arr_cut((m), &(a), sizeof *(a), 0)
-#define hd__trim(m, a) (hd__len(a) ? hd__arr_cut((m), &(a), sizeof *(a), hd__len(a)) : (void)0)
+#define hd__arr_free(m, a) hd__arr_cut((m), &(a), 0)
 #define hd__len(a) stbds_arrlenu(a)
 #define hd__arr_resize(a, n) ((void)((a) ? stbds_header(a)->length = (n) : 0))
 
@@ -5549,8 +5568,7 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree *t, uint6
 }
 
 static void hd__tree_free(hd__mem *m, hd__tree *t) {
-    hd__arr_free(m, t->parent);
-    hd__arr_free(m, t->names);
+    hd__arrs_free(m, &t->parent, &t->names);
     hd__set_free(m, &t->index);
 }
 
@@ -5626,8 +5644,7 @@ static void hd__table_truncate(hd__table *t, uint32_t n) {
 }
 
 static void hd__table_free(hd__mem *m, hd__table *t) {
-    hd__arr_free(m, t->node);
-    hd__arr_free(m, t->amount);
+    hd__arrs_free(m, &t->node, &t->amount);
     hd__set_free(m, &t->index);
 }
 
@@ -6742,8 +6759,7 @@ static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_bre
     if (x.main) hd__sort(order, order + n, n, hd__by_main_axis, &x);
     done = hd__residuals_run(&x, order, own, sums);
     hd__table_free(m, &x.places);
-    hd__arr_free(m, x.top);
-    hd__arr_free(m, x.stack);
+    hd__arrs_free(m, &x.top, &x.stack);
     if (!done) return hd__no_memory(m, err);
     *atoms = b->entries;
     atoms->amount = own;
@@ -6851,10 +6867,7 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     lowest[1] *= (double)HD__ENTRY_LEAST;
     if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
     if (x.scale > 0) *least /= x.scale;
-    hd__arr_free(m, x.classes);
-    hd__arr_free(m, x.cuts);
-    hd__arr_free(m, x.portions);
-    hd__arr_free(m, x.moved);
+    hd__arrs_free(m, &x.classes, &x.cuts, &x.portions, &x.moved);
     hd__arena_free(m, &arena);
     return status;
 }
@@ -7309,11 +7322,7 @@ static void hd__export_listed(hd__export *x) {
     hd__set_free(&x->mem, &x->out.index);
     hd__table_free(&x->mem, &x->places);
     hd__arena_free(&x->mem, &x->scratch);
-    hd__arr_free(&x->mem, x->fibers);
-    hd__arr_free(&x->mem, x->kids);
-    hd__arr_free(&x->mem, x->candidates);
-    hd__arr_free(&x->mem, x->sorted);
-    hd__arr_free(&x->mem, x->waiting);
+    hd__arrs_free(&x->mem, &x->fibers, &x->kids, &x->candidates, &x->sorted, &x->waiting);
 }
 
 static hd_status hd__export_run(hd__export *x, hd_error *err) {
@@ -7367,8 +7376,7 @@ static hd_status hd__export_rows(hd__export *x, const hd_profile *profile, const
 static void hd__export_free(hd__export *x) {
     hd__export_listed(x);
     hd__table_free(&x->mem, &x->out);
-    hd__arr_free(&x->mem, x->sum[0]);
-    hd__arr_free(&x->mem, x->sum[1]);
+    hd__arrs_free(&x->mem, &x->sum[0], &x->sum[1]);
     hd__arena_free(&x->mem, &x->arena);
 }
 
@@ -7947,8 +7955,7 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
     x.user = &r;
     status = hd__merge_run(&x, err);
     hd__strings_free(r.mem, &r.names);
-    hd__arr_free(r.mem, r.paths);
-    hd__arr_free(r.mem, r.path_end);
+    hd__arrs_free(r.mem, &r.paths, &r.path_end);
     hd__arena_free(r.mem, &r.arena);
     if (status) hd_profile_free(p);
     else *out = p;
@@ -8748,8 +8755,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.user = user;
     status = hd__walk_run(&w, err);
     if (!status) hd__warn_larger(&options->options, heap, w.larger);
-    hd__arr_free(&w.mem, w.levels);
-    hd__arr_free(&w.mem, w.name);
+    hd__arrs_free(&w.mem, &w.levels, &w.name);
     hd__arena_free(&w.mem, &w.arena);
     hd_breakdown_free(b);
     hd_diff_free(diff);
@@ -9279,8 +9285,7 @@ static bool hd__ids_push(hd__mem *m, hd__ids *ids, uint64_t id) {
 }
 
 static void hd__ids_free(hd__mem *m, hd__ids *ids) {
-    hd__arr_free(m, ids->low);
-    hd__arr_free(m, ids->high);
+    hd__arrs_free(m, &ids->low, &ids->high);
 }
 
 /* The numbers 0 .. n - 1 in the order of their ids, equal ids in order of number: the lower halves of an
@@ -9355,9 +9360,7 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
 }
 
 static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
-    hd__arr_free(m, x->pairs);
-    hd__arr_free(m, x->high);
-    hd__arr_free(m, x->start);
+    hd__arrs_free(m, &x->pairs, &x->high, &x->start);
 }
 
 HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
@@ -9455,35 +9458,20 @@ HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind) {
 
 static void hd__weak_free(hd__mem *m, hd__weak *w) {
     if (!w) return;
-    hd__arr_free(m, w->marks);
-    hd__arr_free(m, w->object);
-    hd__arr_free(m, w->first);
-    hd__arr_free(m, w->target);
-    hd__arr_free(m, w->kind);
-    hd__arr_free(m, w->name);
-    hd__arr_free(m, w->has);
-    hd__arr_free(m, w->ephemerons);
-    hd__arr_free(m, w->by_key);
-    hd__arr_free(m, w->joins);
+    hd__arrs_free(m, &w->marks, &w->object, &w->first, &w->target, &w->kind, &w->name, &w->has, &w->ephemerons,
+                  &w->by_key, &w->joins);
     hd__cfree(m, w, 1, sizeof *w);
 }
 
 HEAPDUMP_API void hd_graph_free(hd_graph *g) {
     if (!g) return;
     hd__weak_free(&g->mem, g->weak);
-    hd__arr_free(&g->mem, g->class_of);
-    hd__arr_free(&g->mem, g->size);
-    hd__arr_free(&g->mem, g->first);
-    hd__arr_free(&g->mem, g->big);
+    hd__arrs_free(&g->mem, &g->class_of, &g->size, &g->first, &g->big);
     hd__ids_free(&g->mem, &g->id);
     hd__ids_free(&g->mem, &g->target);
     hd__ids_free(&g->mem, &g->extra);
     hd__id_index_free(&g->mem, &g->index);
-    hd__arr_free(&g->mem, g->classes);
-    hd__arr_free(&g->mem, g->fields);
-    hd__arr_free(&g->mem, g->names);
-    hd__arr_free(&g->mem, g->name);
-    hd__arr_free(&g->mem, g->roots);
+    hd__arrs_free(&g->mem, &g->classes, &g->fields, &g->names, &g->name, &g->roots);
     hd__ids_free(&g->mem, &g->root_id);
     hd__arena_free(&g->mem, &g->arena);
     hd__delete(g);
@@ -9733,7 +9721,7 @@ static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
     begin.rows = to;
     if (to && from) memcpy(to, from, begin.count * element);
     if (to) memcpy(shown, &begin, sizeof begin);
-    hd__arr_cut(m, rows, element, 0);
+    hd__arr_cut(m, rows, 0);
     return to ? HD_OK : hd__no_memory(m, err);
 }
 
@@ -10145,8 +10133,7 @@ static bool hd__weak_join(hd_graph *g) {
         sorted = hd__radix_sort(pairs, spare, n);
         for (uint32_t i = 0; i < n; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
     }
-    hd__arr_free(m, pairs);
-    hd__arr_free(m, spare);
+    hd__arrs_free(m, &pairs, &spare);
     return ok;
 }
 
@@ -10174,12 +10161,7 @@ static bool hd__weak_close(hd_graph *g) {
     hd__arr_resize(g->name, at);
     hd__arr_free(m, w->marks);
     if (!hd__push(m, w->first, (uint32_t)hd__len(w->target))) return false;
-    hd__trim(m, w->object);
-    hd__trim(m, w->first);
-    hd__trim(m, w->target);
-    hd__trim(m, w->kind);
-    hd__trim(m, w->name);
-    hd__trim(m, w->ephemerons);
+    hd__arrs_trim(m, &w->object, &w->first, &w->target, &w->kind, &w->name, &w->ephemerons);
     return !hd__len(w->ephemerons) || hd__weak_join(g);
 }
 
@@ -10238,16 +10220,8 @@ static bool hd__graph_close(hd_graph *g) {
     if (hd__len(g->name) && hd__len(g->name) < references && !hd__graph_put_name(g, references - 1, HD_NONE))
         return false;
     if (g->weak && !hd__weak_close(g)) return false;
-    hd__trim(m, g->class_of);
-    hd__trim(m, g->size);
-    hd__trim(m, g->first);
-    hd__trim(m, g->id.low);
-    hd__trim(m, g->id.high);
-    hd__trim(m, g->target.low);
-    hd__trim(m, g->name);
-    hd__trim(m, g->names);
-    hd__trim(m, g->classes);
-    hd__trim(m, g->roots);
+    hd__arrs_trim(m, &g->class_of, &g->size, &g->first, &g->id.low, &g->id.high, &g->target.low, &g->name, &g->names,
+                  &g->classes, &g->roots);
     g->sealed = true;
     return true;
 }
@@ -11636,14 +11610,8 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
     status = hd__dom_tree_run(&t, err);
     if (!status) status = hd__dom_tree_seal(&t, out, err);
     hd__strings_free(&t.mem, &t.names);
-    hd__arr_free(&t.mem, t.candidates);
-    hd__arr_free(&t.mem, t.sorted);
-    hd__arr_free(&t.mem, t.chain);
-    hd__arr_free(&t.mem, t.groups);
-    hd__arr_free(&t.mem, t.parent);
-    hd__arr_free(&t.mem, t.node_name);
-    hd__arr_free(&t.mem, t.bytes);
-    hd__arr_free(&t.mem, t.blocks);
+    hd__arrs_free(&t.mem, &t.candidates, &t.sorted, &t.chain, &t.groups, &t.parent, &t.node_name, &t.bytes,
+                  &t.blocks);
     hd__arena_free(&t.mem, &t.arena);
     return status;
 }
@@ -11900,8 +11868,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     if (!d) return;
     for (size_t i = 0; i < hd__len(d->heaps); i++) hd_heap_release(&d->heaps[i]);
     if (d->document && d->format->free) d->format->free(d->document);
-    hd__arr_free(&d->mem, d->heaps);
-    hd__arr_free(&d->mem, d->scalars);
+    hd__arrs_free(&d->mem, &d->heaps, &d->scalars);
     hd__strings_free(&d->mem, &d->texts);
     hd__arena_free(&d->mem, &d->arena);
     hd__delete(d);
@@ -14020,8 +13987,7 @@ static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_wr
 static void hd__trace_writer_process_free(hd_chrome_writer *w, hd__trace_writer_process *p) {
     for (int a = 0; a < 2; a++) {
         hd__tree_free(&w->mem, &p->axis[a].names.tree);
-        hd__arr_free(&w->mem, p->axis[a].id);
-        hd__arr_free(&w->mem, p->axis[a].v2_id);
+        hd__arrs_free(&w->mem, &p->axis[a].id, &p->axis[a].v2_id);
     }
     hd__strings_free(&w->mem, &p->dumps);
     hd__strings_free(&w->mem, &p->strings);
@@ -15931,9 +15897,7 @@ static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap,
     hd__mem *m = &x->doc->mem;
     hd__trace_old o = { x, axis, jump, NULL, NULL, NULL, true };
     hd_status status = hd__trace_old_fill(&o, heap, map);
-    hd__arr_free(m, o.cells);
-    hd__arr_free(m, o.places);
-    hd__arr_free(m, o.levels);
+    hd__arrs_free(m, &o.cells, &o.places, &o.levels);
     return status;
 }
 
@@ -16408,15 +16372,10 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     if (!status) status = hd__trace_build_scalars(&x);
     if (!status) status = hd__trace_build_details(&x);
     hd__pull_close(&x.pull);
-    hd__arr_free(m, x.items);
-    hd__arr_free(m, x.heaps);
-    hd__arr_free(m, x.entries);
-    hd__arr_free(m, x.scalars);
+    hd__arrs_free(m, &x.items, &x.heaps, &x.entries, &x.scalars);
     hd__trace_numbers_free(m, &x.pids);
     hd__trace_numbers_free(m, &x.ids);
-    hd__arr_free(m, x.process_names);
-    hd__arr_free(m, x.dumps);
-    hd__arr_free(m, x.chain);
+    hd__arrs_free(m, &x.process_names, &x.dumps, &x.chain);
     hd__set_free(m, &x.item_index);
     for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
     hd__table_free(m, &x.seen);
@@ -17206,8 +17165,7 @@ static void hd__netcf_start(hd_netcf_reader *r, hd__mem *m, hd_in in, const hd_o
 
 static void hd__netcf_stop(hd_netcf_reader *r) {
     hd__window_close(&r->w);
-    hd__arr_free(r->mem, r->references);
-    hd__arr_free(r->mem, r->domain);
+    hd__arrs_free(r->mem, &r->references, &r->domain);
 }
 
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out,
@@ -17971,7 +17929,7 @@ HEAPDUMP_API hd_status hd_netcf_read(hd_in in, const hd_options *options, hd_net
     hd__set_free(&doc->mem, &x->types);
     hd__set_free(&doc->mem, &x->seen);
     hd__cfree(&doc->mem, x, 1, sizeof *x);
-    hd__trim(&doc->mem, doc->kinds);
+    hd__arrs_trim(&doc->mem, &doc->kinds);
     if (!status) status = hd__netcf_merge(doc, options, err);
     if (status) hd_netcf_free(doc);
     else *out = doc;
@@ -17982,11 +17940,7 @@ HEAPDUMP_API void hd_netcf_free(hd_netcf *doc) {
     if (!doc) return;
     for (size_t i = 0; i < hd__len(doc->sections); i++) hd_graph_free(doc->sections[i].graph);
     hd_graph_free(doc->merged);
-    hd__arr_free(&doc->mem, doc->sections);
-    hd__arr_free(&doc->mem, doc->kinds);
-    hd__arr_free(&doc->mem, doc->types);
-    hd__arr_free(&doc->mem, doc->kept);
-    hd__arr_free(&doc->mem, doc->text);
+    hd__arrs_free(&doc->mem, &doc->sections, &doc->kinds, &doc->types, &doc->kept, &doc->text);
     hd__arena_free(&doc->mem, &doc->arena);
     hd__delete(doc);
 }
@@ -19248,12 +19202,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     while (x->r.header.has_identity && hd__len(doc->identity.low) < g->described)
         if (!hd__ids_push(m, &doc->identity, 0)) return hd__dart_full(x);
     if (x->r.report.warning_count) hd__arr_free(m, doc->odd); /* what follows a repair has moved */
-    hd__trim(m, doc->head);
-    hd__trim(m, doc->classes);
-    hd__trim(m, doc->data);
-    hd__trim(m, doc->data_at);
-    hd__trim(m, doc->class_at);
-    hd__trim(m, doc->identity.low);
+    hd__arrs_trim(m, &doc->head, &doc->classes, &doc->data, &doc->data_at, &doc->class_at, &doc->identity.low);
     return HD_OK;
 }
 
@@ -19308,14 +19257,8 @@ HEAPDUMP_API void hd_dart_free(hd_dart *doc) {
     if (!doc) return;
     if (doc->graph) {
         hd__mem *m = &doc->graph->mem;
-        hd__arr_free(m, doc->head);
-        hd__arr_free(m, doc->classes);
-        hd__arr_free(m, doc->data);
-        hd__arr_free(m, doc->back);
-        hd__arr_free(m, doc->class_at);
-        hd__arr_free(m, doc->data_at);
-        hd__arr_free(m, doc->external_at);
-        hd__arr_free(m, doc->external);
+        hd__arrs_free(m, &doc->head, &doc->classes, &doc->data, &doc->back, &doc->class_at, &doc->data_at,
+                      &doc->external_at, &doc->external);
         hd__ids_free(m, &doc->identity);
         hd__arr_free(m, doc->odd);
         hd_graph_free(doc->graph);
@@ -19662,7 +19605,7 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), void *out,
                                   hd_error *err) {
     hd_status status = ok ? hd__owned_rows(a->table, rows, element, before, err) : hd__no_memory(a->mem, err);
-    hd__arr_cut(a->mem, rows, element, 0);
+    hd__arr_cut(a->mem, rows, 0);
     hd__arena_free(a->mem, &a->scratch);
     hd__set_free(a->mem, &a->index);
     hd__tree_free(a->mem, &a->names);
@@ -19975,8 +19918,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
          hd__dart_rows(&a, &a.identities, sizeof *a.identities);
     if (ok) hd__dart_match(side, a.identities, now, then);
     if (ok) hd__dart_sum_identities(&a, side);
-    hd__arr_free(a.mem, side[0].order);
-    hd__arr_free(a.mem, side[1].order);
+    hd__arrs_free(a.mem, &side[0].order, &side[1].order);
     return hd__dart_ask_end(&a, ok, &a.identities, sizeof *a.identities, hd__dart_identity_before, out, err);
 }
 
