@@ -7088,23 +7088,20 @@ static hd_amount hd__total_between(const hd__total *low, const hd__total *high) 
     return a;
 }
 
-/* Room for a fiber. */
-static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, hd_error *err) {
+/* Makes a fiber with room for cells, or, unless `same` is HD_NONE, with those of another one, in the same memory. */
+static hd_status hd__fiber_add(hd__export *x, const uint32_t *nodes, uint32_t count, uint32_t same, hd_error *err) {
     size_t sums = ((size_t)count + 1) * x->amounts;
     hd__fiber f;
-    memset(&f, 0, sizeof f);
-    for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    f.cell = hd__array(uint32_t, &x->mem, &x->scratch, 2 * (size_t)count);
-    f.sum = hd__array(hd__total, &x->mem, &x->scratch, sums);
-    if (!f.cell || !f.sum || !hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
-    stbds_arrlast(x->fibers).at = f.cell + count;
-    for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, &hd__nothing, err);
-}
-
-/* A fiber with the cells of another one, which are the same in memory. */
-static hd_status hd__fiber_same(hd__export *x, const uint32_t *nodes, uint32_t fiber, hd_error *err) {
-    hd__fiber f = x->fibers[fiber];
+    if (same != HD_NONE) {
+        f = x->fibers[same];
+    } else {
+        memset(&f, 0, sizeof f);
+        f.cell = hd__array(uint32_t, &x->mem, &x->scratch, 2 * (size_t)count);
+        f.sum = hd__array(hd__total, &x->mem, &x->scratch, sums);
+        if (!f.cell || !f.sum) return hd__no_memory(&x->mem, err);
+        f.at = f.cell + count;
+        for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
+    }
     for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
     if (!hd__push(&x->mem, x->fibers, f)) return hd__no_memory(&x->mem, err);
     return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, &hd__nothing, err);
@@ -7144,7 +7141,7 @@ static hd_status hd__fiber_all(hd__export *x, hd_error *err) {
     for (uint32_t i = 0; i < n; i++) start[l->at[i] + 1]++;
     for (uint32_t k = 0; k < l->count; k++) start[k + 1] += start[k];
     for (uint32_t i = 0; i < n; i++) order[start[l->at[i]]++] = i;
-    HD__TRY(hd__fiber_add(x, nodes, n, err));
+    HD__TRY(hd__fiber_add(x, nodes, n, HD_NONE, err));
     for (uint32_t i = 0; i < n; i++) hd__fiber_put(x, x->fibers, n, order[i]);
     return HD_OK;
 }
@@ -7194,8 +7191,7 @@ static hd_status hd__fiber_kids(hd__export *x, uint32_t fiber, uint32_t a, hd_er
         if (kid == HD_NONE) {
             kid = (uint32_t)hd__len(x->fibers);
             same = x->candidates[k].cells == x->fibers[fiber].count;
-            if (same) HD__TRY(hd__fiber_same(x, nodes, fiber, err));
-            else HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, err));
+            HD__TRY(hd__fiber_add(x, nodes, x->candidates[k].cells, same ? fiber : HD_NONE, err));
         }
         stbds_arrput(x->kids, kid);
     }
@@ -10121,19 +10117,17 @@ static bool hd__weak_join(hd_graph *g) {
     hd__weak *w = g->weak;
     hd__mem *m = &g->mem;
     uint32_t n = (uint32_t)hd__len(w->ephemerons);
-    uint64_t *pairs = NULL, *spare = NULL, *sorted;
-    bool ok = hd__room(m, pairs, n) && hd__room(m, spare, n) && hd__room(m, w->by_key, n) &&
-              hd__graph_bits(g, &w->joins);
+    hd__ids keys = { NULL, NULL };
+    uint64_t *sorted = NULL;
+    bool ok = hd__room(m, keys.low, n) && hd__room(m, w->by_key, n) && hd__graph_bits(g, &w->joins);
     for (uint32_t i = 0; i < n && ok; i++) {
-        pairs[i] = (uint64_t)w->ephemerons[i].key << 32 | i;
+        keys.low[i] = w->ephemerons[i].key;
         hd__bit_set(w->joins, w->ephemerons[i].object);
         hd__bit_set(w->joins, w->ephemerons[i].key);
     }
-    if (ok) {
-        sorted = hd__radix_sort(pairs, spare, n);
-        for (uint32_t i = 0; i < n; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
-    }
-    hd__arrs_free(m, &pairs, &spare);
+    if (ok) ok = (sorted = hd__ids_sorted(m, &keys, n)) != NULL;
+    for (uint32_t i = 0; i < n && ok; i++) stbds_arrput(w->by_key, (uint32_t)sorted[i]);
+    hd__arrs_free(m, &keys.low, &sorted);
     return ok;
 }
 
@@ -15461,14 +15455,10 @@ static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool i
     for (size_t i = e->items; i < hd__len(x->items); i++) x->items[i].process = process;
     if (!dumps) return HD_OK;
     HD__TRY(hd__trace_dump_number(x, process, e, &dump));
-    for (size_t i = e->scalars; i < hd__len(x->scalars); i++) {
-        x->scalars[i].owner.process = process;
-        x->scalars[i].owner.dump = dump;
-    }
-    for (size_t i = e->heaps; i < hd__len(x->heaps); i++) {
-        x->heaps[i].owner.process = process;
-        x->heaps[i].owner.dump = dump;
-    }
+    for (size_t i = e->scalars; i < hd__len(x->scalars); i++)
+        x->scalars[i].owner.process = process, x->scalars[i].owner.dump = dump;
+    for (size_t i = e->heaps; i < hd__len(x->heaps); i++)
+        x->heaps[i].owner.process = process, x->heaps[i].owner.dump = dump;
     return HD_OK;
 }
 
