@@ -11363,7 +11363,7 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
 
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *options, hd_dominators **out,
                                            hd_error *err) {
-    hd_dominators *result;
+    hd_dominators *result = NULL;
     hd_status status;
     hd__dom d;
     HD__TRY(hd__graph_ready(g, err));
@@ -16963,7 +16963,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap 
 #ifndef HEAPDUMP_NO_RECORDER
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err) {
-    hd_profile *profile;
+    hd_profile *profile = NULL;
     hd_heap heap;
     hd_recorder_counters stats;
     hd_status status;
@@ -18160,7 +18160,7 @@ static int hd__netcf_detect(const uint8_t *p, size_t size) {
 }
 
 static hd_status hd__netcf_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd_netcf *doc;
+    hd_netcf *doc = NULL;
     HD__TRY(hd_netcf_read(in, options, &doc, err));
     hd_dump_set_document(dump, doc, hd_netcf_warning_count(doc));
     return HD_OK;
@@ -20659,7 +20659,7 @@ static hd_memprof *hd__memprof_create(hd__mem *m) {
 }
 
 HEAPDUMP_API hd_status hd_memprof_read(hd_in in, const hd_options *options, hd_memprof **out, hd_error *err) {
-    hd_memprof_reader *r;
+    hd_memprof_reader *r = NULL;
     hd_memprof *doc;
     const hd_memprof_raw *raw;
     hd_status status;
@@ -24620,7 +24620,7 @@ static int hd__memprof_certainty(const uint8_t *p, size_t size) {
 }
 
 static hd_status hd__memprof_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd_memprof *doc;
+    hd_memprof *doc = NULL;
     HD__TRY(hd_memprof_read(in, options, &doc, err));
     hd_dump_set_document(dump, doc, hd_memprof_warning_count(doc));
     for (size_t i = 0; i < hd_memprof_part_count(doc); i++)
@@ -24650,8 +24650,8 @@ static int hd__memprof_index_certainty(const uint8_t *p, size_t size) {
 static hd_status hd__memprof_index_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd_memprof_namer namer;
     hd_memprof_view view;
-    hd_memprof_index *doc;
-    hd_memprof *raw;
+    hd_memprof_index *doc = NULL;
+    hd_memprof *raw = NULL;
     hd_status status;
     HD__TRY(hd_memprof_index_read(in, options, &doc, err));
     hd_dump_set_document(dump, doc, hd_memprof_index_warning_count(doc));
