@@ -2308,7 +2308,7 @@ typedef struct hd_memprof_symbols {
     uint32_t stack_count;        /* as the profile's */
     const uint32_t *first;       /* frames of stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
     const uint32_t *frame;       /* numbers, innermost first; may be none */
-    uint32_t addresses, unresolved, runtime; /* distinct addresses; of these, not known; of the runtime */
+    uint32_t addresses, unresolved, runtime; /* distinct addresses: all, those not known, those of the runtime */
 } hd_memprof_symbols;
 
 /* Each distinct address is asked for once. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
@@ -2398,7 +2398,7 @@ typedef struct hd_memprof_location {
     uint32_t column;             /* 0: not known */
     bool inlined;                /* the function is, into the next location of the stack */
     hd_str name, file;           /* of the function; empty: the file does not say, as LLVM's never do */
-    uint32_t line, discriminator; /* 0: the same */
+    uint32_t line, discriminator; /* 0: not known */
 } hd_memprof_location;
 
 /* One indexed profile, in columns, functions in the order of the file. One that a program fills can be
@@ -2416,7 +2416,7 @@ typedef struct hd_memprof_index {
     const uint64_t *stack_id;    /* LLVM's version 2: what the file calls them; else NULL */
     const uint64_t *function;    /* GUIDs */
     const uint32_t *block_first; /* blocks of function f: block_first[f] .. block_first[f + 1] - 1 */
-    const uint32_t *site_first;  /* its call sites, the same way */
+    const uint32_t *site_first;  /* call sites of function f: site_first[f] .. site_first[f + 1] - 1 */
     const uint32_t *block_stack; /* by block; LLVM has a block in each function that was inlined there */
     const uint64_t *value;       /* by block: of field[0], field[1], ... */
     const uint32_t *site;        /* stacks: a call, and what it was inlined into */
@@ -2440,8 +2440,8 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
-/* An index as a raw profile without segments, so that all that is said of these can be said of it: each
-   block once, in the function that allocates, without histograms; the addresses are numbers of locations.
+/* An index as a raw profile without segments, for the calls that take raw profiles. It has each block once, in
+   the function that allocates, without a histogram; the addresses are numbers of locations.
    Errors: HD_INVALID (columns that do not fit each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
@@ -4279,6 +4279,13 @@ static void hd__sink_put(hd_sink *s, const char *data, size_t size) {
     }
     if (size) memcpy(s->buffer + s->fill, data, size);
     s->fill += (uint32_t)size;
+}
+
+/* Where the next bytes go, up to a whole buffer of them. */
+HD__INLINE uint8_t *hd__sink_room(hd_sink *s, unsigned size) {
+    if (size > sizeof s->buffer - s->fill) hd__sink_flush(s);
+    s->fill += size;
+    return (uint8_t *)s->buffer + s->fill - size;
 }
 
 static void hd__sink_str(hd_sink *s, hd_str text) { hd__sink_put(s, text.data, text.len); }
@@ -20008,11 +20015,11 @@ static void hd__blake3_finish(const hd__blake3_node *n, uint32_t flags, uint32_t
     s[15] = n->flags | flags;
     memcpy(words, n->words, sizeof words);
     for (int round = 0; round < 7; round++) {
-        for (unsigned i = 0; i < 4; i++)
-            hd__blake3_mix(s, i, 4 + i, 8 + i, 12 + i, words[2 * i], words[2 * i + 1]);
-        for (unsigned i = 0; i < 4; i++)
-            hd__blake3_mix(s, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, words[8 + 2 * i],
-                           words[9 + 2 * i]);
+        for (unsigned i = 0; i < 8; i++) { /* columns, then diagonals */
+            unsigned d = i / 4;
+            hd__blake3_mix(s, i % 4, 4 + (i + d) % 4, 8 + (i + 2 * d) % 4, 12 + (i + 3 * d) % 4, words[2 * i],
+                           words[2 * i + 1]);
+        }
         for (unsigned i = 0; i < 16; i++) next[i] = words[order[i]];
         memcpy(words, next, sizeof words);
     }
@@ -20147,7 +20154,7 @@ HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t cou
     return raw->version < 5 ? c : (c & 0xfff) << (c >> 12 & 15);
 }
 
-/* Packs a count into 16 bits: 12 of them rounded up, 4 to shift by. */
+/* Packs a counter into 16 bits, as hd_memprof_counter unpacks it: 12 bits, rounded up, and 4 to shift by. */
 static uint64_t hd__memprof_pack(uint64_t count) {
     uint64_t shift = 0;
     if (count > 0xfffu << 15) count = 0xfffu << 15;
@@ -20209,7 +20216,7 @@ static void hd__memprof_columns_show(const hd__memprof_columns *c, hd_memprof_ra
 
 /* Segments by where they start. */
 typedef struct hd__memprof_map {
-    hd__keyed *order, *spare;    /* stb_ds arrays */
+    hd__keyed *order;            /* stb_ds array; behind them there is room for as many, to sort with */
     size_t last;                 /* where the latest address was found */
 } hd__memprof_map;
 
@@ -20218,20 +20225,15 @@ static bool hd__memprof_map_open(hd__mem *m, hd__memprof_map *map, const hd_memp
                                  size_t n) {
     hd__arr_resize(map->order, 0);
     map->last = 0;
-    if (!hd__room(m, map->order, n) || !hd__room(m, map->spare, n)) return false;
+    if (n > SIZE_MAX / 2 || !hd__room(m, map->order, 2 * n)) return false;
     for (size_t i = 0; i < n; i++) {
         hd__keyed key;
         key.key = segments[i].start;
         key.number = (uint32_t)i;
         stbds_arrput(map->order, key);
     }
-    hd__sort_keys(map->order, map->spare, n);
+    if (n) hd__sort_keys(map->order, map->order + n, n);
     return true;
-}
-
-static void hd__memprof_map_free(hd__mem *m, hd__memprof_map *map) {
-    hd__arr_free(m, map->order);
-    hd__arr_free(m, map->spare);
 }
 
 /* The place of a number in a column of distinct ones, which a set has the hashes of; HD_NONE: it is not there. */
@@ -20280,12 +20282,12 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
     return HD_OK;
 }
 
-/* Frees the reader; what of its memory others took over stays counted. */
+/* Frees the reader. The memory that is returned still counts columns that were taken from it. */
 static hd__mem hd__memprof_release(hd_memprof_reader *r) {
     hd__mem mem;
     hd__window_close(&r->window);
     hd__set_free(&r->mem, &r->ids);
-    hd__memprof_map_free(&r->mem, &r->map);
+    hd__arr_free(&r->mem, r->map.order);
     hd__memprof_columns_free(&r->mem, &r->columns);
     mem = r->mem;
     hd__free(&mem, r, sizeof *r);
@@ -20436,7 +20438,7 @@ static hd_status hd__memprof_overlaps(hd_memprof_reader *r, uint64_t at) {
     return HD_OK;
 }
 
-/* Whether the last addresses in the column, which are no stack's yet, are those of this one. */
+/* Whether the last addresses in the column, which belong to no stack yet, are those of stack number `other`. */
 static bool hd__memprof_same_stack(const hd__memprof_columns *c, uint32_t other) {
     uint32_t first = c->first[hd__len(c->stack_id)], n = (uint32_t)hd__len(c->pc) - first;
     uint32_t then = c->first[other], count = c->first[other + 1] - then;
@@ -20510,7 +20512,7 @@ static hd_status hd__memprof_blocks(hd_memprof_reader *r, hd__memprof_section *s
             return hd__memprof_bad(r, at,
                                    "block %u: a histogram of %u counters announced where %u bytes are left",
                                    i, counters, s->end - s->at);
-        /* mostly the stacks are in the same order */
+        /* mostly stacks are in the order of the blocks that have them */
         b->stack = (uint32_t)i;
         if (i >= hd__len(c->stack_id) || c->stack_id[i] != id)
             b->stack = hd__memprof_find(&r->ids, r->seed, c->stack_id, id);
@@ -20690,7 +20692,7 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *doc, size_t
 
 HEAPDUMP_API uint64_t hd_memprof_warning_count(const hd_memprof *doc) { return doc->warnings; }
 
-/* Whether columns fit each other, which any caller may have filled. */
+/* Checks that the columns of a raw profile, which any caller may have filled, fit each other. */
 static hd_status hd__memprof_fits(const hd_memprof_raw *raw, hd_error *err) {
     if (!hd__memprof_shape_of(raw->version)->last)
         return hd__fail(err, HD_INVALID, "a version from 1 to 5 expected, %u found", (uint64_t)raw->version);
@@ -20725,11 +20727,6 @@ typedef struct hd__memprof_out {
     uint64_t end[3];             /* where their records do */
     hd_sink sink;
 } hd__memprof_out;
-
-HD__INLINE char *hd__memprof_put(char *p, unsigned width, bool big, uint64_t v) {
-    for (unsigned i = 0; i < width; i++, v >>= 8) p[big ? width - 1 - i : i] = (char)(v & 0xff);
-    return p + width;
-}
 
 /* The counters of a block as they will be written. */
 static uint64_t hd__memprof_out_counters(const hd__memprof_out *o, const hd_memprof_block *b) {
@@ -20783,18 +20780,17 @@ static hd_status hd__memprof_check(hd__memprof_out *o, hd_error *err) {
 }
 
 HD__INLINE void hd__memprof_put_number(hd__memprof_out *o, unsigned width, uint64_t v) {
-    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
-    if (o->raw->big_endian) hd__memprof_put(o->sink.buffer + o->sink.fill, width, true, v);
-    else hd__memprof_put(o->sink.buffer + o->sink.fill, width, false, v);
-    o->sink.fill += width;
+    uint8_t *p = hd__sink_room(&o->sink, width);
+    if (o->raw->big_endian)
+        for (unsigned i = width; i--; v >>= 8) p[i] = (uint8_t)v;
+    else hd__put_le(p, width, v);
 }
 
 static void hd__memprof_put_u64(hd__memprof_out *o, uint64_t v) { hd__memprof_put_number(o, 8, v); }
 
 static void hd__memprof_put_padding(hd__memprof_out *o, int k) {
-    char bytes[8];
-    hd__memprof_put(bytes, 8, false, o->raw->padding[k]);
-    hd__sink_put(&o->sink, bytes, (size_t)(o->at[k + 1] - o->end[k]));
+    hd__put_le(hd__sink_room(&o->sink, (unsigned)(o->at[k + 1] - o->end[k])), (unsigned)(o->at[k + 1] - o->end[k]),
+               o->raw->padding[k]);
 }
 
 static void hd__memprof_put_segments(hd__memprof_out *o) {
@@ -20947,7 +20943,7 @@ HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
     hd__arr_free(&x->mem, x->counters);
     hd__arr_free(&x->mem, x->here);
     hd__arr_free(&x->mem, x->segment_module);
-    hd__memprof_map_free(&x->mem, &x->map);
+    hd__arr_free(&x->mem, x->map.order);
     mem = x->mem;
     hd__free(&mem, x, sizeof *x);
 }
@@ -21039,7 +21035,7 @@ static uint64_t hd__memprof_stack_hash(const hd_memprof_merger *x, size_t from, 
     return hash;
 }
 
-/* The stack whose frames are the last in the columns: an older one that is the same, or a new one. */
+/* Finds the stack whose frames are the last in the columns: one that has the same frames, or else a new one. */
 static hd_status hd__memprof_intern(hd_memprof_merger *x, size_t from, uint32_t *stack, hd_error *err) {
     size_t to = hd__len(x->module), n = to - from, probe = 0;
     uint64_t hash = hd__memprof_stack_hash(x, from, to);
@@ -21251,7 +21247,8 @@ static bool hd__memprof_add_extent(hd__memprof_layout *l, uint64_t start, uint64
     return hd__push(l->mem, l->extents, e);
 }
 
-/* Lets those stay that may: addresses, then what was never moved, then the rest. */
+/* Lets extents stay where they are, unless they run into one that already does: addresses first, then modules that
+   were at one place in all processes, then the rest. */
 static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     for (uint32_t turn = 0; turn < 3; turn++) {
         uint64_t end = 0, next = UINT64_MAX;
@@ -21268,7 +21265,7 @@ static void hd__memprof_settle(hd__memprof_extent *e, size_t n) {
     }
 }
 
-/* Gives the others what is free between these, from below. */
+/* Gives extents that were not placed the free addresses between those that were, the lowest first. */
 static hd_status hd__memprof_move(hd__memprof_extent *e, size_t n, hd_error *err) {
     uint64_t at = 4096;
     for (size_t i = 0, next = 0; i < n; i++) {
@@ -21473,7 +21470,7 @@ typedef struct hd__memprof_naming {
     hd__set index;
     hd__strings strings;
     hd_memprof_frame found[HD_MEMPROF_INLINE_MAX];
-    uint32_t used;               /* of these, not zero */
+    uint32_t used;               /* frames of `found` that are not zero */
 } hd__memprof_naming;
 
 static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
@@ -21583,7 +21580,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
     x.to->mem = mem;
     m = &x.to->mem;
     status = hd__memprof_name_stacks(&x, options, err);
-    hd__memprof_map_free(m, &x.map);
+    hd__arr_free(m, x.map.order);
     hd__arr_free(m, x.pc);
     hd__arr_free(m, x.first);
     hd__set_free(m, &x.index);
@@ -22018,7 +22015,7 @@ static uint32_t hd__index_outside(const uint32_t *numbers, uint32_t n, uint32_t 
     return i;
 }
 
-/* Whether columns fit each other, which any caller may have filled, and values what is written of them. */
+/* Checks that the columns of an index, which any caller may have filled, fit each other. */
 static hd_status hd__index_fits(const hd_memprof_index *x, hd_error *err) {
     uint32_t frames = x->stack_count ? x->first[x->stack_count] : 0, i;
     for (uint32_t s = 0; s < x->stack_count; s++)
@@ -22057,7 +22054,7 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *x, ui
                                thresholds);
 }
 
-/* Whether a record tells columns, in its calls that allocate or lead to such. */
+/* Whether a record tells columns of source lines, for a call that allocates or that leads to one. */
 static bool hd__index_has_columns(const hd_memprof_index *x, uint32_t function) {
     for (uint32_t b = x->block_first[function]; b < x->block_first[function + 1]; b++)
         if (x->locations[x->location[x->first[x->block_stack[b]]]].column) return true;
@@ -22267,7 +22264,8 @@ static hd_status hd__index_schema(hd__index_section *x, uint64_t *at) {
     return HD_OK;
 }
 
-/* Version 0 begins with an offset, which cannot be that small, the others with their version. */
+/* Reads what the section begins with. In version 0 that is an offset, which is larger than any version; in the
+   others it is the version. */
 static hd_status hd__index_open(hd__index_section *x) {
     hd_memprof_layout *layout = &x->in->to->shown.layout;
     uint64_t word[5] = { 0 }, at = x->begin, first = 0;
@@ -22301,7 +22299,7 @@ static void hd__index_begin(hd__index_section *x, int k) {
     x->at = x->payload[k];
 }
 
-/* Checks that the table follows the last bucket. */
+/* Checks what is behind the last bucket: the table, which counts as many items as there were. */
 static hd_status hd__index_end(hd__index_section *x) {
     if (((x->at + 7) & ~(uint64_t)7) != x->table[x->k])
         HD__TRY(hd__index_bad(x->in, x->at, "the %s table expected behind its items, found at %u",
@@ -22387,7 +22385,8 @@ static hd_status hd__index_read_location(hd__index_section *x, uint64_t at) {
     return hd__push(&x->in->to->mem, x->in->to->locations, l) ? HD_OK : hd__index_full(x->in);
 }
 
-/* Adds the locations that these ids are to those of the last stack; *whole false (lenient): some are not. */
+/* Adds the locations that n ids at `at` stand for to the stack that is being made. *whole false (lenient): an id
+   stands for none, and nothing is added. */
 static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t n, bool *whole) {
     hd__index_columns *d = x->in->to;
     size_t from = hd__len(d->location);
@@ -22410,8 +22409,8 @@ static hd_status hd__index_read_ids(hd__index_section *x, uint64_t at, uint64_t 
 #define HD__INDEX_UNFOLD 256u
 #define HD__INDEX_UNFOLD_LEAST (1u << 22)
 
-/* A step along version 3's array of call stacks, which leads on to what this one shares with another: the
-   element at *at, behind a jump if there is one. False: it leads outside, or to another jump. */
+/* Takes the element at *at of version 3's array of call stacks. A jump there leads to the frames that this stack
+   shares with another: then the element is the one behind the jump. False: it leads outside, or to another jump. */
 HD__INLINE bool hd__index_radix_next(const uint8_t *p, uint64_t *at, uint64_t end, uint32_t *element) {
     if (end - *at < 4) return false;
     *element = hd__get_le32(p + *at);
@@ -22634,7 +22633,7 @@ static bool hd__index_surround(hd__mem *m, hd__index_columns *d, const uint8_t *
     return true;
 }
 
-/* The section's parts lie one after another, and then what else is in the file. */
+/* Checks that the parts of the section lie one after another, and fill it. */
 static hd_status hd__index_parts(hd__index_section *x) {
     uint64_t at = x->payload[x->form->part[0]];
     for (unsigned i = 0; i < x->form->parts; i++) {
@@ -22698,16 +22697,16 @@ typedef struct hd__index_building {
     uint32_t block_count, stack_count, frame_count;
     const uint32_t *first, *frame; /* of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1], numbers */
     const uint32_t *number;      /* location of each frame */
-    hd__arena arena;             /* of these: */
+    hd__arena arena;             /* has the columns up to `old`: */
     uint8_t *told;               /* by first frame of an address: which functions have its call site */
     uint32_t *site;              /* by first frame of an address: number of its stack plus one; 0: none yet */
     uint32_t *stack;             /* by raw stack: number of that of its locations plus one; 0: none yet */
     uint32_t *order, *next, *heads, *old;
     hd__set locations, stacks;
     hd__index_pair *blocks, *sites; /* stb_ds arrays, as are all here */
-    hd__index_columns *addresses; /* of `from`: stacks of these are addresses, each once */
-    hd__set runs;                /* of addresses */
-    uint32_t *firsts, *frames;   /* of these */
+    hd__index_columns *addresses; /* of `from`: their stacks are its addresses, each once */
+    hd__set runs;                /* of `addresses`: its stacks, by what they are */
+    uint32_t *firsts, *frames;   /* of `from`: what `first` and `frame` point to */
     bool too_long;               /* a call is inlined into more than LLVM's reader would ask for */
 } hd__index_building;
 
@@ -22741,7 +22740,8 @@ static bool hd__index_build_pair(hd__index_building *x, hd__index_pair **pairs, 
     return pair.function != HD_NONE && hd__push(&x->to->mem, *pairs, pair);
 }
 
-/* The stack of the locations of n frames, or of those that stand from `frame` on; HD_NONE: out of memory. */
+/* Makes a stack of the locations of n frames: those that `frames` lists, or without it those from number `frame`
+   on. Its number; HD_NONE: out of memory. */
 static uint32_t hd__index_build_stack(hd__index_building *x, const uint32_t *frames, uint32_t frame, uint32_t n) {
     hd__index_columns *d = x->to;
     if (!hd__room(&d->mem, d->location, n)) return HD_NONE;
@@ -22763,8 +22763,8 @@ static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
     return true;
 }
 
-/* The frames of an address are a call site of each of their functions, once; those of the innermost address
-   not of the one that allocates. */
+/* Makes the frames of an address a call site of each function that they are in, once. The innermost frame of a stack
+   allocates: its function gets no call site for that address. */
 static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
     uint32_t begin = innermost ? 1 : 0, before = x->told[first];
     if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
@@ -22836,7 +22836,8 @@ static bool hd__index_build_order(hd__index_building *x) {
     return true;
 }
 
-/* Pairs by function, in the order of their coming: where those of each begin in `begin`, of n + 1. */
+/* Sorts pairs by the rank of their function, else as they came: `numbers` of function f are those from begin[f] to
+   begin[f + 1] - 1. */
 static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, uint32_t *begin, size_t n,
                             uint32_t *numbers) {
     size_t count = hd__len(pairs);
@@ -23014,7 +23015,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw,
     return HD_OK;
 }
 
-/* The calls of a stack by address: those up to one that is not inlined. */
+/* Cuts a stack into addresses: each has the calls up to one that is not inlined. */
 static bool hd__index_unfold_stack(hd__index_building *x, uint32_t stack) {
     const hd_memprof_index *from = x->from;
     hd__index_columns *a = x->addresses;
@@ -23099,7 +23100,7 @@ typedef struct hd__index_out {
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column of the index's values */
     uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
-    hd__arena arena;             /* of these, and of plans: */
+    hd__arena arena;             /* has the columns up to `spare`, and those of plans */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: how often it is in stacks, and how far up */
     uint32_t *rank;              /* by location: its number in the file */
@@ -23119,9 +23120,7 @@ typedef struct hd__index_out {
 #define HD__INDEX_ABSENT 0xffu
 
 HD__INLINE void hd__index_put(hd__index_out *o, unsigned width, uint64_t v) {
-    if (sizeof o->sink.buffer - o->sink.fill < 8) hd__sink_flush(&o->sink);
-    hd__put_le((uint8_t *)o->sink.buffer + o->sink.fill, width, v);
-    o->sink.fill += width;
+    hd__put_le(hd__sink_room(&o->sink, width), width, v);
 }
 
 /* Bytes of the file so far. */
@@ -23273,7 +23272,7 @@ static hd_status hd__index_put_table(hd__index_out *o, int k, uint64_t *table, h
     return HD_OK;
 }
 
-/* Version 3: the frames most used come first, of these the ones nearest to allocations. */
+/* Orders the frames of version 3: the most used first; of those used as often, the nearest to allocations. */
 static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__index_out *o = (const hd__index_out *)owner;
     if (o->count[a] != o->count[b]) return o->count[a] > o->count[b];
@@ -23281,7 +23280,7 @@ static bool hd__index_location_before(const void *owner, uint32_t a, uint32_t b)
     return o->location_id[a] < o->location_id[b];
 }
 
-/* Orders frames by use, the most used last. */
+/* Orders frames for sorting version 3's stacks: the most used last. */
 static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
     const hd__index_out *o = (const hd__index_out *)owner;
     if (o->count[a] != o->count[b]) return o->count[a] < o->count[b];
@@ -23328,8 +23327,9 @@ static bool hd__index_number_before(const void *owner, uint32_t a, uint32_t b) {
     return a < b;
 }
 
-/* Stacks by weights, the outermost frame's first: those with less, as much and more than one taken at random,
-   which are sorted in turn, those with as much by the next frame. */
+/* Sorts stacks by the weights of their frames, from the outermost one in: a quicksort of three parts. Stacks whose
+   frame weighs less, as much or more than that of a stack taken at random are sorted in turn; those with as much by
+   their next frame. */
 static bool hd__index_sort_stacks(hd__index_out *o) {
     hd__index_run *runs = NULL, run;
     uint64_t seed = hd__seed();
@@ -23457,7 +23457,7 @@ static hd_status hd__index_check_values(const hd_memprof_index *x, uint32_t fiel
     return HD_OK;
 }
 
-/* The schema: fields in LLVM's order, or in the index's own when these are its own. */
+/* Makes the schema: fields in the order of the index when they are exactly its fields, else in that of LLVM. */
 static hd_status hd__index_fields(hd__index_out *o, uint32_t fields, hd_error *err) {
     const hd_memprof_index *x = o->index;
     const uint32_t all = HD__MEMPROF_UP_TO(HD_MEMPROF_ACCESS_HISTOGRAM);
@@ -23655,7 +23655,7 @@ typedef struct hd__rfc_in {
     hd_str strings;
     hd__rfc_field *fields;       /* stb_ds arrays: of all schemas, */
     uint32_t *schema;            /* and where each begins */
-    hd_str *path;                /* by node plus one, of those that entries lead to */
+    hd_str *path;                /* by node plus one; NULL: no entry has needed it yet */
     uint32_t *stack;             /* by node plus one: its number in the index plus one */
     uint64_t spread;             /* what may still be added */
 } hd__rfc_in;
@@ -23810,8 +23810,8 @@ static const char *hd__rfc_path_walk(const hd__rfc_in *x, uint32_t *node, char *
 
 /* Schemas. */
 
-/* The schema at *at, behind which *at then is: its fields are added to those of the others, `known` are LLVM's,
-   bit by bit. *wrong: what is wrong at *at. */
+/* Reads the schema at *at, and moves *at behind it. Its fields are added to x->fields; *known has the bits of LLVM's
+   fields that follow from them. *wrong: what is wrong at *at; NULL: nothing. */
 static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const uint8_t *end, uint32_t *known,
                                      const char **wrong) {
     uint32_t seen[5] = { 0, 0, 0, 0, 0 };
@@ -24050,7 +24050,7 @@ static const char *hd__rfc_block(const hd__rfc_field *fields, uint32_t count, co
     return NULL;
 }
 
-/* A block with its values, unless its stack begins in another function, as far as both are known. */
+/* Adds a block with its values, unless its stack begins in a function that is known to be another one. */
 static hd_status hd__rfc_read_block(hd__rfc_in *x, uint64_t guid, uint64_t id, const uint64_t *values,
                                     uint64_t at) {
     hd__index_columns *c = x->in->to;
@@ -24203,7 +24203,7 @@ typedef struct hd__rfc_out {
     hd__mem mem;
     uint64_t max_records, seed;
     hd_error *err;
-    hd__arena arena;             /* of these: */
+    hd__arena arena;             /* has `entry` and `told`: */
     uint32_t *entry;             /* by location: its number here plus one */
     hd__index_told *told;        /* by stack; numbers are those of nodes */
     hd__rfc_function *functions; /* by GUID, and one behind the last; stb_ds arrays, as are all here */
@@ -24327,7 +24327,7 @@ static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *
     return HD_OK;
 }
 
-/* The stacks of all blocks, in the order of these, from the outermost call inwards. */
+/* Makes nodes of the stacks of all blocks, in the order of blocks, from the outermost call inwards. */
 static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
     o->entry = (uint32_t *)hd__arena_zeros(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
@@ -24381,7 +24381,7 @@ static void hd__rfc_out_field(hd__rfc_out *o, uint32_t field, uint32_t fields) {
     } else hd__rfc_out_column(o, total || !tag ? HD__RFC_OURS + field : tag);
 }
 
-/* The schema: the StackID, then the index's fields in its order, then those it does not have. */
+/* Makes the schema: the StackID, the index's fields in its order, then fields that the index does not have. */
 static void hd__rfc_out_columns(hd__rfc_out *o, uint32_t fields) {
     uint32_t left = fields;
     hd__rfc_out_column(o, 1);
