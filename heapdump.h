@@ -218,13 +218,14 @@ typedef struct hd_limits {
     uint64_t taken;        /* private: of max_memory, by the call that this one is part of */
 } hd_limits;
 
-struct hd_inflate;
+struct hd_unpacker;
 
 /* What reading, exporting and writing calls may be told; all of it optional. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
-    const struct hd_inflate *inflate; /* unpacks gzip for reading calls (>>io) [none] */
+    const struct hd_unpacker *unpackers; /* of gzip, zstd, ..., for reading calls (>>io) [none] */
+    size_t unpacker_count;
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. Some warnings are of
        what is not malformed; these come when strict, too, and do not count as warnings of a dump. */
     bool lenient;
@@ -335,7 +336,7 @@ typedef struct hd_window {
 
 /* Shows at least `want` bytes from `at` on, or all that the input still has; `at` may move. What is there already
    stays, what is before `at` goes. Takes no more memory than `want` needs and than there are bytes to show, twice
-   that at most. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED where gzip is damaged. */
+   that at most. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED where what is packed is damaged. */
 HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
 /* The offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
@@ -345,17 +346,21 @@ HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
    asked for. 0 when `text` is not set. */
 HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
-/* How gzip is unpacked: the library cannot, but lets whoever can. examples/inflate.h does it with zlib. */
-typedef struct hd_inflate {
+/* How inputs of one packing are unpacked: the library cannot, but lets whoever can, by a row for each packing.
+   examples/unpack.h has that of gzip, by zlib; examples/heapdump/unpack.c those of zstd and xz. */
+typedef struct hd_unpacker {
+    const char *name;            /* "gzip", as messages say it */
+    const char *magic;           /* how such inputs begin: bytes that are not 0 */
     /* A stream that unpacks what packed(packed_user, ...) reads, all members of it; NULL when there is no
-       memory. What it takes from the allocator counts for max_memory. All three stay until close. */
+       memory. What it takes from the allocator counts for max_memory, and is at most 256 MiB at a time, so that
+       an input cannot claim more. All three stay until close. */
     void *(*open)(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user);
     /* Unpacked bytes, as any input: -1 where the packed ones are damaged, end early or cannot be read, and
        when the allocator has refused. */
     int64_t (*read)(void *stream, void *buffer, size_t capacity);
     void (*close)(void *stream);
     void *user;                  /* handed to open */
-} hd_inflate;
+} hd_unpacker;
 
 /* Takes all `size` bytes, or returns HD_IO (or any other failure, which is passed on). */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
@@ -2518,8 +2523,8 @@ HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
 
-/* The format is found from the content. What is packed with gzip needs hd_options.inflate; offsets and
-   lines then are those of the unpacked text. Memory stays within a small multiple of the heap dumps in
+/* The format is found from the content. What is packed needs hd_options.unpackers; offsets and lines then are
+   those of the unpacked text. Memory stays within a small multiple of the heap dumps in
    the input; the rest is passed over, and needs no more than brackets that match and strings that end.
    Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
    HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
@@ -4294,16 +4299,17 @@ static void hd__sink_pad(hd_sink *s, size_t spaces) {
     for (; spaces; spaces--) hd__sink_put(s, " ", 1);
 }
 
-/* An input that hd_options.inflate unpacks. */
+/* An input that one of hd_options.unpackers unpacks. */
 typedef struct hd__packed {
     hd__mem mem;                 /* what the stream takes, and what is read of it */
     hd_in in;
-    const hd_inflate *hook;
+    const hd_unpacker *unpacker;
     void *stream;
     uint64_t at;                 /* packed bytes read so far */
     uint64_t unpacked;           /* bytes they gave */
     bool failed;                 /* they could not be read */
     bool refused;                /* the stream was out of memory */
+    size_t claimed;              /* more than a stream is given; 0: it asked for less */
     bool damaged;                /* they ended early, or were wrong */
     hd_reporter reporter;
 } hd__packed;
@@ -4323,34 +4329,46 @@ static int64_t hd__packed_bytes(void *user, void *buffer, size_t capacity) {
     return n;
 }
 
+/* Streams tell in a few bytes how far back they look. */
+#define HD__UNPACK_MOST ((size_t)256 << 20)
+
 static void *hd__packed_allocate(void *user, void *block, size_t old_size, size_t size) {
     hd__packed *p = (hd__packed *)user;
-    void *got = hd__realloc(&p->mem, block, old_size, size);
+    void *got = NULL;
+    if (size > HD__UNPACK_MOST) p->claimed = size;
+    else got = hd__realloc(&p->mem, block, old_size, size);
     p->refused |= size && !got;
     return got;
 }
 
 /* The unpacked input, or false when there is no memory for it. */
-static bool hd__packed_open(hd__packed *p, hd_in in, const hd_options *options) {
+static bool hd__packed_open(hd__packed *p, hd_in in, const hd_unpacker *unpacker, const hd_options *options) {
     hd_allocator allocator;
     memset(p, 0, sizeof *p);
     p->mem = hd__mem_options(options);
     p->in = in;
-    p->hook = options->inflate;
+    p->unpacker = unpacker;
     p->reporter = hd__reporter_make(options);
     allocator.allocate = hd__packed_allocate;
     allocator.user = p;
-    p->stream = p->hook->open(p->hook->user, allocator, hd__packed_bytes, p);
+    p->stream = unpacker->open(unpacker->user, allocator, hd__packed_bytes, p);
     return p->stream != NULL;
+}
+
+static hd_status hd__packed_no_memory(const hd__packed *p, hd_error *err) {
+    if (!p->claimed) return hd__no_memory(&p->mem, err);
+    return hd__fail(err, HD_LIMIT, "unpacking this %s stream takes %u bytes at a time, more than %u: unpack it before",
+                    p->unpacker->name, (uint64_t)p->claimed, (uint64_t)HD__UNPACK_MOST);
 }
 
 /* Why an input failed. Damage of the packing is the input's own fault. */
 static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_error *err, uint64_t offset,
                                 uint64_t line) {
-    if (packed && packed->refused) return hd__no_memory(&packed->mem, err);
+    if (packed && packed->refused) return hd__packed_no_memory(packed, err);
     if (packed && !packed->failed)
         return hd__fail_at(err, HD_MALFORMED, offset, line,
-                           "the gzip stream is damaged or cut off in its first %u bytes", packed->at);
+                           "the %s stream is damaged or cut off in its first %u bytes", packed->unpacker->name,
+                           packed->at);
     if (packed) in = &packed->in;
     if (in->source & HD__IN_SHORT)
         return hd__fail_at(err, HD_IO, offset, line, "the input became shorter than its %u bytes while it was read",
@@ -4361,7 +4379,7 @@ static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_er
 /* Leniently, what is unpacked ends where the packing is damaged. */
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    int64_t n = p->damaged ? -1 : p->hook->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged ? -1 : p->unpacker->read(p->stream, buffer, capacity);
     if (n > 0) p->unpacked += (uint64_t)n;
     if (n >= 0 || p->failed || p->refused) return n;
     if (!p->damaged) {
@@ -25158,8 +25176,25 @@ static hd_in hd__peeked_in(hd__peeked *p) {
     return in;
 }
 
-static bool hd__is_gzip(const hd__peeked *p) {
-    return p->size >= 2 && p->bytes[0] == 0x1f && p->bytes[1] == 0x8b;
+static bool hd__begins(const hd__peeked *p, const char *magic) {
+    size_t n = strlen(magic);
+    return n <= p->size && !memcmp(p->bytes, magic, n);
+}
+
+/* What an input is packed with: one of the caller's unpackers, or the name alone, of what is known; else NULL. */
+static const char *hd__packing(const hd__peeked *p, const hd_options *options, const hd_unpacker **unpacker) {
+    static const struct {
+        const char *name, *magic;
+    } known[] = { { "gzip", "\x1f\x8b" }, { "zstd", "\x28\xb5\x2f\xfd" }, { "xz", "\xfd" "7zXZ" } };
+    *unpacker = NULL;
+    for (size_t i = 0; i < options->unpacker_count; i++)
+        if (hd__begins(p, options->unpackers[i].magic)) {
+            *unpacker = &options->unpackers[i];
+            return (*unpacker)->name;
+        }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (hd__begins(p, known[i].magic)) return known[i].name;
+    return NULL;
 }
 
 /* An input that is plain, of which `peeked` has the beginning. */
@@ -25193,33 +25228,37 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     return status;
 }
 
-static hd_status hd__read_packed(hd__peeked *peeked, const hd_options *options, hd_dump **dump,
-                                 hd_error *err) {
+static hd_status hd__read_packed(hd__peeked *peeked, const hd_unpacker *unpacker, const hd_options *options,
+                                 hd_dump **dump, hd_error *err) {
     hd__peeked unpacked;
     hd__packed packed;
     hd_status status;
-    if (!options->inflate)
-        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0,
-                           "compressed with gzip: unpack it, or set hd_options.inflate");
-    if (!hd__packed_open(&packed, hd__peeked_in(peeked), options)) return hd__no_memory(&packed.mem, err);
+    if (!hd__packed_open(&packed, hd__peeked_in(peeked), unpacker, options))
+        return hd__packed_no_memory(&packed, err);
     packed.reporter.options.lenient = false; /* until there is enough to tell what it is */
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
     else status = hd__fail_at(err, HD_IO, unpacked.size, 0, "");
     if (status == HD_IO) status = hd__fail_input(NULL, &packed, err, err->offset, err->line);
-    packed.hook->close(packed.stream);
+    unpacker->close(packed.stream);
     return status;
 }
 
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
     hd__peeked peeked;
+    const hd_unpacker *unpacker;
+    const char *packing;
     hd_options none;
     hd_error found;
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
     if (!err) err = &found;
     if (!hd__peek(&peeked, in)) return hd__fail_input(&peeked.in, NULL, err, peeked.size, 0);
-    if (hd__is_gzip(&peeked)) return hd__read_packed(&peeked, options, dump, err);
+    packing = hd__packing(&peeked, options, &unpacker);
+    if (unpacker) return hd__read_packed(&peeked, unpacker, options, dump, err);
+    if (packing)
+        return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "compressed with %s: unpack it, or set hd_options.unpackers",
+                           packing);
     return hd__read_plain(&peeked, NULL, options, dump, err);
 }
 

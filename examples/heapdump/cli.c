@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include "../inflate.h"
 #include "formats/formats.h"
 
 void *needed(void *memory) {
@@ -77,7 +76,8 @@ static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
 int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     reading r = { .file = strcmp(file, "-") ? file : "standard input" };
     hd_options options = {
-        .inflate = &hd_zlib, .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
+        .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS,
+        .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
         .warning_user = &r, .progress_user = &r, .decimal_sizes = a->decimal,
         .formats = tool_formats, .format_count = tool_format_count
     };

@@ -83,6 +83,10 @@ typedef struct answer {
     int open;                    /* of the object and the list of answer_open: what has not ended */
 } answer;
 
+/* unpack.c: for hd_options.unpackers */
+enum { TOOL_UNPACKERS = 4 };
+extern const hd_unpacker tool_unpackers[TOOL_UNPACKERS];
+
 /* cli.c */
 void *needed(void *memory);
 int usage(const char *format, ...) __attribute__((format(__printf__, 1, 2)));

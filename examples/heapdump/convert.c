@@ -1,7 +1,6 @@
 /* convert; and writing of heaps, which others do as well. */
 
 #include "commands.h"
-#include "../inflate.h"
 #include "formats/formats.h"
 #include "heaps.h"
 #include "memprof.h"
@@ -58,7 +57,6 @@ static const hd_format *heaps_format(const arguments *a) {
 int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default) {
     const char *add_to = a->add_to;
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
-    hd_options options = { .inflate = &hd_zlib };
     hd_in in;
     output o;
     hd_error err;
@@ -70,7 +68,7 @@ int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const ch
     }
     status = output_open_as(&o, path, is_default);
     if (!status) {
-        failed = add_to ? hd_chrome_add(in, &dumps, &options, o.out, &err)
+        failed = add_to ? hd_chrome_add(in, &dumps, NULL, o.out, &err)
                         : heaps_format(a)->write_heaps(heaps, count, NULL, o.out, &err);
         if (failed) {
             display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output",

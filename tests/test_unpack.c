@@ -1,5 +1,5 @@
-/* Packed input: how hd_options.inflate is called, and what comes of streams that are damaged or end early.
-   The inflater here knows stored blocks only, so that the tests need no zlib. */
+/* Packed input: how hd_options.unpackers are chosen and called, and what comes of streams that are damaged or end
+   early. The unpacker here knows gzip's stored blocks only, so that the tests need no zlib. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 /* Packing and unpacking of stored blocks. ----------------------------------------------------------- */
 
-/* A member in blocks of at most `block` bytes: its checksum is left out of it, as our inflater does. */
+/* A member in blocks of at most `block` bytes: its checksum is left out of it, as our unpacker does. */
 static size_t pack(uint8_t *to, const char *text, size_t size, size_t block) {
     static const uint8_t head[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255 };
     size_t n = sizeof head, done = 0;
@@ -97,7 +97,7 @@ static void stored_close(void *stream) {
     allocator.allocate(allocator.user, s, sizeof *s, 0);
 }
 
-static const hd_inflate inflate_stored = { stored_open, stored_read, stored_close, NULL };
+static const hd_unpacker unpack_stored = { "gzip", "\x1f\x8b", stored_open, stored_read, stored_close, NULL };
 
 /* Reading. -------------------------------------------------------------------------------------- */
 
@@ -118,7 +118,7 @@ static void traces_may_be_gzip_compressed_in_memory_callbacks_and_files(void **s
     (void)state;
     char *text = trace_of(trace, NULL), path[] = "/tmp/heapdump-test-XXXXXX";
     uint8_t bytes[8192];
-    hd_options options = { .inflate = &inflate_stored };
+    hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1 };
     static const size_t blocks[] = { 1, 7, 60, 65535 };
     for (size_t b = 0; b < 4; b++) {
         size_t size = pack(bytes, text, strlen(text), blocks[b]);
@@ -144,7 +144,7 @@ static void members_end_to_end_are_one_text(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL);
     uint8_t bytes[8192];
-    hd_options options = { .inflate = &inflate_stored };
+    hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1 };
     for (size_t cut = 0; cut < strlen(text); cut += 7) {
         size_t size = pack(bytes, text, cut, 50);
         size += pack(bytes + size, text + cut, strlen(text) - cut, 50);
@@ -154,18 +154,78 @@ static void members_end_to_end_are_one_text(void **state) {
     free(text);
 }
 
-static void without_the_hook_gzip_is_unsupported(void **state) {
+static void what_nobody_unpacks_is_unsupported_and_named(void **state) {
     (void)state;
-    uint8_t bytes[64];
-    size_t size = pack(bytes, "[]", 2, 9);
-    hd_options options = { .lenient = true };
+    static const char *const begin[][2] = {
+        { "\x1f\x8b\x08", "compressed with gzip: unpack it, or set hd_options.unpackers" },
+        { "\x28\xb5\x2f\xfd", "compressed with zstd: unpack it, or set hd_options.unpackers" },
+        { "\xfd" "7zXZ", "compressed with xz: unpack it, or set hd_options.unpackers" }
+    };
+    for (size_t i = 0; i < 3; i++)
+        for (int lenient = 0; lenient < 2; lenient++) {
+            hd_options options = { .lenient = lenient != 0, .unpackers = &unpack_stored, .unpacker_count = i > 0 };
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            assert_int_equal(hd_read_memory(begin[i][0], strlen(begin[i][0]), &options, &d, &err), HD_UNSUPPORTED);
+            assert_string_equal(err.message, begin[i][1]);
+            assert_int_equal(err.offset, 0);
+            assert_null(d);
+        }
+}
+
+/* Stored blocks behind a mark of their own. */
+static void *marked_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
+    char mark[4];
+    stored *s = stored_open(NULL, allocator, packed, packed_user);
+    assert_string_equal((const char *)user, "for open");
+    if (s) assert_int_equal(take(s, mark, 4), 4);
+    return s;
+}
+
+static void of_several_unpackers_the_magic_tells_which(void **state) {
+    (void)state;
+    static char user[] = "for open";
+    const hd_unpacker both[2] = { unpack_stored, { "marked", "MARK", marked_open, stored_read, stored_close, user } };
+    hd_options options = { .unpackers = both, .unpacker_count = 2 };
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192] = "MARK";
+    size_t size = 4 + pack(bytes + 4, text, strlen(text), 50);
     hd_dump *d = NULL;
     hd_error err = { 0 };
-    assert_int_equal(hd_read_memory(bytes, size, NULL, &d, &err), HD_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "gzip"));
-    assert_non_null(strstr(err.message, "hd_options.inflate"));
-    assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_UNSUPPORTED);
+    assert_good(hd_in_memory(bytes, size), &options);
+    assert_good(hd_in_memory(bytes + 4, size - 4), &options);
+    assert_int_equal(hd_read_memory(bytes, size - 20, &options, &d, &err), HD_MALFORMED);
+    assert_non_null(strstr(err.message, "the marked stream is damaged or cut off in its first "));
+    assert_int_equal(hd_read_memory(bytes, 3, &options, &d, &err), HD_UNKNOWN_FORMAT);
+    free(text);
+}
+
+/* Asks for as much as `user` says, as streams do whose first bytes say how far back they look. */
+static void *greedy_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
+    size_t size = *(size_t *)user;
+    void *block = allocator.allocate(allocator.user, NULL, 0, size);
+    if (!block) return NULL;
+    allocator.allocate(allocator.user, block, size, 0);
+    return stored_open(NULL, allocator, packed, packed_user);
+}
+
+static void memory_that_a_stream_claims_has_a_bound(void **state) {
+    (void)state;
+    char *text = trace_of(trace, NULL);
+    uint8_t bytes[8192];
+    size_t size = pack(bytes, text, strlen(text), 50), most = (size_t)256 << 20, wanted = most;
+    hd_unpacker greedy = { "gzip", "\x1f\x8b", greedy_open, stored_read, stored_close, &wanted };
+    hd_options options = { .unpackers = &greedy, .unpacker_count = 1 };
+    hd_dump *d = NULL;
+    hd_error err = { 0 };
+    assert_good(hd_in_memory(bytes, size), &options);
+    wanted = most + 1;
+    assert_int_equal(hd_read_memory(bytes, size, &options, &d, &err), HD_LIMIT);
+    assert_string_equal(err.message, "unpacking this gzip stream takes 268435457 bytes at a time, more than 268435456: "
+                                     "unpack it before");
     assert_null(d);
+    assert_int_equal(streams_open, 0);
+    free(text);
 }
 
 /* Strictly an error with the place in the text; leniently the events before it. */
@@ -176,8 +236,8 @@ static void streams_cut_anywhere_keep_what_came_before(void **state) {
     size_t size = pack(bytes, text, strlen(text), 50), whole = 0;
     for (size_t cut = 2; cut < size; cut++) {
         warnings seen = { 0 };
-        hd_options strict = { .inflate = &inflate_stored };
-        hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .warning_user = &seen };
+        hd_options strict = { .unpackers = &unpack_stored, .unpacker_count = 1 };
+        hd_options lenient = { .unpackers = &unpack_stored, .unpacker_count = 1, .lenient = true, .warning = keep_warning, .warning_user = &seen };
         hd_dump *d = NULL;
         hd_error err = { 0 };
         assert_int_equal(hd_read_memory(bytes, cut, &strict, &d, &err), HD_MALFORMED);
@@ -217,8 +277,8 @@ static void objects_before_the_cut_are_kept(void **state) {
         uint64_t most = 0;
         for (size_t cut = 2; cut <= size; cut++) {
             warnings seen = { 0 };
-            hd_options strict = { .inflate = &inflate_stored };
-            hd_options lenient = { .inflate = &inflate_stored, .lenient = true, .warning = keep_warning, .warning_user = &seen };
+            hd_options strict = { .unpackers = &unpack_stored, .unpacker_count = 1 };
+            hd_options lenient = { .unpackers = &unpack_stored, .unpacker_count = 1, .lenient = true, .warning = keep_warning, .warning_user = &seen };
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_status status = hd_read_memory(bytes, cut, &strict, &d, &err);
@@ -254,7 +314,7 @@ static void packed_bytes_that_cannot_be_read_are_an_input_error(void **state) {
     for (uint64_t fail_at = 1; fail_at < size / 9; fail_at++)
         for (int lenient = 0; lenient < 2; lenient++) {
             hd__reads reads = { .data = bytes, .size = size, .chunk = 9, .fail_at = fail_at };
-            hd_options options = { .inflate = &inflate_stored, .lenient = lenient != 0 };
+            hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1, .lenient = lenient != 0 };
             hd_dump *d = NULL;
             hd_error err = { 0 };
             assert_int_equal(hd_read(hd__faults_in(&reads), &options, &d, &err), HD_IO);
@@ -273,7 +333,7 @@ static void every_byte_changed_is_survived(void **state) {
     for (size_t at = 0; at < size; at++)
         for (int bit = 0; bit < 8; bit++)
             for (int lenient = 0; lenient < 2; lenient++) {
-                hd_options options = { .inflate = &inflate_stored, .lenient = lenient != 0 };
+                hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1, .lenient = lenient != 0 };
                 hd_dump *d = NULL;
                 hd_error err = { 0 };
                 bytes[at] ^= (uint8_t)(1 << bit);
@@ -289,8 +349,8 @@ static void every_byte_changed_is_survived(void **state) {
 static void a_stream_that_cannot_be_opened_is_out_of_memory(void **state) {
     (void)state;
     bool refuse = true;
-    hd_inflate hook = { stored_open, stored_read, stored_close, &refuse };
-    hd_options options = { .inflate = &hook };
+    hd_unpacker hook = { "gzip", "\x1f\x8b", stored_open, stored_read, stored_close, &refuse };
+    hd_options options = { .unpackers = &hook, .unpacker_count = 1 };
     uint8_t bytes[64];
     size_t size = pack(bytes, "[]", 2, 9);
     hd_dump *d = NULL;
@@ -319,7 +379,7 @@ static void the_memory_allowed_is_for_both_sides_of_the_packing(void **state) {
         size_t size = pack(bytes, texts[k], strlen(texts[k]), 50);
         hd_status status = HD_LIMIT;
         hd__faults f = { 0 };
-        hd_options options = { .inflate = &inflate_stored, .allocator = hd__faults_allocator(&f) };
+        hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1, .allocator = hd__faults_allocator(&f) };
         for (options.limits.max_memory = 10; status; options.limits.max_memory += options.limits.max_memory / 10) {
             char expected[60];
             hd_dump *d = NULL;
@@ -340,7 +400,7 @@ static void the_memory_allowed_is_for_both_sides_of_the_packing(void **state) {
 static void what_is_inside_may_be_no_trace(void **state) {
     (void)state;
     static const char *const texts[] = { "", "x", "\x1f\x8b\x08" };
-    hd_options options = { .inflate = &inflate_stored };
+    hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1 };
     for (size_t i = 0; i < 3; i++) {
         uint8_t bytes[64];
         size_t size = pack(bytes, texts[i], strlen(texts[i]), 9);
@@ -355,7 +415,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_may_be_gzip_compressed_in_memory_callbacks_and_files),
         cmocka_unit_test(members_end_to_end_are_one_text),
-        cmocka_unit_test(without_the_hook_gzip_is_unsupported),
+        cmocka_unit_test(what_nobody_unpacks_is_unsupported_and_named),
+        cmocka_unit_test(of_several_unpackers_the_magic_tells_which),
+        cmocka_unit_test(memory_that_a_stream_claims_has_a_bound),
         cmocka_unit_test(streams_cut_anywhere_keep_what_came_before),
         cmocka_unit_test(objects_before_the_cut_are_kept),
         cmocka_unit_test(packed_bytes_that_cannot_be_read_are_an_input_error),
