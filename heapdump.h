@@ -191,6 +191,7 @@ typedef struct hd_error {
     uint64_t line;       /* 1-based, 0 when the input is not text */
     uint64_t column;     /* in bytes, 1-based; 0: not told */
     char message[232];   /* one line: what was expected, what was found; NUL-terminated */
+    const char *format;  /* name of the row that the input was taken for, of calls that find it; else NULL */
 } hd_error;
 
 /* Where memory comes from. `allocate` behaves as realloc does: NULL in, a new block; size 0, the
@@ -226,6 +227,7 @@ typedef struct hd_options {
     hd_limits limits;
     const struct hd_unpacker *unpackers; /* of gzip, zstd, ..., for reading calls (>>io) [none] */
     size_t unpacker_count;
+    const char *format;    /* name of the row that reads, whatever the input begins with [the surest one] */
     /* Malformed pieces cost that piece, a warning each, instead of failing the call. Some warnings are of
        what is not malformed; these come when strict, too, and do not count as warnings of a dump. */
     bool lenient;
@@ -1230,7 +1232,7 @@ typedef enum hd_detail {
 typedef struct hd_dump hd_dump;
 
 /* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
-   NULL, but for name, detect and read. */
+   NULL, but for the name: without `read` it is written alone, without `detect` read when hd_options.format names it. */
 typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump": what to expect, as messages say it */
@@ -1239,7 +1241,7 @@ typedef struct hd_format {
     int (*detect)(const uint8_t *bytes, size_t size);
     /* Reads an input into the dump, by the calls below. Memory from options->allocator counts for max_memory,
        and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. `err`
-       is never NULL. */
+       is never NULL. With hd_options.format the input may begin with anything. */
     hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
     void (*free)(void *document);
     const hd_graph *(*graph)(const void *document); /* what is alive and who holds it; the document's */
@@ -2523,12 +2525,13 @@ HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
 
-/* The format is found from the content. What is packed needs hd_options.unpackers; offsets and lines then are
+/* The format is found from the content, never from a name: the row that is surest reads, of equally sure ones the
+   first; hd_options.format says otherwise. An hd_error has the name of that row. What is packed needs hd_options.unpackers; offsets and lines then are
    those of the unpacked text. Memory stays within a small multiple of the heap dumps in
    the input; the rest is passed over, and needs no more than brackets that match and strings that end.
    Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
-   HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. An input that is a trace without heap dumps is no
-   error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
+   HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no row has the name that
+   hd_options.format is). An input that is a trace without heap dumps is no error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
                                     hd_error *err);
@@ -2914,9 +2917,7 @@ static void hd__cancel_restore(int before) { (void)before; }
 static size_t hd__page_round(size_t size) { return (size + HD__PAGE - 1) & ~(size_t)(HD__PAGE - 1); }
 
 #if defined(_WIN32)
-static void *hd__pages_take(size_t size) {
-    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
-}
+static void *hd__pages_take(size_t size) { return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
 static void hd__pages_give(void *p, size_t size) {
     (void)size;
     if (p) VirtualFree(p, 0, MEM_RELEASE);
@@ -2926,10 +2927,7 @@ static void *hd__pages_take(size_t size) {
     void *p = aligned_alloc(HD__PAGE, hd__page_round(size));
     return p ? memset(p, 0, hd__page_round(size)) : NULL;
 }
-static void hd__pages_give(void *p, size_t size) {
-    (void)size;
-    free(p);
-}
+static void hd__pages_give(void *p, size_t size) { (void)size, free(p); }
 #else
 #ifndef MAP_ANONYMOUS
 #if defined(MAP_ANON)
@@ -3081,6 +3079,7 @@ HD__NOINLINE static void hd__tell(hd_error *err, hd_status status, uint64_t offs
     err->offset = offset;
     err->line = line;
     err->column = 0;
+    err->format = NULL;
     va_start(args, format);
     hd__format(err->message, sizeof err->message, format, args);
     va_end(args);
@@ -11855,6 +11854,8 @@ struct hd_dump {
     hd_heap *heaps;              /* stb_ds arrays */
     hd_scalar *scalars;
     hd_reporter reporter;
+    void (*warning)(void *user, const hd_error *warning); /* the caller's */
+    void *warning_user;
     hd_window window;            /* open while it is read */
     const hd__packed *packed;    /* while it is read: what its input comes out of; NULL: it is plain */
 };
@@ -11863,11 +11864,24 @@ static void *hd__dump_allocate(void *user, void *block, size_t old_size, size_t 
     return hd__realloc((hd__mem *)user, block, old_size, size);
 }
 
-/* What a call that is part of reading a dump is told: to take its memory from the dump. */
+/* Warnings come with the name of the format. */
+static void hd__dump_warning(void *user, const hd_error *warning) {
+    const hd_dump *d = (const hd_dump *)user;
+    hd_error named = *warning;
+    named.format = d->format->name;
+    d->warning(d->warning_user, &named);
+}
+
+/* What a call that is part of reading a dump is told: to take its memory from the dump, and whom to warn. */
 static hd_options hd__dump_options(hd_dump *d, const hd_options *options) {
     hd_options within = hd__options_rest(options, &d->mem);
     within.allocator.allocate = hd__dump_allocate;
     within.allocator.user = &d->mem;
+    d->warning = options->warning;
+    d->warning_user = options->warning_user;
+    if (d->warning) within.warning = hd__dump_warning;
+    within.warning_user = d;
+    d->reporter = hd__reporter_make(&within);
     return within;
 }
 
@@ -11878,7 +11892,6 @@ static hd_status hd__dump_make(hd__mem mem, const hd_format *format, const hd_op
     d->texts.seed = hd__seed();
     d->format = format;
     d->max_records = hd__records(&options->limits);
-    d->reporter = hd__reporter_make(options);
     *out = d;
     return HD_OK;
 }
@@ -24731,9 +24744,12 @@ static int hd__memprof_text_detect(const uint8_t *p, size_t size) { return hd__m
 
 static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd__peeked peeked;
+    const char *advice;
     (void)dump, (void)options;
     if (!hd__peek(&peeked, in)) return hd__fail_input(&in, NULL, err, peeked.size, 0);
-    return hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s", hd__memprof_advice(peeked.bytes, peeked.size));
+    advice = hd__memprof_advice(peeked.bytes, peeked.size);
+    return hd__fail_at(err, advice ? HD_UNSUPPORTED : HD_UNKNOWN_FORMAT, 0, 0, "%s",
+                       advice ? advice : "no text of MemProf known to begin like this");
 }
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
@@ -25136,7 +25152,7 @@ static const hd_format *hd__detect(const hd_options *options, const uint8_t *byt
     const hd_format *best = NULL, *format;
     int most = 0;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
-        int certainty = format->detect(bytes, size);
+        int certainty = format->detect && format->read ? format->detect(bytes, size) : 0;
         if (certainty <= most) continue;
         best = format;
         most = certainty;
@@ -25144,26 +25160,39 @@ static const hd_format *hd__detect(const hd_options *options, const uint8_t *byt
     return best;
 }
 
-static hd_status hd__unknown_format(const hd_options *options, hd_error *err) {
-    char titles[192];
+/* The row that hd_options.format names; NULL: none that reads has this name. */
+static const hd_format *hd__format_named(const hd_options *options) {
+    const hd_format *format;
+    for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++)
+        if (format->read && !strcmp(format->name, options->format)) return format;
+    return NULL;
+}
+
+/* No row has the name asked for, or knows the input: what names, or titles, those that read have. */
+static hd_status hd__no_format(const hd_options *options, hd_error *err) {
+    char words[192];
     const hd_format *format;
     hd_str before, last;
     size_t n = 0;
-    before.data = last.data = titles;
+    before.data = last.data = words;
     before.len = 0;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
-        size_t length = format->title ? strlen(format->title) : 0;
-        if (!length || n + 2 + length > sizeof titles) continue;
+        const char *word = options->format ? format->name : format->title;
+        size_t length = word && format->read ? strlen(word) : 0;
+        if (!length || n + 2 + length > sizeof words) continue;
         if (n) {
             before.len = n;
-            memcpy(titles + n, ", ", 2);
+            memcpy(words + n, ", ", 2);
             n += 2;
         }
-        last.data = titles + n;
-        memcpy(titles + n, format->title, length);
+        last.data = words + n;
+        memcpy(words + n, word, length);
         n += length;
     }
-    last.len = (size_t)(titles + n - last.data);
+    last.len = (size_t)(words + n - last.data);
+    if (options->format)
+        return hd__fail(err, HD_INVALID, "no format has the name '%s': %S%s%S expected", options->format, before,
+                        before.len ? " or " : "", last);
     return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "no heap dump format known to begin like this: %S%s%S expected",
                        before, before.len ? " or " : "", last);
 }
@@ -25207,13 +25236,13 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     hd_status status;
     if (!peeked->size)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
-    format = hd__detect(options, peeked->bytes, peeked->size);
-    if (!format) return hd__unknown_format(options, err);
+    format = options->format ? hd__format_named(options) : hd__detect(options, peeked->bytes, peeked->size);
+    if (!format) return hd__no_format(options, err);
     if (packed) hd__mem_join(&mem, &packed->mem);
     HD__TRY(hd__dump_make(mem, format, options, &d, err));
     d->packed = packed;
     within = hd__dump_options(d, options);
-    if (packed) packed->reporter.options.lenient = options->lenient;
+    if (packed) packed->reporter.options = within;
     status = format->read(d, hd__peeked_in(peeked), &within, err);
     if (status == HD_OUT_OF_MEMORY && d->mem.over) status = hd__no_memory(&d->mem, err);
     hd__window_close(&d->window);
@@ -25223,8 +25252,12 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     }
     d->packed = NULL;
     d->mem.within = NULL;        /* the packing goes */
-    if (status) hd_dump_free(d);
-    else *dump = d;
+    if (!status) {
+        *dump = d;
+        return HD_OK;
+    }
+    hd_dump_free(d);
+    err->format = format->name;
     return status;
 }
 
@@ -25233,13 +25266,18 @@ static hd_status hd__read_packed(hd__peeked *peeked, const hd_unpacker *unpacker
     hd__peeked unpacked;
     hd__packed packed;
     hd_status status;
+    const char *format;
     if (!hd__packed_open(&packed, hd__peeked_in(peeked), unpacker, options))
         return hd__packed_no_memory(&packed, err);
     packed.reporter.options.lenient = false; /* until there is enough to tell what it is */
     if (hd__peek(&unpacked, hd_in_callback(hd__unpacked_read, &packed)))
         status = hd__read_plain(&unpacked, &packed, options, dump, err);
     else status = hd__fail_at(err, HD_IO, unpacked.size, 0, "");
-    if (status == HD_IO) status = hd__fail_input(NULL, &packed, err, err->offset, err->line);
+    if (status == HD_IO) {
+        format = err->format;
+        status = hd__fail_input(NULL, &packed, err, err->offset, err->line);
+        err->format = format;
+    }
     unpacker->close(packed.stream);
     return status;
 }
@@ -25253,6 +25291,7 @@ HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **du
     memset(&none, 0, sizeof none);
     if (!options) options = &none;
     if (!err) err = &found;
+    if (options->format && !hd__format_named(options)) return hd__no_format(options, err);
     if (!hd__peek(&peeked, in)) return hd__fail_input(&peeked.in, NULL, err, peeked.size, 0);
     packing = hd__packing(&peeked, options, &unpacker);
     if (unpacker) return hd__read_packed(&peeked, unpacker, options, dump, err);

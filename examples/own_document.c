@@ -45,7 +45,8 @@ static hd_status load(hd_dump *dump, hd_in in, const hd_options *options, hd_err
         if (!status) status = hd_report_progress(reporter, offset, offset + hd_window_left(window), err);
         if (status || window->at == window->end) return status;
         if (!end) {
-            hd_error cut = { HD_MALFORMED, offset, hd_window_line(window, offset), 0, "a line that does not end" };
+            hd_error cut = { .status = HD_MALFORMED, .offset = offset, .line = hd_window_line(window, offset),
+                             .message = "a line that does not end" };
             return hd_report(reporter, &cut, err);
         }
         status = add_line(dump, (const char *)window->at, (size_t)(end - window->at), err);

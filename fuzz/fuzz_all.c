@@ -243,10 +243,24 @@ static uint64_t try_all(run *r, const uint8_t *data, size_t size, uint64_t fail_
     return r->faults.count;
 }
 
+/* As each format that it need not begin like. */
+static void read_as_any(const uint8_t *data, size_t size, bool lenient) {
+    for (size_t i = 0; hd_format_at(i); i++) {
+        hd__faults faults = { 0 };
+        hd_options options = { .format = hd_format_at(i)->name, .lenient = lenient, .allocator = hd__faults_allocator(&faults) };
+        hd_dump *d = NULL;
+        hd_error err;
+        if (hd_read_memory(data, size, &options, &d, &err)) CHECK(!err.format || err.format == options.format);
+        hd_dump_free(d);
+        CHECK(!faults.live && !faults.misuse);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t hash = hd__hash_bytes(0, (const char *)data, size);
     for (int lenient = 0; lenient < 2; lenient++) {
         run r = { .options.lenient = lenient };
+        read_as_any(data, size, lenient);
         uint64_t allocations = try_all(&r, data, size, 0);
         for (int i = 0; i < 3 && allocations; i++, hash = hd__hash_u64(hash, allocations)) try_all(&r, data, size, 1 + hash % allocations);
     }

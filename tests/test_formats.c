@@ -48,7 +48,7 @@ static hd_status write_heaps_as_tally(const hd_heap *heaps, size_t count, const 
 }
 
 static hd_status no_memory(hd_error *err) {
-    *err = (hd_error){ HD_OUT_OF_MEMORY, HD_UNKNOWN, 0, 0, "no memory for a tally" };
+    *err = (hd_error){ .status = HD_OUT_OF_MEMORY, .offset = HD_UNKNOWN, .message = "no memory for a tally" };
     return err->status;
 }
 
@@ -104,7 +104,8 @@ static hd_status read_lines(hd_dump *dump, tally *t, hd_profile *profile, hd_in 
         if (!status && line && end) status = take_line(dump, t, profile, (const char *)w->at, (const char *)end + 1, &good, err);
         if (!status && good && end) status = keep_line(t, (const char *)w->at, (size_t)(end + 1 - w->at), err);
         if (!status && (!good || !end)) {
-            hd_error e = { HD_MALFORMED, hd_window_offset(w), hd_window_line(w, hd_window_offset(w)), 0, "a line of a tally expected" };
+            hd_error e = { .status = HD_MALFORMED, .offset = hd_window_offset(w), .message = "a line of a tally expected" };
+            e.line = hd_window_line(w, e.offset);
             status = hd_report(r, &e, err);
         }
         if (status) return status;
@@ -223,6 +224,7 @@ static void what_is_malformed_is_an_error_or_warnings(void **state) {
     assert_int_equal(hd_read_memory(bad, sizeof bad - 1, &options, &d, &err), HD_MALFORMED);
     assert_null(d);
     assert_string_equal(err.message, "a line of a tally expected");
+    assert_string_equal(err.format, "tally");
     assert_int_equal(err.offset, 27);
     assert_int_equal(err.line, 4);
     options.lenient = true;
@@ -233,6 +235,7 @@ static void what_is_malformed_is_an_error_or_warnings(void **state) {
     assert_int_equal(hd_dump_warning_count(d), 2);
     assert_int_equal(h.warnings, 2);
     assert_int_equal(h.warning.line, 9);
+    assert_string_equal(h.warning.format, "tally");
     hd_dump_free(d);
 }
 
@@ -353,15 +356,68 @@ static void the_surest_row_reads_and_of_equals_the_callers_first(void **state) {
     }
 }
 
+static void an_input_is_read_as_it_is_told_to_be(void **state) {
+    (void)state;
+    static const hd_format own[] = { { .name = "quiet", .read = read_nothing }, { .name = "writer", .title = "what is written",
+                                                                                  .write_heaps = write_heaps_as_tally } };
+    hd_options options = { .formats = own, .format_count = 2, .format = "quiet" };
+    hd_dump *d = NULL;
+    hd_error err;
+    assert_int_equal(hd_read_memory("[]", 2, &options, &d, &err), HD_OK);
+    assert_string_equal(hd_dump_format(d)->name, "quiet");
+    hd_dump_free(d);
+    options.format = "chrome";
+    assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_MALFORMED);
+    assert_string_equal(err.format, "chrome");
+    options.format = NULL;       /* a row without `detect` is none that an input begins like */
+    assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNKNOWN_FORMAT);
+    assert_null(err.format);
+    assert_null(strstr(err.message, "what is written"));
+    assert_int_equal(hd_read_memory("[7", 2, &options, &d, &err), HD_MALFORMED);
+    assert_string_equal(err.format, "chrome");
+    const char *const none[] = { "", "Chrome", "writer", "chrome " };
+    for (size_t i = 0; i < 4; i++) {
+        options.format = none[i];
+        assert_int_equal(hd_read_memory("[]", 2, &options, &d, &err), HD_INVALID);
+        assert_non_null(strstr(err.message, ": quiet, chrome, netcf, dart, memprof, "));
+        assert_null(strstr(err.message, "writer,"));
+        assert_null(err.format);
+    }
+}
+
+/* Each reader, on what it would never have been asked to read. */
+static void any_input_may_be_read_as_any_format(void **state) {
+    (void)state;
+    static const char dart[] = "dartheap\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0", raw[] = "\201rforpm\377\4\0\0\0\0\0\0\0";
+    static const hd_str inputs[] = { { "[]", 2 }, { "{\"traceEvents\":[{}]}", 20 }, { "a 2 x 0\no 1 1 8 1\nc x 1\n", 24 },
+                                     { dart, sizeof dart }, { raw, sizeof raw }, { "---\nMIB:\n", 9 }, { "a;b 12\n", 7 },
+                                     { "\n", 1 }, { "\0\0\0\0\0\0\0\0", 8 }, { "\377\377\377\377\377\377\377\377", 8 } };
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        for (size_t k = 0; hd_format_at(k); k++)
+            for (int lenient = 0; lenient < 2; lenient++) {
+                hd__faults f = { 0 };
+                hd_options options = { .format = hd_format_at(k)->name, .lenient = lenient != 0, .allocator = hd__faults_allocator(&f) };
+                hd_dump *d = NULL;
+                hd_error err = { 0 };
+                hd_status status = hd_read_memory(inputs[i].data, inputs[i].len, &options, &d, &err);
+                assert_int_equal(err.status, status);
+                assert_true(status != HD_INVALID && (status ? strlen(err.message) > 0 : hd_dump_format(d) == hd_format_at(k)));
+                if (status) assert_string_equal(err.format, options.format);
+                hd_dump_free(d);
+                assert_int_equal(f.live, 0);
+            }
+}
+
 static void the_librarys_rows_are_named_once_and_write_what_they_read(void **state) {
     (void)state;
     static const char *const netcf = "a 2 x 0\no 1 1 8 1\nc x 1\n";
     size_t count = 0, writers = 0;
     for (const hd_format *f; (f = hd_format_at(count)) != NULL; count++) {
-        assert_true(f->name && *f->name && f->detect && f->read);
+        assert_true(f->name && *f->name && !f->detect == !f->read);
+        for (size_t i = 0; i < count; i++) assert_string_not_equal(f->name, hd_format_at(i)->name);
+        if (!f->read) continue;
         assert_int_equal(f->detect((const uint8_t *)"who?", 4), 0);
         assert_int_equal(f->detect((const uint8_t *)"", 0), 0);
-        for (size_t i = 0; i < count; i++) assert_string_not_equal(f->name, hd_format_at(i)->name);
     }
     assert_true(count >= 5);
     hd_dump *d = NULL;
@@ -391,6 +447,8 @@ int main(void) {
         cmocka_unit_test(each_failing_allocation_and_read_comes_back),
         cmocka_unit_test(its_memory_counts_as_the_dumps),
         cmocka_unit_test(the_surest_row_reads_and_of_equals_the_callers_first),
+        cmocka_unit_test(an_input_is_read_as_it_is_told_to_be),
+        cmocka_unit_test(any_input_may_be_read_as_any_format),
         cmocka_unit_test(the_librarys_rows_are_named_once_and_write_what_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

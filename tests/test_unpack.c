@@ -244,12 +244,15 @@ static void streams_cut_anywhere_keep_what_came_before(void **state) {
         assert_int_equal(err.status, HD_MALFORMED);
         assert_true(err.offset <= strlen(text));
         assert_non_null(strstr(err.message, "gzip"));
+        assert_string_equal(err.format ? err.format : "chrome", "chrome");
+        assert_true(err.format || cut < 100);
         hd_status status = hd_read_memory(bytes, cut, &lenient, &d, &err);
         if (status) {            /* not even the beginning: nothing to tell what it is */
             assert_true(cut < 100);
         } else {
             assert_int_equal(seen.count, 1);
             assert_int_equal(seen.last.status, HD_MALFORMED);
+            assert_string_equal(seen.last.format, "chrome");
             whole += hd_dump_heap_count(d);
             hd_dump_free(d);
         }

@@ -23,7 +23,9 @@ int usage(const char *format, ...) {
 }
 
 void complain(const char *file, const hd_error *err, const char *kind) {
-    display(stderr, "heapdump: %s: ", file);
+    display(stderr, "heapdump: %s", file);
+    if (err->format) display(stderr, " (%s)", err->format);
+    display(stderr, ": ");
     if (err->offset != HD_UNKNOWN) display(stderr, "offset %llu: ", (unsigned long long)err->offset);
     display(stderr, "%s%s", kind, err->message);
     if (err->line > 1 && !err->column) display(stderr, " (line %llu)", (unsigned long long)err->line);
@@ -78,7 +80,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     hd_options options = {
         .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS,
         .lenient = !a->strict, .warning = on_warning, .progress = on_progress,
-        .warning_user = &r, .progress_user = &r, .decimal_sizes = a->decimal,
+        .warning_user = &r, .progress_user = &r, .decimal_sizes = a->decimal, .format = a->format,
         .formats = tool_formats, .format_count = tool_format_count
     };
     const hd_graph *graph;
@@ -92,7 +94,7 @@ int read_dump(const char *file, const arguments *a, hd_dump **dump) {
     graph = status ? NULL : hd_dump_graph(*dump);
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
         !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1))) {
-        display(stderr, "heapdump: %s: nothing could be read\n", r.file);
+        display(stderr, "heapdump: %s (%s): nothing could be read\n", r.file, hd_dump_format(*dump)->name);
         hd_dump_free(*dump);
         return BAD_INPUT;
     }

@@ -52,7 +52,9 @@ typedef struct arguments {
     bool keep_unresolved, keep_runtime;
     uint32_t paths;
     const char *at;              /* record */
-    const char *format;          /* memprof-raw, memprof-rfc; NULL: a trace */
+    const char *format;          /* of the inputs; NULL: what they begin like */
+    bool format_help;            /* instead, to list these */
+    const char *record_format;   /* memprof-raw, memprof-rfc; NULL: a trace */
     bool stats;
     uint32_t depth;
     uint64_t sample_bytes;       /* 0 for all */

@@ -2,13 +2,14 @@
 
 #include "commands.h"
 
+#include "formats/formats.h"
 #include "memprof.h"
 
 /* Options that several commands take. */
 #define CUTOFFS(otherwise) " min-bytes min-share min-parent-share top entries output-bytes [" otherwise "]"
 #define WORK " keep drop root invert"
 #define NAMES " binary keep-unresolved keep-runtime"
-#define FILES " decimal strict output"
+#define FILES " format decimal strict output"
 #define HEAPS " pid dump allocator" FILES
 
 static const command commands[] = {
@@ -107,7 +108,7 @@ static const command commands[] = {
       .help = "Lists strings that a Dart snapshot has more than once, those that waste most first: of equal ones\n"
               "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
               "may differ further on, and do not count into the total.",
-      .options = "top all garbage exact json strict output",
+      .options = "top all garbage exact json format strict output",
       .examples = "heapdump strings app.dartheap\n"
                   "heapdump strings --all --json app.dartheap | jq '.files[0].strings[] | [.wasted, .text]'" },
     { .name = "memprof", .run = run_memprof,
@@ -125,7 +126,7 @@ static const command commands[] = {
               "and the callers that tell contexts apart are shown. Densities and lifetimes are averages of the\n"
               "allocations. clang 22 has the same thresholds, but calls nothing hot without\n"
               "-mllvm -memprof-use-hot-hints.",
-      .options = "hints cold-density cold-lifetime hot-density all json" NAMES " strict output",
+      .options = "hints cold-density cold-lifetime hot-density all json" NAMES " format strict output",
       .examples = "heapdump memprof --binary app app.memprofraw\n"
                   "heapdump memprof --binary app --json app.memprofraw | jq '.Records[] | [.Function, .AllocSites]'\n"
                   "heapdump memprof --hints --cold-lifetime 20 --binary app app.memprofraw" },
@@ -136,7 +137,7 @@ static const command commands[] = {
               "-fmemory-profile-use: all of them are added up, call stack by call stack, and named after the\n"
               "binaries, which may be several, position-independent or not. Or writes an indexed profile again, in\n"
               "another version.",
-      .options = "binary memprof-version full-schema hot-cold-schema base strict output",
+      .options = "binary memprof-version full-schema hot-cold-schema base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o both.profdata app.memprofraw\n"
                   "heapdump index --memprof-version 0 -o old.memprof app.memprof" }
@@ -202,6 +203,7 @@ int main(int argc, char **argv) {
     if (c == commands + COMMANDS) return usage("no command '%s'", argv[1]);
     status = a.help ? DONE : options_read(c, argc - 1, argv + 1, &a);
     if (status) return status;
+    if (a.format_help) return formats_help(stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (a.help) return command_help(c, stdout), fflush(stdout) ? BAD_INPUT : DONE;
     if (!c->runs_program && !a.file_count) return usage("%s needs a file (- is standard input)", c->name);
     status = memprof_open_binaries(&a);

@@ -204,11 +204,12 @@ hd_options memprof_options(const arguments *a, reading *r, const char *file) {
 }
 
 /* Whether a file begins as a raw profile does; standard input is left alone. */
-bool memprof_begins(const char *file) {
+bool memprof_begins(const arguments *a, const char *file) {
     static const unsigned char magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff };
     unsigned char found[8];
     struct stat st;
-    int little = 0, big = 0, fd = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool asked = strcmp(file, "-") && (!a->format || !strcmp(a->format, "memprof"));
+    int little = 0, big = 0, fd = asked ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, found, 8) == 8;
     if (fd >= 0) close(fd);
     for (int i = 0; is_file && i < 8; i++) {
@@ -257,7 +258,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     }
     hd_memprof_close(reader);
     hd_in_close(&in);
-    if (status) complain(file, &err, "");
+    if (status) err.format = "memprof", complain(file, &err, "");
     return status ? BAD_INPUT : DONE;
 }
 
@@ -279,7 +280,7 @@ static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum
 static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     int status;
-    if (memprof_begins(file)) return memprof_stream(a, file, sum);
+    if (memprof_begins(a, file)) return memprof_stream(a, file, sum);
     if (read_dump(file, a, &dump)) return BAD_INPUT;
     status = memprof_whole(file, dump, sum);
     hd_dump_free(dump);

@@ -276,7 +276,7 @@ static int index_read_alone(const arguments *a, const char *file, hd_memprof **o
 
 int index_open(const arguments *a, index_source *s) {
     const char *file = a->files[0];
-    bool is_raw = memprof_begins(file);
+    bool is_raw = memprof_begins(a, file);
     int status;
     memset(s, 0, sizeof *s);
     if (a->file_count == 1 && !is_raw) {

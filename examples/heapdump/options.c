@@ -114,8 +114,15 @@ static bool take_binary(const option_row *o, arguments *a, const char *text) {
 
 static bool take_format(const option_row *o, arguments *a, const char *text) {
     (void)o;
-    a->format = memprof_is_raw(text) || !strcmp(text, "memprof-rfc") ? text : NULL;
-    return a->format || !strcmp(text, "chrome");
+    a->format_help = !strcmp(text, "help");
+    a->format = text;
+    return a->format_help || format_is_read(text);
+}
+
+static bool take_record_format(const option_row *o, arguments *a, const char *text) {
+    (void)o;
+    a->record_format = memprof_is_raw(text) || !strcmp(text, "memprof-rfc") ? text : NULL;
+    return a->record_format || !strcmp(text, "chrome");
 }
 
 /* The table. ----------------------------------------------------------------------------------- */
@@ -123,7 +130,7 @@ static bool take_format(const option_row *o, arguments *a, const char *text) {
 #define AT(member) offsetof(arguments, member)
 
 /* Rows of one name stand together: forms of the option, or the words that commands have for it. Values are taken as
-   the first of them says. */
+   the first of them says that is of the command. */
 static const option_row rows[] = {
     { "", "output", "FILE", take_text, AT(output), "write here instead of standard output" }, /* -o, too */
     { "record", "output", "FILE", take_text, AT(output), "[heapdump.PROGRAM.PID.json]" },
@@ -136,6 +143,9 @@ static const option_row rows[] = {
     { "", "exact", NULL, take_flag, AT(exact), "bytes in full instead of KiB and MiB" },
     { "", "strict", NULL, take_flag, AT(strict), "stop at the first malformed piece instead of leaving it out" },
     { "", "decimal", NULL, take_flag, AT(decimal), "sizes of a .NET dump are decimal numbers [hexadecimal]" },
+
+    { "", "format", "NAME", take_format, AT(format),
+      "read it as this format, whatever it begins like; help lists the names" },
 
     /* What is listed. */
     { "", "min-bytes", "N", take_bytes, AT(cutoff.min_bytes),
@@ -243,11 +253,11 @@ static const option_row rows[] = {
     { "", "at", "peak", take_text, AT(at), "when the most bytes were live, to within 2 percent and 4 KiB" },
     { "", "at", "every=SECONDS", take_text, AT(at), "again and again, and at exit" },
     { "", "at", "signal[=NAME]", take_text, AT(at), "when it gets USR2, or USR1, INT, TERM, HUP" },
-    { "", "format", "memprof-raw", take_format, AT(format),
+    { "record", "format", "memprof-raw", take_record_format, AT(record_format),
       "instead of what is live, all that was allocated, freed or not, by call\n"
       "stack, with sizes and lifetimes, as llvm-profdata takes it; of several\n"
       "dumps the last. Accesses and processors are not known, and zero [chrome]" },
-    { "", "format", "memprof-rfc", take_format, AT(format),
+    { "record", "format", "memprof-rfc", take_record_format, AT(record_format),
       "the same with names, files and lines, as heapdump index\n"
       "--memprof-version rfc writes it" },
     { "", "depth", "N", take_depth, AT(depth), "frames kept per stack, up to 128 [48]" },
@@ -287,6 +297,13 @@ static void long_options(struct option options[ROWS + 2]) {
     options[n] = (struct option){ NULL, 0, NULL, 0 };
 }
 
+/* Of the rows of its name, the command's. */
+static const option_row *row_of(const command *c, const option_row *o) {
+    for (const option_row *own = o; own < rows + ROWS; own++)
+        if (!strcmp(own->name, o->name) && has_name(own->of, hd_cstr(c->name))) return own;
+    return o;
+}
+
 static bool is_cutoff(const option_row *o) { return o->at - AT(cutoff) < sizeof(hd_cutoff); }
 
 int options_read(const command *c, int argc, char **argv, arguments *a) {
@@ -303,6 +320,7 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         if (option == '?' && optopt) return usage("%s does not know the option '-%c'", c->name, optopt);
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind - 1]);
         if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
+        o = row_of(c, o);
         if (!o->take(o, a, optarg)) return usage("--%s does not take '%s'", o->name, optarg);
         if (is_cutoff(o)) a->has_cutoff = true;
     }

@@ -102,7 +102,7 @@ static void child_run(const arguments *a, const char *library, const spool_dir *
     snprintf(sample, sizeof sample, "%llu", (unsigned long long)a->sample_bytes);
     setenv("HEAPDUMP_DEPTH", depth, 1);
     setenv("HEAPDUMP_SAMPLE", sample, 1);
-    if (a->format) setenv("HEAPDUMP_FORMAT", a->format, 1);
+    if (a->record_format) setenv("HEAPDUMP_FORMAT", a->record_format, 1);
     else unsetenv("HEAPDUMP_FORMAT");
     if (a->stats) setenv("HEAPDUMP_STATS", "1", 1);
     else unsetenv("HEAPDUMP_STATS");
@@ -197,7 +197,7 @@ int run_record(const arguments *a) {
     pid_t pid;
     int status;
     if (!a->file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
-    if (a->format && (a->sample_bytes || a->has_cutoff))
+    if (a->record_format && (a->sample_bytes || a->has_cutoff))
         return usage("a MemProf profile is neither sampled nor cut off");
     status = check_at(a->at, at);
     if (!status) status = check_output(a->output);

@@ -10,8 +10,8 @@
 #include "memprof.h"
 
 /* What the files of the spool end with, and what is made of them. */
-static const char *record_ending(const arguments *a) { return a->format ? ".memprofraw" : ".json"; }
-static bool record_is_rfc(const arguments *a) { return a->format && !strcmp(a->format, "memprof-rfc"); }
+static const char *record_ending(const arguments *a) { return a->record_format ? ".memprofraw" : ".json"; }
+static bool record_is_rfc(const arguments *a) { return a->record_format && !strcmp(a->record_format, "memprof-rfc"); }
 
 bool spool_make(spool_dir *s) {
     const char *tmp = getenv("TMPDIR");
@@ -295,7 +295,7 @@ int record_finish(const arguments *a, const spool_dir *s, pid_t main_pid, int en
         is_last = k == n || files[k].pid != files[i].pid;
         any |= is_main;
         if (!is_last) image++;
-        if (a->format ? record_raw(a, spool, &files[k - 1], is_main && is_last, is_last ? 0 : image, &names)
+        if (a->record_format ? record_raw(a, spool, &files[k - 1], is_main && is_last, is_last ? 0 : image, &names)
                       : record_process(a, spool, files + i, k - i, is_main && is_last, is_last ? 0 : image,
                                        &names)) {
             status = BAD_INPUT;

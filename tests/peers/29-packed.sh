@@ -47,7 +47,7 @@ for how in "gzip -c" "zstd -qc" "xz -c"; do
   check "$name, cut off: what came before is kept" "0 1" "$(status "$tool" info --json cut.packed) $(grep -c "warning: the $name stream is damaged or cut off in its first $((size * 3 / 4)) bytes" err)"
   kept=$(heaps)
   if [ "$kept" -gt $((all / 10)) ] && [ "$kept" -lt "$all" ]; then pass "... $kept of $all heaps"; else fail "... $kept of $all heaps"; fi
-  check "... strict, it is an error, with its place" "1 1" "$(status "$tool" info --strict cut.packed) $(grep -c "cut.packed: offset [0-9]*: the $name stream is damaged or cut off in its first" err)"
+  check "... strict, it is an error, with its place" "1 1" "$(status "$tool" info --strict cut.packed) $(grep -c "cut.packed (chrome): offset [0-9]*: the $name stream is damaged or cut off in its first" err)"
   for at in 2 5 9 20; do
     head -c $at long.packed > cut.packed
     check "... after $at bytes" "1 1" "$(status "$tool" info cut.packed) $(wc -l < err)"

@@ -26,7 +26,8 @@ check "a sample of nothing" 2 "$(status "$tool" record --sample 0 -- true)"
 check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
 
 printf '{"traceEvents":[\n{"pid":1,]}' > bad.json
-check "a bad file, strict" "1 heapdump: bad.json: offset 26: event 0, pid 1: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
+check "a bad file, strict" "1 heapdump: bad.json (chrome): offset 26: event 0, pid 1: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
+check "... lenient: warnings name the format as well" "1 1" "$(status "$tool" info bad.json) $(grep -c '^heapdump: bad.json (chrome): offset 26: warning: event 0' err)"
 printf 'ELF' > not.json
 check "no heap dump" 1 "$(status "$tool" tree not.json)"
 : > empty.json
@@ -34,6 +35,16 @@ check "an empty file" "1 heapdump: empty.json: offset 0: the input is empty" "$(
 printf '{"traceEvents":[]}' > none.json
 check "a trace without heaps: info lists none" "0 none.json: chrome, 0 heaps" "$(status "$tool" info none.json) $(cat out)"
 check "a trace without heaps: no tree" 1 "$(status "$tool" tree none.json)"
+
+check "--format help" "chrome          a trace (JSON)" "$("$tool" info --format help | head -1)"
+for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
+  check "a trace is no $name, and is not read as one" "1 1" \
+    "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
+done
+check "--format of what it is" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
+check "--format of a name that is none" "2 heapdump: --format does not take 'elf'; see heapdump --help" "$(status "$tool" info --format elf engine.json) $(cat err)"
+printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
+check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
 
 "$tool" tree --exact engine.json > tree
 check "tree" "4494304  100.0%  5  engine, engine, pid 1, dump 0x1" "$(head -1 tree)"

@@ -16,6 +16,17 @@ const hd_format *format_named(const char *name) {
     return format;
 }
 
+bool format_is_read(const char *name) {
+    const hd_format *format = format_named(name);
+    return format && format->read;
+}
+
+void formats_help(FILE *out) {
+    const hd_format *format;
+    for (size_t i = 0; (format = format_at(i)); i++)
+        if (format->read) display(out, format->title ? "%-15s %s\n" : "%s\n", format->name, format->title);
+}
+
 const char *formats_written(void) {
     static const char *const called[][2] = { { "chrome", "chrome, heaps_v2" }, { "memprof", "memprof-raw" } };
     static char text[256];

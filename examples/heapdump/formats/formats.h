@@ -11,6 +11,10 @@ extern const size_t tool_format_count;
 
 /* The format of this name, the tool's own or one of the library's; NULL: there is none. */
 const hd_format *format_named(const char *name);
+/* Whether --format takes it. */
+bool format_is_read(const char *name);
+/* Names and titles of those. */
+void formats_help(FILE *out);
 /* All that --to can name: "chrome, heaps_v2, netcf ...". */
 const char *formats_written(void);
 
