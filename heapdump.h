@@ -1232,7 +1232,8 @@ typedef enum hd_detail {
 typedef struct hd_dump hd_dump;
 
 /* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
-   NULL, but for the name: without `read` it is written alone, without `detect` read when hd_options.format names it. */
+   NULL, but for the name: without `read` it is written alone (and told from others by `detect`, if it has that),
+   without `detect` it is read when hd_options.format names it. */
 typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump": what to expect, as messages say it */
@@ -25152,7 +25153,7 @@ static const hd_format *hd__detect(const hd_options *options, const uint8_t *byt
     const hd_format *best = NULL, *format;
     int most = 0;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
-        int certainty = format->detect && format->read ? format->detect(bytes, size) : 0;
+        int certainty = format->detect ? format->detect(bytes, size) : 0;
         if (certainty <= most) continue;
         best = format;
         most = certainty;
@@ -25238,6 +25239,11 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
     format = options->format ? hd__format_named(options) : hd__detect(options, peeked->bytes, peeked->size);
     if (!format) return hd__no_format(options, err);
+    if (!format->read) {
+        hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s files are written, and not read", format->name);
+        err->format = format->name;
+        return HD_UNSUPPORTED;
+    }
     if (packed) hd__mem_join(&mem, &packed->mem);
     HD__TRY(hd__dump_make(mem, format, options, &d, err));
     d->packed = packed;

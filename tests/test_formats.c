@@ -358,8 +358,9 @@ static void the_surest_row_reads_and_of_equals_the_callers_first(void **state) {
 
 static void an_input_is_read_as_it_is_told_to_be(void **state) {
     (void)state;
-    static const hd_format own[] = { { .name = "quiet", .read = read_nothing }, { .name = "writer", .title = "what is written",
-                                                                                  .write_heaps = write_heaps_as_tally } };
+    static const hd_format own[] = { { .name = "quiet", .read = read_nothing },
+                                     { .name = "writer", .title = "what is written", .write_heaps = write_heaps_as_tally },
+                                     { .name = "known", .detect = detect_tally, .write_heaps = write_heaps_as_tally } };
     hd_options options = { .formats = own, .format_count = 2, .format = "quiet" };
     hd_dump *d = NULL;
     hd_error err;
@@ -375,6 +376,10 @@ static void an_input_is_read_as_it_is_told_to_be(void **state) {
     assert_null(strstr(err.message, "what is written"));
     assert_int_equal(hd_read_memory("[7", 2, &options, &d, &err), HD_MALFORMED);
     assert_string_equal(err.format, "chrome");
+    options.format_count = 3;    /* nor is one taken for another that is not read */
+    assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNSUPPORTED);
+    assert_string_equal(err.message, "known files are written, and not read");
+    assert_string_equal(err.format, "known");
     const char *const none[] = { "", "Chrome", "writer", "chrome " };
     for (size_t i = 0; i < 4; i++) {
         options.format = none[i];

@@ -1,6 +1,7 @@
 #include "formats.h"
 
 const hd_format tool_formats[] = {
+    { .name = "speedscope", .detect = speedscope_detect, .write_heaps = speedscope_write },
     { .name = NULL } /* the end */
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;

@@ -9,6 +9,10 @@
 extern const hd_format tool_formats[];
 extern const size_t tool_format_count;
 
+/* speedscope.c */
+int speedscope_detect(const uint8_t *bytes, size_t size);
+hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err);
+
 /* The format of this name, the tool's own or one of the library's; NULL: there is none. */
 const hd_format *format_named(const char *name);
 /* Whether --format takes it. */

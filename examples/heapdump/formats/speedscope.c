@@ -1,0 +1,160 @@
+/* speedscope's JSON, written: each heap a profile of bytes, whose samples are the backtraces, and frames that all of
+   them share. What else is told apart, types and all further axes, is added up. A heap is held at a time. */
+
+#include "formats.h"
+
+#include <stdio.h>
+
+typedef struct speedscope {
+    hd_json json;
+    hd_profile *frames;          /* flat: its nodes are the frames, in the order in which they are met */
+    const hd_options *options;
+    hd_error *err;
+} speedscope;
+
+/* The file of FILE:LINE, and its line, which is 0 when a text is not that. */
+static hd_str split_place(hd_str place, uint32_t *line) {
+    size_t at = place.len;
+    while (at && place.data[at - 1] >= '0' && place.data[at - 1] <= '9') at--;
+    *line = 0;
+    if (at < 2 || place.len - at > 9 || place.data[at - 1] != ':') return place;
+    for (size_t i = at; i < place.len; i++) *line = *line * 10 + (uint32_t)(place.data[i] - '0');
+    return (hd_str){ place.data, at - 1 };
+}
+
+/* "function (file.c:12)" and "function file.c:12" are what frames with lines are called. */
+static hd_str split_frame(hd_str frame, hd_str *file, uint32_t *line) {
+    bool braces = frame.len && frame.data[frame.len - 1] == ')';
+    size_t end = frame.len - braces, at = end;
+    while (at && !(frame.data[at - 1] == ' ' && (!braces || (at < end && frame.data[at] == '(')))) at--;
+    *line = 0;
+    if (!at) return frame;
+    *file = split_place((hd_str){ frame.data + at + braces, end - at - braces }, line);
+    if (!braces && *line && !memchr(file->data, '.', file->len)) *line = 0;
+    return *line ? (hd_str){ frame.data, at - 1 } : frame;
+}
+
+static void put_frames(speedscope *s) {
+    hd_axis axis = hd_profile_axis(s->frames, 0);
+    json_object(&s->json, "shared"), json_array(&s->json, "frames");
+    for (uint32_t i = 1; i < axis.node_count; i++) {
+        uint32_t line;
+        hd_str file, name = split_frame(axis.node_name[i], &file, &line);
+        json_line(&s->json);
+        json_str(&s->json, "name", name);
+        if (line) {
+            json_str(&s->json, "file", file);
+            json_u64(&s->json, "line", line);
+        }
+        hd_json_end(&s->json);
+    }
+    hd_json_end(&s->json), hd_json_end(&s->json);
+}
+
+/* "malloc live, game, pid 12, dump 0x1": what the heap says of itself. */
+static void put_name_of(speedscope *s, const hd_heap *heap) {
+    char name[600];
+    int n = snprintf(name, sizeof name, "%.200s %s", heap->allocator ? heap->allocator : "heap",
+                     hd_heap_kind_name(heap->kind));
+    if (heap->process && *heap->process)
+        n += snprintf(name + n, sizeof name - (size_t)n, ", %.200s", heap->process);
+    if (heap->pid) n += snprintf(name + n, sizeof name - (size_t)n, ", pid %llu", (unsigned long long)heap->pid);
+    if (heap->dump) snprintf(name + n, sizeof name - (size_t)n, ", dump %.100s", heap->dump);
+    json_text(&s->json, "name", name);
+}
+
+/* Of each node of an axis its frame, from 1. */
+static hd_status frames_of(speedscope *s, hd_axis axis, uint32_t *frame) {
+    hd_status status = HD_OK;
+    for (uint32_t i = 1; i < axis.node_count && !status; i++)
+        status = hd_profile_node(s->frames, 0, 0, axis.node_name[i], &frame[i], s->err);
+    return status;
+}
+
+/* A sample for each cell: a profile that was sorted has one for each backtrace. */
+static void put_samples(speedscope *s, const hd_profile *profile, const uint32_t *frame, uint32_t *stack) {
+    hd_axis axis = hd_profile_axis(profile, 0);
+    hd_rows cells = hd_profile_cells(profile);
+    json_array(&s->json, "samples");
+    for (uint32_t i = 0; i < cells.count; i++) {
+        uint32_t depth = 0;
+        if (!cells.amount[i].bytes) continue;
+        for (uint32_t node = cells.node[i]; node; node = axis.parent[node]) stack[depth++] = frame[node];
+        hd_json_array(&s->json);
+        while (depth) hd_json_u64(&s->json, stack[--depth] - 1);
+        hd_json_end(&s->json);
+    }
+    hd_json_end(&s->json);
+    json_array(&s->json, "weights");
+    for (uint32_t i = 0; i < cells.count; i++)
+        if (cells.amount[i].bytes) hd_json_u64(&s->json, cells.amount[i].bytes);
+    hd_json_end(&s->json);
+}
+
+/* The backtraces of a heap, each once, in the order of their names. */
+static hd_status backtraces(const speedscope *s, const hd_heap *heap, hd_profile **out) {
+    hd_axis axis = heap->breakdown ? heap->breakdown->axis[0] : hd_profile_axis(heap->profile, 0);
+    hd_profile_desc desc = { .axis_count = 1, .axis_name = { axis.name } };
+    hd_status status;
+    if (s->options) desc.allocator = s->options->allocator, desc.limits = s->options->limits;
+    if (heap->breakdown) {
+        status = hd_breakdown_axis_profile(heap->breakdown, 0, s->options, out, s->err);
+    } else {
+        *out = hd_profile_create(&desc, s->err);
+        status = *out ? hd_profile_merge(*out, heap->profile, s->err) : s->err->status;
+    }
+    if (!status) status = hd_profile_sort(*out, s->err);
+    return status;
+}
+
+static hd_status put_heap(speedscope *s, const hd_heap *heap) {
+    hd_profile *profile = NULL;
+    hd_status status = backtraces(s, heap, &profile);
+    if (!status) {
+        hd_axis axis = hd_profile_axis(profile, 0);
+        uint32_t *frame = needed(calloc(axis.node_count, 2 * sizeof *frame));
+        status = frames_of(s, axis, frame);
+        if (!status) {
+            json_line(&s->json);
+            json_text(&s->json, "type", "sampled");
+            put_name_of(s, heap);
+            json_text(&s->json, "unit", "bytes");
+            json_u64(&s->json, "startValue", 0);
+            json_u64(&s->json, "endValue", hd_profile_bytes(profile));
+            put_samples(s, profile, frame, frame + axis.node_count);
+            hd_json_end(&s->json);
+        }
+        free(frame);
+    }
+    hd_profile_free(profile);
+    return status;
+}
+
+int speedscope_detect(const uint8_t *bytes, size_t size) {
+    return size && *bytes == '{' && memmem(bytes, size, "www.speedscope.app", 18) ? 100 : 0;
+}
+
+hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err) {
+    hd_error ignored;
+    speedscope s = { .options = options, .err = err ? err : &ignored };
+    hd_status status = HD_OK;
+    s.frames = hd_profile_create(&(hd_profile_desc){ .axis_count = 1 }, s.err);
+    if (!s.frames) return s.err->status;
+    hd_json_begin(&s.json, out);
+    hd_json_object(&s.json);
+    json_text(&s.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_text(&s.json, "name", count && heaps->process ? heaps->process : "heapdump");
+    json_text(&s.json, "exporter", "heapdump");
+    json_u64(&s.json, "activeProfileIndex", 0);
+    json_array(&s.json, "profiles");
+    for (size_t i = 0; i < count && !status; i++) status = put_heap(&s, &heaps[i]);
+    hd_json_end(&s.json);
+    put_frames(&s);
+    hd_json_end(&s.json), hd_json_newline(&s.json);
+    if (!status && (status = hd_json_finish(&s.json)) != HD_OK) {
+        *s.err = (hd_error){ .status = status, .offset = HD_UNKNOWN };
+        snprintf(s.err->message, sizeof s.err->message, "writing speedscope's JSON failed: %s", hd_status_text(status));
+    }
+    hd_profile_free(s.frames);
+    return status;
+}
