@@ -1231,6 +1231,20 @@ typedef enum hd_detail {
 
 typedef struct hd_dump hd_dump;
 
+/* What a format cannot hold of a model that it is written from: bits of hd_format.lacks. Weak references are told
+   of by warnings of those that write graphs. */
+enum {
+    HD_LACKS_TYPES = 1,          /* axes beyond the first, the backtrace: they are added up */
+    HD_LACKS_AXES = 2,           /* axes beyond the second */
+    HD_LACKS_CUMULATIVE = 4,     /* entries: what a breakdown does not list below one becomes its own */
+    HD_LACKS_BLOCKS = 8,
+    HD_LACKS_VARIANCE = 16,
+    HD_LACKS_KINDS = 32,
+    HD_LACKS_LABELS = 64,        /* process, dump, allocator */
+    HD_LACKS_TIMES = 128,
+    HD_LACKS_NAMES = 256         /* what references are called */
+};
+
 /* A format of files: one of the library's, or a program's own (hd_options.formats). All that is not there is
    NULL, but for the name: without `read` it is written alone (and told from others by `detect`, if it has that),
    without `detect` it is read when hd_options.format names it. */
@@ -1250,6 +1264,7 @@ typedef struct hd_format {
     hd_status (*write_heaps)(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                              hd_error *err);
     hd_status (*write_graph)(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
+    uint32_t lacks;              /* HD_LACKS_...: what write_heaps and write_graph leave out */
 } hd_format;
 
 #define HD_DETECT_BYTES 64
@@ -2030,7 +2045,8 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *opti
 /* Writes any graph as a snapshot of this name: object 1 is a "Root" that refers to what roots that are not weak
    hold; then the graph's objects in their order, with classes and names of fields. Weak references lead to 0
    and what an ephemeron's key holds alive is among its references, so that what was alive is; a warning says
-   so. Errors: as hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   so, and another when references have names that are not their class's. Errors: as hd_dart_write, and
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -2605,7 +2621,9 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       latter), any number of them and of any kinds; hd__print_label tells them apart.
    2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump) within its #ifndef. `detect` says
       how sure the first 64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
-      Of a text these may end within the first line. Without a title no message says that it was expected.
+      Of a text these may end within the first line. Without a title no message says that it was expected. `read`
+      takes any input, as hd_options.format may hand it one that `detect` denies. `lacks` says what of a model
+      write_heaps and write_graph leave out: of it `convert` makes a sentence.
    3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
       the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>base),
       and in tests/include/run.sh.
@@ -16421,7 +16439,8 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 }
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
-                                            hd__trace_free, NULL, NULL, hd_chrome_write, NULL };
+                                            hd__trace_free, NULL, NULL, hd_chrome_write, NULL,
+                                            HD_LACKS_AXES | HD_LACKS_KINDS };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -18221,7 +18240,7 @@ static hd_status hd__netcf_save_graph(const hd_graph *graph, const hd_options *o
 
 static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf_detect, hd__netcf_load,
                                             hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL,
-                                            hd__netcf_save_graph };
+                                            hd__netcf_save_graph, HD_LACKS_NAMES };
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
@@ -19545,6 +19564,8 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
     HD__TRY(hd__graph_ready(g, err));
     HD__TRY(hd__holding_open(&m, g, options, &rows, err));
     hd__holding_tell(g, options);
+    if (hd__len(g->names))
+        hd__warn(options, HD_UNSUPPORTED, "names that single references have are left out: classes name their fields");
     for (size_t i = 0; i < hd__len(g->roots); i++) holding += hd__root_holds(&g->roots[i]);
     hd__dart_out_begin(&o, out, NULL);
     hd__dart_put_root(&o, g, name, holding,
@@ -19590,7 +19611,7 @@ static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *op
 
 static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
                                            hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
-                                           hd__dart_save_graph };
+                                           hd__dart_save_graph, 0 };
 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
@@ -24668,7 +24689,7 @@ static hd_status hd__memprof_save(const void *document, const hd_options *option
 
 static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd__memprof_certainty,
                                               hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL,
-                                              NULL };
+                                              NULL, 0 };
 
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
     return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
@@ -24711,7 +24732,7 @@ static hd_status hd__memprof_index_save(const void *document, const hd_options *
 
 static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__memprof_index_certainty,
                                                     hd__memprof_index_load, hd__memprof_index_unload, NULL,
-                                                    hd__memprof_index_save, NULL, NULL };
+                                                    hd__memprof_index_save, NULL, NULL, 0 };
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
@@ -24754,7 +24775,7 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
 }
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
-                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL };
+                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL, 0 };
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
@@ -25112,7 +25133,10 @@ static hd_status hd__folded_load(hd_dump *dump, hd_in in, const hd_options *opti
 }
 
 static const hd_format hd__folded_format = { "folded", "folded stacks", hd__folded_detect, hd__folded_load, NULL,
-                                             NULL, NULL, hd__folded_write, NULL };
+                                             NULL, NULL, hd__folded_write, NULL,
+                                             HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS |
+                                                 HD_LACKS_VARIANCE | HD_LACKS_KINDS | HD_LACKS_LABELS |
+                                                 HD_LACKS_TIMES };
 
 #endif /* HEAPDUMP_NO_FOLDED */
 

@@ -1190,6 +1190,36 @@ static void count_warning(void *user, const hd_error *warning) {
                         "4 weak references are left out; values of ephemerons become references of their keys");
 }
 
+static void count_names(void *user, const hd_error *warning) {
+    ++*(int *)user;
+    assert_int_equal(warning->status, HD_UNSUPPORTED);
+    assert_string_equal(warning->message, "names that single references have are left out: classes name their fields");
+}
+
+static void names_of_single_references_are_left_out_and_told(void **state) {
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
+        hd_class c = { .id = 1, .name = hd_cstr("A"), .described = true };
+        hd_buffer out = { 0 };
+        int warnings = 0;
+        hd_options options = { .warning = count_names, .warning_user = &warnings };
+        assert_int_equal(hd_graph_add_class(g, &c, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_field(g, 1, 0, hd_cstr("next"), NULL), HD_OK);
+        assert_int_equal(hd_graph_add_object(g, 0, 1, 8, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ 1, 1 }, 2, NULL), HD_OK);
+        if (named) {
+            assert_int_equal(hd_graph_add_name(g, hd_cstr("self"), NULL, NULL), HD_OK);
+            assert_int_equal(hd_graph_set_name(g, 0, 1, 0, NULL), HD_OK);
+        }
+        assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+        assert_int_equal(hd_dart_write_graph(g, hd_cstr("x"), &options, hd_out_memory(&out), NULL), HD_OK);
+        assert_int_equal(warnings, named);
+        hd_buffer_free(&out);
+        hd_graph_free(g);
+    }
+}
+
 /* A file that cannot hold weak references says so, and holds the same alive. */
 static void writers_keep_alive_what_is(void **state) {
     (void)state;
@@ -1349,6 +1379,7 @@ int main(void) {
         cmocka_unit_test(snapshots_of_two_processes_are_told),
         cmocka_unit_test(weak_references_hold_nothing),
         cmocka_unit_test(writers_keep_alive_what_is),
+        cmocka_unit_test(names_of_single_references_are_left_out_and_told),
         cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(other_graphs_become_snapshots),
         cmocka_unit_test(snapshots_can_be_repeated),

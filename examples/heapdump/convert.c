@@ -6,39 +6,125 @@
 #include "memprof.h"
 #include "objects.h"
 
-/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Freed with
-   condensed_free. */
+/* What is left out. ------------------------------------------------------------------------------ */
+
+/* Whether a heap has axes from `first` on that tell anything apart. */
+static bool has_axes(const hd_heap *heap, uint32_t first) {
+    uint32_t count = heap->breakdown ? heap->breakdown->entries.axis_count : hd_profile_axis_count(heap->profile);
+    for (uint32_t i = first; i < count; i++)
+        if ((heap->breakdown ? heap->breakdown->axis[i] : hd_profile_axis(heap->profile, i)).node_count > 1)
+            return true;
+    return false;
+}
+
+static bool has_variance(const hd_heap *heap) {
+    hd_rows rows = heap->breakdown ? heap->breakdown->entries : hd_profile_cells(heap->profile);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (rows.amount[i].variance.lo || rows.amount[i].variance.hi) return true;
+    return false;
+}
+
+/* What a heap has of that which a format may lack. */
+static uint32_t holds(const hd_heap *heap) {
+    uint64_t blocks = totals_of(heap).blocks;
+    return (has_axes(heap, 1) ? HD_LACKS_TYPES : 0u) | (has_axes(heap, 2) ? HD_LACKS_AXES : 0u) |
+           (heap->breakdown ? HD_LACKS_CUMULATIVE : 0u) | (blocks && blocks != HD_UNKNOWN ? HD_LACKS_BLOCKS : 0u) |
+           (has_variance(heap) ? HD_LACKS_VARIANCE : 0u) | (heap->kind != HD_HEAP_LIVE ? HD_LACKS_KINDS : 0u) |
+           (heap->pid || heap->process || heap->dump || heap->allocator ? HD_LACKS_LABELS : 0u) |
+           (heap->time_us ? HD_LACKS_TIMES : 0u);
+}
+
+static bool has_names(const hd_graph *graph) {
+    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
+        for (uint32_t k = 0; k < hd_graph_object(graph, i).reference_count; k++)
+            if (hd_graph_field(graph, i, k).len) return true;
+    return false;
+}
+
+/* One sentence about what is there and cannot be written. */
+static void tell_lost(const char *to, uint32_t lost, size_t scalars) {
+    static const char *const words[] = {
+        "types", "axes beyond the second", "cumulative sizes (what is not listed counts to the frame above)",
+        "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references"
+    };
+    const char *between = "";
+    if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* one goes with the other */
+    if (!lost && !scalars) return;
+    display(stderr, "heapdump: left out by --to %s: ", to);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
+    if (scalars) display(stderr, "%sattributes of processes and allocators (%zu)", between, scalars);
+    fputc('\n', stderr);
+}
+
+/* Heaps. ------------------------------------------------------------------------------------------ */
+
+/* What --to names: traces have two names, of which one is for self sizes. NULL: there is no such format. */
+static const hd_format *heaps_format(const arguments *a) {
+    return format_named(a->to && strcmp(a->to, "heaps_v2") ? a->to : "chrome");
+}
+
+/* A profile's first two axes: what the others tell apart is added up. */
+static hd_status first_axes(const hd_profile *profile, hd_profile **out, hd_error *err) {
+    hd_profile_desc desc = { .axis_count = 2 };
+    hd_status status;
+    for (uint32_t i = 0; i < 2; i++) desc.axis_name[i] = hd_profile_axis(profile, i).name;
+    *out = hd_profile_create(&desc, err);
+    status = *out ? hd_profile_merge(*out, profile, err) : err->status;
+    if (status) hd_profile_free(*out);
+    return status;
+}
+
+/* A heap named, and condensed when `whole` is false; nothing of it is that of `from` but strings. */
+static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_format *format, bool whole,
+                              symbols *names, hd_heap *heap, hd_error *err) {
+    hd_profile *profile = NULL, *less;
+    hd_breakdown *breakdown;
+    hd_status status = HD_OK;
+    *heap = *from;
+    if (from->profile)
+        status = hd_profile_rename(from->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &profile, err);
+    if (!status && profile && format->lacks & HD_LACKS_AXES && hd_profile_axis_count(profile) > 2) {
+        status = first_axes(profile, &less, err);
+        hd_profile_free(profile);
+        profile = status ? NULL : less;
+    }
+    if (status) return status;
+    heap->profile = profile;
+    if (whole && profile) return HD_OK;
+    status = hd_heap_break_down(heap, &a->cutoff, NULL, &breakdown, err);
+    hd_profile_free(profile);
+    heap->profile = NULL;
+    heap->breakdown = breakdown;
+    return status;
+}
+
+/* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Where the
+   format has no kinds, allocators' names tell them. Freed with condensed_free. */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count) {
-    bool whole = a->to && strcmp(a->to, "chrome") && !a->has_cutoff;
-    *heaps = needed(calloc(n + 1, sizeof **heaps));
+    enum { LABEL = 200 };
+    const hd_format *format = heaps_format(a);
+    bool whole = a->to && strcmp(a->to, "chrome") && !a->has_cutoff, apart = false;
+    for (size_t i = 0; i < n; i++) apart |= format->lacks & HD_LACKS_KINDS && from[i].kind != from->kind;
+    *heaps = needed(calloc(n + 1, sizeof **heaps + (apart ? LABEL : 0))); /* behind them the names */
     for (*count = 0; *count < n; ++*count) {
-        hd_heap *heap = &(*heaps)[*count];
-        hd_profile *named = NULL;
-        hd_breakdown *breakdown;
-        hd_status status = HD_OK;
+        const hd_heap *next = &from[*count];
+        char *label = (char *)(*heaps + n + 1) + *count * LABEL;
         hd_error err;
-        *heap = from[*count];
-        if (whole && !heap->profile && !strcmp(a->to, "heaps_v2")) {
+        if (whole && !next->profile && !strcmp(a->to, "heaps_v2")) {
             display(stderr, "heapdump: the heap of %s has cumulative sizes, of which heaps_v2 cannot be "
-                    "made; --to chrome keeps them\n", heap->allocator ? heap->allocator : "the file");
+                    "made; --to chrome keeps them\n", next->allocator ? next->allocator : "the file");
             return BAD_INPUT;
         }
-        if (heap->profile) {
-            status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, names, NULL, &named,
-                                       &err);
-            if (named) heap->profile = named;
-        }
-        if (!status && (!whole || heap->breakdown)) { /* a copy, to be freed */
-            status = hd_heap_break_down(heap, &a->cutoff, NULL, &breakdown, &err);
-            hd_profile_free(named);
-            heap->profile = NULL;
-            heap->breakdown = breakdown;
-        }
-        if (status) {
+        if (condense_one(next, a, format, whole, names, &(*heaps)[*count], &err)) {
             display(stderr, "heapdump: %s\n", err.message);
             return BAD_INPUT;
         }
+        if (!apart || next->kind == HD_HEAP_LIVE) continue;
+        snprintf(label, LABEL, "%.180s %s", next->allocator ? next->allocator : "heap",
+                 hd_heap_kind_name(next->kind));
+        (*heaps)[*count].allocator = label;
     }
     return DONE;
 }
@@ -46,11 +132,6 @@ int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, 
 void condensed_free(hd_heap *heaps, size_t count) {
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     free(heaps);
-}
-
-/* What --to names: traces have two names, of which one is for self sizes. NULL: there is no such format. */
-static const hd_format *heaps_format(const arguments *a) {
-    return format_named(a->to && strcmp(a->to, "heaps_v2") ? a->to : "chrome");
 }
 
 /* The heaps alone as --to has it, or a trace with them added. */
@@ -81,15 +162,39 @@ int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const ch
     return status;
 }
 
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n) {
+/* `scalars` is how many values stand beside the heaps: none of them is written. */
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, size_t scalars) {
     symbols names = { 0 };
     hd_heap *condensed = NULL;
     size_t count = 0;
+    uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
     if (!status) status = write_heaps(a, condensed, count, a->output, false);
+    for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
+    for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
+    if (!status) tell_lost(a->to ? a->to : "chrome", held & heaps_format(a)->lacks, scalars);
     condensed_free(condensed, count);
     symbols_free(&names);
     return status;
+}
+
+/* Whether all of a file is asked for, as it is. */
+static bool is_whole(const arguments *a) {
+    return !a->has_cutoff && !a->keep.text && !a->drop.text && !a->root.text && !a->invert && !a->dump &&
+           !a->allocator && !a->has_pid && !a->add_to;
+}
+
+/* Writes a file in the format that it has: nothing is left out of it. */
+static int write_again(const arguments *a, const hd_dump *dump) {
+    output o;
+    hd_error err;
+    int status = output_open(&o, a->output);
+    if (status) return status;
+    if (hd_dump_write(dump, NULL, o.out, &err)) {
+        display(stderr, "heapdump: %s\n", output_error(&o, &err));
+        status = BAD_INPUT;
+    }
+    return output_close(&o, a->output, status);
 }
 
 /* Writes objects, in a format of objects. */
@@ -101,6 +206,9 @@ static int convert_graph(const arguments *a, const hd_format *format) {
     status = objects_open(a, a->files[0], false, &o);
     if (status) return status;
     status = write_objects(a, o.dump, format);
+    if (!status && hd_dump_format(o.dump) != format && format->lacks & HD_LACKS_NAMES &&
+        has_names(hd_dump_graph(o.dump)))
+        tell_lost(a->to, HD_LACKS_NAMES, 0);
     objects_close(&o);
     return status;
 }
@@ -128,7 +236,8 @@ int run_convert(const arguments *a) {
     status = check_to(a);
     if (!status) status = choose(a, a->files[0], &c);
     if (status) return status;
-    status = write_condensed(a, c.heaps, c.count);
+    if (hd_dump_format(c.dump) == format && format->write && is_whole(a)) status = write_again(a, c.dump);
+    else status = write_condensed(a, c.heaps, c.count, scalars_beside(c.dump));
     chosen_free(&c);
     return status;
 }

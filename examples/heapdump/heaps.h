@@ -40,12 +40,15 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 totals totals_of(const hd_heap *heap);
 
+/* info.c: how many scalars say more than the sizes of heaps. */
+size_t scalars_beside(const hd_dump *dump);
+
 /* convert.c */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count);
 void condensed_free(hd_heap *heaps, size_t count);
 int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default);
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n);
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, size_t scalars);
 int check_to(const arguments *a);
 
 #endif

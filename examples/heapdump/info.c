@@ -57,6 +57,16 @@ static int by_dump_and_turn(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
+size_t scalars_beside(const hd_dump *dump) {
+    size_t count = 0, n;
+    const hd_heap **heaps =
+        sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
+    for (size_t i = 0; i < hd_dump_scalar_count(dump); i++)
+        count += !scalar_told(heaps, n, hd_dump_scalar(dump, i));
+    free(heaps);
+    return count;
+}
+
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     bool any = false;
     size_t left = 0, n;

@@ -86,19 +86,6 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
     return status;
 }
 
-/* A trace does not say of which kind a heap is, so of one allocator it can hold one. */
-static int one_kind_each(const hd_heap *heaps, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < i; k++) {
-            if (compare_texts(heaps[i].allocator, heaps[k].allocator)) continue;
-            display(stderr, "heapdump: %s: some of the files tell %s bytes, others %s bytes: one trace cannot hold both\n",
-                    heaps[i].allocator ? heaps[i].allocator : "-", hd_heap_kind_name(heaps[k].kind),
-                    hd_heap_kind_name(heaps[i].kind));
-            return BAD_INPUT;
-        }
-    return DONE;
-}
-
 int run_merge(const arguments *a) {
     groups m = { 0 };
     hd_heap *heaps;
@@ -125,8 +112,7 @@ int run_merge(const arguments *a) {
         display(stderr, "heapdump: %s: %zu heap%s merged\n", heaps[g].allocator ? heaps[g].allocator : "-",
                 from->count, from->count == 1 ? "" : "s");
     }
-    if (!status) status = one_kind_each(heaps, m.count);
-    if (!status) status = write_condensed(a, heaps, m.count);
+    if (!status) status = write_condensed(a, heaps, m.count, 0);
     for (size_t g = 0; g < m.count; g++) hd_heap_release(&heaps[g]);
     groups_free(&m);
     free(heaps);

@@ -206,7 +206,9 @@ static const option_row rows[] = {
     { "", "garbage", NULL, take_flag, AT(garbage), "count what no root holds too, instead of live strings alone" },
 
     /* What is written. */
-    { "merge", "to", "FORMAT", take_text, AT(to), "chrome, heaps_v2 with all of it, or memprof-raw [chrome]" },
+    { "merge", "to", "FORMAT", take_text, AT(to), 
+      "chrome, heaps_v2 with all of it, another format of heaps, or memprof-raw\n"
+      "[chrome]" },
     { "convert", "to", "FORMAT", take_text, AT(to), NULL },
     { "merge", "add-to", "TRACE", take_text, AT(add_to), "write TRACE with the result added" },
     { "convert", "add-to", "TRACE", take_text, AT(add_to),

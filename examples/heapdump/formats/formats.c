@@ -1,7 +1,8 @@
 #include "formats.h"
 
 const hd_format tool_formats[] = {
-    { .name = "speedscope", .detect = speedscope_detect, .write_heaps = speedscope_write },
+    { .name = "speedscope", .detect = speedscope_detect, .write_heaps = speedscope_write,
+      .lacks = HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS | HD_LACKS_VARIANCE | HD_LACKS_TIMES },
     { .name = NULL } /* the end */
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;

@@ -153,7 +153,8 @@ hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options 
     hd_json_end(&s.json), hd_json_newline(&s.json);
     if (!status && (status = hd_json_finish(&s.json)) != HD_OK) {
         *s.err = (hd_error){ .status = status, .offset = HD_UNKNOWN };
-        snprintf(s.err->message, sizeof s.err->message, "writing speedscope's JSON failed: %s", hd_status_text(status));
+        snprintf(s.err->message, sizeof s.err->message, "writing speedscope's JSON failed: %s",
+                 hd_status_text(status));
     }
     hd_profile_free(s.frames);
     return status;

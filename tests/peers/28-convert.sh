@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# convert: from each format to each that is written, as the registry has them; what comes of it is read as that, with
+# the sizes that it had, and what has no place in it is told.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+must jq
+work=build/peers/convert
+rm -rf $work && mkdir -p $work
+build/examples/record_engine > $work/engine.json
+cp tests/data/memprof-19.raw tests/data/memprof-19-v3.profdata tests/data/small.dartheap $work
+cd $work
+printf 'a 2 x 0\nt 5 App.Form\no 10 5 64 14 18\no 14 5 32\no 18 5 16 10\nr 10 0 0\nc x 1\n' > small.log
+"$tool" convert --to chrome -o raw.json memprof-19.raw 2> /dev/null
+"$tool" convert --to heaps_v2 -o v2.json memprof-19.raw 2> /dev/null
+
+names=$("$tool" convert engine.json 2>&1 | sed 's/.*(//; s/).*//; s/,//g')
+readable=$("$tool" info --format help | cut -d' ' -f1)
+heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata"
+objects="small.dartheap small.log"
+bytes() { "$tool" tree --exact --min-share 0 "$@" 2> /dev/null | awk 'NR == 1 { print $1 }'; }
+graph() { "$tool" info --json "$1" | jq -c '.files[0] | [.objects, .references]'; }
+
+# Each name with each input: it is written, or a message says why not.
+for to in $names; do
+  written=
+  for from in $heaps $objects; do
+    s=$(status "$tool" convert --to $to -o made.$to $from)
+    case $s in
+      0) written="$written $from" ;;
+      *) if [ $s -gt 2 ] || ! grep -q '^heapdump: ' err; then fail "$to from $from: $s $(cat err)"; fi
+         [ ! -e made.$to ] || fail "$to from $from: a file is left" ;;
+    esac
+    if [ $s = 0 ]; then
+      case $to in heaps_v2) as=chrome ;; memprof-raw) as=memprof ;; *) as=$to ;; esac
+      if echo "$readable" | grep -qx "$as"; then
+        found=$("$tool" info --json made.$to | jq -r '.files[0].format')
+        [ "$found" = "$as" ] || fail "$to from $from is read as $found"
+        case " $objects " in
+          *" $from "*) if [ -n "$("$tool" info --json made.$to | jq -r '.files[0].objects // empty')" ] && [ $as != dart ]; then
+                         [ "$(graph $from)" = "$(graph made.$to)" ] || fail "$to from $from: $(graph $from), $(graph made.$to)"
+                       fi ;;
+          *) [ "$(bytes $from)" = "$(bytes made.$to)" ] || fail "$to from $from: $(bytes $from) bytes, $(bytes made.$to)" ;;
+        esac
+      fi
+      "$tool" convert --to $to -o again.$to $from 2> /dev/null
+      cmp -s made.$to again.$to || fail "$to from $from: other bytes the second time"
+    fi
+    rm -f made.$to again.$to
+  done
+  check "$to is made of something" yes "$([ -n "$written" ] && echo yes)"
+  echo "     $to of$written"
+done > told
+cat told
+! grep -q ^FAIL told || failed=1
+
+# What has no place.
+said() { "$tool" convert --to $1 -o lost $2 2> err || true; cat err; }
+check "all that there is has a place" "" "$(said chrome engine.json)"
+check "a sentence about what has not" "heapdump: left out by --to speedscope: types, cumulative sizes (what is not listed counts to the frame above), numbers of blocks" \
+  "$(said speedscope engine.json)"
+check "kinds" "heapdump: left out by --to heaps_v2: kinds of heaps" "$(said heaps_v2 memprof-19.raw)"
+check "names of references" "heapdump: left out by --to netcf: names of references" "$(said netcf small.dartheap)"
+check "its own format" "" "$(said netcf small.log)"
+printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
+check "attributes, and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"
+"$tool" merge --to chrome -o kinds.json v2.json memprof-19.raw 2> err
+check "heaps of two kinds, where a format has none" "malloc malloc total" "$("$tool" info --json kinds.json | jq -r '[.files[0].heaps[].allocator] | join(" ")')"
+check "... with the sizes that they had" "$(bytes v2.json) $(bytes memprof-19.raw)" "$(bytes --allocator malloc kinds.json) $(bytes --allocator 'malloc total' kinds.json)"
+check "... which is told" 1 "$(grep -c '^heapdump: left out by --to chrome: kinds of heaps$' err)"
+check "and not a word when it fails" "1" "$("$tool" convert --to speedscope -o no/where engine.json 2>&1 | wc -l)"
+exit $failed
