@@ -2543,12 +2543,13 @@ HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
    The registry, a row per format, and what reads anything by it. */
 
 /* The format is found from the content, never from a name: the row that is surest reads, of equally sure ones the
-   first; hd_options.format says otherwise. An hd_error has the name of that row. What is packed needs hd_options.unpackers; offsets and lines then are
-   those of the unpacked text. Memory stays within a small multiple of the heap dumps in
-   the input; the rest is passed over, and needs no more than brackets that match and strings that end.
-   Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED, HD_MALFORMED,
-   HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no row has the name that
-   hd_options.format is). An input that is a trace without heap dumps is no error: it has 0 heaps. Whatever is returned stays valid after the input is closed. */
+   first; hd_options.format says otherwise. Errors and warnings have the name of that row. What is packed needs
+   hd_options.unpackers; offsets and lines then are those of the unpacked text. Memory stays within a small multiple
+   of the heap dumps in the input; the rest is passed over, and needs no more than brackets that match and strings
+   that end. An input that is a trace without heap dumps is no error: it has 0 heaps. Whatever is returned stays
+   valid after the input is closed. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (packed, and nobody unpacks it;
+   of a format that is written alone; others), HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_INVALID (no row has the name that hd_options.format is). */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump,
                                     hd_error *err);
@@ -2936,7 +2937,9 @@ static void hd__cancel_restore(int before) { (void)before; }
 static size_t hd__page_round(size_t size) { return (size + HD__PAGE - 1) & ~(size_t)(HD__PAGE - 1); }
 
 #if defined(_WIN32)
-static void *hd__pages_take(size_t size) { return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
+static void *hd__pages_take(size_t size) {
+    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
 static void hd__pages_give(void *p, size_t size) {
     (void)size;
     if (p) VirtualFree(p, 0, MEM_RELEASE);
@@ -4375,7 +4378,8 @@ static bool hd__packed_open(hd__packed *p, hd_in in, const hd_unpacker *unpacker
 
 static hd_status hd__packed_no_memory(const hd__packed *p, hd_error *err) {
     if (!p->claimed) return hd__no_memory(&p->mem, err);
-    return hd__fail(err, HD_LIMIT, "unpacking this %s stream takes %u bytes at a time, more than %u: unpack it before",
+    return hd__fail(err, HD_LIMIT,
+                    "unpacking this %s stream takes %u bytes at a time, more than %u: unpack it before",
                     p->unpacker->name, (uint64_t)p->claimed, (uint64_t)HD__UNPACK_MOST);
 }
 
