@@ -208,9 +208,12 @@ totals totals_of(const hd_heap *heap) {
         t.blocks = heap->breakdown->entries.amount[0].blocks;
         t.rows = heap->breakdown->entries.count;
     } else {
+        hd_rows cells = hd_profile_cells(heap->profile);
         t.bytes = hd_profile_bytes(heap->profile);
         t.blocks = hd_profile_blocks(heap->profile);
-        t.rows = hd_profile_cells(heap->profile).count;
+        t.rows = cells.count;
+        for (uint32_t i = 0; i < cells.count; i++)
+            if (cells.amount[i].blocks == HD_UNKNOWN) t.blocks = HD_UNKNOWN; /* a sum of those that are told */
     }
     return t;
 }
