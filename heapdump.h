@@ -8920,6 +8920,10 @@ static void hd__print_share(hd_sink *s, uint64_t part, uint64_t whole, const cha
 static void hd__print_label(hd_sink *s, const hd_heap *heap) {
     char text[40];
     hd__print_name(s, hd_cstr(heap->allocator ? heap->allocator : "total"));
+    if (heap->kind != HD_HEAP_LIVE) {
+        hd__sink_str(s, hd_cstr(", "));
+        hd__sink_str(s, hd_cstr(hd_heap_kind_name(heap->kind)));
+    }
     if (heap->process) {
         hd__sink_str(s, hd_cstr(", "));
         hd__print_name(s, hd_cstr(heap->process));

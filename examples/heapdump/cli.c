@@ -182,6 +182,7 @@ void json_label(hd_json *j, const hd_heap *heap) {
     json_text(j, "dump", heap->dump);
     json_u64(j, "time_us", heap->time_us);
     json_text(j, "allocator", heap->allocator);
+    json_text(j, "kind", hd_heap_kind_name(heap->kind));
     json_u64(j, "sample_bytes", heap->sample_bytes);
 }
 

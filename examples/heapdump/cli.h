@@ -30,7 +30,7 @@ typedef struct arguments {
     hd_cutoff listed;            /* of each heap; zero: what is made of it needs all */
     const char *output;
     bool default_output;         /* of a name that nobody typed */
-    const char *dump, *allocator; /* which heaps */
+    const char *dump, *allocator, *kind; /* which heaps */
     double default_share;        /* of objects, where no cut-off is given */
     uint64_t pid;
     bool has_pid;

@@ -2,12 +2,14 @@
 
 #include "heaps.h"
 
+#include "formats/formats.h"
 #include "memprof.h"
 #include "objects.h"
 
 bool selected(const arguments *a, const hd_heap *heap) {
     if (a->has_pid && heap->pid != a->pid) return false;
     if (a->dump && (!heap->dump || strcmp(heap->dump, a->dump))) return false;
+    if (a->kind && strcmp(hd_heap_kind_name(heap->kind), a->kind)) return false;
     return !a->allocator || (heap->allocator && !strcmp(heap->allocator, a->allocator));
 }
 

@@ -12,10 +12,11 @@ static void info_heap(FILE *out, const hd_heap *heap) {
     if (heap->sample_bytes)
         snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
                  (unsigned long long)heap->sample_bytes);
-    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s\n", (unsigned long long)heap->pid,
+    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s%s%s\n", (unsigned long long)heap->pid,
             heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
             heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
-            heap->breakdown ? "entries" : "contexts", sampled);
+            heap->breakdown ? "entries" : "contexts", heap->kind == HD_HEAP_LIVE ? "" : ", ",
+            heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind), sampled);
 }
 
 /* Whether a heap or a scalar is from a process and dump that was asked for. */

@@ -10,7 +10,7 @@
 #define WORK " keep drop root invert"
 #define NAMES " binary keep-unresolved keep-runtime"
 #define FILES " format decimal strict output"
-#define HEAPS " pid dump allocator" FILES
+#define HEAPS " pid dump allocator kind" FILES
 
 static const command commands[] = {
     { .name = "record", .run = run_record, .runs_program = true,

@@ -100,6 +100,13 @@ static bool take_by(const option_row *o, arguments *a, const char *text) {
     return !strcmp(text, "backtrace") || !strcmp(text, "type") || memprof_split(a);
 }
 
+static bool take_kind(const option_row *o, arguments *a, const char *text) {
+    take_text(o, a, text);
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
+        if (!strcmp(text, hd_heap_kind_name((hd_heap_kind)kind))) return true;
+    return false;
+}
+
 static bool take_metric(const option_row *o, arguments *a, const char *text) {
     (void)o;
     return memprof_take_metric(a, text);
@@ -185,6 +192,7 @@ static const option_row rows[] = {
     { "", "metric", "FIELD", take_metric, AT(field),
       "of MemProf profiles, instead of bytes (TotalSize): AllocCount,\n"
       "TotalAccessCount, MaxLifetime ...; average, or average:FIELD, by allocation" },
+    { "", "kind", "KIND", take_kind, AT(kind), "only heaps of this kind: live, peak, total or temporary" },
     { "", "keep", "REGEX", take_pattern, AT(keep), "only what has a frame (type=REGEX: a type) that matches" },
     { "", "drop", "REGEX", take_pattern, AT(drop), "without that" },
     { "", "root", "REGEX", take_pattern, AT(root), "start backtraces at the outermost frame that matches" },
