@@ -48,7 +48,7 @@ tools-deps: library-deps
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
 $(B)/heapdump: $(TOOL)
-	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lstdc++ -ldl -lpthread
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
 $(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps
@@ -111,8 +111,8 @@ test-deps: library-deps
 	$(call install,libcmocka-dev)
 
 define test_rules
-$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h) | test-deps
-	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter %.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
+$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/formats/*.[ch]) | test-deps
+	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter tests/%.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
 
 $(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps
 	@mkdir -p $$(@D)
@@ -159,7 +159,7 @@ FUZZERS := $(patsubst fuzz/%.c,%,$(wildcard fuzz/fuzz_*.c))
 fuzz-deps:
 	$(call install,clang libstb-dev pkg-config libclang-rt-14-dev)
 
-$(B)/fuzz/%: fuzz/%.c fuzz/pieces.h tests/faults.h heapdump.h | fuzz-deps
+$(B)/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) tests/faults.h heapdump.h $(wildcard examples/heapdump/formats/*.[ch]) | fuzz-deps
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(STB) $< -o $@
 

@@ -40,7 +40,7 @@ def compiled():
     subprocess.run(["clang-19", "-std=gnu11", "-O1", "-w", "-gmlt", "-fdebug-info-for-profiling", "-fno-omit-frame-pointer",
                     "-mno-omit-leaf-frame-pointer", "-fno-optimize-sibling-calls", "-no-pie", "-Wl,-build-id",
                     *(stb or ["-I/usr/include/stb"]), *glob.glob(root + "/examples/heapdump/**/*.c", recursive=True), "-o", path,
-                    "-ldw", "-lelf", "-lz", "-lzstd", "-llzma", "-lstdc++", "-lpthread"], check=True)
+                    "-ldw", "-lelf", "-lz", "-lzstd", "-llzma", "-lstdc++", "-lm", "-lpthread"], check=True)
     return path
 
 

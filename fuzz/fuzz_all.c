@@ -4,6 +4,12 @@
 #include "../heapdump.h"
 #include "../tests/faults.h"
 #include "pieces.h"
+#include "../examples/heapdump/formats/heap_text.c"
+
+/* The tool's own. */
+static const hd_format formats[] = {
+    { .name = "heap-text", .detect = heap_text_detect, .read = heap_text_read },
+};
 
 typedef struct run {
     hd__faults faults;
@@ -259,7 +265,7 @@ static void read_as_any(const uint8_t *data, size_t size, bool lenient) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t hash = hd__hash_bytes(0, (const char *)data, size);
     for (int lenient = 0; lenient < 2; lenient++) {
-        run r = { .options.lenient = lenient };
+        run r = { .options = { .lenient = lenient, .formats = formats, .format_count = sizeof formats / sizeof *formats } };
         read_as_any(data, size, lenient);
         uint64_t allocations = try_all(&r, data, size, 0);
         for (int i = 0; i < 3 && allocations; i++, hash = hd__hash_u64(hash, allocations)) try_all(&r, data, size, 1 + hash % allocations);

@@ -65,7 +65,22 @@ void chosen_free(chosen *c) {
         if (c->made[i]) hd_heap_release(&c->heaps[i]);
     free(c->heaps);
     free(c->made);
+    symbols_free(&c->names);
     hd_dump_free(c->dump);
+}
+
+/* Functions for frames that are addresses in objects. */
+static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made, hd_error *err) {
+    hd_heap result = *heap;
+    hd_profile *profile;
+    hd_status status;
+    if (!format_has_addresses(hd_dump_format(c->dump))) return HD_OK;
+    status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, a->names ? a->names : &c->names, NULL,
+                               &profile, err);
+    if (status) return status;
+    result.profile = profile;
+    worked(heap, made, result);
+    return HD_OK;
 }
 
 /* Of MemProf profiles, what --metric, --by and --binary ask for. */
@@ -93,6 +108,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     c->file = file;
     c->dump = dump;
     c->count = 0;
+    memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
     if (graph) {
@@ -105,6 +121,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
+            named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||
             work(a, file, &c->heaps[c->count], &c->made[c->count], &err)) {
             display(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;

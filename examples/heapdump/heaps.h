@@ -12,6 +12,7 @@ typedef struct chosen {
     hd_heap *heaps;
     bool *made;                  /* by an operation: released with the rest */
     size_t count;
+    symbols names;               /* of frames that are addresses, where --binary gives none */
 } chosen;
 
 /* What a heap holds in all. */

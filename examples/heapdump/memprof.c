@@ -44,12 +44,13 @@ int memprof_open_binaries(arguments *a) {
         }
         free(path);
     }
+    a->names->given = a->names->count;
     return DONE;
 }
 
 /* Frees the binaries, and says which of them were of no use: most likely these did not run. */
 void memprof_close_binaries(arguments *a, bool tell) {
-    for (size_t i = 0; tell && a->names && i < a->names->count; i++)
+    for (size_t i = 0; tell && a->names && i < a->names->given; i++)
         if (!a->names->objects[i].used)
             display(stderr, "heapdump: %s: no call stack leads through it\n", a->names->objects[i].path);
     if (a->names) symbols_free(a->names);

@@ -241,7 +241,8 @@ static const option_row rows[] = {
     /* MemProf. */
     { "", "binary", "FILE", take_binary, AT(binaries),
       "of MemProf profiles: the program, or a library of it, to name functions with\n"
-      "(matched by build id; may be given again) [frames are BUILDID+0xOFFSET]" },
+      "(matched by build id; may be given again) [frames are BUILDID+0xOFFSET]; of\n"
+      "heap profiles as text: where a mapped file is now (matched by its name)" },
     { "index", "binary", "FILE", take_binary, AT(binaries),
       "the program, and each library of it that was profiled (by build id)" },
     { "", "keep-unresolved", NULL, take_flag, AT(keep_unresolved),

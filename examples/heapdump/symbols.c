@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <search.h>
+#include <sys/stat.h>
 
 enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
@@ -189,6 +190,8 @@ symbols_object *symbols_object_of(symbols *s, hd_str path) {
     SYMBOLS_WORK;
     symbols_object *o;
     GElf_Addr bias = 0;
+    struct stat st;
+    bool is_file;
     for (size_t i = s->count; i--;)
         if (hd_str_equal(hd_cstr(s->objects[i].path), path)) return &s->objects[i];
     s->objects = needed(realloc(s->objects, (s->count + 1) * sizeof *s->objects));
@@ -196,7 +199,8 @@ symbols_object *symbols_object_of(symbols *s, hd_str path) {
     memset(o, 0, sizeof *o);
     o->path = needed(strndup(path.data, path.len));
     s->count++;
-    o->dwfl = *o->path == '/' ? dwfl_begin(&callbacks) : NULL;
+    is_file = *o->path == '/' && !stat(o->path, &st) && S_ISREG(st.st_mode); /* no pipe: opening may wait for ever */
+    o->dwfl = is_file ? dwfl_begin(&callbacks) : NULL;
     if (!o->dwfl) return o;
     dwfl_report_begin(o->dwfl);
     o->module = dwfl_report_offline(o->dwfl, o->path, o->path, -1);
@@ -309,6 +313,19 @@ static bool symbols_split(hd_str name, hd_str *path, uint64_t *offset) {
     return true;
 }
 
+/* The object of a path, or the binary that was given for it: one of its name. */
+static symbols_object *symbols_object_for(symbols *s, hd_str path) {
+    const char *slash = memrchr(path.data, '/', path.len);
+    hd_str file = path;
+    if (slash) file.data = slash + 1, file.len -= (size_t)(slash + 1 - path.data);
+    for (size_t i = 0; i < s->given; i++) {
+        if (!hd_str_equal(hd_cstr(symbols_basename(s->objects[i].path)), file)) continue;
+        s->objects[i].used = true;
+        return &s->objects[i];
+    }
+    return symbols_object_of(s, path);
+}
+
 /* An hd_rename_fn: OBJECT+0xOFFSET becomes the functions there, other names stay. */
 uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     SYMBOLS_WORK;
@@ -320,7 +337,7 @@ uint32_t symbols_rename(void *user, hd_str name, hd_str *path) {
     while (s->name_count) free(s->names[--s->name_count]);
     path[0] = name;
     if (!symbols_split(name, &object, &offset)) return 1;
-    o = symbols_object_of(s, object);
+    o = symbols_object_for(s, object);
     if (o->module) {
         uint32_t n = symbols_frames(o, offset + o->bias, frames, HD_RENAME_MAX);
         if (!n) n = symbols_function_at(o, offset + o->bias, frames);

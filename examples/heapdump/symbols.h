@@ -78,6 +78,7 @@ typedef struct symbols_object {
 typedef struct symbols {
     symbols_object *objects;
     size_t count;
+    size_t given;                /* of them, by --binary: they come first */
     char *names[HD_RENAME_MAX];  /* of the last call, freed by the next */
     uint32_t name_count;
     uint64_t resolved, unresolved;

@@ -3,6 +3,7 @@
 const hd_format tool_formats[] = {
     { .name = "speedscope", .detect = speedscope_detect, .write_heaps = speedscope_write,
       .lacks = HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS | HD_LACKS_VARIANCE | HD_LACKS_TIMES },
+    { .name = "heap-text", .title = "a heap profile as text", .detect = heap_text_detect, .read = heap_text_read },
     { .name = NULL } /* the end */
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;
@@ -28,6 +29,8 @@ void formats_help(FILE *out) {
     for (size_t i = 0; (format = format_at(i)); i++)
         if (format->read) display(out, format->title ? "%-15s %s\n" : "%s\n", format->name, format->title);
 }
+
+bool format_has_addresses(const hd_format *format) { return !strcmp(format->name, "heap-text"); }
 
 const char *formats_written(void) {
     static const char *const called[][2] = { { "chrome", "chrome, heaps_v2" }, { "memprof", "memprof-raw" } };

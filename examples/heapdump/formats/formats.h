@@ -5,6 +5,10 @@
 
 #include "../cli.h"
 
+/* heap_text.c */
+int heap_text_detect(const uint8_t *bytes, size_t size);
+hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+
 /* The table, for hd_options.formats. */
 extern const hd_format tool_formats[];
 extern const size_t tool_format_count;
@@ -19,6 +23,8 @@ const hd_format *format_named(const char *name);
 bool format_is_read(const char *name);
 /* Names and titles of those. */
 void formats_help(FILE *out);
+/* Whether frames of its heaps are addresses, OBJECT+0xOFFSET, until they are named. */
+bool format_has_addresses(const hd_format *format);
 /* All that --to can name: "chrome, heaps_v2, netcf ...". */
 const char *formats_written(void);
 

@@ -1,0 +1,10 @@
+/* Heap profiles as text, which the tool reads. */
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "reader.h"
+#include "../examples/heapdump/formats/heap_text.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const hd_format format = { .name = "heap-text", .detect = heap_text_detect, .read = heap_text_read };
+    return read_all_ways(&format, data, size);
+}

@@ -1,0 +1,134 @@
+/* What a reader of a format of the tool's own has to stand: its input cut off, damaged, in pieces, without memory.
+   Include after heapdump.h, cmocka.h and faults.h. */
+#ifndef READERS_H
+#define READERS_H
+
+#include "faults.h"
+
+#include <string.h>
+
+HD_UNUSED static hd_status read_with(const hd_format *format, const void *data, size_t size, hd_options options, hd_dump **dump,
+                                     hd_error *err) {
+    options.formats = format;
+    options.format_count = 1;
+    memset(err, 0, sizeof *err);
+    *dump = NULL;
+    return hd_read_memory(data, size, &options, dump, err);
+}
+
+/* Strictly, or, where `lenient`, with so many warnings. To be freed. */
+HD_UNUSED static hd_dump *read_well(const hd_format *format, const void *data, size_t size, bool lenient, uint64_t warnings) {
+    hd_options options = { .lenient = lenient };
+    hd_dump *dump;
+    hd_error err;
+    if (read_with(format, data, size, options, &dump, &err)) fail_msg("line %d: %s", (int)err.line, err.message);
+    assert_string_equal(hd_dump_format(dump)->name, format->name);
+    assert_int_equal(hd_dump_warning_count(dump), warnings);
+    return dump;
+}
+
+HD_UNUSED static uint64_t dump_sum(const hd_dump *dump) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < hd_dump_heap_count(dump); i++) {
+        const hd_heap *h = hd_dump_heap(dump, i);
+        sum = sum * 31 + hd_profile_bytes(h->profile) + 7 * hd_profile_blocks(h->profile) +
+              13 * hd_profile_axis(h->profile, 0).node_count + 17 * hd_profile_cells(h->profile).count;
+    }
+    return sum;
+}
+
+/* Any bytes: leniently what strict reading takes is taken, too; memory is a multiple of what is there, and all goes. */
+HD_UNUSED static void stands(const hd_format *format, const void *data, size_t size, size_t memory) {
+    uint64_t sum[2];
+    hd_status status[2];
+    for (int lenient = 0; lenient < 2; lenient++) {
+        hd__faults f = { 0 };
+        hd_options options = { .lenient = lenient, .allocator = hd__faults_allocator(&f) };
+        hd_dump *dump;
+        hd_error err;
+        status[lenient] = read_with(format, data, size, options, &dump, &err);
+        assert_int_equal(err.status, status[lenient]);
+        assert_true(!dump == !!status[lenient]);
+        if (status[lenient]) {
+            assert_true(*err.message && (err.offset <= size || err.offset == HD_UNKNOWN));
+        } else {
+            sum[lenient] = dump_sum(dump);
+            assert_true(lenient || !hd_dump_warning_count(dump));
+        }
+        hd_dump_free(dump);
+        assert_null(f.misuse);
+        assert_int_equal(f.live, 0);
+        assert_true(f.peak <= memory);
+    }
+    if (!status[0]) assert_true(!status[1] && sum[0] == sum[1]);
+}
+
+/* A small input cut off at every byte, and every bit of it turned round. */
+HD_UNUSED static void stands_damage(const hd_format *format, const void *data, size_t size, size_t memory) {
+    uint8_t *copy = (uint8_t *)malloc(size + 1);
+    assert_non_null(copy);
+    for (size_t n = 0; n <= size; n++) {
+        uint8_t *exact = (uint8_t *)malloc(n + !n); /* what is read behind its end is found */
+        assert_non_null(exact);
+        memcpy(exact, data, n);
+        stands(format, exact, n, memory);
+        free(exact);
+    }
+    memcpy(copy, data, size);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        stands(format, copy, size, memory);
+        copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(copy);
+}
+
+/* An input in pieces of any size is as it is in one. */
+HD_UNUSED static void stands_pieces(const hd_format *format, const void *data, size_t size) {
+    hd_dump *whole = read_well(format, data, size, false, 0);
+    for (size_t chunk = 1; chunk < 400; chunk = 2 * chunk + 1) {
+        hd__reads r = { .data = data, .size = size, .chunk = chunk };
+        hd_options options = { .formats = format, .format_count = 1 };
+        hd_dump *dump;
+        hd_error err;
+        if (hd_read(hd__faults_in(&r), &options, &dump, &err)) fail_msg("%s", err.message);
+        assert_int_equal(dump_sum(dump), dump_sum(whole));
+        hd_dump_free(dump);
+    }
+    hd_dump_free(whole);
+}
+
+/* Each allocation fails once, each read too; then memory ends at each bound. */
+HD_UNUSED static void stands_faults(const hd_format *format, const void *data, size_t size) {
+    hd__faults f = { 0 };
+    hd_options options = { .formats = format, .format_count = 1, .lenient = true };
+    hd_dump *dump;
+    hd_error err;
+    hd_status status;
+    HD__EACH_FAULT(f) {
+        hd__reads r = { .data = data, .size = size, .chunk = 97 };
+        options.allocator = hd__faults_allocator(&f);
+        memset(&err, 0, sizeof err);
+        status = hd_read(hd__faults_in(&r), &options, &dump, &err);
+        assert_int_equal(err.status, status);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        if (!status) hd_dump_free(dump);
+        assert_null(f.misuse);
+        assert_int_equal(f.live, 0);
+    }
+    options.allocator = (hd_allocator){ 0 };
+    for (uint64_t i = 1; i <= 1 + size / 97; i++) {
+        hd__reads r = { .data = data, .size = size, .chunk = 97, .fail_at = i };
+        assert_int_equal(hd_read(hd__faults_in(&r), &options, &dump, &err), HD_IO);
+    }
+    for (uint64_t limit = 1; limit < 20000; limit += 61) {
+        options.limits.max_memory = limit;
+        status = hd_read_memory(data, size, &options, &dump, &err);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        if (!status) hd_dump_free(dump);
+    }
+    options.limits.max_memory = 0;
+    options.progress = NULL;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* Heap profiles as text: totals of real files as their own programs tell them, every form of line, every way to be
+   wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include "../heapdump.h"
+#include "faults.h"
+#include "heaps.h"
+#include "load.h"
+#include "readers.h"
+#include "../examples/heapdump/formats/heap_text.c"
+
+static const hd_format format = { .name = "heap-text", .title = "a heap profile as text", .detect = heap_text_detect,
+                                  .read = heap_text_read };
+
+static hd_dump *read_text(const char *text) { return read_well(&format, text, strlen(text), false, 0); }
+
+static void has_heap(const hd_dump *dump, size_t i, hd_heap_kind kind, const char *allocator, uint64_t sample_bytes,
+                     uint64_t blocks, uint64_t bytes) {
+    const hd_heap *h = hd_dump_heap(dump, i);
+    assert_non_null(h);
+    assert_int_equal(h->kind, kind);
+    assert_string_equal(h->allocator, allocator);
+    assert_int_equal(h->sample_bytes, sample_bytes);
+    assert_int_equal(hd_profile_blocks(h->profile), blocks);
+    assert_int_equal(hd_profile_bytes(h->profile), bytes);
+    for (uint32_t c = 0; c < hd_profile_cells(h->profile).count && !sample_bytes; c++)
+        assert_int_equal(hd_standard_error(hd_profile_cells(h->profile).amount[c].variance), 0);
+}
+
+/* tests/data/README.md: what their own programs say. */
+static void real_files_have_their_totals(void **state) {
+    (void)state;
+    static const struct { const char *file, *allocator, *process; uint64_t sample_bytes, blocks[2], bytes[2]; } files[] = {
+        { "heap-gperftools.txt", "tcmalloc", "alloc", 0, { 6259, 24260 }, { 4460703, 8161213 } },
+        { "heap-tcmalloc.txt", "tcmalloc", "alloc", 16384, { 7039, 0 }, { 4472137, 0 } },
+        { "heap-go.txt", "go", NULL, 4096, { 15798, 29028 }, { 2526692, 8281602 } },
+        { "heap-jemalloc.txt", "jemalloc", "jalloc", 4096, { 6131, 23545 }, { 4664558, 8551836 } },
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        uint8_t *data;
+        size_t size;
+        load(files[i].file, &data, &size);
+        hd_dump *dump = read_well(&format, data, size, false, 0);
+        assert_int_equal(hd_dump_heap_count(dump), files[i].blocks[1] ? 2 : 1);
+        for (size_t h = 0; h < hd_dump_heap_count(dump); h++) {
+            has_heap(dump, h, h ? HD_HEAP_TOTAL : HD_HEAP_LIVE, files[i].allocator, files[i].sample_bytes, files[i].blocks[h],
+                     files[i].bytes[h]);
+            if (files[i].process) assert_string_equal(hd_dump_heap(dump, h)->process, files[i].process);
+            else assert_null(hd_dump_heap(dump, h)->process);
+        }
+        hd_dump_free(dump);
+        stands_pieces(&format, data, size);
+        free(data);
+    }
+}
+
+/* Bytes of the cells that stand at a name. */
+static uint64_t self_bytes(const hd_dump *dump, const char *name) {
+    const hd_profile *p = hd_dump_heap(dump, 0)->profile;
+    hd_rows cells = hd_profile_cells(p);
+    uint64_t sum = 0;
+    for (uint32_t c = 0; c < cells.count; c++)
+        if (hd_str_equal(hd_profile_axis(p, 0).node_name[cells.node[c]], hd_cstr(name))) sum += cells.amount[c].bytes;
+    return sum;
+}
+
+/* As `go tool pprof -top` has them: 1314.73kB, 399.10kB, 296kB, 284.72kB, 164.68kB. */
+static void go_names_its_frames(void **state) {
+    (void)state;
+    uint8_t *data;
+    size_t size;
+    load("heap-go.txt", &data, &size);
+    hd_dump *dump = read_well(&format, data, size, false, 0);
+    assert_int_equal(self_bytes(dump, "main.table (main.go:33)"), 1346282);
+    assert_int_equal(self_bytes(dump, "main.main.func1 (main.go:50)"), 303104);
+    assert_int_equal(self_bytes(dump, "main.walk (main.go:40)"), 291555);
+    assert_int_equal(self_bytes(dump, "main.pair (main.go:19)"), 408680);
+    hd_dump_free(dump);
+    free(data);
+    dump = read_text("heap profile: 3: 30 [3: 30] @ heap/2\n1: 10 [1: 10] @ 0x11 0x21 0x31\n"
+                     "#\t0x10\truntime.mallocgc+0x1\t\t/go/malloc.go:5\n#\t0x20\tmain.f[go.shape.int+4]+0x2\tmain.go:7\n"
+                     "#\t0x20\tmain.g+0x2\tmain.go:8\n#\t0x30\n\n2: 20 [2: 20] @ 0x41\n\n# runtime.MemStats\n# Alloc = 5\n");
+    has_heap(dump, 0, HD_HEAP_LIVE, "go", 0, 3, 30);
+    assert_text(profile_text(hd_dump_heap(dump, 0)->profile),
+                "/0x30/main.g (main.go:8)/main.f[go.shape.int+4] (main.go:7)/runtime.mallocgc (malloc.go:5) 10 1\n/0x40 20 2\n");
+    hd_dump_free(dump);
+}
+
+/* The formula, and the variance of the recorder's snapshots. */
+static void samples_are_scaled_line_by_line(void **state) {
+    (void)state;
+    hd_dump *dump = read_text("heap profile: 4: 4096 [8: 16384] @ heap_v2/8192\n3: 3072 [3: 3072] @ 0x10\n"
+                              "1: 1024 [1: 1024] @ 0x10\n0: 0 [4: 12288] @ 0x20\n");
+    double p = 1 - exp(-1024.0 / 8192), variance = 4 * (1024.0 * 1024 * (1 - p) / (p * p));
+    hd_rows cells = hd_profile_cells(hd_dump_heap(dump, 0)->profile);
+    assert_int_equal(cells.count, 1);
+    assert_int_equal(cells.amount[0].bytes, (uint64_t)(3072 / p) + (uint64_t)(1024 / p));
+    assert_int_equal(cells.amount[0].blocks, (uint64_t)(3 / p) + (uint64_t)(1 / p));
+    assert_true(fabs((double)hd_standard_error(cells.amount[0].variance) - sqrt(variance)) < 1);
+    p = 1 - exp(-3072.0 / 8192);
+    cells = hd_profile_cells(hd_dump_heap(dump, 1)->profile);
+    assert_int_equal(cells.amount[1].blocks, (uint64_t)(4 / p));
+    hd_dump_free(dump);
+    dump = read_text("heap profile: 1: 8 [1: 8] @ heap_v2/1\n1: 8 [1: 8] @ 0x10\n");
+    has_heap(dump, 0, HD_HEAP_LIVE, "tcmalloc", 0, 1, 8);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    hd_dump_free(dump);
+    dump = read_text("heap profile: 9: 0 [9: 0] @ heap/4096\n9: 0 [9: 0] @ 0x10\n"); /* as pprof: of no size, none */
+    has_heap(dump, 0, HD_HEAP_LIVE, "go", 2048, 0, 0);
+    hd_dump_free(dump);
+    dump = read_text("heap profile: 9: 0 [9: 0] @ heapprofile\n9: 0 [9: 0] @ 0x10\n");
+    has_heap(dump, 0, HD_HEAP_LIVE, "tcmalloc", 0, 9, 0);
+    hd_dump_free(dump);
+}
+
+static const char maps[] =
+    "\nMAPPED_LIBRARIES:\n"
+    "00400000-00401000 r--p 00000000 08:01 10 /bin/app\n00401000-00402000 r-xp 00001000 08:01 10 /bin/app\n"
+    "7f0000000000-7f0000001000 r--p 00000000 08:01 11                         /lib/a b.so (deleted)\n"
+    "7f0000001000-7f0000003000 r-xp 00001000 08:01 11                         /lib/a b.so (deleted)\n"
+    "7f0000003000-7f0000004000 rw-p 00000000 00:00 0 \n"
+    "7f0000010000-7f0000012000 r-xp 00005000 08:01 12                         /lib/part.so\n"
+    "7f0000020000-7f0000021000 r-xp 00000000 08:01 13                         /lib/tiny.so\n"
+    "7f0000021000-7f0000022000 rwxp 00000000 08:01 13                         /lib/tiny.so\n"
+    "7f0000022000-7f0000023000 rwxp 00001000 08:01 13                         /lib/tiny.so\n"
+    "7f0000023000-7f0000024000 r-xp 00000000 08:01 13                         /lib/tiny.so\n"
+    "7fff00000000-7fff00001000 r-xp 00000000 00:00 0                          [vdso]\nbuild=/home/me\n";
+
+static void addresses_are_in_objects(void **state) {
+    (void)state;
+    static const struct { const char *address, *frame; } frames[] = {
+        { "0x401235", "/bin/app+0x401234" },             /* linked to be where it is */
+        { "0x401000", "/bin/app+0x400fff" },             /* the call is the last instruction before */
+        { "0x7f0000001011", "/lib/a b.so+0x1010" }, { "0x7F0000002FFF", "/lib/a b.so+0x2ffe" },
+        { "0x7f0000003001", "0x7f0000003000" },          /* no file */
+        { "0x7f0000010011", "/lib/part.so+0x5010" },     /* only a part of the file is mapped */
+        { "0x7f0000021011", "/lib/tiny.so+0x1010" }, { "0x7f0000022011", "/lib/tiny.so+0x2010" },
+        { "0x7f0000023011", "/lib/tiny.so+0x10" },       /* mapped a second time */
+        { "0x7fff00000101", "[vdso]+0x100" },
+        { "0x1", "0x0" }, { "0x0", "0x0" }, { "0xffffffffffffffff", "0xfffffffffffffffe" }
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        char text[2048], expected[128];
+        snprintf(text, sizeof text, "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ %s\n%s", frames[i].address, maps);
+        hd_dump *dump = read_text(text);
+        snprintf(expected, sizeof expected, "/%s 8 1\n", frames[i].frame);
+        assert_text(profile_text(hd_dump_heap(dump, 0)->profile), expected);
+        assert_string_equal(hd_dump_heap(dump, 0)->process, "app");
+        hd_dump_free(dump);
+    }
+    hd_dump *dump = read_text("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x7\nMAPPED_LIBRARIES:\n");
+    assert_text(profile_text(hd_dump_heap(dump, 0)->profile), "/0x6 8 1\n");
+    assert_null(hd_dump_heap(dump, 0)->process);
+    hd_dump_free(dump);
+}
+
+/* Of a path that is too long to be named by each frame, the file's name stays, or its end. */
+static void long_paths_are_cut(void **state) {
+    (void)state;
+    static char text[9000], path[4001], expected[700];
+    for (int slash = 0; slash < 2; slash++) {
+        memset(path, 'x', 4000);
+        path[0] = '/';
+        if (slash) memcpy(path + 3990, "/libx.so.1", 10);
+        snprintf(text, sizeof text, "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x7f0000000011\n"
+                 "MAPPED_LIBRARIES:\n7f0000000000-7f0000001000 r-xp 00000000 08:01 10 %s\n", path);
+        hd_dump *dump = read_text(text);
+        snprintf(expected, sizeof expected, "/%s+0x10 8 1\n", path + (slash ? 3991 : 4000 - HEAP_TEXT_PATH));
+        assert_text(profile_text(hd_dump_heap(dump, 0)->profile), expected);
+        hd_dump_free(dump);
+    }
+}
+
+static void all_forms_are_read(void **state) {
+    (void)state;
+    static const struct { const char *text, *allocator; uint64_t sample_bytes, heaps, blocks, bytes; } forms[] = {
+        { "heap profile:      1:        8 [     1:        8] @ heapprofile\n     1:        8 [     1:        8] @ 0x7 0x8\n", "tcmalloc", 0, 2, 1, 8 },
+        { "heap profile: 1: 8 [1: 8] @ heapprofile\r\n1: 8 [1: 8] @ 0x7\t0x8 \r\n\r\nMAPPED_LIBRARIES:\r\n1-2 r-xp 0 0:0 0 /x\r\n", "tcmalloc", 0, 2, 1, 8 },
+        { "heap profile: 0: 0 [0: 0] @ heapprofile\n", "tcmalloc", 0, 2, 0, 0 },
+        { "heap profile: 0: 0 [0: 0] @ heap_v2/524288", "tcmalloc", 524288, 1, 0, 0 },
+        { "heap profile: 1: 8 [1: 8] @ heapz_v2/1\n1: 8 [1: 8] @\n", "tcmalloc", 0, 1, 1, 8 },
+        { "heap profile: 1: 8 [2: 9] @ heap_v2\n1: 8 [2: 9] @ 0x5\n", "tcmalloc", 0, 2, 1, 8 },
+        { "heap profile: 1: 8 [1: 8] @ heap/2\n1: 8 [1: 8] @ 0x5\n--- Memory map: ---\n", "go", 0, 2, 1, 8 },
+        { "heap_v2/1\n  t*: 1: 8 [0: 0]\n  t0: 1: 8 [0: 0]\n@ 0x5 0x6\n  t*: 1: 8 [0: 0]\n  t3: 1: 8 [0: 0] a thread\n\nMAPPED_LIBRARIES:\n", "jemalloc", 0, 1, 1, 8 },
+        { "heap_v2/0\n@\n  t*: 1: 8 [4: 9]\n@ 0x6\n  t*: 0: 0 [4: 9]\nMAPPED_LIBRARIES:\n", "jemalloc", 0, 2, 1, 8 },
+        { "heap_v2/524288\nMAPPED_LIBRARIES:\n", "jemalloc", 524288, 1, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        hd_dump *dump = read_text(forms[i].text);
+        has_heap(dump, 0, HD_HEAP_LIVE, forms[i].allocator, forms[i].sample_bytes, forms[i].blocks, forms[i].bytes);
+        assert_int_equal(hd_dump_heap_count(dump), forms[i].heaps);
+        hd_dump_free(dump);
+    }
+}
+
+#define HEAD "heap profile: 1: 8 [1: 8] @ heapprofile\n"
+#define GOOD "1: 8 [1: 8] @ 0x7\n"
+
+/* What is wrong, where, and what is left when it is left out: warnings, live bytes, allocated ones. */
+static const struct { const char *text, *message; uint64_t line, offset, warnings, live, total; } bad[] = {
+    { HEAD GOOD "x\n", "a decimal number expected, found 'x'", 3, 58, 1, 8, 8 },
+    { HEAD GOOD "1\n", "':' behind the number of blocks expected, and the line ends", 3, 59, 1, 8, 8 },
+    { HEAD GOOD "1: 8\n", "'[' behind what is live expected, and the line ends", 3, 62, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8\n", "']' behind what was allocated expected, and the line ends", 3, 68, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8]\n", "'@' and addresses expected, and the line ends", 3, 69, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8] @ 7\n", "an address: 0x and hexadecimal digits expected, found '7'", 3, 72, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8] @ 0x\n", "a hexadecimal number expected, and the line ends", 3, 74, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8] @ 0x7,\n", "a space behind an address expected, found ','", 3, 75, 1, 8, 8 },
+    { HEAD GOOD "1: 8 [1: 8] @ 0x12345678123456789\n", "a number of at most 64 bits expected, found '12345678123456789'", 3, 74, 1, 8, 8 },
+    { HEAD GOOD "1: 18446744073709551616 [1: 8] @ 0x7\n", "a number of at most 64 bits expected, found '18446744073709551616 [1: 8] @ '", 3, 61, 1, 8, 8 },
+    { HEAD GOOD "-1: 8 [1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8 [1: 8] @ 0x7'", 3, 58, 1, 8, 16 },
+    { HEAD GOOD "1: -8 [1: 8] @ 0x7\n", "a number of bytes that is not negative expected, found '-8 [1: 8] @ 0x7'", 3, 61, 1, 8, 16 },
+    { HEAD GOOD "1: 8 [-1: 8] @ 0x7\n", "a number of blocks that is not negative expected, found '-1: 8] @ 0x7'", 3, 64, 1, 16, 8 },
+    { HEAD GOOD "0: 8 [1: 8] @ 0x7\n", "the bytes of 0 blocks to be 0, and a space expected, found ' [1: 8] @ 0x7'", 3, 62, 1, 8, 8 },
+    { HEAD GOOD "\x1b[31m\xff\n", "a decimal number expected, found '?[31m?'", 3, 58, 1, 8, 8 },
+    { HEAD, "stacks of 1 blocks, 8 bytes expected by the first line, and these are 0 blocks, 0 bytes", 2, 40, 1, 0, 0 },
+    { HEAD GOOD GOOD, "stacks of 1 blocks, 8 bytes expected by the first line, and these are 2 blocks, 16 bytes", 4, 76, 1, 16, 16 },
+    { HEAD GOOD "2: 18446744073709551615 [0: 0] @ 0x7\n", "all cells together pass 2^64 - 2 bytes or blocks", 3, 58, 1, 8, 8 },
+    { HEAD GOOD "MAPPED_LIBRARIES:\n1\n", "'-' between the addresses of a mapping expected, and the line ends", 4, 77, 1, 8, 8 },
+    { HEAD GOOD "MAPPED_LIBRARIES:\nx\n", "a hexadecimal number expected, found 'x'", 4, 76, 1, 8, 8 },
+    { HEAD GOOD "MAPPED_LIBRARIES:\n1-2 r-xp 0\n", "permissions, offset, device and inode of a mapping expected, and the line ends", 4, 86, 1, 8, 8 },
+    { HEAD GOOD "MAPPED_LIBRARIES:\n1-2 r-xp z\n", "a hexadecimal number expected, found 'z'", 4, 85, 1, 8, 8 },
+    { "heap_v2/1\n@ 0x5\n  t*: 1: 8 [1: 8]\n", "MAPPED_LIBRARIES expected, and the input ends", 4, 34, 1, 8, 8 },
+    { "heap_v2/1\n@ 0x5\n  t*: 1: 8 [1: 8]\n  tx: 1: 8 [1: 8]\nMAPPED_LIBRARIES:\n", "a decimal number expected, found 'x: 1: 8 [1: 8]'", 4, 37, 1, 8, 8 },
+    { "heap_v2/1\n@ 0x5\n  t* 1: 8 [1: 8]\n@ 0x6\nt*: 1: 8 [1: 8]\nMAPPED_LIBRARIES:\n",
+      "':' behind t*, or t and the number of a thread expected, found ' 1: 8 [1: 8]'", 3, 20, 1, 8, 8 },
+    { "heap_v2/1\n@ 0x5\n t*: 1: 8 [1: 8]\n1: 8 [1: 8]\nMAPPED_LIBRARIES:\n", "'@' and addresses, or t* and t0 with its numbers expected, found '1: 8 [1: 8]'", 4, 33, 1, 8, 8 },
+    { "heap_v2/9223372036854775807\n@ 0x5\n t*: 9: 9 [9: 9]\nMAPPED_LIBRARIES:\n", "a size that 64 bits can hold when it is scaled expected", 2, 28, 2, 0, 0 },
+    { "heap profile: -1: 8 [1: 8] @ heapprofile\n" GOOD, "a number of blocks that is not negative expected, found '-1: 8 [1: 8] @ heapprofile'", 1, 14, 1, 8, 8 },
+    { "heap profile: @ heapprofile\n" GOOD, "a decimal number expected, found '@ heapprofile'", 1, 14, 0, 0, 0 },
+};
+
+static void malformed_lines_are_left_out(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hd_dump *dump;
+        hd_error err;
+        hd_status status = read_with(&format, bad[i].text, strlen(bad[i].text), (hd_options){ 0 }, &dump, &err);
+        assert_true(status == HD_MALFORMED || status == HD_OVERFLOW);
+        assert_string_equal(err.message, bad[i].message);
+        assert_int_equal(err.line, bad[i].line);
+        assert_int_equal(err.offset, bad[i].offset);
+        if (!bad[i].warnings) continue;
+        dump = read_well(&format, bad[i].text, strlen(bad[i].text), true, bad[i].warnings);
+        assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), bad[i].live);
+        if (hd_dump_heap_count(dump) > 1) assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 1)->profile), bad[i].total);
+        hd_dump_free(dump);
+    }
+}
+
+static void other_profiles_are_told(void **state) {
+    (void)state;
+    static const struct { const char *text, *message; hd_status status; } others[] = {
+        { "heap profile: 1: 8 [1: 8] @ growthz\n", "'@ heapprofile', '@ heap_v2/R' or '@ heap/R' in the first line expected, found 'growthz'", HD_UNSUPPORTED },
+        { "heap profile: 1: 8 [1: 8]\n", "'@ heapprofile', '@ heap_v2/R' or '@ heap/R' in the first line expected, and the line ends", HD_MALFORMED },
+        { "heap profile: 1: 8 [1: 8] @ heap/x\n", "a number of bytes a sample expected, found 'x'", HD_MALFORMED },
+        { "heap_v2/99999999999999999999\n", "a number of bytes a sample expected, found '99999999999999999999'", HD_MALFORMED },
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int lenient = 0; lenient < 2; lenient++) {
+            hd_dump *dump;
+            hd_error err;
+            assert_int_equal(read_with(&format, others[i].text, strlen(others[i].text), (hd_options){ .lenient = lenient }, &dump, &err),
+                             others[i].status);
+            assert_string_equal(err.message, others[i].message);
+            assert_int_equal(err.line, 1);
+        }
+    assert_int_equal(heap_text_detect((const uint8_t *)"heap_v2/", 8), 0);
+    assert_int_equal(heap_text_detect((const uint8_t *)"heap_v2/a", 9), 0);
+    assert_int_equal(heap_text_detect((const uint8_t *)"heap profile", 12), 0);
+}
+
+static void count_warning(void *user, const hd_error *warning) {
+    assert_int_equal(warning->status, HD_LIMIT);
+    assert_non_null(strstr(warning->message, ": gperftools writes 1 MiB at most"));
+    ++*(int *)user;
+}
+
+/* gperftools stops at 1 MiB: that is no damage, and told. */
+static void a_full_file_is_told(void **state) {
+    (void)state;
+    size_t size = 0;
+    int told = 0;
+    char *text = (char *)malloc(1100000);
+    hd_options options = { .warning = count_warning, .warning_user = &told };
+    hd_dump *dump;
+    hd_error err;
+    assert_non_null(text);
+    size += (size_t)sprintf(text, "heap profile: 99999999: 799999992 [99999999: 799999992] @ heapprofile\n");
+    for (uint64_t i = 0; size < 1048000; i++) size += (size_t)sprintf(text + size, "1: 8 [1: 8] @ 0x%x\n", (unsigned)i);
+    assert_int_equal(read_with(&format, text, size, options, &dump, &err), HD_OK);
+    assert_int_equal(told, 1);
+    assert_int_equal(hd_dump_warning_count(dump), 0);
+    hd_dump_free(dump);
+    free(text);
+}
+
+static const char small[] =
+    "heap profile: 3: 24 [4: 32] @ heap_v2/16\n1: 8 [2: 16] @ 0x7f0000001011 0x401235\n2: 16 [2: 16] @ 0x401235\n"
+    "#\t0x401234\tmain.f+0x1\tm.go:1\n\nMAPPED_LIBRARIES:\n00400000-00402000 r-xp 00000000 08:01 10 /bin/app\n";
+static const char threads[] =
+    "heap_v2/16\n  t*: 3: 24 [4: 32]\n  t0: 3: 24 [4: 32]\n@ 0x401235 0x7\n  t*: 2: 16 [2: 16]\n  t1: 2: 16 [2: 16]\n"
+    "@ 0x401235 0x8\n  t*: 1: 8 [2: 16]\n\nMAPPED_LIBRARIES:\n00400000-00402000 r-xp 00000000 08:01 10 /bin/app\n";
+
+static void damage_is_withstood(void **state) {
+    (void)state;
+    stands_damage(&format, small, sizeof small - 1, 300000);
+    stands_damage(&format, threads, sizeof threads - 1, 300000);
+    stands_pieces(&format, small, sizeof small - 1);
+    stands_faults(&format, small, sizeof small - 1);
+    stands_faults(&format, threads, sizeof threads - 1);
+}
+
+/* Claims take no memory. */
+static void claims_are_not_believed(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "heap profile: 10000000000: 10000000000 [1: 1] @ heapprofile\n",
+        "heap profile: 1: 1 [1: 1] @ heap_v2/18446744073709551615\n18446744073709551615: 18446744073709551615 [1: 1] @ 0x1\n",
+        "heap_v2/1\n@ 0x5\nt18446744073709551615: 18446744073709551615: 18446744073709551615 [0: 0]\n",
+        HEAD "MAPPED_LIBRARIES:\n0-ffffffffffffffff r-xp ffffffffffffffff 0:0 0 /x\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) stands(&format, texts[i], strlen(texts[i]), 300000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_files_have_their_totals),
+        cmocka_unit_test(go_names_its_frames),
+        cmocka_unit_test(samples_are_scaled_line_by_line),
+        cmocka_unit_test(addresses_are_in_objects),
+        cmocka_unit_test(long_paths_are_cut),
+        cmocka_unit_test(all_forms_are_read),
+        cmocka_unit_test(malformed_lines_are_left_out),
+        cmocka_unit_test(other_profiles_are_told),
+        cmocka_unit_test(a_full_file_is_told),
+        cmocka_unit_test(damage_is_withstood),
+        cmocka_unit_test(claims_are_not_believed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
