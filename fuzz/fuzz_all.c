@@ -5,10 +5,12 @@
 #include "../tests/faults.h"
 #include "pieces.h"
 #include "../examples/heapdump/formats/heap_text.c"
+#include "../examples/heapdump/formats/heaptrack.c"
 
 /* The tool's own. */
 static const hd_format formats[] = {
     { .name = "heap-text", .detect = heap_text_detect, .read = heap_text_read },
+    { .name = "heaptrack", .detect = heaptrack_detect, .read = heaptrack_read },
 };
 
 typedef struct run {

@@ -41,8 +41,8 @@ static void real_files_have_their_totals(void **state) {
         { "heap-jemalloc.txt", "jemalloc", "jalloc", 4096, { 6131, 23545 }, { 4664558, 8551836 } },
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        uint8_t *data;
-        size_t size;
+        uint8_t *data = NULL;
+        size_t size = 0;
         load(files[i].file, &data, &size);
         hd_dump *dump = read_well(&format, data, size, false, 0);
         assert_int_equal(hd_dump_heap_count(dump), files[i].blocks[1] ? 2 : 1);
@@ -71,8 +71,8 @@ static uint64_t self_bytes(const hd_dump *dump, const char *name) {
 /* As `go tool pprof -top` has them: 1314.73kB, 399.10kB, 296kB, 284.72kB, 164.68kB. */
 static void go_names_its_frames(void **state) {
     (void)state;
-    uint8_t *data;
-    size_t size;
+    uint8_t *data = NULL;
+    size_t size = 0;
     load("heap-go.txt", &data, &size);
     hd_dump *dump = read_well(&format, data, size, false, 0);
     assert_int_equal(self_bytes(dump, "main.table (main.go:33)"), 1346282);

@@ -1,5 +1,5 @@
-/* The formats that only the tool reads or writes: each a file beside this, with a row of the table in formats.c and the
-   declarations of its functions here. */
+/* The formats that only the tool reads or writes: each a file beside this, with a row of the table in formats.c and
+   the declarations of its functions here. */
 #ifndef HEAPDUMP_FORMATS_H
 #define HEAPDUMP_FORMATS_H
 
@@ -8,6 +8,10 @@
 /* heap_text.c */
 int heap_text_detect(const uint8_t *bytes, size_t size);
 hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+
+/* heaptrack.c */
+int heaptrack_detect(const uint8_t *bytes, size_t size);
+hd_status heaptrack_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
 
 /* The table, for hd_options.formats. */
 extern const hd_format tool_formats[];
