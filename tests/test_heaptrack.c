@@ -45,7 +45,7 @@ static void a_real_recording_has_its_totals(void **state) {
     has_totals(dump, TOTALS(507, 164399, 2508, 652853, 2529, 772853, 20, 20000));
     assert_string_equal(hd_dump_heap(dump, 0)->process, "heaps");
     assert_text(cells(dump, 3), "/_start/__libc_start_main_impl (libc-start.c:360)/__libc_start_call_main "
-                                "(libc_start_call_main.h:58)/main (heaps.cc:54)/pass(int) (heaps.cc:41) 20000 20\n");
+                                "(libc_start_call_main.h:58)/main (heaps.cc:63)/pass(int) (heaps.cc:50) 20000 20\n");
     hd_dump_free(dump);
     stands_pieces(&format, data, size);
     free(data);

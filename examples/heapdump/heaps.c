@@ -75,8 +75,7 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
     hd_profile *profile;
     hd_status status;
     if (!format_has_addresses(hd_dump_format(c->dump))) return HD_OK;
-    status = hd_profile_rename(heap->profile, HD_AXIS_BACKTRACE, symbols_rename, a->names ? a->names : &c->names, NULL,
-                               &profile, err);
+    status = name_profile(a, a->names ? a->names : &c->names, heap->profile, &profile, err);
     if (status) return status;
     result.profile = profile;
     worked(heap, made, result);

@@ -44,6 +44,10 @@ totals totals_of(const hd_heap *heap);
 /* info.c: how many scalars say more than the sizes of heaps. */
 size_t scalars_beside(const hd_dump *dump);
 
+/* named.c */
+hd_status name_profile(const arguments *a, symbols *names, const hd_profile *profile, hd_profile **out,
+                       hd_error *err);
+
 /* convert.c */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count);

@@ -248,7 +248,8 @@ static const option_row rows[] = {
     { "", "keep-unresolved", NULL, take_flag, AT(keep_unresolved),
       "with --binary: keep frames that no binary names" },
     { "", "keep-runtime", NULL, take_flag, AT(keep_runtime),
-      "with --binary: keep frames of the runtime that recorded" },
+      "keep frames of what recorded: with --binary, of MemProf's runtime; of heap\n"
+      "profiles as text, those of the allocator" },
     { "", "hints", NULL, take_flag, AT(hints),
       "instead of the records, what the compiler makes of them (clang 19)" },
     { "", "cold-density", "D", take_limit, AT(limit[0]), "cold: less than D accesses a byte and second [0.05], and" },

@@ -1,8 +1,12 @@
 // A program for heap profilers: what it leaks, keeps to its end, frees, and frees at once is told by its code; one
-// function is inlined, one calls itself. argv[1]: how often everything is done [1]. argv[2]: stacks go so much deeper.
+// function is inlined, one calls itself. argv[1]: how often everything is done [1]. argv[2]: how deep stacks go [5].
+// With PLAIN nothing is inlined. With SAMPLE, tcmalloc's sample of the heap goes to the file argv[3].
 #include <cstdlib>
-#include <cstring>
 #include <vector>
+#ifdef SAMPLE
+#include <fstream>
+#include <gperftools/malloc_extension.h>
+#endif
 
 struct block {
     block *next;
@@ -11,7 +15,12 @@ struct block {
 static block *volatile kept;
 static std::vector<char *> table;
 
-static inline __attribute__((always_inline)) block *made(size_t n) {
+#ifdef PLAIN
+__attribute__((noinline))
+#else
+__attribute__((always_inline))
+#endif
+static inline block *made(size_t n) {
     block *b = static_cast<block *>(malloc(sizeof(block) + n));
     b->next = kept;
     return b;
@@ -28,11 +37,11 @@ __attribute__((noinline)) void descend(int depth) {
 }
 
 __attribute__((noinline)) void fill(int count) {
-    for (int i = 0; i < count; i++) table.push_back(new char[100 + static_cast<size_t>(i % 7) * 50]);
+    for (int i = 0; i < count; i++) table.push_back(static_cast<char *>(malloc(100 + static_cast<size_t>(i % 7) * 50)));
 }
 
 __attribute__((noinline)) void empty() {
-    for (size_t i = 0; i < table.size(); i++) delete[] table[i];
+    for (size_t i = 0; i < table.size(); i++) free(table[i]);
     table.clear();
 }
 
@@ -54,5 +63,10 @@ int main(int argc, char **argv) {
         pass(20);
     }
     kept = static_cast<block *>(malloc(100000));
+#ifdef SAMPLE
+    std::string sample;
+    MallocExtension::instance()->GetHeapSample(&sample);
+    std::ofstream(argv[3]) << sample;
+#endif
     return 0;
 }
