@@ -50,17 +50,26 @@ def folded(path):
     return found
 
 
-mine, theirs = ours(sys.argv[2]), {"pprof": pprof, "folded": folded}[sys.argv[1]](sys.argv[3])
-wanted = ("made", "keep", "descend", "fill", "pass", "main")
-compared = 0
-for name in wanted:
-    for i, what in enumerate(("itself", "with what it calls")):
-        a, b = mine.get(name, (0, 0))[i], theirs.get(name, (0, 0))[i]
-        if b is None:
-            continue
-        compared += 1
-        if abs(a - b) > 3:
-            print(f"{name} {what}: {a}, theirs {b}")
-            compared = -99
-if compared >= 0:
-    print(compared, "equal", sum(b[1] > 0 for n, b in mine.items() if n in wanted))
+def compare(mine, theirs, wanted):
+    """How many numbers are equal, and the others in words; 0 where a side has no such function."""
+    equal, unlike = 0, []
+    for name in wanted:
+        for i, what in enumerate(("itself", "with what it calls")):
+            a, b = mine.get(name, (0, 0))[i], theirs.get(name, (0, 0))[i]
+            if b is None:
+                continue
+            if abs(a - b) > 3:
+                unlike.append(f"{name} {what}: {a}, theirs {b}")
+            else:
+                equal += 1
+    return equal, unlike
+
+
+if __name__ == "__main__":
+    wanted = ("made", "keep", "descend", "fill", "pass", "main")
+    mine, theirs = ours(sys.argv[2]), {"pprof": pprof, "folded": folded}[sys.argv[1]](sys.argv[3])
+    equal, unlike = compare(mine, theirs, wanted)
+    for line in unlike:
+        print(line)
+    if not unlike:
+        print(equal, "equal", sum(b[1] > 0 for n, b in mine.items() if n in wanted))
