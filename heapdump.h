@@ -79,6 +79,9 @@
        >>memprof.rfc.write   the RFC's layout, written
        >>memprof.rows        MemProf files as heap dumps: rows of the registry
        >>folded              folded stacks, what flame graphs are drawn from
+       >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
+       >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
+       >>v8.write            snapshots from documents or from any graph
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -102,10 +105,11 @@
        HD_MAX_AXES              axes a profile may have (default 8)
        HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and what the provider says of one;
                                 HD_SCOPE does nothing
-       HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF and Dart
+       HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF, Dart and V8
        HEAPDUMP_NO_CHROME       leaves out Chromium traces, the dump provider, and hd_recorder_write, which
                                 writes a trace
-       HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf
+       HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf;
+                                HEAPDUMP_NO_V8 V8
        HEAPDUMP_NO_FOLDED       leaves out folded stacks
 
    CONVENTIONS
@@ -142,8 +146,10 @@
 #ifdef HEAPDUMP_NO_GRAPH
 #undef HEAPDUMP_NO_NETCF
 #undef HEAPDUMP_NO_DART
+#undef HEAPDUMP_NO_V8
 #define HEAPDUMP_NO_NETCF
 #define HEAPDUMP_NO_DART
+#define HEAPDUMP_NO_V8
 #endif
 
 #ifdef HEAPDUMP_STATIC
@@ -946,6 +952,8 @@ HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
 /* What the `reference`th reference of an object is called, by itself or else by its class; empty when it has
    no name. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
+/* The place that the `reference`th reference has in an array or table, where the file tells it; else HD_NONE. */
+HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *graph, uint32_t object, uint32_t reference);
 
 typedef struct hd_graph_summary {
     uint64_t objects, classes, roots, references; /* that have records; class 0 is not counted */
@@ -971,6 +979,8 @@ typedef struct hd_graph_desc {
     bool numbered;               /* references and roots say the number of an object; else its id */
     bool dense;                  /* numbered, and object k has the id first_id + k: none is stored */
     uint64_t first_id;           /* what the numbers of references and roots count from */
+    bool one_root;               /* the object of the first root that is not weak is taken to hold those of all
+                                    others, for dominators and for what is retained */
     hd_allocator allocator;
     hd_limits limits;            /* max_records: objects, references, roots, classes, names: each */
 } hd_graph_desc;
@@ -1031,6 +1041,10 @@ HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t 
 /* Names the `reference`th reference of an object by the number of a name, which may be added later. */
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
                                          hd_error *err);
+/* Says which place, less than 2^31 - 1, the `reference`th reference of an object has in an array; it has no name of
+   its own then. */
+HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t index,
+                                          hd_error *err);
 /* Adds a root. root->object is ignored: `id` is the id or number of the object it holds. */
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root, hd_error *err);
 /* Turns ids into object numbers. Near-linear. Errors: HD_MALFORMED (two objects with one id, where references
@@ -2539,6 +2553,62 @@ HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
+#ifndef HEAPDUMP_NO_V8
+/* ================================================================================ >>v8.read
+   Heap snapshots of V8, .heapsnapshot: what Chromium's DevTools and Node write. JSON, of which `meta` says what
+   fields a node and an edge have; those that it needs may stand in any order, others are kept. Node k is object
+   k of the graph, its id the file's; the one root is node 0. Classes are those of DevTools: objects and native
+   ones by name, "(string)", "(array)" and so on for other types, "(system)" for hidden ones, "(compiled code)".
+   As in DevTools, weak are not only weak edges, but also what would keep a page's own objects from being told:
+   shortcuts that do not lead from node 0, edges from outside to what a page owns, the half of a WeakMap's pair
+   that leads from the table; and roots are all that cannot be reached then, node 0 being taken to hold them. So
+   dominators and retained sizes are DevTools' own.
+   Source: AS-SHIPPED. */
+
+typedef struct hd_v8 hd_v8;
+
+/* ============================================================================ >>v8.document
+   A snapshot in memory: its graph, with what the graph has no column for. */
+
+/* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes, an
+   edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
+   through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: a
+   warning, the piece is left out; of a file that is cut off what is there counts), HD_UNSUPPORTED (more than 32
+   fields, or 255 types), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
+HEAPDUMP_API void hd_v8_free(hd_v8 *doc);
+/* What is owned here is counted in the graph's memory. */
+HEAPDUMP_API const hd_graph *hd_v8_graph(const hd_v8 *doc);
+HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc);
+/* Type and name of a node, by its number in the graph: "string" and the text, say, which V8 cuts off. */
+HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
+HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
+/* A field of a node that the graph has no column for, "detachedness" or "trace_node_id" say; 0: there is none. */
+HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
+/* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
+HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
+/* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
+   there is none. */
+HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
+
+/* =============================================================================== >>v8.write
+   Snapshots from documents, or from any graph. */
+
+/* Writes the bytes that were read, but for white space that is not everywhere alike between numbers; after lenient
+   reading those of a well-formed file without what was left out. Errors: the output's, HD_CANCELLED. */
+HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
+/* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load: node 0, below it "(GC roots)", which
+   holds what roots that are not weak do; then the graph's objects in their order, of type "object" and called as
+   their class. Ids are kept where they are unique, of 32 bits and more than 3; otherwise numbered. The value of an
+   ephemeron hangs from its key. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
+
+/* The snapshot of a dump of this format, else NULL. Owned by the dump. */
+HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
+
+#endif /* HEAPDUMP_NO_V8 */
+
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
 
@@ -2848,7 +2918,7 @@ static HD__THREAD_LOCAL void *hd__stbds_block;
 #pragma GCC diagnostic push
 #if defined(HEAPDUMP_NO_RECORDER) || defined(HEAPDUMP_NO_GRAPH) || defined(HEAPDUMP_NO_CHROME) || \
     defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF) || \
-    defined(HEAPDUMP_NO_FOLDED)
+    defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8)
 #pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
 #endif
 #endif
@@ -9466,13 +9536,15 @@ typedef struct hd__weak {
     uint32_t count;              /* references that are not strong */
 } hd__weak;
 
+#define HD__INDEX 0x80000000u    /* what stands for the name of a reference is its place */
+
 struct hd_graph {
     hd__mem mem;
     hd__arena arena;
     uint64_t max_records, first_id, bytes;
     uint32_t described, count;   /* objects with records, all objects; count is 0 until sealed */
     uint32_t room;               /* objects the columns have room for */
-    bool numbered, dense, sealed;
+    bool numbered, dense, one_root, sealed;
     uint32_t *class_of, *size, *first; /* stb_ds arrays, as are all here */
     hd__big *big;                /* by object once sealed; size[object] is UINT32_MAX */
     hd__ids id, target, extra;   /* extra: ids of objects without records, ascending */
@@ -9480,7 +9552,8 @@ struct hd_graph {
     hd_class *classes;
     hd__field *fields;           /* by class and reference once sealed */
     hd_str *names;
-    uint32_t *name;              /* by reference, as far as they have names: number of its own, or HD_NONE */
+    uint32_t *name;              /* by reference, as far as they have names: number of its own, or HD__INDEX and
+                                    its place, or HD_NONE */
     hd_root *roots;
     hd__ids root_id;
     hd__weak *weak;              /* NULL: all references are strong */
@@ -9610,7 +9683,7 @@ HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
     return first;
 }
 
-/* The number of the name that a reference has of its own; HD_NONE: it has none. */
+/* What a reference is called itself: number of a name, HD__INDEX and a place, or HD_NONE. */
 static uint32_t hd__graph_name(const hd_graph *g, uint32_t object, uint32_t reference) {
     const uint8_t *kinds;
     uint32_t n;
@@ -9626,9 +9699,14 @@ HEAPDUMP_API hd_str hd_graph_field(const hd_graph *g, uint32_t object, uint32_t 
     uint64_t key = (uint64_t)g->class_of[object] << 32 | reference;
     uint32_t name = hd__graph_name(g, object, reference);
     size_t i, n = hd__len(g->fields);
-    if (name != HD_NONE) return g->names[name];
+    if (name < HD__INDEX) return g->names[name];
     HD__LOWER_BOUND(i, n, hd__field_key(&g->fields[i]) < key);
     return i < n && hd__field_key(&g->fields[i]) == key ? g->fields[i].name : hd_cstr("");
+}
+
+HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *g, uint32_t object, uint32_t reference) {
+    uint32_t name = hd__graph_name(g, object, reference);
+    return name < HD__INDEX || name == HD_NONE ? HD_NONE : name - HD__INDEX;
 }
 
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *g) {
@@ -9799,6 +9877,7 @@ HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err)
     g->dense = desc->dense;
     g->numbered = desc->numbered || desc->dense;
     g->first_id = desc->first_id;
+    g->one_root = desc->one_root;
     g->max_records = hd__records(&desc->limits);
     if (hd__push(&g->mem, g->classes, nothing)) return g;
     hd__no_memory(&g->mem, err);
@@ -10047,7 +10126,7 @@ HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *g, uint32_t object, uint32_t 
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *g, hd_str name, uint32_t *number, hd_error *err) {
     size_t n = hd__len(g->names);
     HD__TRY(hd__graph_may(g, 0, 0, err));
-    if (n >= g->max_records) return hd__graph_most(g, err);
+    if (n >= g->max_records || n >= HD__INDEX) return hd__graph_most(g, err);
     name.data = hd__arena_str(&g->mem, &g->arena, name);
     if (!name.data || !hd__push(&g->mem, g->names, name)) return hd__no_memory(&g->mem, err);
     if (number) *number = (uint32_t)n;
@@ -10059,6 +10138,14 @@ HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *g, uint32_t object, uint32_t 
     uint32_t edge;
     HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
     return hd__graph_put_name(g, edge, name) ? HD_OK : hd__no_memory(&g->mem, err);
+}
+
+HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *g, uint32_t object, uint32_t reference, uint32_t index,
+                                          hd_error *err) {
+    uint32_t edge;
+    HD__TRY(hd__graph_edge(g, object, reference, &edge, err));
+    if (index >= HD_NONE - HD__INDEX) return hd__fail(err, HD_INVALID, "no place of 2^31 - 1 and more");
+    return hd__graph_put_name(g, edge, HD__INDEX | index) ? HD_OK : hd__no_memory(&g->mem, err);
 }
 
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root *root, hd_error *err) {
@@ -10398,7 +10485,7 @@ static hd_status hd__graph_check(const hd_graph *g, hd_error *err) {
     }
     if (wrong || at > references)
         return hd__fail(err, HD_INVALID, "where references of objects begin is in no order, or beyond them");
-    for (size_t i = 0; i < hd__len(g->name); i++) wrong |= g->name[i] != HD_NONE && g->name[i] >= names;
+    for (size_t i = 0; i < hd__len(g->name); i++) wrong |= g->name[i] < HD__INDEX && g->name[i] >= names;
     if (wrong) return hd__fail(err, HD_INVALID, "a reference has a name that was never added");
     return HD_OK;
 }
@@ -10545,7 +10632,7 @@ static hd_status hd__union_references(hd__union *x, hd_error *err) {
             uint32_t name = p->g->name ? hd__graph_name(p->g, object, i) : HD_NONE;
             if ((target == HD_NONE && !hd__missing_add(m, &x->missing, hd__graph_id(p->g, o.references[i]), edge)) ||
                 (o.kinds && o.kinds[i] && !hd__graph_mark(to, edge, o.kinds[i])) ||
-                (name != HD_NONE && !hd__graph_put_name(to, edge, name + p->names)))
+                (name != HD_NONE && !hd__graph_put_name(to, edge, name < HD__INDEX ? name + p->names : name)))
                 return hd__no_memory(m, err);
             stbds_arrput(to->target.low, target);
         }
@@ -10634,6 +10721,13 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
 
 static bool hd__root_holds(const hd_root *root) { return !(root->flags & HD_ROOT_WEAK); }
 
+/* The object that holds those of all other roots; HD_NONE: none does. */
+static uint32_t hd__root_of_all(const hd_graph *g) {
+    size_t i = 0;
+    while (i < hd__len(g->roots) && !hd__root_holds(&g->roots[i])) i++;
+    return g->one_root && i < hd__len(g->roots) ? g->roots[i].object : HD_NONE;
+}
+
 /* Brings near what a queue of objects will need: first their rows' offsets, then the rows, then what is
    known of the objects these lead to. */
 HD__INLINE void hd__queue_prefetch(const hd_graph *g, const uint32_t *queue, uint32_t at, uint32_t end,
@@ -10694,10 +10788,11 @@ static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, 
                                hd_error *err) {
     const uint32_t *target = g->target.low;
     const uint64_t *joins = g->weak ? g->weak->joins : NULL;
-    uint32_t *queue = hd__array(uint32_t, m, arena, g->count), end = 0;
+    uint32_t *queue = hd__array(uint32_t, m, arena, g->count), end = 0, all = hd__root_of_all(g);
     uint8_t *mark = *marks = hd__zeros(uint8_t, m, arena, g->count);
     if (!queue || !mark) return hd__no_memory(m, err);
     for (size_t i = 0; i < count; i++) mark[without[i]] = HD__LEFT_OUT;
+    if (all != HD_NONE && mark[all]) return HD_OK;
     for (size_t i = 0; i < hd__len(g->roots); i++) {
         uint32_t o = g->roots[i].object;
         if (!hd__root_holds(&g->roots[i]) || mark[o]) continue;
@@ -10872,8 +10967,10 @@ static hd_status hd__removal_run(hd__removal *r, uint64_t all, hd_error *err) {
     const hd_graph *g = r->g;
     const uint32_t *target = g->target.low;
     const uint64_t *joins = g->weak ? g->weak->joins : NULL;
+    uint32_t top = hd__root_of_all(g);
     memset(r->reached, 0, g->count * sizeof *r->reached);
     r->begin = r->length = 0;
+    if (top != HD_NONE) all &= ~r->gone[g->class_of[top]];
     for (size_t i = 0; i < hd__len(g->roots); i++)
         if (hd__root_holds(&g->roots[i])) hd__removal_add(r, g->roots[i].object, all);
     for (uint64_t done = 0; r->length; done++) {
@@ -11223,10 +11320,11 @@ HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) 
     return number;
 }
 
-static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, hd_error *err) {
+/* What can be reached from a root that is not numbered yet; number `above` holds it. */
+static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, uint32_t above, hd_error *err) {
     const uint32_t *target = d->rows.target;
-    uint32_t v = hd__dom_enter(d, root, 0);
-    while (v) {
+    uint32_t v = hd__dom_enter(d, root, above);
+    while (v != above) {
         uint32_t e = d->link[v].up, end = d->link[v].best;
         hd__dom_node *node = NULL;
         for (; e < end; e++) {
@@ -11266,10 +11364,10 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
         d->node[i].number = d->node[i].incoming = 0;
     }
     for (size_t i = 0; i < hd__len(g->roots); i++) {
-        uint32_t o = g->roots[i].object;
+        uint32_t o = g->roots[i].object, above = g->one_root && d->count;
         if (!hd__root_holds(&g->roots[i])) continue;
-        if (!d->node[o].number) HD__TRY(hd__dom_walk_from(d, o, err));
-        d->node[o].semi = 0;
+        if (!d->node[o].number) HD__TRY(hd__dom_walk_from(d, o, above, err));
+        if (d->node[o].semi > above) d->node[o].semi = above;
     }
     return HD_OK;
 }
@@ -25148,6 +25246,1534 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
 
 #endif /* HEAPDUMP_NO_FOLDED */
 
+#ifndef HEAPDUMP_NO_V8
+/* ================================================================================ >>v8.read
+   Numbers of nodes and edges go straight into columns. A record that stands as those before it, with its numbers
+   in view, is read eight digits at a time; any other one byte by byte, which also finds what is wrong. All that
+   is no such number is kept as it is, names too. What it means is left to >>v8.document. */
+
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HD__V8_WORDS
+#endif
+
+#define HD__V8_FIELDS 32u
+#define HD__V8_TYPES 255u
+#define HD__V8_STEP 64u          /* nodes from one known place among the edges to the next */
+
+/* Fields that there are columns for; nodes have all, edges the first three. */
+enum {
+    HD__V8_TYPE, HD__V8_NAME, HD__V8_ID, HD__V8_SIZE, HD__V8_COUNT, HD__V8_NODE_ROLES,
+    HD__V8_TO = HD__V8_ID, HD__V8_EDGE_ROLES
+};
+
+/* Where white space, and a comma, may stand in an array: before the first record, between two, within one,
+   behind the last. */
+enum { HD__V8_FIRST, HD__V8_BETWEEN, HD__V8_WITHIN, HD__V8_LAST, HD__V8_GAPS };
+
+typedef struct hd__v8_gap {
+    uint8_t length;
+    bool known;
+    char text[14];
+} hd__v8_gap;
+
+/* One of the two arrays of numbers. */
+typedef struct hd__v8_table {
+    uint8_t role[HD__V8_NODE_ROLES]; /* by role: the field */
+    uint8_t rest[HD__V8_FIELDS]; /* fields that have no role, */
+    uint32_t rests;              /* so many */
+    hd__ids column[HD__V8_FIELDS]; /* of those; zero from its end on */
+    hd_str *fields, *types;      /* names. stb_ds arrays, as all that follows */
+    hd__v8_gap gap[HD__V8_GAPS]; /* as the first of its kind is */
+} hd__v8_table;
+
+typedef struct hd__v8_span {
+    size_t from, to;
+} hd__v8_span;
+
+typedef struct hd__v8_far {
+    uint64_t edge, place;
+} hd__v8_far;
+
+struct hd_v8 {
+    hd__mem mem;                 /* of this struct; all else is the graph's */
+    hd_graph *graph;             /* its names are all strings */
+    uint8_t *text;               /* the file, but for its nodes and edges */
+    size_t nodes_at, edges_at;   /* in the text */
+    hd__v8_span *members;        /* key and value in turn */
+    hd__v8_table nodes, edges;
+    uint32_t *name;              /* by node: number of a string */
+    uint8_t *node_type, *edge_type;
+    uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
+    hd__v8_far *far;             /* places that the graph has no room for, by edge */
+    uint64_t warnings;
+};
+
+/* What a type of edge means. */
+enum { HD__V8_PLACE = 1, HD__V8_WEAK = 2, HD__V8_SHORTCUT = 4, HD__V8_ELEMENT = 8, HD__V8_INTERNAL = 16 };
+
+/* What was seen of a file. */
+enum { HD__V8_HEADER = 1, HD__V8_NODES = 2, HD__V8_EDGES = 4, HD__V8_STRINGS = 8 };
+
+typedef struct hd__v8_in {
+    hd_v8 *doc;
+    hd_graph *g;
+    hd__mem *mem;                /* the graph's */
+    hd_window w;
+    hd_reporter report;
+    hd_graph_columns columns;
+    uint64_t objects, references; /* read so far */
+    uint64_t held;               /* edges that the nodes say they have */
+    uint64_t told[2];            /* counts of nodes and edges that the header tells; HD_UNKNOWN: it does not */
+    uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
+    unsigned twos;               /* which are so many */
+    uint32_t seen;
+    bool repaired;               /* what was read is not what will be written */
+    uint64_t strings_offset;     /* in the file */
+    hd__v8_span strings, meta;   /* in the text */
+    uint8_t meaning[HD__V8_TYPES + 1]; /* by type of edge */
+    hd__big *big;                /* sizes that no column holds */
+    hd__arena scratch;
+    hd__strings labels;          /* of classes: number n is class n + 1 */
+    const uint8_t *given;        /* of the window: the end of what a value's parser has been given */
+    uint64_t record_at;          /* where the record at hand stands; HD_UNKNOWN: next in the window */
+} hd__v8_in;
+
+static hd_status hd__v8_full(hd__v8_in *x) { return hd__no_memory(x->mem, &x->report.error); }
+
+HD__NOINLINE static hd_status hd__v8_bad(hd__v8_in *x, const char *expected) {
+    hd_window *w = &x->w;
+    uint64_t at = hd_window_offset(w);
+    if (w->at < w->end)
+        return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, '%c' found", expected, (int)*w->at);
+    return hd__fail_at(&x->report.error, HD_MALFORMED, at, 0, "%s expected, end of input found", expected);
+}
+
+/* After the error was filled: HD_OK when the piece is to be left out. */
+static hd_status hd__v8_leave_out(hd__v8_in *x) {
+    x->repaired = true;
+    return hd__complain(&x->report, NULL);
+}
+
+/* Text: what is kept as it is. ------------------------------------------------------------------ */
+
+/* Shows more, and tells progress. */
+HD__NOINLINE static hd_status hd__v8_fill(hd__v8_in *x, size_t want) {
+    hd_error *e = &x->report.error;
+    HD__TRY(hd_window_fill(&x->w, want, e));
+    return hd_report_progress(&x->report, hd_window_offset(&x->w), hd__in_total(&x->w.in), e);
+}
+
+/* The next byte, or -1 at the end. */
+HD__INLINE hd_status hd__v8_peek(hd__v8_in *x, int *c) {
+    if (x->w.at == x->w.end) HD__TRY(hd__v8_fill(x, 1));
+    *c = x->w.at < x->w.end ? *x->w.at : -1;
+    return HD_OK;
+}
+
+static hd_status hd__v8_keep(hd__v8_in *x, size_t n) {
+    if (!hd__bytes_add(x->mem, &x->doc->text, x->w.at, n)) return hd__v8_full(x);
+    x->w.at += n;
+    return HD_OK;
+}
+
+/* The next byte that is not white space, which is kept. */
+static hd_status hd__v8_next(hd__v8_in *x, int *c) {
+    HD__TRY(hd__v8_peek(x, c));
+    while (*c >= 0 && hd__is_space((uint8_t)*c)) {
+        HD__TRY(hd__v8_keep(x, 1));
+        HD__TRY(hd__v8_peek(x, c));
+    }
+    return HD_OK;
+}
+
+/* Keeps the byte that has to come next. */
+static hd_status hd__v8_want(hd__v8_in *x, char wanted, const char *expected) {
+    int c;
+    HD__TRY(hd__v8_next(x, &c));
+    return c == wanted ? hd__v8_keep(x, 1) : hd__v8_bad(x, expected);
+}
+
+/* Gives what parses a value the bytes in view, and keeps them. */
+static int64_t hd__v8_give(void *user, void *buffer, size_t capacity) {
+    hd__v8_in *x = (hd__v8_in *)user;
+    hd_window *w = &x->w;
+    size_t n;
+    w->at = x->given;
+    if (w->at == w->end && hd__v8_fill(x, 1)) return -1;
+    n = (size_t)(w->end - w->at);
+    if (n > capacity) n = capacity;
+    x->given = w->at;
+    if (!hd__bytes_add(x->mem, &x->doc->text, w->at, n)) return hd__v8_full(x), -1;
+    memcpy(buffer, w->at, n);
+    x->given += n;
+    return (int64_t)n;
+}
+
+/* Keeps a value. What its parser was given and had no use for is taken back. */
+static hd_status hd__v8_keep_value(hd__v8_in *x, hd__v8_span *span) {
+    hd_error found, *e = &x->report.error;
+    uint64_t base = hd_window_offset(&x->w);
+    hd__token token;
+    hd__pull p;
+    size_t rest;
+    e->status = HD_OK;
+    x->given = x->w.at;
+    span->from = hd__len(x->doc->text);
+    HD__TRY(hd__pull_open(&p, x->mem, hd_in_callback(hd__v8_give, x), x->report.options.limits.max_depth, &found));
+    p.r.text = false;
+    token = hd__pull_next(&p);
+    if (hd__pull_skip(&p, token)) hd__pull_drop(&p);
+    rest = (size_t)(p.r.end - p.r.at);
+    x->w.at = x->given - rest;
+    hd__arr_resize(x->doc->text, hd__len(x->doc->text) - rest);
+    span->to = hd__len(x->doc->text);
+    if (p.status && !(p.r.failed && e->status)) {
+        *e = found;
+        e->offset += base;
+    }
+    hd__pull_close(&p);
+    return p.status ? e->status : HD_OK;
+}
+
+/* The header: what fields there are, and how many of each. --------------------------------------- */
+
+/* Strings of the array just opened, others being passed over. */
+static bool hd__v8_list(hd__v8_in *x, hd__pull *p, hd_str **names) {
+    hd__token token;
+    while ((token = hd__pull_next(p)) != HD__T_CLOSE) {
+        hd_str s = hd_cstr("");
+        if (token == HD__T_STRING ? !hd__pull_string(p, &s) : !hd__pull_skip(p, token)) return false;
+        s.data = hd__arena_str(x->mem, &x->g->arena, s);
+        if (!s.data || !hd__push(x->mem, *names, s)) return hd__pull_fail(p, HD_OUT_OF_MEMORY, ""), false;
+    }
+    return true;
+}
+
+/* The first list within a list: the types, where other fields have words for what they are. */
+static bool hd__v8_types(hd__v8_in *x, hd__pull *p, hd_str **names) {
+    hd__token token;
+    while ((token = hd__pull_next(p)) != HD__T_CLOSE)
+        if (token == HD__T_ARRAY && !*names ? !hd__v8_list(x, p, names) : !hd__pull_skip(p, token)) return false;
+    return true;
+}
+
+static bool hd__v8_meta(hd__v8_in *x, hd__pull *p, hd__token token) {
+    hd__v8_table *n = &x->doc->nodes, *e = &x->doc->edges;
+    hd_str key;
+    if (token != HD__T_OBJECT) return hd__pull_skip(p, token);
+    while ((token = hd__pull_next(p)) == HD__T_KEY) {
+        bool ok;
+        if (!hd__pull_key(p, &key)) return false;
+        if ((token = hd__pull_next(p)) == HD__T_ERROR) return false;
+        if (token != HD__T_ARRAY) ok = hd__pull_skip(p, token);
+        else if (hd__is(key, "node_fields") && !n->fields) ok = hd__v8_list(x, p, &n->fields);
+        else if (hd__is(key, "edge_fields") && !e->fields) ok = hd__v8_list(x, p, &e->fields);
+        else if (hd__is(key, "node_types")) ok = hd__v8_types(x, p, &n->types);
+        else if (hd__is(key, "edge_types")) ok = hd__v8_types(x, p, &e->types);
+        else ok = hd__pull_skip(p, token);
+        if (!ok) return false;
+    }
+    return token == HD__T_CLOSE;
+}
+
+static uint64_t hd__v8_count(hd__pull *p) {
+    hd__number number;
+    uint64_t count = 0;
+    hd__pull_number(p, &number);
+    for (size_t i = 0; i < number.len; i++) {
+        if (number.text[i] < '0' || number.text[i] > '9' || count > UINT64_MAX / 16) return HD_UNKNOWN;
+        count = 10 * count + (uint64_t)(number.text[i] - '0');
+    }
+    return count;
+}
+
+/* Finds the fields that there are columns for. */
+static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *const *roles, uint32_t count,
+                                   const char *what, uint64_t offset) {
+    hd_error *e = &x->report.error;
+    uint32_t fields = (uint32_t)hd__len(t->fields), taken = 0;
+    if (fields > HD__V8_FIELDS || hd__len(t->types) > HD__V8_TYPES)
+        return hd__fail_at(e, HD_UNSUPPORTED, offset, 0, "%s of %u fields and %u types: at most 32 and 255 expected",
+                           what, (uint64_t)fields, (uint64_t)hd__len(t->types));
+    if (!hd__len(t->types)) return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta names no types of %s", what);
+    for (uint32_t r = 0, f; r < count; r++) {
+        for (f = 0; f < fields && !hd__is(t->fields[f], roles[r]);) f++;
+        if (f == fields)
+            return hd__fail_at(e, HD_MALFORMED, offset, 0, "meta names no field \"%s\" of %s", roles[r], what);
+        t->role[r] = (uint8_t)f;
+        taken |= 1u << f;
+    }
+    for (uint32_t f = 0; f < fields; f++)
+        if (!(taken >> f & 1)) t->rest[t->rests++] = (uint8_t)f;
+    return HD_OK;
+}
+
+/* What types of edges mean, and by what numbers of nodes are multiplied. */
+static void hd__v8_set_meanings(hd__v8_in *x) {
+    static const struct { const char *name; uint8_t meaning; } known[] = {
+        { "element", HD__V8_PLACE | HD__V8_ELEMENT }, { "hidden", HD__V8_PLACE }, { "weak", HD__V8_WEAK },
+        { "shortcut", HD__V8_SHORTCUT }, { "internal", HD__V8_INTERNAL }
+    };
+    uint64_t odd = hd__len(x->doc->nodes.fields), inverse;
+    for (size_t i = 0; i < hd__len(x->doc->edges.types); i++)
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (hd__is(x->doc->edges.types[i], known[k].name)) x->meaning[i] = known[k].meaning;
+    for (; !(odd & 1); odd >>= 1) x->twos++;
+    inverse = odd;               /* right in its last three bits; each step doubles these */
+    for (int i = 0; i < 5; i++) inverse *= 2 - odd * inverse;
+    x->inverse = inverse;
+}
+
+static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) {
+    static const char *const node_roles[] = { "type", "name", "id", "self_size", "edge_count" };
+    static const char *const edge_roles[] = { "type", "name_or_index", "to_node" };
+    const uint8_t *text = x->doc->text + span.from;
+    hd_error *e = &x->report.error;
+    hd__token token;
+    hd__pull p;
+    hd_str key;
+    bool ok;
+    HD__TRY(hd__pull_open(&p, x->mem, hd_in_memory(text, span.to - span.from), x->report.options.limits.max_depth, e));
+    p.r.text = false;
+    ok = hd__pull_next(&p) == HD__T_OBJECT;
+    while (ok && (token = hd__pull_next(&p)) == HD__T_KEY) {
+        ok = hd__pull_key(&p, &key) && (token = hd__pull_next(&p)) != HD__T_ERROR;
+        if (!ok) break;
+        if (hd__is(key, "meta")) {
+            x->meta.from = span.from + (size_t)p.token_offset;
+            ok = hd__v8_meta(x, &p, token);
+            x->meta.to = span.from + (size_t)hd_window_offset(&p.r);
+        } else if (token == HD__T_NUMBER && hd__is(key, "node_count")) {
+            x->told[0] = hd__v8_count(&p);
+        } else if (token == HD__T_NUMBER && hd__is(key, "edge_count")) {
+            x->told[1] = hd__v8_count(&p);
+        } else {
+            ok = hd__pull_skip(&p, token);
+        }
+    }
+    hd__pull_close(&p);
+    if (p.status) {
+        e->offset += offset;
+        return p.status;
+    }
+    if (x->meta.to == x->meta.from) return hd__fail_at(e, HD_MALFORMED, offset, 0, "no \"meta\" in \"snapshot\"");
+    HD__TRY(hd__v8_find_roles(x, &x->doc->nodes, node_roles, HD__V8_NODE_ROLES, "nodes", offset));
+    HD__TRY(hd__v8_find_roles(x, &x->doc->edges, edge_roles, HD__V8_EDGE_ROLES, "edges", offset));
+    hd__v8_set_meanings(x);
+    x->seen |= HD__V8_HEADER;
+    return HD_OK;
+}
+
+/* Numbers. ------------------------------------------------------------------------------------- */
+
+#if defined(HD__V8_WORDS)
+/* Eight digits, the first one in the lowest byte; their values, not their letters. */
+HD__INLINE uint64_t hd__v8_digits(uint64_t w) {
+    w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffu;
+    w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffu;
+    return (uint32_t)(w * 10000 + (w >> 32));
+}
+
+/* The high bit of each byte that is no digit; those above the lowest one mean nothing. */
+HD__INLINE uint64_t hd__v8_other(uint64_t w) { return ((w + 0x7676767676767676u) | w) & 0x8080808080808080u; }
+
+/* A number of 8 to 15 digits, the first eight in w. */
+HD__NOINLINE static const uint8_t *hd__v8_long(const uint8_t *p, uint64_t w, uint64_t *value, uint64_t *bad) {
+    static const uint32_t tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
+    uint64_t low, other;
+    unsigned bits;
+    memcpy(&low, p + 8, 8);
+    low ^= 0x3030303030303030u;
+    other = hd__v8_other(low);
+    *bad |= !other || !(w & 0xff);
+    if (!other) return p;
+    bits = (unsigned)__builtin_ctzll(other) & ~7u;
+    *value = hd__v8_digits(w) * tens[bits / 8] + hd__v8_digits(low << 1 << (63 - bits));
+    return p + 8 + bits / 8;
+}
+
+/* Passes over a number; `bad` becomes something else than 0 when it has none, too many or superfluous digits. Looks
+   at 16 bytes. */
+HD__INLINE const uint8_t *hd__v8_number(const uint8_t *p, uint64_t *value, uint64_t *bad) {
+    uint64_t w, other;
+    unsigned bits;
+    memcpy(&w, p, 8);
+    w ^= 0x3030303030303030u;
+    other = hd__v8_other(w);
+    if (HD__UNLIKELY(!other)) return hd__v8_long(p, w, value, bad);
+    bits = (unsigned)__builtin_ctzll(other) & ~7u;
+    *bad |= (bits == 0) | ((bits > 8) & !(w & 0xff));
+    *value = hd__v8_digits(w << 1 << (63 - bits));
+    return p + bits / 8;
+}
+#else
+static const uint8_t *hd__v8_number(const uint8_t *p, uint64_t *value, uint64_t *bad) {
+    const uint8_t *from = p;
+    uint64_t v = 0;
+    for (; *p >= '0' && *p <= '9' && p - from < 16; p++) v = 10 * v + (uint64_t)(*p - '0');
+    *bad |= p == from || p - from > 15 || (p - from > 1 && *from == '0');
+    *value = v;
+    return p;
+}
+#endif
+
+#define HD__V8_RECORD(fields) (17 * (size_t)(fields) + 16) /* bytes that reading one may look at */
+
+/* Passes over a record that stands as those before it, the gap in front of it included; NULL: it does not. */
+HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
+                                        uint64_t *values) {
+    uint64_t bad = (uint64_t)(p[0] ^ (uint8_t)between->text[0]);
+    if (between->length == 2) bad |= (uint64_t)(p[1] ^ (uint8_t)between->text[1]);
+    p += between->length;
+    for (uint32_t f = 0; f + 1 < fields; f++) {
+        p = hd__v8_number(p, &values[f], &bad);
+        bad |= (uint64_t)(*p++ ^ ',');
+    }
+    p = hd__v8_number(p, &values[fields - 1], &bad);
+    return HD__UNLIKELY(bad) ? NULL : p;
+}
+
+static bool hd__v8_stands(const hd__v8_table *t) {
+    const hd__v8_gap *between = &t->gap[HD__V8_BETWEEN], *within = &t->gap[HD__V8_WITHIN];
+    return between->known && between->length <= 2 && within->length == 1;
+}
+
+/* Passes over white space, and the comma that may be in it; *c: what comes then. */
+static hd_status hd__v8_pass_gap(hd__v8_in *x, bool may, hd__v8_gap *gap, bool *comma, int *c) {
+    gap->length = 0;
+    gap->known = true;
+    for (*comma = false;; x->w.at++) {
+        HD__TRY(hd__v8_peek(x, c));
+        if (*c != ',' && (*c < 0 || !hd__is_space((uint8_t)*c))) return HD_OK;
+        if (*c == ',' && (!may || *comma)) return hd__v8_bad(x, "a number");
+        *comma |= *c == ',';
+        if (gap->length < sizeof gap->text) gap->text[gap->length++] = (char)*c;
+        else gap->known = false; /* longer than is kept */
+    }
+}
+
+static void hd__v8_keep_gap(hd__v8_table *t, int which, const hd__v8_gap *gap) {
+    if (!t->gap[which].known && gap->known) t->gap[which] = *gap;
+}
+
+static hd_status hd__v8_slow_number(hd__v8_in *x, uint64_t *value) {
+    uint64_t v = 0;
+    int c, digits = 0;
+    for (;; x->w.at++, digits++) {
+        HD__TRY(hd__v8_peek(x, &c));
+        if (c < '0' || c > '9') break;
+        if (digits && !v) return hd__v8_bad(x, "no digit behind a zero");
+        if (v > (UINT64_MAX - (uint64_t)(c - '0')) / 10) return hd__v8_bad(x, "a number of at most 64 bits");
+        v = 10 * v + (uint64_t)(c - '0');
+    }
+    if (!digits) return hd__v8_bad(x, "a number");
+    *value = v;
+    return HD_OK;
+}
+
+/* The next record, however it stands. *more is false where the array ends. */
+static hd_status hd__v8_slow_record(hd__v8_in *x, hd__v8_table *t, bool first, const char *what, uint64_t *values,
+                                    bool *more) {
+    uint32_t fields = (uint32_t)hd__len(t->fields);
+    hd__v8_gap gap;
+    bool comma;
+    int c;
+    for (uint32_t f = 0; f < fields; f++) {
+        HD__TRY(hd__v8_pass_gap(x, f || !first, &gap, &comma, &c));
+        if (c == ']' && !comma && f)
+            return hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0,
+                               "\"%s\" ends within a record: %u numbers of %u", what, (uint64_t)f, (uint64_t)fields);
+        *more = c != ']' || comma;
+        if (*more && !comma && (f || !first)) return hd__v8_bad(x, f ? "','" : "',' or ']'");
+        hd__v8_keep_gap(t, !*more ? HD__V8_LAST : f ? HD__V8_WITHIN : first ? HD__V8_FIRST : HD__V8_BETWEEN, &gap);
+        if (!*more) return HD_OK;
+        if (!f) x->record_at = hd_window_offset(&x->w);
+        HD__TRY(hd__v8_slow_number(x, &values[f]));
+    }
+    return HD_OK;
+}
+
+/* A value of a field that has no column of its own. */
+HD__NOINLINE static bool hd__v8_keep_rest(hd__v8_in *x, hd__ids *column, uint64_t record, uint64_t value) {
+    size_t n = hd__len(column->low), extra = (size_t)record - n;
+    if (!hd__ids_room(x->mem, column, extra + 1)) return false;
+    if (extra) memset(column->low + n, 0, extra * sizeof *column->low);
+    if (extra && column->high) memset(column->high + n, 0, extra * sizeof *column->high);
+    hd__arr_resize(column->low, n + extra);
+    hd__arr_resize(column->high, n + extra);
+    return hd__ids_push(x->mem, column, value);
+}
+
+/* Where the record at hand stands in the file. */
+static uint64_t hd__v8_record_at(const hd__v8_in *x, const hd__v8_table *t) {
+    return x->record_at != HD_UNKNOWN ? x->record_at : hd_window_offset(&x->w) + t->gap[HD__V8_BETWEEN].length;
+}
+
+/* Nodes. ---------------------------------------------------------------------------------------- */
+
+/* How many more records to make room for: those announced, as far as the bytes known of can hold them. */
+static uint64_t hd__v8_expect(const hd__v8_in *x, uint64_t done, uint64_t told, size_t fields) {
+    uint64_t here = hd_window_left(&x->w) / (2 * fields) + 1;
+    if (here < done) here = done; /* of an input whose size is not known */
+    if (told != HD_UNKNOWN && told > done && told - done < here) here = told - done;
+    if (here > x->g->max_records - done) here = x->g->max_records - done;
+    return here;
+}
+
+HD__NOINLINE static hd_status hd__v8_most(hd__v8_in *x, const char *what) {
+    return hd__fail_at(&x->report.error, HD_LIMIT, hd_window_offset(&x->w), 0, "more %s than max_records of %u", what,
+                       x->g->max_records);
+}
+
+HD__NOINLINE static hd_status hd__v8_grow_nodes(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    uint64_t n = x->objects + hd__v8_expect(x, x->objects, x->told[0], hd__len(doc->nodes.fields));
+    if (n == x->objects) return hd__v8_most(x, "nodes");
+    if (hd_graph_reserve(x->g, (uint32_t)n, 0, &x->columns, NULL) || !hd__room(x->mem, doc->name, (size_t)n) ||
+        !hd__room(x->mem, doc->node_type, (size_t)n))
+        return hd__v8_full(x);
+    return HD_OK;
+}
+
+/* What of a node is no use: its values become what can be had instead, when it may stay. */
+HD__NOINLINE static hd_status hd__v8_wrong_node(hd__v8_in *x, uint64_t *type, uint64_t *name, uint64_t *id,
+                                                uint64_t *count) {
+    hd_error *e = &x->report.error;
+    uint64_t types = hd__len(x->doc->nodes.types), at = hd__v8_record_at(x, &x->doc->nodes);
+    if (*count > x->g->max_records - x->held)
+        return hd__fail_at(e, HD_LIMIT, at, 0, "node %u: with its %u edges there are more than max_records of %u",
+                           x->objects, *count, x->g->max_records);
+    if (*type >= types)
+        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a type below %u expected, %u found", x->objects, types, *type);
+    else
+        hd__fail_at(e, HD_MALFORMED, at, 0, "node %u: a name and an id of 32 bits expected, %u and %u found",
+                    x->objects, *name, *id);
+    HD__TRY(hd__v8_leave_out(x));
+    if (*type >= types) *type = 0;
+    if (*name > UINT32_MAX) *name = 0;
+    if (*id > UINT32_MAX) *id = 0;
+    return HD_OK;
+}
+
+HD__INLINE hd_status hd__v8_take_node(hd__v8_in *x, const uint64_t *values) {
+    hd_v8 *doc = x->doc;
+    const hd__v8_table *t = &doc->nodes;
+    hd_graph_columns *c = &x->columns;
+    uint64_t type = values[t->role[HD__V8_TYPE]], name = values[t->role[HD__V8_NAME]];
+    uint64_t id = values[t->role[HD__V8_ID]], size = values[t->role[HD__V8_SIZE]];
+    uint64_t count = values[t->role[HD__V8_COUNT]], n = x->objects;
+    if (HD__UNLIKELY(n == c->object_room)) HD__TRY(hd__v8_grow_nodes(x));
+    if (HD__UNLIKELY(type >= hd__len(t->types) || (name | id) >> 32 || count > x->g->max_records - x->held))
+        HD__TRY(hd__v8_wrong_node(x, &type, &name, &id, &count));
+    c->id[n] = (uint32_t)id;
+    c->first[n] = (uint32_t)x->held;
+    c->size[n] = size < UINT32_MAX ? (uint32_t)size : 0;
+    doc->name[n] = (uint32_t)name;
+    doc->node_type[n] = (uint8_t)type;
+    for (uint32_t i = 0; i < t->rests; i++)
+        if (values[t->rest[i]] && !hd__v8_keep_rest(x, &doc->nodes.column[t->rest[i]], n, values[t->rest[i]]))
+            return hd__v8_full(x);
+    if (HD__UNLIKELY(size >= UINT32_MAX)) {
+        hd__big big = { size, (uint32_t)n };
+        if (!hd__push(x->mem, x->big, big)) return hd__v8_full(x);
+    }
+    x->held += count;
+    x->objects++;
+    return HD_OK;
+}
+
+/* Takes nodes as long as they stand as those before. */
+static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
+    const hd__v8_table *t = &x->doc->nodes;
+    hd_window *w = &x->w;
+    uint32_t fields = (uint32_t)hd__len(t->fields);
+    hd__v8_gap between = t->gap[HD__V8_BETWEEN];
+    x->record_at = HD_UNKNOWN;
+    while (hd__v8_stands(t)) {
+        const uint8_t *p = w->at, *end = w->end;
+        while ((size_t)(end - p) >= HD__V8_RECORD(fields)) {
+            const uint8_t *next = hd__v8_record(p, fields, &between, values);
+            if (!next) return HD_OK;
+            HD__TRY(hd__v8_take_node(x, values));
+            w->at = p = next;
+        }
+        if (w->ended) break;
+        HD__TRY(hd__v8_fill(x, HD__V8_RECORD(fields)));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__v8_read_nodes(hd__v8_in *x) {
+    uint64_t values[HD__V8_FIELDS];
+    bool more;
+    x->seen |= HD__V8_NODES;
+    x->doc->nodes_at = hd__len(x->doc->text);
+    for (;;) {
+        HD__TRY(hd__v8_fast_nodes(x, values));
+        HD__TRY(hd__v8_slow_record(x, &x->doc->nodes, !x->objects, "nodes", values, &more));
+        if (!more) return HD_OK;
+        HD__TRY(hd__v8_take_node(x, values));
+    }
+}
+
+/* Edges. ---------------------------------------------------------------------------------------- */
+
+HD__NOINLINE static hd_status hd__v8_grow_edges(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    uint64_t n = x->references + hd__v8_expect(x, x->references, x->told[1], hd__len(doc->edges.fields));
+    if (n == x->references) return hd__v8_most(x, "edges");
+    if (hd_graph_reserve(x->g, 0, (uint32_t)n, &x->columns, NULL) || !hd__room(x->mem, x->g->name, (size_t)n) ||
+        !hd__room(x->mem, doc->edge_type, (size_t)n))
+        return hd__v8_full(x);
+    return HD_OK;
+}
+
+/* An edge that is no use, or whose place is far out. The former leads nowhere. */
+HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint64_t name, uint64_t to, uint64_t *number) {
+    hd_error *e = &x->report.error;
+    uint64_t types = hd__len(x->doc->edges.types), at = hd__v8_record_at(x, &x->doc->edges);
+    uint64_t fields = hd__len(x->doc->nodes.fields);
+    hd__v8_far far = { x->references, name };
+    if (type >= types)
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a type below %u expected, %u found", x->references, types, type);
+    else if (*number >= x->objects && to % fields)
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: the beginning of a node expected, %u found: nodes have %u fields",
+                    x->references, to, fields);
+    else if (*number >= x->objects)
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: one of %u nodes expected, %u found", x->references, x->objects,
+                    to / fields);
+    else if (name >> 32 || !(x->meaning[type] & HD__V8_PLACE))
+        hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a name of 31 bits or a place of 32 expected, %u found",
+                    x->references, name);
+    else
+        return hd__push(x->mem, x->doc->far, far) ? HD_OK : hd__v8_full(x);
+    *number = HD_NONE;
+    return hd__v8_leave_out(x);
+}
+
+HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values) {
+    hd_v8 *doc = x->doc;
+    const hd__v8_table *t = &doc->edges;
+    uint64_t type = values[t->role[HD__V8_TYPE]], name = values[t->role[HD__V8_NAME]];
+    uint64_t to = values[t->role[HD__V8_TO]], n = x->references, number = to * x->inverse;
+    uint8_t meaning = x->meaning[type < HD__V8_TYPES ? type : HD__V8_TYPES];
+    number = number >> x->twos | (x->twos ? number << (64 - x->twos) : 0); /* large unless it divides */
+    if (HD__UNLIKELY(n == x->columns.reference_room)) HD__TRY(hd__v8_grow_edges(x));
+    if (HD__UNLIKELY(type >= hd__len(t->types) || number >= x->objects || name >= HD_NONE - HD__INDEX)) {
+        HD__TRY(hd__v8_odd_edge(x, type, name, to, &number));
+        name = HD_NONE;
+        if (number == HD_NONE) type = 0;
+    } else if (meaning & HD__V8_PLACE) {
+        name |= HD__INDEX;
+    }
+    x->columns.target[n] = (uint32_t)number;
+    x->g->name[n] = (uint32_t)name;
+    doc->edge_type[n] = (uint8_t)type;
+    for (uint32_t i = 0; i < t->rests; i++)
+        if (values[t->rest[i]] && !hd__v8_keep_rest(x, &doc->edges.column[t->rest[i]], n, values[t->rest[i]]))
+            return hd__v8_full(x);
+    x->references++;
+    return HD_OK;
+}
+
+static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
+    const hd__v8_table *t = &x->doc->edges;
+    hd_window *w = &x->w;
+    uint32_t fields = (uint32_t)hd__len(t->fields);
+    hd__v8_gap between = t->gap[HD__V8_BETWEEN];
+    x->record_at = HD_UNKNOWN;
+    while (hd__v8_stands(t)) {
+        const uint8_t *p = w->at, *end = w->end;
+        while ((size_t)(end - p) >= HD__V8_RECORD(fields)) {
+            const uint8_t *next = hd__v8_record(p, fields, &between, values);
+            if (!next) return HD_OK;
+            HD__TRY(hd__v8_take_edge(x, values));
+            w->at = p = next;
+        }
+        if (w->ended) break;
+        HD__TRY(hd__v8_fill(x, HD__V8_RECORD(fields)));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__v8_read_edges(hd__v8_in *x) {
+    uint64_t values[HD__V8_FIELDS];
+    bool more;
+    x->seen |= HD__V8_EDGES;
+    x->doc->edges_at = hd__len(x->doc->text);
+    for (;;) {
+        HD__TRY(hd__v8_fast_edges(x, values));
+        HD__TRY(hd__v8_slow_record(x, &x->doc->edges, !x->references, "edges", values, &more));
+        if (!more) return HD_OK;
+        HD__TRY(hd__v8_take_edge(x, values));
+    }
+}
+
+/* ============================================================================ >>v8.document
+   Makes what was read whole, once all is there: strings become names, nodes get classes, and edges that hold
+   nothing are told. What of a file could not be read, leniently, goes out of the columns first, and the text is
+   made anew. A walk from node 0 finds what else has to be a root. */
+
+static bool hd__v8_keep_text(hd__v8_in *x, uint8_t **text, const char *s) { return hd__bytes_add(x->mem, text, s, strlen(s)); }
+
+static bool hd__v8_keep_number(hd__v8_in *x, uint8_t **text, uint64_t number) {
+    char buffer[20];
+    hd_str digits = hd__digits(buffer, number, 10);
+    return hd__bytes_add(x->mem, text, digits.data, digits.len);
+}
+
+/* Where the strings end that a file which is cut off has whole. */
+static size_t hd__v8_whole_strings(hd__v8_in *x, bool *any) {
+    hd__v8_span s = x->strings;
+    const uint8_t *text = x->doc->text + s.from;
+    size_t end = 0;
+    hd_error ignored;
+    hd__token token;
+    hd__pull p;
+    hd_str string;
+    if (s.to == s.from || hd__pull_open(&p, x->mem, hd_in_memory(text, s.to - s.from), 0, &ignored)) return 0;
+    token = hd__pull_next(&p);
+    for (*any = false; token == HD__T_ARRAY && hd__pull_next(&p) == HD__T_STRING && hd__pull_string(&p, &string); *any = true)
+        end = (size_t)hd_window_offset(&p.r);
+    hd__pull_close(&p);
+    return end;
+}
+
+/* The text of a file that has what is left of this one. */
+static hd_status hd__v8_rewrite(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    uint8_t *text = NULL;
+    bool any = false, ok;
+    size_t end = hd__v8_whole_strings(x, &any);
+    ok = hd__v8_keep_text(x, &text, "{\"snapshot\":{\"meta\":") &&
+         hd__bytes_add(x->mem, &text, doc->text + x->meta.from, x->meta.to - x->meta.from) &&
+         hd__v8_keep_text(x, &text, ",\"node_count\":") && hd__v8_keep_number(x, &text, x->objects) &&
+         hd__v8_keep_text(x, &text, ",\"edge_count\":") && hd__v8_keep_number(x, &text, x->references) &&
+         hd__v8_keep_text(x, &text, ",\"trace_function_count\":0},\n\"nodes\":[");
+    doc->nodes_at = hd__len(text);
+    ok = ok && hd__v8_keep_text(x, &text, "],\n\"edges\":[");
+    doc->edges_at = hd__len(text);
+    ok = ok && hd__v8_keep_text(x, &text, "],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n"
+                                          "\"locations\":[],\n\"strings\":");
+    x->strings.to = hd__len(text);
+    ok = ok && (any ? hd__bytes_add(x->mem, &text, doc->text + x->strings.from, end) && hd__v8_keep_text(x, &text, "]")
+                    : hd__v8_keep_text(x, &text, "[\"\"]"));
+    x->strings.from = x->strings.to;
+    x->strings.to = hd__len(text);
+    ok = ok && hd__v8_keep_text(x, &text, "}");
+    hd__arr_free(x->mem, doc->members);
+    hd__arr_free(x->mem, doc->text);
+    doc->text = text;
+    return ok ? HD_OK : hd__v8_full(x);
+}
+
+/* Takes edges that lead nowhere out, and ends rows where the edges do. */
+static void hd__v8_close_up(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    hd_graph_columns *c = &x->columns;
+    uint64_t at = 0, e = 0, far = 0, fars = hd__len(doc->far);
+    for (uint64_t o = 0; o < x->objects; o++) {
+        uint64_t end = o + 1 < x->objects ? c->first[o + 1] : x->references;
+        c->first[o] = (uint32_t)at;
+        if (end > x->references) end = x->references;
+        for (; e < end; e++) {
+            bool is_far = far < fars && doc->far[far].edge == e;
+            if (is_far) doc->far[far++].edge = at;
+            if (c->target[e] == HD_NONE) continue;
+            c->target[at] = c->target[e];
+            x->g->name[at] = x->g->name[e];
+            doc->edge_type[at] = doc->edge_type[e];
+            for (uint32_t i = 0; i < doc->edges.rests; i++) {
+                hd__ids *column = &doc->edges.column[doc->edges.rest[i]];
+                if (at < hd__len(column->low)) column->low[at] = e < hd__len(column->low) ? column->low[e] : 0;
+                if (at < hd__len(column->high)) column->high[at] = e < hd__len(column->high) ? column->high[e] : 0;
+            }
+            at++;
+        }
+    }
+    for (uint32_t i = 0; i < doc->edges.rests; i++) {
+        hd__ids *column = &doc->edges.column[doc->edges.rest[i]];
+        if (at < hd__len(column->low)) hd__arr_resize(column->low, at);
+        if (at < hd__len(column->high)) hd__arr_resize(column->high, at);
+    }
+    x->references = x->held = at;
+}
+
+/* Compares what was announced with what is there. */
+static hd_status hd__v8_check_counts(hd__v8_in *x) {
+    hd_error *e = &x->report.error;
+    static const char *const what[] = { "node", "edge" };
+    uint64_t found[2] = { x->objects, x->references };
+    if (x->held != x->references) {
+        hd__fail(e, HD_MALFORMED, "the nodes have %u edges together, but \"edges\" has %u", x->held, x->references);
+        HD__TRY(hd__v8_leave_out(x));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (x->told[i] == found[i] || (x->told[i] == HD_UNKNOWN && !x->repaired)) continue;
+        if (x->repaired) continue;
+        hd__fail(e, HD_MALFORMED, "%s_count is %u, but there are %u", what[i], x->told[i], found[i]);
+        HD__TRY(hd__v8_leave_out(x));
+    }
+    return HD_OK;
+}
+
+/* Strings become the graph's names: where they stand in the text, or copies of those with escapes. */
+static hd_status hd__v8_take_strings(hd__v8_in *x) {
+    hd_graph *g = x->g;
+    const uint8_t *text = x->doc->text + x->strings.from;
+    hd_error *err = &x->report.error;
+    hd__token token;
+    hd__pull p;
+    hd_str s;
+    HD__TRY(hd__pull_open(&p, x->mem, hd_in_memory(text, x->strings.to - x->strings.from), 0, err));
+    p.r.text = false;
+    token = hd__pull_next(&p) == HD__T_ARRAY ? HD__T_STRING : HD__T_ERROR;
+    while (!p.status && token == HD__T_STRING && (token = hd__pull_next(&p)) == HD__T_STRING) {
+        if (!hd__pull_string(&p, &s)) break;
+        if (s.data == p.scratch) s.data = hd__arena_str(x->mem, &g->arena, s);
+        if (hd__len(g->names) >= HD__INDEX || !s.data || !hd__push(x->mem, g->names, s))
+            hd__pull_fail(&p, HD_OUT_OF_MEMORY, "");
+    }
+    if (!p.status && token != HD__T_CLOSE) hd__pull_fail(&p, HD_MALFORMED, "a string");
+    if (p.status) err->offset += x->strings_offset;
+    hd__pull_close(&p);
+    return p.status;
+}
+
+/* Finds all strings; of damaged ones those that are whole. */
+static hd_status hd__v8_find_strings(hd__v8_in *x) {
+    hd_status status = hd__v8_take_strings(x);
+    if (!status && !hd__len(x->g->names) && x->objects)
+        status = hd__fail_at(&x->report.error, HD_MALFORMED, x->strings_offset, 0, "there are no strings to name nodes by");
+    if (status != HD_MALFORMED) return status;
+    HD__TRY(hd__v8_leave_out(x));
+    hd__arr_resize(x->g->names, 0);
+    HD__TRY(hd__v8_rewrite(x));
+    return hd__v8_take_strings(x);
+}
+
+/* Whether all names are among the strings. */
+static hd_status hd__v8_check_names(hd__v8_in *x) {
+    uint64_t count = hd__len(x->g->names), n;
+    for (int edges = 0; edges < 2; edges++) {
+        uint32_t *name = edges ? x->g->name : x->doc->name;
+        uint32_t least = edges ? HD__INDEX : UINT32_MAX; /* what is no string from here on */
+        n = edges ? x->references : x->objects;
+        for (uint64_t i = 0; i < n; i++) {
+            if (HD__LIKELY(name[i] < count || (edges && name[i] >= least))) continue;
+            hd__fail_at(&x->report.error, HD_MALFORMED, x->strings_offset, 0,
+                        "%s %u: a name among %u strings expected, %u found", edges ? "edge" : "node", i, count,
+                        (uint64_t)name[i]);
+            HD__TRY(hd__v8_leave_out(x));
+            name[i] = 0;
+        }
+    }
+    return HD_OK;
+}
+
+/* The class of a name, made when it is not there. */
+static hd_status hd__v8_class(hd__v8_in *x, hd_str name, uint32_t *class_index) {
+    uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
+    hd_class desc = { (uint64_t)label + 1, name, { "", 0 }, true };
+    if (label == HD_NONE) return hd__v8_full(x);
+    *class_index = label + 1;
+    if (label + 1 < hd_graph_class_count(x->g)) return HD_OK;
+    return hd_graph_add_class(x->g, &desc, NULL, &x->report.error);
+}
+
+/* Elements of a page are of one class, whatever attributes they have: "<div id=x>" is a "<div>". Made in the room of
+   so many bytes. */
+static hd_str hd__v8_element(hd_str name, char *room, size_t size) {
+    size_t from = name.len > 10 && !memcmp(name.data, "Detached <", 10) ? 10 : 1, end = from;
+    if (!name.len || (from == 1 && *name.data != '<')) return name;
+    while (end < name.len && name.data[end] != ' ') end++;
+    if (end == name.len || end + 1 > size) return name;
+    memcpy(room, name.data, end);
+    room[end] = '>';
+    return hd__bytes_str((uint8_t *)room, end + 1);
+}
+
+/* The name of the class of nodes of a type that are not told apart by their names. */
+static hd_str hd__v8_label(hd_str type, char *room, size_t size) {
+    if (hd__is(type, "hidden")) return hd_cstr("(system)");
+    if (hd__is(type, "code")) return hd_cstr("(compiled code)");
+    return hd__text(room, size, "(%S)", type);
+}
+
+static hd_status hd__v8_classify(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    size_t types = hd__len(doc->nodes.types), strings = hd__len(x->g->names);
+    uint32_t *of_type = hd__zeros(uint32_t, x->mem, &x->scratch, types);
+    uint32_t *of_name = hd__zeros(uint32_t, x->mem, &x->scratch, strings);
+    bool named[HD__V8_TYPES];
+    char room[256];
+    if (!of_type || !of_name) return hd__v8_full(x);
+    for (size_t t = 0; t < types; t++)
+        named[t] = hd__is(doc->nodes.types[t], "object") || hd__is(doc->nodes.types[t], "native");
+    for (uint64_t i = 0; i < x->objects; i++) {
+        uint32_t t = doc->node_type[i], *c = named[t] ? &of_name[doc->name[i]] : &of_type[t];
+        if (HD__UNLIKELY(!*c))
+            HD__TRY(hd__v8_class(x, named[t] ? hd__v8_element(x->g->names[doc->name[i]], room, sizeof room)
+                                             : hd__v8_label(doc->nodes.types[t], room, sizeof room), c));
+        x->columns.class_index[i] = *c;
+    }
+    return HD_OK;
+}
+
+/* What holds what. -------------------------------------------------------------------------------- */
+
+typedef struct hd__v8_holds {
+    const uint32_t *first, *target;
+    uint64_t *loose;             /* a bit by edge: holds nothing */
+    uint64_t *owned;             /* by node: a page owns it */
+    uint64_t *pairs;             /* by string: the name of a WeakMap's pair; NULL: there are none */
+    uint64_t *reached, *has;     /* by node: is reached, has an edge that holds it */
+    uint32_t *queue;
+    uint32_t nodes, edges;
+} hd__v8_holds;
+
+static uint32_t hd__v8_end(const hd__v8_holds *h, uint32_t node) {
+    return node + 1 < h->nodes ? h->first[node + 1] : h->edges;
+}
+
+/* The table in a name like "7 / part of key (K @5) -> value (V @9) pair in WeakMap (table @3)": 3; else 0. */
+static uint64_t hd__v8_table_of(hd_str name) {
+    static const char part[] = " / part of key (", arrow[] = ") -> value (", in[] = ") pair in WeakMap (table @";
+    uint64_t table = 0;
+    size_t i = 0, end = name.len;
+    while (i < end && name.data[i] >= '0' && name.data[i] <= '9') i++;
+    if (!i || end - i < sizeof part + sizeof arrow + sizeof in || memcmp(name.data + i, part, sizeof part - 1)) return 0;
+    if (name.data[--end] != ')') return 0;
+    for (uint64_t ten = 1; name.data[end - 1] >= '0' && name.data[end - 1] <= '9' && ten < UINT64_MAX / 100; ten *= 10)
+        table += ten * (uint64_t)(name.data[--end] - '0');
+    if (end < i + sizeof part + sizeof in || memcmp(name.data + end - (sizeof in - 1), in, sizeof in - 1)) return 0;
+    for (end -= sizeof in - 1; i + sizeof arrow <= end; i++)
+        if (!memcmp(name.data + i, arrow, sizeof arrow - 1)) return table;
+    return 0;
+}
+
+static bool hd__v8_holds_open(hd__v8_in *x, hd__v8_holds *h) {
+    const hd_str *names = x->g->names;
+    size_t nodes = (size_t)x->objects / 64 + 1, edges = (size_t)x->references / 64 + 1, n = hd__len(names);
+    memset(h, 0, sizeof *h);
+    h->first = x->columns.first;
+    h->target = x->columns.target;
+    h->nodes = (uint32_t)x->objects;
+    h->edges = (uint32_t)x->references;
+    h->queue = hd__array(uint32_t, x->mem, &x->scratch, h->nodes);
+    h->loose = hd__zeros(uint64_t, x->mem, &x->scratch, edges);
+    h->owned = hd__zeros(uint64_t, x->mem, &x->scratch, 3 * nodes);
+    if (!h->queue || !h->loose || !h->owned) return false;
+    h->reached = h->owned + nodes;
+    h->has = h->reached + nodes;
+    for (size_t i = 0; i < n; i++) {
+        if (!hd__v8_table_of(names[i])) continue;
+        if (!h->pairs) h->pairs = hd__zeros(uint64_t, x->mem, &x->scratch, n / 64 + 1);
+        if (!h->pairs) return false;
+        hd__bit_set(h->pairs, (uint32_t)i);
+    }
+    return true;
+}
+
+/* Marks what a page owns: what node 0 has shortcuts to, trees of documents, and all that these lead to. */
+static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
+    const hd_v8 *doc = x->doc;
+    uint32_t end = 0;
+    for (uint32_t e = 0; e < hd__v8_end(h, 0); e++) {
+        uint32_t to = h->target[e], meaning = x->meaning[doc->edge_type[e]];
+        bool trees = (meaning & HD__V8_ELEMENT) && hd__is(doc->nodes.types[doc->node_type[to]], "synthetic") &&
+                     hd__is(x->g->names[doc->name[to]], "(Document DOM trees)");
+        if ((!trees && !(meaning & HD__V8_SHORTCUT)) || hd__bit(h->owned, to)) continue;
+        hd__bit_set(h->owned, to);
+        h->queue[end++] = to;
+    }
+    for (uint32_t at = 0; at < end; at++)
+        for (uint32_t o = h->queue[at], e = h->first[o]; e < hd__v8_end(h, o); e++) {
+            if ((x->meaning[doc->edge_type[e]] & HD__V8_WEAK) || hd__bit(h->owned, h->target[e])) continue;
+            hd__bit_set(h->owned, h->target[e]);
+            h->queue[end++] = h->target[e];
+        }
+}
+
+/* Marks edges that hold nothing. */
+static bool hd__v8_find_loose(hd__v8_in *x, hd__v8_holds *h) {
+    const hd_v8 *doc = x->doc;
+    const uint32_t *name = x->g->name;
+    for (uint32_t o = 0; o < h->nodes; o++) {
+        bool outside = o && !hd__bit(h->owned, o);
+        for (uint32_t e = h->first[o], end = hd__v8_end(h, o); e < end; e++) {
+            uint32_t meaning = x->meaning[doc->edge_type[e]];
+            bool loose = (meaning & HD__V8_WEAK) || (o && (meaning & HD__V8_SHORTCUT)) ||
+                         (outside && h->target[e] != o && hd__bit(h->owned, h->target[e]));
+            if (h->pairs && (meaning & HD__V8_INTERNAL) && name[e] < HD__INDEX && hd__bit(h->pairs, name[e]))
+                loose |= hd__v8_table_of(x->g->names[name[e]]) == x->columns.id[o];
+            if (!loose) continue;
+            hd__bit_set(h->loose, e);
+            if (!hd__graph_mark(x->g, e, HD_REFERENCE_WEAK)) return false;
+        }
+    }
+    return true;
+}
+
+/* Marks a node, if it is not yet, and all that it holds. */
+static void hd__v8_reach(hd__v8_holds *h, uint32_t node) {
+    uint32_t end = 0;
+    if (hd__bit(h->reached, node)) return;
+    hd__bit_set(h->reached, node);
+    h->queue[end++] = node;
+    while (end)
+        for (uint32_t o = h->queue[--end], e = h->first[o], last = hd__v8_end(h, o); e < last; e++) {
+            if (hd__bit(h->loose, e) || hd__bit(h->reached, h->target[e])) continue;
+            hd__bit_set(h->reached, h->target[e]);
+            h->queue[end++] = h->target[e];
+        }
+}
+
+/* Roots: node 0, then what it does not reach: nodes that no edge holds, and at last each that is left. */
+static hd_status hd__v8_add_roots(hd__v8_in *x, hd__v8_holds *h) {
+    hd_root root = { 0, HD_ROOT_INTERNAL, 0, HD_NONE };
+    for (uint32_t o = 0; o < h->nodes; o++)
+        for (uint32_t e = h->first[o]; e < hd__v8_end(h, o); e++)
+            if (!hd__bit(h->loose, e) && h->target[e] != o) hd__bit_set(h->has, h->target[e]);
+    for (int last = 0; last < 2; last++)
+        for (uint32_t o = 0; o < h->nodes; o++) {
+            if (hd__bit(h->reached, o) || (o && !last && hd__bit(h->has, o))) continue;
+            HD__TRY(hd_graph_add_root(x->g, o, &root, &x->report.error));
+            if (!last) hd__v8_reach(h, o);
+        }
+    return HD_OK;
+}
+
+static hd_status hd__v8_seal(hd__v8_in *x) {
+    hd__v8_holds h;
+    if (!hd__v8_holds_open(x, &h)) return hd__v8_full(x);
+    if (h.nodes) hd__v8_find_owned(x, &h);
+    if (!hd__v8_find_loose(x, &h)) return hd__v8_full(x);
+    HD__TRY(hd__v8_add_roots(x, &h));
+    for (uint64_t o = 0; o < x->objects; o += HD__V8_STEP)
+        if (!hd__push(x->mem, x->doc->edge_at, x->columns.first[o])) return hd__v8_full(x);
+    hd__arena_free(x->mem, &x->scratch);
+    hd__strings_free(x->mem, &x->labels);
+    return hd_graph_seal(x->g, &x->report.options, &x->report.error);
+}
+
+/* Hands the columns to the graph, with sizes that these cannot hold. */
+static hd_status hd__v8_commit(hd__v8_in *x) {
+    hd_error *e = &x->report.error;
+    HD__TRY(hd_graph_commit(x->g, (uint32_t)x->objects, (uint32_t)x->references, e));
+    for (size_t i = 0; i < hd__len(x->big); i++) {
+        hd_status status = hd_graph_add_size(x->g, x->big[i].object, x->big[i].size, e);
+        if (status == HD_OVERFLOW) status = hd__v8_leave_out(x);
+        if (status) return status;
+    }
+    hd__arr_resize(x->g->name, (size_t)x->references);
+    return HD_OK;
+}
+
+static hd_status hd__v8_finish(hd__v8_in *x) {
+    hd_v8 *doc = x->doc;
+    hd__mem *m = x->mem;
+    HD__TRY(hd__v8_check_counts(x));
+    if (x->repaired) {
+        hd__v8_close_up(x);
+        HD__TRY(hd__v8_rewrite(x));
+    }
+    hd__trim(m, doc->text);
+    HD__TRY(hd__v8_find_strings(x));
+    HD__TRY(hd__v8_check_names(x));
+    HD__TRY(hd__v8_classify(x));
+    HD__TRY(hd__v8_commit(x));
+    HD__TRY(hd__v8_seal(x));
+    hd__arr_resize(doc->name, (size_t)x->objects);
+    hd__arr_resize(doc->node_type, (size_t)x->objects);
+    hd__arr_resize(doc->edge_type, (size_t)x->references);
+    hd__trim(m, doc->name);
+    hd__trim(m, doc->node_type);
+    hd__trim(m, doc->edge_type);
+    hd__trim(m, doc->edge_at);
+    doc->warnings = x->report.warning_count;
+    return HD_OK;
+}
+
+/* The file. ------------------------------------------------------------------------------------- */
+
+/* Why a member cannot stand here; NULL: it can. */
+static const char *hd__v8_misplaced(const hd__v8_in *x, uint32_t what) {
+    static const uint32_t before[] = { 0, HD__V8_HEADER, HD__V8_NODES };
+    if (x->seen & what) return "no member twice";
+    if (what == HD__V8_NODES && !(x->seen & before[1])) return "\"snapshot\" before \"nodes\"";
+    if (what == HD__V8_EDGES && !(x->seen & before[2])) return "\"nodes\" before \"edges\"";
+    return NULL;
+}
+
+static hd_status hd__v8_read_member(hd__v8_in *x, hd__v8_span key, hd__v8_span *value) {
+    hd_str name = hd__bytes_str(x->doc->text + key.from + 1, key.to - key.from - 2);
+    uint32_t what = hd__is(name, "snapshot")  ? HD__V8_HEADER
+                    : hd__is(name, "nodes")   ? HD__V8_NODES
+                    : hd__is(name, "edges")   ? HD__V8_EDGES
+                    : hd__is(name, "strings") ? HD__V8_STRINGS
+                                              : 0;
+    const char *misplaced = hd__v8_misplaced(x, what);
+    hd_status status;
+    uint64_t at;
+    int c;
+    HD__TRY(hd__v8_next(x, &c));
+    at = hd_window_offset(&x->w);
+    if (misplaced) return hd__v8_bad(x, misplaced);
+    value->from = hd__len(x->doc->text);
+    if (what == HD__V8_NODES || what == HD__V8_EDGES) {
+        HD__TRY(hd__v8_want(x, '[', "'['"));
+        HD__TRY(what == HD__V8_NODES ? hd__v8_read_nodes(x) : hd__v8_read_edges(x));
+        HD__TRY(hd__v8_keep(x, 1));
+        value->to = hd__len(x->doc->text);
+        return HD_OK;
+    }
+    if (what == HD__V8_HEADER && c != '{') return hd__v8_bad(x, "'{'");
+    if (what == HD__V8_STRINGS) {
+        if (c != '[') return hd__v8_bad(x, "'['");
+        x->seen |= what;
+        x->strings_offset = at;
+        x->strings.from = x->strings.to = value->from;
+    }
+    status = hd__v8_keep_value(x, value);
+    if (what == HD__V8_STRINGS) x->strings = *value;
+    if (status) return status;
+    return what == HD__V8_HEADER ? hd__v8_header(x, *value, at) : HD_OK;
+}
+
+static hd_status hd__v8_run(hd__v8_in *x) {
+    hd__v8_span key, value;
+    int c;
+    HD__TRY(hd__v8_want(x, '{', "'{'"));
+    for (bool first = true;; first = false) {
+        HD__TRY(hd__v8_next(x, &c));
+        if (c == '}') break;
+        if (!first) {
+            HD__TRY(hd__v8_want(x, ',', "',' or '}'"));
+            HD__TRY(hd__v8_next(x, &c));
+        }
+        if (c != '"') return hd__v8_bad(x, "a key");
+        HD__TRY(hd__v8_keep_value(x, &key));
+        HD__TRY(hd__v8_want(x, ':', "':'"));
+        HD__TRY(hd__v8_read_member(x, key, &value));
+        if (!hd__push(x->mem, x->doc->members, key) || !hd__push(x->mem, x->doc->members, value)) return hd__v8_full(x);
+    }
+    if (!(x->seen & HD__V8_NODES)) return hd__v8_bad(x, "\"nodes\"");
+    if (!(x->seen & HD__V8_EDGES)) return hd__v8_bad(x, "\"edges\"");
+    if (!(x->seen & HD__V8_STRINGS)) return hd__v8_bad(x, "\"strings\"");
+    HD__TRY(hd__v8_keep(x, 1));
+    HD__TRY(hd__v8_next(x, &c));
+    return c < 0 ? HD_OK : hd__v8_bad(x, "end of input");
+}
+
+HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err) {
+    hd_graph_desc desc;
+    hd__v8_in x;
+    hd_status status;
+    hd_v8 *doc = NULL;
+    HD__TRY(hd__new(hd_v8, &doc, hd__mem_options(options), err));
+    memset(&x, 0, sizeof x);
+    x.doc = doc;
+    x.report = hd__reporter_make(options);
+    x.told[0] = x.told[1] = HD_UNKNOWN;
+    x.labels.seed = hd__seed();
+    memset(&desc, 0, sizeof desc);
+    desc.numbered = desc.one_root = true;
+    desc.allocator = doc->mem.allocator;
+    desc.limits = x.report.options.limits;
+    hd__limits_rest(&desc.limits, &doc->mem);
+    x.g = doc->graph = hd_graph_create(&desc, &x.report.error);
+    status = x.g ? HD_OK : x.report.error.status;
+    if (!status) {
+        x.mem = &x.g->mem;
+        hd__mem_join(x.mem, &doc->mem);
+        hd__window_open(&x.w, x.mem, in);
+        status = hd__v8_run(&x);
+        if (status == HD_MALFORMED && (x.seen & HD__V8_HEADER)) status = hd__v8_leave_out(&x);
+        if (!status) status = hd__v8_finish(&x);
+        hd__window_close(&x.w);
+        hd__arr_free(x.mem, x.big);
+        hd__arena_free(x.mem, &x.scratch);
+        hd__strings_free(x.mem, &x.labels);
+    }
+    if (status && err) *err = x.report.error;
+    if (status) hd_v8_free(doc);
+    else *out = doc;
+    return status;
+}
+
+static void hd__v8_table_free(hd__mem *m, hd__v8_table *t) {
+    for (uint32_t f = 0; f < HD__V8_FIELDS; f++) hd__ids_free(m, &t->column[f]);
+    hd__arr_free(m, t->fields);
+    hd__arr_free(m, t->types);
+}
+
+HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
+    if (!doc) return;
+    if (doc->graph) {
+        hd__mem *m = &doc->graph->mem;
+        hd__v8_table_free(m, &doc->nodes);
+        hd__v8_table_free(m, &doc->edges);
+        hd__arr_free(m, doc->text);
+        hd__arr_free(m, doc->members);
+        hd__arr_free(m, doc->name);
+        hd__arr_free(m, doc->node_type);
+        hd__arr_free(m, doc->edge_type);
+        hd__arr_free(m, doc->edge_at);
+        hd__arr_free(m, doc->far);
+        hd_graph_free(doc->graph);
+    }
+    hd__delete(doc);
+}
+
+HEAPDUMP_API const hd_graph *hd_v8_graph(const hd_v8 *doc) { return doc->graph; }
+HEAPDUMP_API uint64_t hd_v8_warning_count(const hd_v8 *doc) { return doc->warnings; }
+
+HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object) {
+    return object < hd__len(doc->node_type) ? doc->nodes.types[doc->node_type[object]] : hd_cstr("");
+}
+
+HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object) {
+    return object < hd__len(doc->name) ? doc->graph->names[doc->name[object]] : hd_cstr("");
+}
+
+/* A field of a record that has no column of its own. */
+static uint64_t hd__v8_get_rest(const hd__v8_table *t, uint32_t field, uint64_t record) {
+    const hd__ids *column = &t->column[field];
+    return record < hd__len(column->low) ? hd__ids_get(column, (size_t)record) : 0;
+}
+
+HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field) {
+    for (uint32_t f = 0; f < hd__len(doc->nodes.fields); f++)
+        if (hd__is(doc->nodes.fields[f], field)) return hd__v8_get_rest(&doc->nodes, f, object);
+    return 0;
+}
+
+HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference) {
+    const uint8_t *kinds;
+    uint32_t n, at = object - object % HD__V8_STEP;
+    uint64_t e;
+    if (object >= hd__len(doc->name)) return hd_cstr("");
+    for (e = doc->edge_at[object / HD__V8_STEP]; at < object; at++, e += n) hd__graph_row(doc->graph, at, &n, &kinds);
+    hd__graph_row(doc->graph, object, &n, &kinds);
+    return reference < n ? doc->edges.types[doc->edge_type[e + reference]] : hd_cstr("");
+}
+
+HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key) {
+    for (size_t i = 0; i + 1 < hd__len(doc->members); i += 2) {
+        hd__v8_span k = doc->members[i], v = doc->members[i + 1];
+        if (hd__is(hd__bytes_str(doc->text + k.from + 1, k.to - k.from - 2), key))
+            return hd__bytes_str(doc->text + v.from, v.to - v.from);
+    }
+    return hd_cstr("");
+}
+
+/* =============================================================================== >>v8.write
+   Writes a document as its text with the numbers between, in the gaps that these had; any other graph in the
+   layout of Node 20, whose strings are fixed ones, then the graph's classes, names and fields in their order. Output
+   stops at its first failure; nothing grows. */
+
+static void hd__v8_put_number(hd_sink *s, uint64_t value) {
+    char digits[20];
+    hd__sink_str(s, hd__digits(digits, value, 10));
+}
+
+static void hd__v8_put_gap(hd_sink *s, const hd__v8_gap *gap, const char *otherwise) {
+    if (gap->known) hd__sink_put(s, gap->text, gap->length);
+    else hd__sink_str(s, hd_cstr(otherwise));
+}
+
+static void hd__v8_put_record(hd_sink *s, const hd__v8_table *t, const uint64_t *values, bool first) {
+    hd__v8_put_gap(s, &t->gap[first ? HD__V8_FIRST : HD__V8_BETWEEN], first ? "" : ",");
+    for (size_t f = 0; f < hd__len(t->fields); f++) {
+        if (f) hd__v8_put_gap(s, &t->gap[HD__V8_WITHIN], ",");
+        hd__v8_put_number(s, values[f]);
+    }
+}
+
+static void hd__v8_get_rests(const hd__v8_table *t, uint64_t record, uint64_t *values) {
+    for (uint32_t i = 0; i < t->rests; i++) values[t->rest[i]] = hd__v8_get_rest(t, t->rest[i], record);
+}
+
+static hd_status hd__v8_put_nodes(hd_sink *s, const hd_v8 *doc, const hd_options *options, hd_error *err) {
+    const hd__v8_table *t = &doc->nodes;
+    const hd_graph *g = doc->graph;
+    uint64_t values[HD__V8_FIELDS];
+    for (uint32_t o = 0; o < g->described && !s->status; o++) {
+        const uint8_t *kinds;
+        uint32_t n;
+        HD__TRY(hd__tick(options, o, g->described, err));
+        hd__graph_row(g, o, &n, &kinds);
+        hd__v8_get_rests(t, o, values);
+        values[t->role[HD__V8_TYPE]] = doc->node_type[o];
+        values[t->role[HD__V8_NAME]] = doc->name[o];
+        values[t->role[HD__V8_ID]] = hd__graph_id(g, o);
+        values[t->role[HD__V8_SIZE]] = hd__graph_size(g, o);
+        values[t->role[HD__V8_COUNT]] = n;
+        hd__v8_put_record(s, t, values, !o);
+    }
+    hd__v8_put_gap(s, &t->gap[HD__V8_LAST], "");
+    return HD_OK;
+}
+
+/* The names of a row's references. */
+static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, const uint8_t *kinds) {
+    return kinds ? g->weak->name + (row - g->weak->target) : g->name + (row - g->target.low);
+}
+
+static hd_status hd__v8_put_edges(hd_sink *s, const hd_v8 *doc, const hd_options *options, hd_error *err) {
+    const hd__v8_table *t = &doc->edges;
+    const hd_graph *g = doc->graph;
+    uint64_t values[HD__V8_FIELDS], fields = hd__len(doc->nodes.fields), e = 0, far = 0;
+    for (uint32_t o = 0; o < g->described && !s->status; o++) {
+        const uint8_t *kinds;
+        uint32_t n;
+        const uint32_t *row = hd__graph_row(g, o, &n, &kinds), *name = n ? hd__v8_names_of(g, row, kinds) : NULL;
+        HD__TRY(hd__tick(options, o, g->described, err));
+        for (uint32_t i = 0; i < n; i++, e++) {
+            hd__v8_get_rests(t, e, values);
+            values[t->role[HD__V8_TYPE]] = doc->edge_type[e];
+            values[t->role[HD__V8_NAME]] = name[i] == HD_NONE ? doc->far[far++].place : name[i] & ~HD__INDEX;
+            values[t->role[HD__V8_TO]] = row[i] * fields;
+            hd__v8_put_record(s, t, values, !e);
+        }
+    }
+    hd__v8_put_gap(s, &t->gap[HD__V8_LAST], "");
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err) {
+    const char *text = (const char *)doc->text;
+    size_t end = hd__len(doc->text);
+    hd_sink s;
+    hd__sink_begin(&s, out);
+    hd__sink_put(&s, text, doc->nodes_at);
+    HD__TRY(hd__v8_put_nodes(&s, doc, options, err));
+    hd__sink_put(&s, text + doc->nodes_at, doc->edges_at - doc->nodes_at);
+    HD__TRY(hd__v8_put_edges(&s, doc, options, err));
+    hd__sink_put(&s, text + doc->edges_at, end - doc->edges_at);
+    return hd__sink_end(&s, "the snapshot", err);
+}
+
+/* Any graph. ------------------------------------------------------------------------------------ */
+
+/* Numbers of types and strings in what is written of a graph, and its header: Node's own. */
+enum { HD__V8_HIDDEN_NODE = 0, HD__V8_OBJECT_NODE = 3, HD__V8_SYNTHETIC_NODE = 9 };
+enum { HD__V8_ELEMENT_EDGE = 1, HD__V8_PROPERTY_EDGE = 2, HD__V8_INTERNAL_EDGE = 3, HD__V8_WEAK_EDGE = 6 };
+enum { HD__V8_NO_STRING, HD__V8_EMPTY_STRING, HD__V8_ROOTS_STRING, HD__V8_VALUE_STRING, HD__V8_STRINGS_FIXED };
+enum { HD__V8_NODE_SIZE = 7, HD__V8_NODES_FIXED = 2, HD__V8_LAST_ID = 3 };
+
+static const char *const hd__v8_parts[] = {
+    ("{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"trace_node_id\","
+     "\"detachedness\"],\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\","
+     "\"number\",\"native\",\"synthetic\",\"concatenated string\",\"sliced string\",\"symbol\",\"bigint\","
+     "\"object shape\",\"wasm object\"],\"string\",\"number\",\"number\",\"number\",\"number\",\"number\"],"
+     "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],\"edge_types\":[[\"context\",\"element\",\"property\","
+     "\"internal\",\"hidden\",\"shortcut\",\"weak\"],\"string_or_number\",\"node\"],\"trace_function_info_fields\":["
+     "\"function_id\",\"name\",\"script_name\",\"script_id\",\"line\",\"column\"],\"trace_node_fields\":[\"id\","
+     "\"function_info_index\",\"count\",\"size\",\"children\"],\"sample_fields\":[\"timestamp_us\","
+     "\"last_assigned_id\"],\"location_fields\":[\"object_index\",\"script_id\",\"line\",\"column\"]},\"node_count\":"),
+    ",\"edge_count\":",
+    ",\"trace_function_count\":0},\n\"nodes\":[",
+    "],\n\"edges\":[",
+    ("],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n\"locations\":[],\n\"strings\":[\"<dummy>\","
+     "\n\"\",\n\"(GC roots)\",\n\"(value of an ephemeron)\""),
+    "]}"
+};
+
+typedef struct hd__v8_graph_out {
+    hd_json json;                /* of which the strings are written; the rest goes to its sink */
+    const hd_graph *g;
+    const hd_options *options;
+    hd__holding rows;
+    bool own_ids;                /* the graph's would not do */
+    bool first;                  /* no record of this array was written yet */
+} hd__v8_graph_out;
+
+static void hd__v8_put(hd__v8_graph_out *o, const uint64_t *values, int count) {
+    hd_sink *s = &o->json.sink;
+    if (!o->first) hd__sink_put(s, ",", 1);
+    o->first = false;
+    for (int i = 0; i < count; i++) {
+        if (i) hd__sink_put(s, ",", 1);
+        hd__v8_put_number(s, values[i]);
+    }
+    hd__sink_put(s, "\n", 1);
+}
+
+static void hd__v8_put_node(hd__v8_graph_out *o, uint64_t type, uint64_t name, uint64_t id, uint64_t size,
+                            uint64_t count) {
+    uint64_t values[HD__V8_NODE_SIZE] = { type, name, id, size, count, 0, 0 };
+    hd__v8_put(o, values, HD__V8_NODE_SIZE);
+}
+
+static void hd__v8_put_edge(hd__v8_graph_out *o, uint64_t type, uint64_t name, uint64_t node) {
+    uint64_t values[3] = { type, name, HD__V8_NODE_SIZE * node };
+    hd__v8_put(o, values, 3);
+}
+
+/* Ids of 32 bits that are no others', and not those of the nodes that are added. */
+static bool hd__v8_ids_will_do(const hd_graph *g) {
+    if (hd_graph_duplicate(g) != HD_NONE) return false;
+    for (uint32_t o = 0; o < g->count; o++) {
+        uint64_t id = hd__graph_id(g, o);
+        if (id <= HD__V8_LAST_ID || id >> 32 || (o >= g->described && hd__graph_described(g, id) != HD_NONE)) return false;
+    }
+    return true;
+}
+
+/* How many values hang from an object as a key. */
+static uint32_t hd__v8_values_of(const hd__v8_graph_out *o, uint32_t object) {
+    return o->rows.first[object + 1] - o->rows.first[object] - (o->g->first[object + 1] - o->g->first[object]);
+}
+
+/* The string that a reference is called; HD_NONE: it has no name. */
+static uint64_t hd__v8_string_of(const hd_graph *g, uint32_t object, uint32_t reference, uint32_t name) {
+    uint64_t key = (uint64_t)g->class_of[object] << 32 | reference, classes = hd__len(g->classes);
+    size_t i, n = hd__len(g->fields);
+    if (name < HD__INDEX) return HD__V8_STRINGS_FIXED + classes + name;
+    HD__LOWER_BOUND(i, n, hd__field_key(&g->fields[i]) < key);
+    return i < n && hd__field_key(&g->fields[i]) == key ? HD__V8_STRINGS_FIXED + classes + hd__len(g->names) + i : HD_NONE;
+}
+
+static void hd__v8_put_references(hd__v8_graph_out *o, uint32_t object) {
+    const hd_graph *g = o->g;
+    const uint8_t *kinds;
+    uint32_t n, values = hd__v8_values_of(o, object), end = o->rows.first[object + 1];
+    const uint32_t *row = hd__graph_row(g, object, &n, &kinds);
+    const uint32_t *names = n && g->name ? hd__v8_names_of(g, row, kinds) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t name = names ? names[i] : HD_NONE;
+        uint64_t string = hd__v8_string_of(g, object, i, name), node = (uint64_t)row[i] + HD__V8_NODES_FIXED;
+        if (kinds && kinds[i] != HD_REFERENCE_STRONG)
+            hd__v8_put_edge(o, HD__V8_WEAK_EDGE, string == HD_NONE ? (uint64_t)HD__V8_EMPTY_STRING : string, node);
+        else if (string != HD_NONE) hd__v8_put_edge(o, HD__V8_PROPERTY_EDGE, string, node);
+        else hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, name == HD_NONE ? i : name - HD__INDEX, node);
+    }
+    for (; values; values--)
+        hd__v8_put_edge(o, HD__V8_INTERNAL_EDGE, HD__V8_VALUE_STRING,
+                        (uint64_t)o->rows.target[end - values] + HD__V8_NODES_FIXED);
+}
+
+static hd_status hd__v8_put_objects(hd__v8_graph_out *o, uint64_t roots, hd_error *err) {
+    const hd_graph *g = o->g;
+    o->first = true;
+    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_EMPTY_STRING, 1, 0, 1);
+    hd__v8_put_node(o, HD__V8_SYNTHETIC_NODE, HD__V8_ROOTS_STRING, HD__V8_LAST_ID, 0, roots);
+    for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
+        const uint8_t *kinds;
+        uint32_t n;
+        HD__TRY(hd__tick(o->options, i, g->count, err));
+        hd__graph_row(g, i, &n, &kinds);
+        hd__v8_put_node(o, i < g->described ? HD__V8_OBJECT_NODE : HD__V8_HIDDEN_NODE,
+                        HD__V8_STRINGS_FIXED + (uint64_t)g->class_of[i],
+                        o->own_ids ? 2 * (uint64_t)i + HD__V8_LAST_ID + 2 : hd__graph_id(g, i), hd__graph_size(g, i),
+                        (uint64_t)n + hd__v8_values_of(o, i));
+    }
+    return HD_OK;
+}
+
+static hd_status hd__v8_put_all_references(hd__v8_graph_out *o, hd_error *err) {
+    const hd_graph *g = o->g;
+    uint64_t place = 0;
+    o->first = true;
+    hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, 1, 1);
+    for (size_t i = 0; i < hd__len(g->roots); i++)
+        if (hd__root_holds(&g->roots[i]))
+            hd__v8_put_edge(o, HD__V8_ELEMENT_EDGE, place++, (uint64_t)g->roots[i].object + HD__V8_NODES_FIXED);
+    for (uint32_t i = 0; i < g->count && !o->json.sink.status; i++) {
+        HD__TRY(hd__tick(o->options, i, g->count, err));
+        hd__v8_put_references(o, i);
+    }
+    return HD_OK;
+}
+
+static void hd__v8_put_string(hd__v8_graph_out *o, hd_str string) {
+    hd__sink_put(&o->json.sink, ",\n", 2);
+    hd__json_quote(&o->json, string);
+}
+
+static hd_status hd__v8_put_graph(hd__v8_graph_out *o, hd_error *err) {
+    const hd_graph *g = o->g;
+    hd_sink *s = &o->json.sink;
+    uint64_t roots = 0, references = hd__graph_references(g) + 1 + o->rows.first[g->count] - g->first[g->count];
+    for (size_t i = 0; i < hd__len(g->roots); i++) roots += hd__root_holds(&g->roots[i]);
+    hd__sink_str(s, hd_cstr(hd__v8_parts[0]));
+    hd__v8_put_number(s, (uint64_t)g->count + HD__V8_NODES_FIXED);
+    hd__sink_str(s, hd_cstr(hd__v8_parts[1]));
+    hd__v8_put_number(s, references + roots);
+    hd__sink_str(s, hd_cstr(hd__v8_parts[2]));
+    HD__TRY(hd__v8_put_objects(o, roots, err));
+    hd__sink_str(s, hd_cstr(hd__v8_parts[3]));
+    HD__TRY(hd__v8_put_all_references(o, err));
+    hd__sink_str(s, hd_cstr(hd__v8_parts[4]));
+    for (size_t i = 0; i < hd__len(g->classes); i++) hd__v8_put_string(o, g->classes[i].name);
+    for (size_t i = 0; i < hd__len(g->names); i++) hd__v8_put_string(o, g->names[i]);
+    for (size_t i = 0; i < hd__len(g->fields); i++) hd__v8_put_string(o, g->fields[i].name);
+    hd__sink_str(s, hd_cstr(hd__v8_parts[5]));
+    return hd__sink_end(s, "the snapshot", err);
+}
+
+HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *options, hd_out out, hd_error *err) {
+    hd__mem m = hd__mem_options(options);
+    hd__v8_graph_out o;
+    hd_status status;
+    HD__TRY(hd__graph_ready(g, err));
+    memset(&o, 0, sizeof o);
+    o.g = g;
+    o.options = options;
+    o.own_ids = !hd__v8_ids_will_do(g);
+    HD__TRY(hd__holding_open(&m, g, options, &o.rows, err));
+    hd_json_begin(&o.json, out);
+    status = hd__v8_put_graph(&o, err);
+    hd__holding_close(&m, &o.rows);
+    return status;
+}
+
+/* The row of the registry. --------------------------------------------------------------------- */
+
+/* Passes over white space and a word; NULL: something else is there. */
+static const uint8_t *hd__v8_pass(const uint8_t *p, const uint8_t *end, const char *word) {
+    size_t n = strlen(word);
+    while (p && p < end && hd__is_space(*p)) p++;
+    return p && (size_t)(end - p) >= n && !memcmp(p, word, n) ? p + n : NULL;
+}
+
+/* A trace may begin with the brace, too. Old versions told a title before "meta". */
+static int hd__v8_detect(const uint8_t *p, size_t size) {
+    const uint8_t *end = p + size;
+    p = hd__v8_pass(p, end, "{");
+    p = hd__v8_pass(p, end, "\"snapshot\"");
+    p = hd__v8_pass(p, end, ":");
+    p = hd__v8_pass(p, end, "{");
+    if (!p) return 0;
+    return hd__v8_pass(p, end, "\"meta\"") ? 95 : 85;
+}
+
+static hd_status hd__v8_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_v8 *doc;
+    HD__TRY(hd_v8_read(in, options, &doc, err));
+    hd_dump_set_document(dump, doc, hd_v8_warning_count(doc));
+    return HD_OK;
+}
+
+static void hd__v8_unload(void *document) { hd_v8_free((hd_v8 *)document); }
+
+static const hd_graph *hd__v8_objects(const void *document) { return hd_v8_graph((const hd_v8 *)document); }
+
+static hd_status hd__v8_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    return hd_v8_write((const hd_v8 *)document, options, out, err);
+}
+
+static const hd_format hd__v8_format = { "heapsnapshot", "a V8 heap snapshot", hd__v8_detect, hd__v8_load, hd__v8_unload,
+                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph };
+
+HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
+    return (const hd_v8 *)hd_dump_document(dump, &hd__v8_format);
+}
+
+#endif /* HEAPDUMP_NO_V8 */
+
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
    packed. All that a failing row had made goes with the dump. No other room names formats. */
@@ -25167,6 +26793,9 @@ static const hd_format *const hd__formats[] = {
 #endif
 #ifndef HEAPDUMP_NO_FOLDED
     &hd__folded_format,
+#endif
+#ifndef HEAPDUMP_NO_V8
+    &hd__v8_format,
 #endif
     NULL
 };

@@ -160,7 +160,7 @@ static void same_objects(run *r, const hd_graph *g, hd_status status, hd_buffer 
 
 static void ask_graph(run *r, const hd_graph *g) {
     hd_graph_change *change;
-    hd_buffer text = nothing(r), snapshot = nothing(r);
+    hd_buffer text = nothing(r), snapshot = nothing(r), v8 = nothing(r);
     CHECK(!hd_graph_validate(g, NULL));
     dominate(r, g);
     walk_paths(r, g);
@@ -170,6 +170,7 @@ static void ask_graph(run *r, const hd_graph *g) {
     }
     same_objects(r, g, hd_netcf_write_graph(g, NULL, &r->options, hd_out_memory(&text), NULL), &text, 0);
     same_objects(r, g, hd_dart_write_graph(g, hd_cstr("x"), &r->options, hd_out_memory(&snapshot), NULL), &snapshot, 1);
+    same_objects(r, g, hd_v8_write_graph(g, &r->options, hd_out_memory(&v8), NULL), &v8, 2 + hd_graph_summarize(g).missing_objects);
 }
 
 /* Documents: written as they were read, and read again. ------------------------------------------------- */
@@ -225,6 +226,7 @@ static void ask_document(run *r, const hd_dump *d) {
     if (hd_dump_netcf(d) && hd_netcf_domain_count(hd_dump_netcf(d))) /* else what is left are blank lines */
         same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_dart(d)) same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
+    if (hd_dump_v8(d)) same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
     if (hd_dump_memprof(d)) {
         same_bytes(r, hd_dump_write(d, &r->options, hd_out_memory(&bytes), NULL), &bytes);
         index_raw(r, hd_dump_memprof(d));

@@ -44,6 +44,7 @@ static void freeing_null_is_fine(void **state) {
     hd_netcf_free(NULL);
     hd_dart_close(NULL);
     hd_dart_free(NULL);
+    hd_v8_free(NULL);
     hd_string_table_free(NULL);
     hd_length_table_free(NULL);
     hd_library_table_free(NULL);

@@ -1,0 +1,67 @@
+/* V8 heap snapshots, read strictly and leniently, from memory and in pieces; what was read is analysed, written, and
+   read again. */
+#define HEAPDUMP_IMPLEMENTATION
+#include "../heapdump.h"
+#include "pieces.h"
+
+/* Node 0 holds all; what dominates holds, and what it retains goes with it. */
+static void analyse(const hd_graph *g) {
+    hd_dominators *d;
+    hd_total total;
+    uint32_t top[3], n;
+    CHECK(!hd_graph_validate(g, NULL) && !hd_graph_dominators(g, NULL, &d, NULL));
+    CHECK(d->reached == d->count && (!d->count || (d->retained[0] == d->bytes && d->parent[0] == HD_NONE)));
+    n = hd_dominators_top(d, 3, top);
+    for (uint32_t i = 0; i < n; i++)
+        CHECK(!hd_graph_retained(g, &top[i], 1, NULL, &total, NULL) && total.bytes == d->retained[top[i]]);
+    hd_dominators_free(d);
+}
+
+/* Reads what the document says, all of it. */
+static void look(const hd_v8 *doc) {
+    const hd_graph *g = hd_v8_graph(doc);
+    for (uint32_t o = 0; o < hd_graph_object_count(g); o++) {
+        hd_object x = hd_graph_object(g, o);
+        CHECK(hd_v8_type(doc, o).data && hd_v8_name(doc, o).data && hd_v8_value(doc, o, "detachedness") + 1);
+        for (uint32_t i = 0; i < x.reference_count && i < 9; i++)
+            CHECK(hd_v8_edge_type(doc, o, i).data && (!hd_graph_field(g, o, i).len || hd_graph_index(g, o, i) == HD_NONE));
+    }
+}
+
+/* Written and read again a document is the same; written again, it is the same bytes. */
+static void rewrite(const hd_v8 *doc) {
+    hd_buffer once = { 0 }, twice = { 0 };
+    hd_v8 *again;
+    CHECK(!hd_v8_write(doc, NULL, hd_out_memory(&once), NULL));
+    CHECK(!hd_v8_read(hd_in_memory(once.data, once.size), NULL, &again, NULL));
+    CHECK(!hd_v8_write(again, NULL, hd_out_memory(&twice), NULL));
+    CHECK(once.size == twice.size && !memcmp(once.data, twice.data, once.size));
+    CHECK(hd_graph_summarize(hd_v8_graph(doc)).references == hd_graph_summarize(hd_v8_graph(again)).references);
+    hd_v8_free(again);
+    hd_buffer_free(&once);
+    hd_buffer_free(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    hd_status status[4];
+    uint64_t warnings[4] = { 0 };
+    for (int run = 0; run < 4; run++) {
+        hd_in in = hd_in_memory(data, size), left = in;
+        hd_options options = { .lenient = run / 2, .limits.max_memory = 512 * size + 1048576 };
+        hd_v8 *doc = NULL;
+        hd_error err = { 0 };
+        if (run % 2) in = hd_in_callback(read_piece, &left);
+        status[run] = hd_v8_read(in, &options, &doc, &err);
+        CHECK(err.status == status[run] && !doc == !!status[run]);
+        if (doc) {
+            warnings[run] = hd_v8_warning_count(doc);
+            rewrite(doc);
+            look(doc);
+            if (run % 2) analyse(hd_v8_graph(doc));
+        }
+        hd_v8_free(doc);
+    }
+    CHECK(status[0] == status[1] && status[2] == status[3] && warnings[2] == warnings[3]);
+    CHECK(!status[0] <= !status[2] && (status[2] || !status[0] == !warnings[2]));
+    return 0;
+}

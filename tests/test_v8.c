@@ -1,0 +1,613 @@
+/* V8 heap snapshots: real ones made small, every rule of what holds what, every layout, every way to be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "../heapdump.h"
+#include "faults.h"
+#include "load.h"
+
+#define META                                                                                                      \
+    "\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"trace_node_id\","         \
+    "\"detachedness\"],\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\","         \
+    "\"native\",\"synthetic\"],\"string\",\"number\",\"number\",\"number\",\"number\",\"number\"],"               \
+    "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],\"edge_types\":[[\"context\",\"element\","          \
+    "\"property\",\"internal\",\"hidden\",\"shortcut\",\"weak\"],\"string_or_number\",\"node\"]}"
+#define TAIL "],\"trace_function_infos\":[],\"trace_tree\":[],\"samples\":[],\"locations\":[14,1,2,3],\"strings\":"
+enum { CONTEXT, ELEMENT, PROPERTY, INTERNAL, HIDDEN, SHORTCUT, WEAK };
+
+/* Node 0 holds (GC roots) and, by a shortcut, the page's Window; (GC roots) hold a list, whose element is Window's too,
+   and a table with a key and its value; two nodes hold each other alone, and one is held by nothing. */
+static const char *const nodes[] = {
+    "7,1,1,0,2,0,0", "7,2,3,0,3,0,0", "3,3,5,100,1,0,0", "1,4,7,1000,3,0,0", "3,5,9,24,1,0,0", "3,6,11,40,1,0,2",
+    "2,7,13,16,0,0,0", "4,8,15,8,1,0,0", "4,8,17,4,2,0,0", "6,9,19,2,1,0,1", "5,1,21,1,0,5,0", "0,1,23,4294967296,0,0,0"
+};
+static const char *const edges[] = {
+    "1,1,7", "5,3,14",                    /* 0: (GC roots), Window by a shortcut */
+    "1,1,21", "1,2,28", "3,10,35",        /* 1: the list, the table, the key */
+    "2,11,77",                            /* 2: Window: big */
+    "1,0,14", "4,4294967294,21", "6,1,70", /* 3: the list: Window, itself, a closure weakly */
+    "3,12,42",                            /* 4: the table: the value of its pair */
+    "3,12,42",                            /* 5: the key: the value */
+    "3,10,56", "3,10,49", "5,10,42",      /* 7, 8: each other; a shortcut */
+    "2,11,63"                             /* 9: itself */
+};
+static const char strings[] = "[\"<dummy>\",\"\",\"(GC roots)\",\"Window\",\"list\",\"WeakMap\",\"Key\",\"value \\u00e9\\n\",\"code\","
+                              "\"Detached <div id=\\\"a\\\">\",\"next\",\"big\",\"7 / part of key (Key @11) -> value (value @13) "
+                              "pair in WeakMap (table @9)\"]";
+enum { NODES = sizeof nodes / sizeof *nodes, EDGES = sizeof edges / sizeof *edges };
+
+/* The snapshot above with records joined by `between`; freed by the caller. */
+static char *make(const char *between) {
+    char *text = malloc(8192);
+    size_t n = (size_t)sprintf(text, "{\"snapshot\":{" META ",\"node_count\":%d,\"edge_count\":%d},\"nodes\":[", NODES, EDGES);
+    for (int i = 0; i < NODES; i++) n += (size_t)sprintf(text + n, "%s%s", i ? between : "", nodes[i]);
+    n += (size_t)sprintf(text + n, "],\"edges\":[");
+    for (int i = 0; i < EDGES; i++) n += (size_t)sprintf(text + n, "%s%s", i ? between : "", edges[i]);
+    sprintf(text + n, TAIL "%s}", strings);
+    return text;
+}
+
+/* A copy in which the first `from` is replaced; freed by the caller. */
+static char *changed(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    char *copy = malloc(strlen(text) + strlen(to) + 1);
+    assert_non_null(at);
+    sprintf(copy, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return copy;
+}
+
+static hd_v8 *read_size(const void *data, size_t size, const hd_options *options) {
+    hd_v8 *doc = NULL;
+    hd_error err = { 0 };
+    if (hd_v8_read(hd_in_memory(data, size), options, &doc, &err)) fail_msg("%s", err.message);
+    assert_int_equal(hd_graph_validate(hd_v8_graph(doc), NULL), HD_OK);
+    return doc;
+}
+static hd_v8 *read_text(const char *text) { return read_size(text, strlen(text), NULL); }
+
+static void writes(const hd_v8 *doc, const void *data, size_t size) {
+    hd_buffer out = { 0 };
+    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, data, size);
+    hd_buffer_free(&out);
+}
+
+static void class_is(const hd_v8 *doc, uint32_t object, const char *name) {
+    const hd_graph *g = hd_v8_graph(doc);
+    hd_str found = hd_graph_class(g, hd_graph_object(g, object).class_index).name;
+    if (!hd_str_equal(found, hd_cstr(name))) fail_msg("class of %u: " HD_FMT, object, HD_ARG(found));
+}
+static bool is(hd_str found, const char *wanted) { return hd_str_equal(found, hd_cstr(wanted)); }
+
+static void the_sample_has_these_values(void **state) {
+    (void)state;
+    static const char *const classes[] = { "(synthetic)", "(synthetic)", "Window", "(array)", "WeakMap", "Key", "(string)",
+                                           "(compiled code)", "(compiled code)", "Detached <div>", "(closure)", "(system)" };
+    char *text = make(",");
+    hd_v8 *doc = read_text(text);
+    const hd_graph *g = hd_v8_graph(doc);
+    hd_graph_summary s = hd_graph_summarize(g);
+    assert_int_equal(s.objects, NODES);
+    assert_int_equal(s.references, EDGES);
+    assert_int_equal(s.bytes, UINT64_C(4294967296) + 1195);
+    assert_int_equal(s.missing_objects, 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(hd_graph_object(g, i).id, 2 * i + 1);
+        class_is(doc, i, classes[i]);
+    }
+    assert_int_equal(hd_graph_object(g, 11).size, UINT64_C(4294967296));
+    assert_true(is(hd_v8_name(doc, 6), "value \xc3\xa9\n"));
+    assert_true(is(hd_v8_type(doc, 9), "native"));
+    assert_true(is(hd_v8_type(doc, NODES), "") && is(hd_v8_name(doc, NODES), ""));
+    assert_int_equal(hd_v8_value(doc, 5, "detachedness"), 2);
+    assert_int_equal(hd_v8_value(doc, 9, "detachedness"), 1);
+    assert_int_equal(hd_v8_value(doc, 10, "detachedness"), 0);
+    assert_int_equal(hd_v8_value(doc, 10, "trace_node_id"), 5);
+    assert_int_equal(hd_v8_value(doc, 10, "colour"), 0);
+    assert_true(is(hd_v8_member(doc, "locations"), "[14,1,2,3]"));
+    assert_true(is(hd_v8_member(doc, "strings"), strings));
+    assert_true(is(hd_v8_member(doc, "scopes"), ""));
+    assert_true(is(hd_graph_field(g, 2, 0), "big"));
+    assert_int_equal(hd_graph_index(g, 2, 0), HD_NONE);
+    assert_true(is(hd_graph_field(g, 1, 1), ""));
+    assert_int_equal(hd_graph_index(g, 1, 1), 2);
+    assert_int_equal(hd_graph_index(g, 3, 1), HD_NONE); /* too far out to be kept in the graph */
+    assert_true(is(hd_v8_edge_type(doc, 3, 1), "hidden"));
+    assert_true(is(hd_v8_edge_type(doc, 3, 2), "weak"));
+    assert_true(is(hd_v8_edge_type(doc, 3, 3), ""));
+    writes(doc, text, strlen(text));
+    hd_v8_free(doc);
+    free(text);
+}
+
+static void what_holds_what_is_as_in_devtools(void **state) {
+    (void)state;
+    static const uint8_t kinds[] = { 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0 };
+    /* The list holds neither the page's Window nor the closure; the value hangs from the key. */
+    static const uint64_t retained[] = { UINT64_C(4294967296) + 1195, 1080, UINT64_C(4294967296) + 100, 1000, 24, 56, 16, 8, 4,
+                                         2, 1, UINT64_C(4294967296) };
+    static const uint32_t parents[] = { HD_NONE, 0, 0, 1, 1, 1, 5, 0, 0, 0, 0, 2 };
+    char *text = make("\n,");
+    hd_v8 *doc = read_text(text);
+    const hd_graph *g = hd_v8_graph(doc);
+    hd_dominators *d = NULL;
+    hd_total total;
+    uint32_t e = 0, none = 0;
+    for (uint32_t o = 0; o < NODES; o++) {
+        hd_object x = hd_graph_object(g, o);
+        for (uint32_t i = 0; i < x.reference_count; i++, e++) assert_int_equal(x.kinds ? x.kinds[i] : 0, kinds[e]);
+    }
+    assert_int_equal(e, EDGES);
+    assert_int_equal(hd_graph_root_count(g), 5); /* node 0, 9 and 10, then 7 and 8 */
+    assert_int_equal(hd_graph_root(g, 0).object, 0);
+    assert_int_equal(hd_graph_root(g, 1).object, 9);
+    assert_int_equal(hd_graph_root(g, 2).object, 10);
+    assert_int_equal(hd_graph_root(g, 3).object, 7);
+    assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
+    for (uint32_t o = 0; o < NODES; o++) {
+        assert_int_equal(d->retained[o], retained[o]);
+        assert_int_equal(d->parent[o], parents[o]);
+        assert_int_equal(hd_graph_retained(g, &o, 1, NULL, &total, NULL), HD_OK);
+        assert_int_equal(total.bytes, retained[o]);
+    }
+    assert_int_equal(d->reached, NODES);
+    assert_int_equal(hd_graph_reach(g, &none, 1, NULL, NULL, &total, NULL), HD_OK);
+    assert_int_equal(total.objects, 0);
+    hd_dominators_free(d);
+    hd_v8_free(doc);
+    free(text);
+}
+
+/* Sums that tests/peers/v8_retained.mjs gives of these files: from each node's id and retained size. */
+static void real_snapshots_have_these_values(void **state) {
+    (void)state;
+    static const struct { const char *name; uint64_t objects, references, bytes, roots, sum; } files[] = {
+        { "node-small.heapsnapshot", 263, 759, 22182, 4, UINT64_C(15775342331998925926) },
+        { "chromium-small.heapsnapshot", 243, 626, 5386, 13, UINT64_C(6861089104581620761) }
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        uint8_t *data = NULL;
+        size_t size = 0;
+        hd_dump *dump = NULL;
+        hd_dominators *d = NULL;
+        hd_graph_summary s;
+        uint64_t sum = 0;
+        load(files[i].name, &data, &size);
+        assert_int_equal(hd_read_memory(data, size, NULL, &dump, NULL), HD_OK);
+        assert_string_equal(hd_dump_format(dump)->name, "heapsnapshot");
+        assert_non_null(hd_dump_v8(dump));
+        s = hd_graph_summarize(hd_dump_graph(dump));
+        assert_int_equal(s.objects, files[i].objects);
+        assert_int_equal(s.references, files[i].references);
+        assert_int_equal(s.bytes, files[i].bytes);
+        assert_int_equal(s.roots, files[i].roots);
+        assert_int_equal(hd_graph_dominators(hd_dump_graph(dump), NULL, &d, NULL), HD_OK);
+        for (uint32_t o = 0; o < d->count; o++) sum = sum * 31 + 7 * hd_graph_object(hd_dump_graph(dump), o).id + d->retained[o];
+        assert_int_equal(sum, files[i].sum);
+        writes(hd_dump_v8(dump), data, size);
+        hd_dominators_free(d);
+        hd_dump_free(dump);
+        free(data);
+    }
+}
+
+static void same_graph(const hd_graph *a, const hd_graph *b) {
+    assert_int_equal(hd_graph_object_count(a), hd_graph_object_count(b));
+    for (uint32_t i = 0; i < hd_graph_object_count(a); i++) {
+        hd_object x = hd_graph_object(a, i), y = hd_graph_object(b, i);
+        assert_int_equal(x.id, y.id);
+        assert_int_equal(x.size, y.size);
+        assert_int_equal(x.reference_count, y.reference_count);
+        for (uint32_t k = 0; k < x.reference_count; k++) {
+            assert_int_equal(x.references[k], y.references[k]);
+            assert_int_equal(x.kinds ? x.kinds[k] : 0, y.kinds ? y.kinds[k] : 0);
+            assert_true(hd_str_equal(hd_graph_field(a, i, k), hd_graph_field(b, i, k)));
+            assert_int_equal(hd_graph_index(a, i, k), hd_graph_index(b, i, k));
+        }
+    }
+}
+
+static void every_layout_gives_the_same(void **state) {
+    (void)state;
+    static const char *const between[] = { "\n,", ",\n", ", ", "\r\n,\t", "   ,  ", ",                          " };
+    char *plain = make(",");
+    hd_v8 *doc = read_text(plain);
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        char *text = make(between[i]);
+        hd_v8 *other = read_text(text);
+        same_graph(hd_v8_graph(doc), hd_v8_graph(other));
+        if (strlen(between[i]) < 15) writes(other, text, strlen(text));
+        hd_v8_free(other);
+        for (size_t chunk = 1; chunk < 70; chunk += 7) {
+            hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = chunk };
+            assert_int_equal(hd_v8_read(hd__faults_in(&r), NULL, &other, NULL), HD_OK);
+            same_graph(hd_v8_graph(doc), hd_v8_graph(other));
+            hd_v8_free(other);
+        }
+        free(text);
+    }
+    /* What stands otherwise here and there is written alike. */
+    char *once = changed(plain, ",3,3,5,100", " ,3 , 3,5,100"), *twice = changed(once, "\"edges\":[", "\"edges\" : [ ");
+    hd_v8 *other = read_text(twice);
+    hd_buffer out = { 0 };
+    same_graph(hd_v8_graph(doc), hd_v8_graph(other));
+    assert_int_equal(hd_v8_write(other, NULL, hd_out_memory(&out), NULL), HD_OK);
+    hd_v8_free(other);
+    other = read_size(out.data, out.size, NULL);
+    same_graph(hd_v8_graph(doc), hd_v8_graph(other));
+    assert_true(is(hd_v8_member(other, "strings"), strings));
+    hd_v8_free(other);
+    hd_buffer_free(&out);
+    free(once), free(twice);
+    hd_v8_free(doc);
+    free(plain);
+}
+
+/* Fields in another order, one more that is not known, and no detachedness. */
+static void meta_says_what_fields_there_are(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"snapshot\":{\"title\":\"x\",\"meta\":{\"node_fields\":[\"id\",\"colour\",\"edge_count\",\"name\",\"type\",\"self_size\"],"
+        "\"node_types\":[\"number\",\"number\",\"number\",\"string\",[\"thing\",\"object\"],\"number\"],"
+        "\"edge_fields\":[\"to_node\",\"weight\",\"name_or_index\",\"type\"],\"edge_types\":[\"node\",\"number\","
+        "\"string_or_number\",[\"property\",\"element\"]]}},\n"
+        "\"nodes\":[1,0,2,0,0,5,2,7,0,1,1,6,3,5000000000,0,0,0,7],\"edges\":[6,0,9,1,12,1234567890123,0,0],\"strings\":[\"a\",\"B\"]}";
+    hd_v8 *doc = read_text(text);
+    const hd_graph *g = hd_v8_graph(doc);
+    assert_int_equal(hd_graph_object_count(g), 3);
+    assert_int_equal(hd_graph_object(g, 0).references[0], 1);
+    assert_int_equal(hd_graph_object(g, 0).references[1], 2);
+    assert_int_equal(hd_graph_index(g, 0, 0), 9);
+    assert_true(is(hd_graph_field(g, 0, 1), "a"));
+    assert_int_equal(hd_graph_object(g, 2).size, 7);
+    assert_int_equal(hd_v8_value(doc, 1, "colour"), 7);
+    assert_int_equal(hd_v8_value(doc, 2, "colour"), UINT64_C(5000000000));
+    class_is(doc, 0, "(thing)");
+    class_is(doc, 1, "B");
+    writes(doc, text, sizeof text - 1);
+    hd_v8_free(doc);
+}
+
+static void what_is_wrong_is_told(void **state) {
+    (void)state;
+    static const struct { const char *from, *to, *at, *message; hd_status status; } wrong[] = {
+        { "{\"snapshot\"", "[\"snapshot\"", "[", "'{' expected, '[' found", 0 },
+        { ",\"node_count\":12", ",\"node_count\":11", NULL, "node_count is 11, but there are 12", 0 },
+        { ",\"edge_count\":15", ",\"edge_count\":99", NULL, "edge_count is 99, but there are 15", 0 },
+        { "\"self_size\"", "\"size\"", "{\"meta", "meta names no field \"self_size\" of nodes", 0 },
+        { "\"to_node\"", "\"to\"", "{\"meta", "meta names no field \"to_node\" of edges", 0 },
+        { "\"edge_types\"", "\"edge_type\"", "{\"meta", "meta names no types of edges", 0 },
+        { "\"meta\"", "\"meat\"", "{\"meat", "no \"meta\" in \"snapshot\"", 0 },
+        { "{\"snapshot\"", "{\"nodes\":[],\"snapshot\"", "[],", "\"snapshot\" before \"nodes\" expected", 0 },
+        { "\"nodes\"", "\"edges\":[],\"nodes\"", "[],", "\"nodes\" before \"edges\" expected", 0 },
+        { "\"strings\"", "\"nodes\":[],\"strings\"", "[],\"strings", "no member twice expected", 0 },
+        { "\"strings\"", "\"things\"", NULL, "\"strings\" expected, '}' found", 0 },
+        { ",0,1,23,4294967296,0,0,0]", "]", NULL, "edge 5: one of 11 nodes expected, 11 found", 0 },
+        { ",0,1,23,4294967296,0,0,0]", ",0,1,23]", "],\"edges", "\"nodes\" ends within a record: 3 numbers of 7", 0 },
+        { ",2,11,63]", ",2,11]", "],\"trace", "\"edges\" ends within a record: 2 numbers of 3", 0 },
+        { ",2,11,63]", "]", NULL, "the nodes have 15 edges together, but \"edges\" has 14", 0 },
+        { ",2,11,63]", ",2,11,63,2,11,63]", NULL, "the nodes have 15 edges together, but \"edges\" has 16", 0 },
+        { "2,11,77", "2,11,78", "2,11,78", "edge 5: the beginning of a node expected, 78 found: nodes have 7 fields", 0 },
+        { "2,11,77", "2,11,84", "2,11,84", "edge 5: one of 12 nodes expected, 12 found", 0 },
+        { "2,11,77", "2,11,18446744073709551609", "2,11,184", "edge 5", 0 },
+        { "2,11,77", "7,11,77", "7,11,77", "edge 5: a type below 7 expected, 7 found", 0 },
+        { "2,11,77", "2,13,77", "[\"<dummy", "edge 5: a name among 13 strings expected, 13 found", 0 },
+        { "2,11,77", "2,2147483647,77", "2,2147", "edge 5: a name of 31 bits or a place of 32 expected", 0 },
+        { "2,11,77", "1,4294967296,77", "1,4294967296,77", "edge 5: a name of 31 bits or a place of 32 expected", 0 },
+        { "2,11,77", "2,-1,77", "-1,77", "a number expected, '-' found", 0 },
+        { "2,11,77", "2,011,77", "11,77", "no digit behind a zero expected, '1' found", 0 },
+        { "2,11,77", "2,1.5,77", ".5,77", "',' expected, '.' found", 0 },
+        { "2,11,77", "2,11,77,,", ",,1,0,14", "a number expected, ',' found", 0 },
+        { "2,11,77,", "2,11,77 ", "1,0,14", "',' or ']' expected, '1' found", 0 },
+        { "2,11,77", "2,99999999999999999999,77", NULL, "a number of at most 64 bits expected", 0 },
+        { "3,3,5,100", "8,3,5,100", "8,3,5", "node 2: a type below 8 expected, 8 found", 0 },
+        { "3,3,5,100", "3,13,5,100", "[\"<dummy", "node 2: a name among 13 strings expected, 13 found", 0 },
+        { "3,3,5,100", "3,3,4294967296,100", "3,3,42", "node 2: a name and an id of 32 bits expected, 3 and 4294967296 found", 0 },
+        { "3,3,5,100,1", "3,3,5,100,4294967296", "3,3,5", "node 2: with its 4294967296 edges there are more than max_records", HD_LIMIT },
+        { "4294967296,0", "18446744073709551615,0", NULL, "the sizes pass 2^64 together", HD_OVERFLOW },
+        { "\"list\"", "7", "7,\"Weak", "a string expected, '7' found", 0 },
+        { "\"big\"", "\"b\\q\"", "q\"", "an escape expected, 'q' found", 0 },
+        { "@9)\"]}", "@9)\"]}x", "x", "end of input expected, 'x' found", 0 },
+        { "\"trace_tree\":[]", "\"trace_tree\":[}", "}", "',' or ']' expected, '}' found", 0 },
+        { "\"samples\":[]", "\"samples\" []", "[],\"loc", "':' expected, '[' found", 0 },
+        { "],\"edges\"", "]\"edges\"", "\"edges\"", "',' or '}' expected, '\"' found", 0 },
+        { "],\"edges\"", "],edges\"", "edges\"", "a key expected, 'e' found", 0 },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *plain = make(","), *text = changed(plain, wrong[i].from, wrong[i].to);
+        hd_v8 *doc = NULL;
+        hd_error err = { 0 };
+        hd_status status = hd_v8_read(hd_in_memory(text, strlen(text)), NULL, &doc, &err);
+        assert_null(doc);
+        if (status != (wrong[i].status ? wrong[i].status : HD_MALFORMED) || status != err.status ||
+            !strstr(err.message, wrong[i].message) || (wrong[i].at && strncmp(text + err.offset, wrong[i].at, strlen(wrong[i].at))))
+            fail_msg("%u: status %d, at %u '%.20s': %s", (unsigned)i, (int)status, (unsigned)err.offset,
+                     err.offset < strlen(text) ? text + err.offset : "", err.message);
+        free(text), free(plain);
+    }
+}
+
+static uint64_t told;
+static void count_warning(void *user, const hd_error *warning) {
+    (void)user;
+    assert_int_not_equal(warning->message[0], 0);
+    told++;
+}
+
+/* Lenient, all that has a header is read; what is written of it is well-formed, and gives the same. */
+static void rewrites(const char *text, size_t size) {
+    hd_options lenient = { .lenient = true, .warning = count_warning };
+    hd_v8 *doc = NULL, *again = NULL;
+    hd_buffer out = { 0 };
+    hd_error err = { 0 };
+    hd_status status;
+    told = 0;
+    status = hd_v8_read(hd_in_memory(text, size), &lenient, &doc, &err);
+    if (status) {
+        assert_null(doc);
+        assert_true(status == HD_MALFORMED || status == HD_UNSUPPORTED || status == HD_LIMIT);
+        return;
+    }
+    assert_int_equal(hd_v8_warning_count(doc), told);
+    assert_int_equal(hd_graph_validate(hd_v8_graph(doc), NULL), HD_OK);
+    assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+    if (hd_v8_read(hd_in_memory(out.data, out.size), NULL, &again, &err)) fail_msg("%s", err.message);
+    same_graph(hd_v8_graph(doc), hd_v8_graph(again));
+    writes(again, out.data, out.size);
+    hd_v8_free(doc), hd_v8_free(again);
+    hd_buffer_free(&out);
+}
+
+static void what_is_left_of_malformed_files_is_well_formed(void **state) {
+    (void)state;
+    char *text = make("\n,"), *wrong;
+    hd_options lenient = { .lenient = true };
+    hd_v8 *doc;
+    size_t size = strlen(text);
+    for (size_t n = 0; n < size; n++) {
+        rewrites(text, n);
+        assert_int_equal(hd_v8_read(hd_in_memory(text, n), NULL, &doc, NULL), HD_MALFORMED);
+    }
+    for (size_t n = 0; n < size; n++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            text[n] = (char)(text[n] ^ 1 << bit);
+            rewrites(text, size);
+            text[n] = (char)(text[n] ^ 1 << bit);
+        }
+    wrong = changed(text, "2,11,77", "2,11,78");
+    doc = read_size(wrong, size, &lenient);
+    assert_int_equal(hd_v8_warning_count(doc), 1);
+    assert_int_equal(hd_graph_object(hd_v8_graph(doc), 2).reference_count, 0);
+    assert_int_equal(hd_graph_object(hd_v8_graph(doc), 3).reference_count, 3);
+    assert_true(is(hd_graph_field(hd_v8_graph(doc), 9, 0), "big"));
+    hd_v8_free(doc);
+    free(wrong);
+    wrong = changed(text, "\"list\",", "\"list\",\v"); /* names up to here are there */
+    doc = read_size(wrong, strlen(wrong), &lenient);
+    hd_v8_free(doc);
+    free(wrong);
+    free(text);
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    char *plain = make("\n,"), *cut = make(",");
+    hd__faults f = { 0 };
+    cut[strlen(cut) - 60] = 0;
+    for (int lenient = 0; lenient < 2; lenient++) {
+        const char *text = lenient ? cut : plain;
+        f.fail_at = 0;
+        HD__EACH_FAULT(f) {
+            hd_options o = { .allocator = hd__faults_allocator(&f), .lenient = lenient };
+            hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 31 };
+            hd_v8 *doc = NULL;
+            hd_error err = { 0 };
+            hd_status status = hd_v8_read(hd__faults_in(&r), &o, &doc, &err);
+            assert_int_equal(err.status, status);
+            assert_int_equal(!doc, !!status);
+            if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
+            else if (!lenient) writes(doc, text, strlen(text));
+            hd_v8_free(doc);
+            assert_null(f.misuse);
+            assert_int_equal(f.live, 0);
+        }
+    }
+    for (uint64_t limit = 1; limit < 300000; limit += 611) {
+        hd_options o = { .limits.max_memory = limit };
+        hd_v8 *doc = NULL;
+        hd_status status = hd_v8_read(hd_in_memory(plain, strlen(plain)), &o, &doc, NULL);
+        assert_true(status == HD_OK || status == HD_LIMIT);
+        hd_v8_free(doc);
+    }
+    for (uint64_t most = 1; most < 20; most++) {
+        hd_options o = { .limits.max_records = most };
+        hd_v8 *doc = NULL;
+        assert_int_equal(hd_v8_read(hd_in_memory(plain, strlen(plain)), &o, &doc, NULL), most < EDGES ? HD_LIMIT : HD_OK);
+        hd_v8_free(doc);
+    }
+    free(plain), free(cut);
+}
+
+static void reading_may_fail(void **state) {
+    (void)state;
+    char *text = make("\n,");
+    for (uint64_t fail_at = 1; (fail_at - 1) * 41 < strlen(text); fail_at++) {
+        hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 41, .fail_at = fail_at };
+        hd_v8 *doc = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_v8_read(hd__faults_in(&r), &(hd_options){ .lenient = true }, &doc, &err), HD_IO);
+        assert_int_equal(err.status, HD_IO);
+    }
+    free(text);
+}
+
+static void what_is_announced_takes_no_memory(void **state) {
+    (void)state;
+    char *text = make(","), *one = changed(text, "\"node_count\":12", "\"node_count\":1000000000"),
+         *two = changed(one, "\"edge_count\":15", "\"edge_count\":4000000000");
+    hd__faults f = { 0 };
+    hd_options o = { .allocator = hd__faults_allocator(&f) };
+    hd_v8 *doc = NULL;
+    assert_int_equal(hd_v8_read(hd_in_memory(two, strlen(two)), &o, &doc, NULL), HD_MALFORMED);
+    assert_in_range(f.peak, 1, 200000);
+    hd__reads r = { .data = (const uint8_t *)two, .size = strlen(two), .chunk = 1000 };
+    assert_int_equal(hd_v8_read(hd__faults_in(&r), &o, &doc, NULL), HD_MALFORMED);
+    assert_in_range(f.peak, 1, 200000);
+    assert_int_equal(f.live, 0);
+    free(text), free(one), free(two);
+}
+
+static bool stop(void *user, uint64_t done, uint64_t total) { return (void)user, (void)done, (void)total, false; }
+
+static void reading_and_writing_can_be_cancelled(void **state) {
+    (void)state;
+    char *text = make(",");
+    hd_options o = { .progress = stop };
+    hd_buffer out = { 0 };
+    hd_v8 *doc = NULL;
+    hd__reads r = { .data = (const uint8_t *)text, .size = strlen(text), .chunk = 1000 };
+    assert_int_equal(hd_v8_read(hd__faults_in(&r), &o, &doc, NULL), HD_CANCELLED);
+    doc = read_text(text);
+    assert_int_equal(hd_v8_write(doc, &o, hd_out_memory(&out), NULL), HD_CANCELLED);
+    assert_int_equal(hd_v8_write_graph(hd_v8_graph(doc), &o, hd_out_memory(&out), NULL), HD_CANCELLED);
+    hd_buffer_free(&out);
+    for (uint64_t i = 1; i < 3; i++) {
+        hd__write_faults w = { .fail_at = i };
+        hd_status status = hd_v8_write(doc, NULL, hd__faults_out(&w), NULL);
+        assert_true(status == HD_IO || (!status && i > 1));
+        hd__write_faults_free(&w);
+    }
+    hd_v8_free(doc);
+    free(text);
+}
+
+static void formats_are_told_apart(void **state) {
+    (void)state;
+    static const struct { const char *text, *name; } files[] = {
+        { "{\"snapshot\":{\"meta\":{\"node_fields\"", "heapsnapshot" }, { " {\n \"snapshot\" : { \"meta\"", "heapsnapshot" },
+        { "{\"snapshot\":{\"title\":\"x\",", "heapsnapshot" }, { "{\"traceEvents\":[", "chrome" }, { "{\"snapshots\":{", "chrome" }
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const hd_format *best = NULL, *format;
+        int most = 0, sure;
+        for (size_t k = 0; (format = hd_format_at(k)) != NULL; k++)
+            if ((sure = format->detect((const uint8_t *)files[i].text, strlen(files[i].text))) > most) best = format, most = sure;
+        assert_non_null(best);
+        assert_string_equal(best->name, files[i].name);
+    }
+}
+
+/* A graph by hand: names, places, weak references, an ephemeron, an object that nobody describes. */
+static hd_graph *by_hand(uint64_t first_id) {
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    hd_class c = { .name = hd_cstr("Node \"x\""), .described = true };
+    hd_root root = { .container = HD_NONE }, weak = { .flags = HD_ROOT_WEAK, .container = HD_NONE };
+    uint64_t ids[5];
+    uint32_t n;
+    assert_int_equal(hd_graph_add_class(g, &c, NULL, NULL), HD_OK);
+    c.name = hd_cstr("Map");
+    assert_int_equal(hd_graph_add_class(g, &c, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_field(g, 1, 1, hd_cstr("right"), NULL), HD_OK);
+    assert_int_equal(hd_graph_add_name(g, hd_cstr("own"), &n, NULL), HD_OK);
+    for (uint64_t i = 0; i < 5; i++) ids[i] = first_id + i;
+    for (uint32_t i = 0; i < 4; i++) assert_int_equal(hd_graph_add_object(g, ids[i], 1 + i / 3, 10 << i, NULL), HD_OK);
+    /* the map, last, holds its key 0 weakly, and 2 as its value; 4 is not described */
+    assert_int_equal(hd_graph_add_references(g, (uint64_t[]){ ids[0], ids[2], ids[1], ids[1], ids[4] }, 5, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_kind(g, 3, 0, HD_REFERENCE_KEY, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_kind(g, 3, 1, HD_REFERENCE_VALUE, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_kind(g, 3, 2, HD_REFERENCE_WEAK, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_name(g, 3, 2, n, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_index(g, 3, 3, 77, NULL), HD_OK);
+    assert_int_equal(hd_graph_set_index(g, 3, 3, 0x7fffffff, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_root(g, ids[3], &root, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, ids[0], &root, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_root(g, ids[1], &weak, NULL), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    return g;
+}
+
+static void graphs_are_written(void **state) {
+    (void)state;
+    static const uint64_t first[] = { 100, 0, UINT64_C(5000000000) };
+    for (int i = 0; i < 3; i++) {
+        hd_graph *g = by_hand(first[i]);
+        hd_buffer out = { 0 };
+        hd_dominators *a = NULL, *b = NULL;
+        hd_v8 *doc;
+        const hd_graph *h;
+        hd_object map;
+        assert_int_equal(hd_v8_write_graph(g, NULL, hd_out_memory(&out), NULL), HD_OK);
+        doc = read_size(out.data, out.size, NULL);
+        h = hd_v8_graph(doc);
+        writes(doc, out.data, out.size);
+        assert_int_equal(hd_graph_object_count(h), 7);
+        assert_int_equal(hd_graph_object(h, 0).id, 1);
+        assert_int_equal(hd_graph_object(h, 1).id, 3);
+        assert_int_equal(hd_graph_object(h, 2).id, i ? 5 : 100);
+        class_is(doc, 2, "Node \"x\"");
+        class_is(doc, 6, "(system)");
+        map = hd_graph_object(h, 5);
+        assert_int_equal(map.reference_count, 5);
+        assert_int_equal(map.kinds[0], HD_REFERENCE_WEAK);
+        assert_int_equal(map.kinds[1], HD_REFERENCE_WEAK);
+        assert_int_equal(map.kinds[2], HD_REFERENCE_WEAK);
+        assert_int_equal(map.kinds[3], HD_REFERENCE_STRONG);
+        assert_true(is(hd_graph_field(h, 5, 2), "own"));
+        assert_int_equal(hd_graph_index(h, 5, 3), 77);
+        assert_int_equal(hd_graph_index(h, 5, 4), 4);
+        assert_int_equal(hd_graph_object(h, 2).reference_count, 1); /* the key: the value */
+        assert_int_equal(hd_graph_dominators(g, NULL, &a, NULL), HD_OK);
+        assert_int_equal(hd_graph_dominators(h, NULL, &b, NULL), HD_OK);
+        for (uint32_t o = 0; o < 5; o++) assert_int_equal(a->retained[o], b->retained[o + 2]);
+        assert_int_equal(b->retained[0], 150);
+        hd_dominators_free(a), hd_dominators_free(b);
+        hd_v8_free(doc);
+        hd_graph_free(g);
+        hd_buffer_free(&out);
+    }
+}
+
+/* Digits come in words of eight: numbers of all lengths, at all places of a word and of the window. */
+static void numbers_of_all_lengths_are_read(void **state) {
+    (void)state;
+    enum { N = 4000 };
+    char *text = malloc(N * 64 + 4096);
+    size_t n = (size_t)sprintf(text, "{\"snapshot\":{" META ",\"node_count\":%d,\"edge_count\":0},\"nodes\":[", N);
+    hd_v8 *doc;
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < N; i++, size = i % 19 ? size * 10 + i % 10 : 1)
+        n += (size_t)sprintf(text + n, "%s3,0,%u,%llu,0,%llu,0", i ? "," : "", i, (unsigned long long)(size / 2000), (unsigned long long)size);
+    sprintf(text + n, "],\"edges\":[],\"strings\":[\"\"]}");
+    doc = read_text(text);
+    size = 1;
+    for (uint32_t i = 0; i < N; i++, size = i % 19 ? size * 10 + i % 10 : 1) {
+        assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).size, size / 2000);
+        assert_int_equal(hd_v8_value(doc, i, "trace_node_id"), size);
+    }
+    writes(doc, text, strlen(text));
+    hd_v8_free(doc);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sample_has_these_values),
+        cmocka_unit_test(what_holds_what_is_as_in_devtools),
+        cmocka_unit_test(real_snapshots_have_these_values),
+        cmocka_unit_test(every_layout_gives_the_same),
+        cmocka_unit_test(meta_says_what_fields_there_are),
+        cmocka_unit_test(what_is_wrong_is_told),
+        cmocka_unit_test(what_is_left_of_malformed_files_is_well_formed),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(reading_may_fail),
+        cmocka_unit_test(what_is_announced_takes_no_memory),
+        cmocka_unit_test(reading_and_writing_can_be_cancelled),
+        cmocka_unit_test(formats_are_told_apart),
+        cmocka_unit_test(graphs_are_written),
+        cmocka_unit_test(numbers_of_all_lengths_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
