@@ -26175,6 +26175,16 @@ static bool hd__v8_holds_open(hd__v8_in *x, hd__v8_holds *h) {
     return true;
 }
 
+/* Brings near what a queue of nodes will need: where their edges begin, and these with their types. */
+HD__INLINE void hd__v8_prefetch(const hd__v8_holds *h, const uint8_t *types, uint32_t at, uint32_t end) {
+    uint32_t e;
+    if (end - at <= 24) return;
+    HD__PREFETCH(&h->first[h->queue[at + 24]]);
+    e = h->first[h->queue[at + 12]];
+    HD__PREFETCH(&h->target[e]);
+    HD__PREFETCH(&types[e]);
+}
+
 /* Marks what a page owns: what node 0 has shortcuts to, trees of documents, and all that these lead to. */
 static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
     const hd_v8 *doc = x->doc;
@@ -26187,12 +26197,14 @@ static void hd__v8_find_owned(const hd__v8_in *x, hd__v8_holds *h) {
         hd__bit_set(h->owned, to);
         h->queue[end++] = to;
     }
-    for (uint32_t at = 0; at < end; at++)
-        for (uint32_t o = h->queue[at], e = h->first[o]; e < hd__v8_end(h, o); e++) {
+    for (uint32_t at = 0; at < end; at++) {
+        hd__v8_prefetch(h, doc->edge_type, at, end);
+        for (uint32_t o = h->queue[at], e = h->first[o], last = hd__v8_end(h, o); e < last; e++) {
             if ((x->meaning[doc->edge_type[e]] & HD__V8_WEAK) || hd__bit(h->owned, h->target[e])) continue;
             hd__bit_set(h->owned, h->target[e]);
             h->queue[end++] = h->target[e];
         }
+    }
 }
 
 /* Marks edges that hold nothing. */
@@ -26216,17 +26228,19 @@ static bool hd__v8_find_loose(hd__v8_in *x, hd__v8_holds *h) {
 }
 
 /* Marks a node, if it is not yet, and all that it holds. */
-static void hd__v8_reach(hd__v8_holds *h, uint32_t node) {
+static void hd__v8_reach(hd__v8_holds *h, const uint8_t *types, uint32_t node) {
     uint32_t end = 0;
     if (hd__bit(h->reached, node)) return;
     hd__bit_set(h->reached, node);
     h->queue[end++] = node;
-    while (end)
-        for (uint32_t o = h->queue[--end], e = h->first[o], last = hd__v8_end(h, o); e < last; e++) {
+    for (uint32_t at = 0; at < end; at++) {
+        hd__v8_prefetch(h, types, at, end);
+        for (uint32_t o = h->queue[at], e = h->first[o], last = hd__v8_end(h, o); e < last; e++) {
             if (hd__bit(h->loose, e) || hd__bit(h->reached, h->target[e])) continue;
             hd__bit_set(h->reached, h->target[e]);
             h->queue[end++] = h->target[e];
         }
+    }
 }
 
 /* Roots: node 0, then what it does not reach: nodes that no edge holds, and at last each that is left. */
@@ -26239,7 +26253,7 @@ static hd_status hd__v8_add_roots(hd__v8_in *x, hd__v8_holds *h) {
         for (uint32_t o = 0; o < h->nodes; o++) {
             if (hd__bit(h->reached, o) || (o && !last && hd__bit(h->has, o))) continue;
             HD__TRY(hd_graph_add_root(x->g, o, &root, &x->report.error));
-            if (!last) hd__v8_reach(h, o);
+            if (!last) hd__v8_reach(h, x->doc->edge_type, o);
         }
     return HD_OK;
 }
