@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# V8 heap snapshots that Node takes here, against the programs that read them: Chrome DevTools' own worker,
+# v8-heap-parser and memlab, all from npm, and an independent computation by the rules (v8_retained.mjs).
+#
+# Dominators and retained sizes are those of DevTools on every node, over the file's own self sizes. v8-heap-parser
+# differs where WeakMaps hold, memlab follows edges into what a page owns: most nodes agree, so many are told. The
+# former takes no file that has traces of allocations.
+# What is written of graphs from other runtimes loads in all three, with the same retained sizes in DevTools.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+
+command -v node npm > /dev/null || need nodejs npm || skip "nodejs and npm cannot be installed here"
+work=$PWD/build/peers/v8
+npm=$PWD/build/peers/v8-npm
+peers=$PWD/tests/peers/v8_peers.mjs
+mkdir -p "$npm" && rm -rf "$work" && mkdir -p "$work"
+if [ ! -f "$npm/worker.mjs" ]; then
+  (cd "$npm" && npm init -y && npm install --no-audit --no-fund --ignore-scripts chrome-devtools-frontend@1.0.1705227 \
+    esbuild@0.25 @vscode/v8-heap-parser@0.1.0 @memlab/heap-analysis@2.0.5 @memlab/core@2.0.5) > "$work/npm.log" 2>&1 ||
+    skip "the npm registry cannot be reached"
+  node "$peers" build "$npm" || { fail "DevTools' worker is not bundled"; exit 1; }
+fi
+
+# ours FILE, theirs PROGRAM FILE: id and retained size of each node, a line each.
+ours() { "$tool" retained --top 1000000 --json "$1" | node -e '
+  const { files: [{ objects }] } = JSON.parse(require("fs").readFileSync(0));
+  process.stdout.write(objects.map(o => `${o.id} ${o.retained}\n`).join(""))' | sort; }
+theirs() { node "$peers" "$1" "$npm" "$2" 2> "$work/err" | grep -a '^[0-9]* [0-9]*$' | sort; }
+agree() { comm -12 "$1" "$2" | wc -l; }
+
+snapshot() {                     # snapshot NAME
+  local file=$work/$1.heapsnapshot all
+  ours "$file" > "$work/ours"
+  all=$(wc -l < "$work/ours")
+  check "$1: all nodes" "$("$tool" info "$file" | awk 'NR == 2 { print $1 }')" "$all"
+  node tests/peers/v8_retained.mjs "$file" | sort > "$work/rules"
+  theirs devtools "$file" > "$work/devtools"
+  theirs parser "$file" > "$work/parser"
+  theirs memlab "$file" > "$work/memlab"
+  check "$1: retained sizes by the rules" "$all" "$(agree "$work/ours" "$work/rules")"
+  check "$1: retained sizes of DevTools' worker" "$all" "$(agree "$work/ours" "$work/devtools")"
+  if grep -q '"trace_tree":\[\]' "$file"; then check "$1: v8-heap-parser has the nodes" "$all" "$(wc -l < "$work/parser")"; fi
+  check "$1: memlab has the nodes" "$all" "$(wc -l < "$work/memlab")"
+  echo "$1: of $all nodes v8-heap-parser agrees on $(agree "$work/ours" "$work/parser"), memlab on $(agree "$work/ours" "$work/memlab")"
+}
+
+env -i PATH="$PATH" node "$peers" take "$work/node.heapsnapshot"
+cp tests/data/node-small.heapsnapshot "$work/node-small.heapsnapshot"
+cp tests/data/chromium-small.heapsnapshot "$work/chromium-small.heapsnapshot"
+for name in node node-small chromium-small; do
+  snapshot $name
+  check "$name: written back" 0 "$(status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
+  cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
+done
+
+# Graphs of other runtimes.
+"$tool" convert --to heapsnapshot -o "$work/dart.heapsnapshot" tests/data/small.dartheap
+"$tool" convert --to heapsnapshot -o "$work/netcf.heapsnapshot" fuzz/seeds/fuzz_netcf/sample.txt
+for name in dart netcf; do snapshot $name; done
+exit $failed

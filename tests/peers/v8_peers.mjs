@@ -1,0 +1,99 @@
+// What others make of a V8 heap snapshot: Chrome DevTools' own worker, v8-heap-parser and memlab, from npm.
+//
+//   node v8_peers.mjs build DIR                  a bundle of the worker in DIR, in which npm has installed it
+//   node v8_peers.mjs devtools|parser|memlab DIR FILE     "id retained" for each node, a line each
+//   node v8_peers.mjs take FILE                  a snapshot of this process, with what is hard to get right
+import { createRequire } from 'node:module';
+import fs from 'node:fs';
+import path from 'node:path';
+import v8 from 'node:v8';
+
+const [what, dir, file] = process.argv.slice(2);
+
+// The worker needs no languages, and a top-level await does not bundle.
+async function build() {
+  const require = createRequire(path.resolve(dir, 'package.json'));
+  const front = path.resolve(dir, 'node_modules/chrome-devtools-frontend/front_end');
+  fs.writeFileSync(`${front}/core/i18n/locales.js`, `export const LOCALES = ['en-US'], BUNDLED_LOCALES = ['en-US'];
+export const DEFAULT_LOCALE = 'en-US', REMOTE_FETCH_PATTERN = '', LOCAL_FETCH_PATTERN = '';\n`);
+  fs.writeFileSync(`${front}/core/platform/HostRuntime.ts`, `import * as Node from './node/node.js';
+export const IS_NODE = true, IS_BROWSER = false, HOST_RUNTIME = Node.HostRuntime.HOST_RUNTIME;\n`);
+  fs.writeFileSync(path.resolve(dir, 'entry.js'),
+      `export * from '${front}/entrypoints/heap_snapshot_worker/heap_snapshot_worker.js';\n`);
+  await require('esbuild').build({ entryPoints: [path.resolve(dir, 'entry.js')], bundle: true, platform: 'node', format: 'esm',
+    outfile: path.resolve(dir, 'worker.mjs'), logLevel: 'error' });
+}
+
+const print = (count, id, retained) => {
+  const out = [];
+  for (let n = 0; n < count; n++) out.push(`${id(n)} ${retained(n)}\n`);
+  process.stdout.write(out.join(''));
+};
+
+// DevTools gives the sizes of some nodes to others before it adds up; here the file's go up its own dominators.
+async function devtools() {
+  globalThis.self = globalThis;
+  Promise.withResolvers ??= () => { const r = {}; r.promise = new Promise((a, b) => { r.resolve = a, r.reject = b; }); return r; };
+  const { HeapSnapshot, HeapSnapshotLoader } = await import(path.resolve(dir, 'worker.mjs'));
+  const { port1, port2 } = new MessageChannel();
+  new HeapSnapshot.SecondaryInitManager(port2);
+  const loader = new HeapSnapshotLoader.HeapSnapshotLoader({ sendEvent() {} });
+  for await (const chunk of fs.createReadStream(file, 'utf8')) loader.write(chunk);
+  loader.close();
+  const snapshot = await loader.buildSnapshot(port1);
+  const own = JSON.parse(fs.readFileSync(file, 'utf8')), width = own.snapshot.meta.node_fields.length;
+  const size = own.snapshot.meta.node_fields.indexOf('self_size'), id = own.snapshot.meta.node_fields.indexOf('id');
+  const parent = snapshot.dominatorsTree, count = own.nodes.length / width;
+  const children = Array.from({ length: count }, () => []), order = [0];
+  for (let n = 1; n < count; n++) children[parent[n]].push(n);
+  for (let i = 0; i < order.length; i++) for (const child of children[order[i]]) order.push(child);
+  const retained = new Float64Array(count);
+  for (let n = 0; n < count; n++) retained[n] = own.nodes[n * width + size];
+  for (let i = order.length - 1; i > 0; i--) retained[parent[order[i]]] += retained[order[i]];
+  print(count, n => own.nodes[n * width + id], n => retained[n]);
+  port1.close(), port2.close();
+}
+
+async function parser() {
+  const require = createRequire(path.resolve(dir, 'package.json'));
+  const { decode_bytes } = require('@vscode/v8-heap-parser');
+  const graph = decode_bytes(fs.readFileSync(file));
+  const all = [];
+  const groups = graph.get_class_groups(0, 100000, true);
+  groups.forEach((group, i) => { for (const node of graph.class_children(i, 0, group.children_len, 0)) all.push(node); });
+  const seen = new Map(all.map(node => [Number(node.id), Number(node.retained_size)]));
+  const ids = [...seen.keys()];
+  print(ids.length, n => ids[n], n => seen.get(ids[n]));
+}
+
+async function memlab() {
+  const require = createRequire(path.resolve(dir, 'package.json'));
+  const { getFullHeapFromFile } = require('@memlab/heap-analysis');
+  const log = console.log;
+  console.log = () => {};
+  const heap = await getFullHeapFromFile(file);
+  console.log = log;
+  const out = [];
+  heap.nodes.forEach(node => { out.push(`${node.id} ${node.retainedSize}\n`); });
+  process.stdout.write('\n' + out.join(''));
+}
+
+// Keys and values of WeakMaps, two at one key, values that hold their keys; closures, cycles, weak references,
+// arrays with holes, strings of all kinds.
+function take() {
+  const keep = globalThis.keep = [];
+  class Leaf { constructor(i) { this.big = 'x'.repeat(100 + i) + i; this.index = i; } }
+  class Tree { constructor(n) { this.left = n > 1 ? new Tree(n >> 1) : new Leaf(n); this.right = n > 1 ? new Tree(n - 1 >> 1) : null; } }
+  const one = new WeakMap(), two = new WeakMap(), dead = new WeakMap();
+  for (let i = 0; i < 50; i++) {
+    const key = { i }, shared = new Leaf(i);
+    one.set(key, { value: shared, key }), two.set(key, shared), dead.set({ gone: i }, shared);
+    if (i % 3) keep.push(key);
+  }
+  keep.push(one, two, new Tree(500), new WeakRef(keep), new Map([[keep, one]]), new Set([two]), Symbol('s'), 12345678901234567890n);
+  keep[5000] = 'a "quoted" \u00e9\u{1f600}\ud800 text\n' + keep.length;
+  keep.push((a => () => a)(new Leaf(7)), /a+/g, new Uint8Array(5000), 'concatenated '.repeat(3) + keep.length);
+  v8.writeHeapSnapshot(dir);
+}
+
+await { build, devtools, parser, memlab, take }[what]();
