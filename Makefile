@@ -170,7 +170,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=$$dict corpus/$$f $$seeds); done
 
-.PHONY: bench-deps bench-programs bench-index bench-heap-text bench-slopes bench-compile
+.PHONY: bench-deps bench-programs bench-v8 bench-index bench-heap-text bench-slopes bench-compile
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -205,6 +205,7 @@ bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-memprof)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-heap-text)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-v8)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
 .PHONY: bench-against
@@ -254,6 +255,10 @@ bench-compile: library-deps ## how long the header takes to compile, whole and w
 bench-heap-text: all ## a list of what holds most of a jemalloc text, with names, beside jeprof --text: a minute
 	$(call install,python3 libjemalloc2 libjemalloc-dev binutils)
 	@bench/heap_text.py --build $(B) $(HEAP_TEXT_ARGS)
+
+bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V8 heap snapshot: two minutes
+	$(call install,python3)
+	@bench/v8.py --build $(B) $(V8_ARGS)
 
 bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
 	$(call install,python3)

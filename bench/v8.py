@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""heapdump beside v8-heap-parser and memlab: wall time and peak memory of reading a V8 heap snapshot and finding the
+retained sizes of all its nodes.
+
+    make bench-v8                                  two minutes
+    make bench-v8 V8_ARGS='--copies 5'             a smaller snapshot
+
+The snapshot is one that Node takes of itself, so many times. Processor time is what each program takes as a whole, Node's
+start and compiling of scripts included. Times are the fastest of the rounds, which take turns.
+"""
+
+import argparse, json, os, subprocess, sys, time
+
+parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+parser.add_argument("--build", default="build", help="where heapdump is")
+parser.add_argument("--copies", type=int, default=25)
+parser.add_argument("--rounds", type=int, default=3)
+options = parser.parse_args()
+here = os.path.dirname(os.path.abspath(__file__))
+tool = os.path.abspath(options.build) + "/heapdump"
+npm = os.path.abspath(options.build) + "/peers/v8-npm"
+work = os.path.abspath(options.build) + "/bench-v8"
+
+PARSER = """const { decode_bytes } = require('@vscode/v8-heap-parser');
+const graph = decode_bytes(require('fs').readFileSync(process.argv[1]));
+graph.get_class_groups(0, 1, true);
+if (graph.class_children(0, 0, 1, 1)[0].retained_size <= 0n) process.exit(1);"""
+MEMLAB = """const { getFullHeapFromFile } = require('@memlab/heap-analysis');
+getFullHeapFromFile(process.argv[1]).then(heap => { if (!(heap.nodes.get(0).retainedSize > 0)) process.exit(1); });"""
+
+
+def multiply(small_path, copies, large_path):
+    """All below node 0 is there so many times, each with ids and texts of its own."""
+    small = json.load(open(small_path))
+    meta = small["snapshot"]["meta"]
+    nodes, edges, strings = small["nodes"], small["edges"], small["strings"]
+    fields, types = meta["node_fields"], meta["node_types"]
+    width, wide = len(fields), len(meta["edge_fields"])
+    kind, name, ident, count = (fields.index(f) for f in ("type", "name", "id", "edge_count"))
+    to = meta["edge_fields"].index("to_node")
+    texts = {i for i, t in enumerate(types[kind]) if "string" in t}
+    used = set(nodes[ident::width])
+    free = (i for i in range(1, 1 << 32, 2) if i not in used)
+    below = len(nodes) // width - 1
+    root_edges = nodes[count]
+
+    with open(large_path, "w") as out:
+        small["snapshot"]["node_count"] = 1 + below * copies
+        small["snapshot"]["edge_count"] = len(edges) // wide * copies
+        out.write('{"snapshot":%s,\n"nodes":[' % json.dumps(small["snapshot"], separators=(",", ":")))
+        first = nodes[:width]
+        first[count] *= copies
+        out.write(",".join(map(str, first)) + "\n")
+        for c in range(copies):
+            for at in range(width, len(nodes), width):
+                node = nodes[at:at + width]
+                if c:
+                    node[ident] = next(free)
+                if node[kind] in texts:
+                    node[name] += c * len(strings)
+                out.write("," + ",".join(map(str, node)) + "\n")
+        out.write('],\n"edges":[')
+        comma = ""
+        for begin, end in ((0, root_edges * wide), (root_edges * wide, len(edges))):
+            for c in range(copies):
+                for at in range(begin, end, wide):
+                    edge = edges[at:at + wide]
+                    if edge[to]:
+                        edge[to] += c * below * width
+                    out.write(comma + ",".join(map(str, edge)) + "\n")
+                    comma = ","
+        out.write('],\n"trace_function_infos":[],\n"trace_tree":[],\n"samples":[],\n"locations":[],\n"strings":[')
+        for c in range(copies):
+            if c:
+                out.write(",\n")
+            out.write(",\n".join(json.dumps(s + " %d" % c if c else s) for s in strings))
+        out.write("]}")
+
+
+def run(command):
+    """Seconds of wall time and of processor time, and the most memory in bytes."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, cwd=npm, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        sys.exit("bench/v8.py: %s failed" % " ".join(command[:2]))
+    return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+
+
+if not os.path.isdir(npm + "/node_modules/@memlab"):
+    os.makedirs(npm, exist_ok=True)
+    if subprocess.call("npm init -y && npm install --no-audit --no-fund --ignore-scripts @vscode/v8-heap-parser@0.1.0 "
+                       "@memlab/heap-analysis@2.0.5 @memlab/core@2.0.5", shell=True, cwd=npm, stdout=subprocess.DEVNULL):
+        print("SKIP: npm cannot install v8-heap-parser and memlab here")
+        sys.exit(0)
+os.makedirs(work, exist_ok=True)
+small, large = work + "/small.heapsnapshot", work + "/large.heapsnapshot"
+subprocess.check_call(["node", here + "/../tests/peers/v8_peers.mjs", "take", small])
+multiply(small, options.copies, large)
+size = os.path.getsize(large)
+programs = [
+    ("heapdump retained", [tool, "retained", "--top", "1", large]),
+    ("v8-heap-parser", ["node", "--max-old-space-size=16384", "-e", PARSER, large]),
+    ("memlab", ["node", "--max-old-space-size=16384", "-e", MEMLAB, large]),
+]
+best = {}
+for _ in range(options.rounds):
+    for name, command in programs:
+        best[name] = min(best.get(name, (1e9,)), run(command))
+ours = best["heapdump retained"]
+print("a snapshot of %.0f MB, all retained sizes: seconds, of processors, memory by the file's size, times ours" % (size / 1e6))
+for name, _ in programs:
+    seconds, processor, memory = best[name]
+    print("%-18s %8.2f s %8.2f s %6.1f x %7.1f" % (name, seconds, processor, memory / size, seconds / ours[0]))
