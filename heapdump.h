@@ -1214,6 +1214,32 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
                                      hd_graph_change **out, hd_error *err);
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
 
+/* Which object of one graph is which of another. */
+typedef struct hd_identity_row {
+    hd_str name, library, library_uri; /* of the class, whose scope the library is; borrowed */
+    uint64_t objects[2], bytes[2]; /* that can be told apart: before, after */
+    uint64_t kept;               /* objects that are in both */
+    uint64_t kept_bytes[2];      /* before, after */
+} hd_identity_row;
+
+typedef struct hd_identity_change {
+    uint32_t count;
+    const hd_identity_row *rows; /* most bytes that went and came first, then by name and library */
+    const uint32_t *now;         /* by object of `before`: its number in `after`, or HD_NONE */
+    const uint32_t *then;        /* by object of `after`: its number in `before`, or HD_NONE */
+    uint64_t kept;               /* objects that are in both */
+    bool by_chance;              /* of the smaller one's objects that can be told apart, 256 or more, under one in 64
+                                    is in the other: these are of different processes, what is alike is so by
+                                    chance, and none of the above says anything */
+} hd_identity_change;
+
+/* Compares two graphs of one process object by object, where ids stay an object's as long as it lives, as those of
+   V8's snapshots do: one is in both when its id is and its class, by name and scope. Only those reached when `reached`,
+   for both, is given. Near-linear. Errors as above. */
+HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
+                                      const hd_options *options, hd_identity_change **out, hd_error *err);
+HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
+
 #else
 typedef struct hd_graph hd_graph; /* of which there are none */
 #endif /* HEAPDUMP_NO_GRAPH */
@@ -2126,24 +2152,6 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *rea
                                          const hd_options *options, hd_library_table **out, hd_error *err);
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 
-typedef struct hd_identity_row {
-    hd_str name, library, library_uri; /* of the class; borrowed */
-    uint64_t objects[2], bytes[2]; /* that have a hash code: before, after */
-    uint64_t kept;               /* objects that are in both */
-    uint64_t kept_bytes[2];      /* before, after */
-} hd_identity_row;
-
-typedef struct hd_identity_change {
-    uint32_t count;
-    const hd_identity_row *rows; /* most bytes that went and came first, then by name and library */
-    const uint32_t *now;         /* by object of `before`: its number in `after`, or HD_NONE */
-    const uint32_t *then;        /* by object of `after`: its number in `before`, or HD_NONE */
-    uint64_t kept;               /* objects that are in both */
-    bool by_chance;              /* of the smaller snapshot's objects with codes, 256 or more, under one in 64
-                                    is in the other: these are of different processes, what is alike is so by
-                                    chance, and none of the above says anything */
-} hd_identity_change;
-
 /* Compares two snapshots of one process object by object: one is in both when its class (by name and library)
    and its identity hash code are; of several alike the first is the first. Objects without a code are in no
    row. Only those reached when `reached`, for both, is given. Near-linear. Errors: HD_OUT_OF_MEMORY,
@@ -2151,7 +2159,6 @@ typedef struct hd_identity_change {
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
                                     const uint8_t *const reached[2], const hd_options *options,
                                     hd_identity_change **out, hd_error *err);
-HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 
 #endif /* HEAPDUMP_NO_DART */
 
@@ -11916,6 +11923,122 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
 
 HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change) { hd__owned_free(change); }
 
+/* Objects that two dumps tell apart, from which is told whether they are of one process. */
+#define HD__SAME_SAMPLE 256u
+
+/* Objects of two graphs by id. */
+typedef struct hd__same {
+    const hd_graph *side[2];
+    const uint8_t *const *reached; /* NULL: all count */
+    uint32_t *row[2];            /* by class */
+    hd_identity_row *rows;       /* stb_ds array: first as many as there are in `changes` */
+    uint32_t *other[2];          /* by object: its number on the other side */
+} hd__same;
+
+static bool hd__same_open(hd__same *x, hd__changes *c, hd_identity_change *t) {
+    for (int k = 0; k < 2; k++) {
+        const hd_graph *g = x->side[k];
+        size_t classes = hd__len(g->classes);
+        x->row[k] = hd__array(uint32_t, c->mem, &c->arena, classes);
+        x->other[k] = hd__owned_array(uint32_t, t, g->count);
+        if (!x->row[k] || !x->other[k]) return false;
+        memset(x->other[k], 0xff, g->count * sizeof *x->other[k]);
+        for (uint32_t i = 1; i < classes; i++)
+            if ((x->row[k][i] = hd__change_row(c, &g->classes[i])) == HD_NONE) return false;
+    }
+    if (!hd__room(c->mem, x->rows, hd__len(c->rows) + 1)) return false;
+    memset(x->rows, 0, hd__len(c->rows) * sizeof *x->rows);
+    hd__arr_resize(x->rows, hd__len(c->rows));
+    t->now = x->other[0];
+    t->then = x->other[1];
+    return true;
+}
+
+static bool hd__same_counts(const hd__same *x, int side, uint32_t object) {
+    return !x->reached || x->reached[side][object];
+}
+
+/* Adds objects up by class; those of the side before find theirs after. */
+static hd_status hd__same_run(hd__same *x, const hd_options *options, hd_error *err) {
+    const hd_graph *after = x->side[1];
+    for (int k = 0; k < 2; k++)
+        for (uint32_t o = 0; o < x->side[k]->described; o++) {
+            hd_identity_row *r = &x->rows[x->row[k][x->side[k]->class_of[o]]];
+            uint64_t size = hd__graph_size(x->side[k], o);
+            uint32_t now;
+            HD__TRY(hd__tick(options, o, x->side[k]->described, err));
+            if (!hd__same_counts(x, k, o)) continue;
+            r->objects[k]++;
+            r->bytes[k] += size;
+            if (k) continue;
+            now = hd__graph_described(after, hd__graph_id(x->side[0], o));
+            if (now == HD_NONE || x->other[1][now] != HD_NONE || !hd__same_counts(x, 1, now) ||
+                x->row[1][after->class_of[now]] != x->row[0][x->side[0]->class_of[o]])
+                continue;
+            x->other[0][o] = now;
+            x->other[1][now] = o;
+            r->kept++;
+            r->kept_bytes[0] += size;
+            r->kept_bytes[1] += hd__graph_size(after, now);
+        }
+    return HD_OK;
+}
+
+static bool hd__same_before(const void *owner, uint32_t a, uint32_t b) {
+    const hd_identity_row *r = (const hd_identity_row *)owner + a, *s = (const hd_identity_row *)owner + b;
+    uint64_t moved = r->bytes[0] - r->kept_bytes[0] + (r->bytes[1] - r->kept_bytes[1]);
+    uint64_t moved2 = s->bytes[0] - s->kept_bytes[0] + (s->bytes[1] - s->kept_bytes[1]);
+    return moved != moved2 ? moved > moved2 : hd__compare_names(r->name, r->library, s->name, s->library) < 0;
+}
+
+/* Leaves rows that have objects, with the names of their classes. */
+static void hd__same_rows(hd__same *x, const hd__changes *c, hd_identity_change *t) {
+    uint64_t objects[2] = { 0, 0 }, fewer;
+    size_t kept = 0;
+    for (size_t i = 0; i < hd__len(x->rows); i++) {
+        hd_identity_row r = x->rows[i];
+        if (!r.objects[0] && !r.objects[1]) continue;
+        r.name = c->rows[i].name;
+        r.library = c->rows[i].scope;
+        r.library_uri = hd_cstr("");
+        objects[0] += r.objects[0];
+        objects[1] += r.objects[1];
+        t->kept += r.kept;
+        x->rows[kept++] = r;
+    }
+    hd__arr_resize(x->rows, kept);
+    fewer = objects[objects[1] < objects[0]];
+    t->by_chance = fewer >= HD__SAME_SAMPLE && t->kept < fewer / 64;
+}
+
+HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
+                                      const hd_options *options, hd_identity_change **out, hd_error *err) {
+    hd_identity_change *result;
+    hd__changes c;
+    hd__same x;
+    hd_status status;
+    HD__TRY(hd__graph_ready(before, err));
+    HD__TRY(hd__graph_ready(after, err));
+    HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
+    memset(&c, 0, sizeof c);
+    memset(&x, 0, sizeof x);
+    c.mem = hd__owned_mem(result);
+    c.seed = hd__seed();
+    x.side[0] = before;
+    x.side[1] = after;
+    x.reached = reached;
+    status = hd__same_open(&x, &c, result) ? hd__same_run(&x, options, err) : hd__no_memory(c.mem, err);
+    if (!status) hd__same_rows(&x, &c, result);
+    if (!status) status = hd__owned_rows(result, &x.rows, sizeof *x.rows, hd__same_before, err);
+    hd__set_free(c.mem, &c.set);
+    hd__arr_free(c.mem, c.rows);
+    hd__arr_free(c.mem, x.rows);
+    hd__arena_free(c.mem, &c.arena);
+    return hd__owned_end(result, status, out);
+}
+
+HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
+
 #endif /* HEAPDUMP_NO_GRAPH */
 
 /* ============================================================================= >>dump.model
@@ -20022,8 +20145,6 @@ static bool hd__dart_identity_before(const void *owner, uint32_t a, uint32_t b) 
     return (order ? order : hd__compare_names(r->library_uri, r->library, s->library_uri, s->library)) < 0;
 }
 
-#define HD__DART_SAMPLE 256u     /* objects with hash codes, from which is told whether they are of one process */
-
 /* Adds up what is in both, and leaves rows that have objects, with their names. */
 static void hd__dart_sum_identities(hd__dart_ask *a, const hd__dart_coded side[2]) {
     hd_identity_change *t = (hd_identity_change *)a->table;
@@ -20039,7 +20160,7 @@ static void hd__dart_sum_identities(hd__dart_ask *a, const hd__dart_coded side[2
         rows[kept++].library_uri = a->names.names[a->names.parent[library]];
     }
     hd__arr_resize(rows, kept);
-    t->by_chance = fewer >= HD__DART_SAMPLE && t->kept < fewer / 64;
+    t->by_chance = fewer >= HD__SAME_SAMPLE && t->kept < fewer / 64;
 }
 
 /* HD_NONE for each object of a graph. */
@@ -20078,7 +20199,6 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
     return hd__dart_ask_end(&a, ok, &a.identities, sizeof *a.identities, hd__dart_identity_before, out, err);
 }
 
-HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owned_free(change); }
 
 #endif /* HEAPDUMP_NO_DART */
 

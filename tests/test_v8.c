@@ -570,6 +570,46 @@ static void graphs_are_written(void **state) {
     }
 }
 
+/* Ids tell which node of one snapshot is which of another: one came, one went, one grew, one is of another class. */
+static void snapshots_are_compared_object_by_object(void **state) {
+    (void)state;
+    char *plain = make(","), *grown = changed(plain, "3,5,9,24,1", "3,5,9,32,1"), *named = changed(grown, "3,6,11,40", "3,4,11,40"),
+         *other = changed(named, "5,1,21,1,0,5,0", "5,1,99,3,0,5,0");
+    hd_v8 *before = read_text(plain), *after = read_text(other);
+    const hd_graph *g[2] = { hd_v8_graph(before), hd_v8_graph(after) };
+    hd_identity_change *c = NULL;
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_options o = { .allocator = hd__faults_allocator(&f) };
+        hd_status status = hd_graph_match(g[0], g[1], NULL, &o, &c, NULL);
+        if (status) assert_int_equal(status, HD_OUT_OF_MEMORY);
+        else hd_identity_change_free(c);
+        assert_int_equal(f.live, 0);
+    }
+    assert_int_equal(hd_graph_match(g[0], g[1], NULL, NULL, &c, NULL), HD_OK);
+    assert_int_equal(c->kept, NODES - 2);
+    assert_false(c->by_chance);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(c->now[i], i == 5 || i == 10 ? HD_NONE : i);
+        assert_int_equal(c->then[i], i == 5 || i == 10 ? HD_NONE : i);
+    }
+    assert_true(is(c->rows[0].name, "Key") || is(c->rows[0].name, "list"));
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hd_identity_row *r = &c->rows[i];
+        if (is(r->name, "WeakMap")) assert_true(r->kept == 1 && r->kept_bytes[0] == 24 && r->kept_bytes[1] == 32);
+        if (is(r->name, "(closure)")) assert_true(!r->kept && r->bytes[0] == 1 && r->bytes[1] == 3);
+    }
+    hd_identity_change_free(c);
+    uint8_t live[2][NODES] = { { 0 } };
+    live[0][2] = live[1][2] = live[0][3] = 1;
+    assert_int_equal(hd_graph_match(g[0], g[1], (const uint8_t *const[]){ live[0], live[1] }, NULL, &c, NULL), HD_OK);
+    assert_int_equal(c->kept, 1);
+    assert_int_equal(c->now[3], HD_NONE);
+    hd_identity_change_free(c);
+    hd_v8_free(before), hd_v8_free(after);
+    free(plain), free(grown), free(named), free(other);
+}
+
 /* Digits come in words of eight: numbers of all lengths, at all places of a word and of the window. */
 static void numbers_of_all_lengths_are_read(void **state) {
     (void)state;
@@ -607,6 +647,7 @@ int main(void) {
         cmocka_unit_test(reading_and_writing_can_be_cancelled),
         cmocka_unit_test(formats_are_told_apart),
         cmocka_unit_test(graphs_are_written),
+        cmocka_unit_test(snapshots_are_compared_object_by_object),
         cmocka_unit_test(numbers_of_all_lengths_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

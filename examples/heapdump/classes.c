@@ -138,7 +138,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
         put_share(out, o->dominators->retained[top[i]], o->dominators->bytes);
         fputc(' ', out), put_bytes(out, a, object.size, 12);
         fputc(' ', out), put_id(out, o, object.id, 10), display(out, "  ");
-        put_class(out, o->graph, object.class_index);
+        put_class(out, o->graph, object.class_index), put_known_name(out, o, top[i]);
         fputc('\n', out);
     }
     free(top);

@@ -5,9 +5,10 @@
 
 #include "objects.h"
 
-/* A pair of snapshots, object by object. */
+/* A pair of snapshots that tell which object is which, object by object. */
 typedef struct dart_pair {
-    const hd_dart *side[2];
+    const hd_graph *graph[2];
+    const hd_dart *side[2];      /* NULL: ids tell it */
     const uint8_t *const *reached; /* --live: what a root holds of both; NULL: all is compared */
     hd_identity_change *change;
 } dart_pair;

@@ -1,4 +1,4 @@
-/* Dart's snapshots in diff: which object of one is which of another. */
+/* Snapshots in diff that tell which object of one is which of another: Dart's by hash codes, V8's by ids. */
 
 #include "dart.h"
 
@@ -28,14 +28,14 @@ static int moved_more(const void *a, const void *b) {
 /* All of a kind, those that matter most first; freed by the caller. */
 static size_t moved_of(const dart_pair *p, int kind, moved **list) {
     int side = kind == NEW;
-    const hd_graph *graph[2] = { hd_dart_graph(p->side[0]), hd_dart_graph(p->side[1]) };
+    const hd_graph *const *graph = p->graph;
     uint32_t count = hd_graph_object_count(graph[side]);
     size_t n = 0, room = 0;
     *list = NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = side ? p->change->then[i] : p->change->now[i];
         moved m = { { side ? other : i, side ? i : other }, { 0, 0 } };
-        if (!hd_dart_identity(p->side[side], i) || (other != HD_NONE) != (kind == CHANGED)) continue;
+        if ((p->side[side] && !hd_dart_identity(p->side[side], i)) || (other != HD_NONE) != (kind == CHANGED)) continue;
         if (p->reached && !p->reached[side][i]) continue;
         for (int k = 0; k < 2; k++)
             if (m.object[k] != HD_NONE) m.bytes[k] = hd_graph_object(graph[k], m.object[k]).size;
@@ -53,13 +53,13 @@ static bool identity_changed(const hd_identity_row *r) {
 
 static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
     int side = m->object[0] == HD_NONE;
-    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    const hd_graph *graph = p->graph[side];
     put_change(out, m->bytes[0], m->bytes[1], 14);
     for (int k = 0; k < 2; k++) {
         if (m->object[k] == HD_NONE) display(out, " %10s", "-");
         else
             display(out, " %10llu",
-                    (unsigned long long)hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+                    (unsigned long long)hd_graph_object(p->graph[k], m->object[k]).id);
     }
     display(out, "  "), put_class(out, graph, hd_graph_object(graph, m->object[side]).class_index);
     fputc('\n', out);
@@ -67,7 +67,7 @@ static void put_moved(FILE *out, const dart_pair *p, const moved *m) {
 
 void identity_text(const arguments *a, FILE *out, const dart_pair *p) {
     uint32_t most = a->cutoff.top ? a->cutoff.top : HD_NONE, shown = 0;
-    display(out, "\nobject by object, of those that have an identity hash code\n");
+    display(out, p->side[0] ? "\nobject by object, of those that have an identity hash code\n" : "\nobject by object\n");
     display(out, "%14s %10s %14s %10s %14s %10s  %s\n", "new bytes", "new", "gone bytes", "gone",
             "change of kept", "kept", "class");
     for (uint32_t i = 0; i < p->change->count && shown < most; i++) {
@@ -112,12 +112,12 @@ static void json_identity_class(hd_json *j, const hd_identity_row *r) {
 static void json_moved(hd_json *j, const dart_pair *p, const moved *m) {
     static const char *const id[] = { "id_before", "id_after" }, *const bytes[] = { "before", "after" };
     int side = m->object[0] == HD_NONE;
-    const hd_graph *graph = hd_dart_graph(p->side[side]);
+    const hd_graph *graph = p->graph[side];
     json_line(j);
     for (int k = 0; k < 2; k++) {
         if (m->object[k] == HD_NONE) continue;
         hd_json_key(j, id[k]);
-        hd_json_decimal(j, hd_graph_object(hd_dart_graph(p->side[k]), m->object[k]).id);
+        hd_json_decimal(j, hd_graph_object(p->graph[k], m->object[k]).id);
         json_u64(j, bytes[k], m->bytes[k]);
     }
     json_class(j, graph, hd_graph_object(graph, m->object[side]).class_index);
@@ -148,13 +148,26 @@ void identity_json(const arguments *a, hd_json *j, const dart_pair *p) {
     hd_json_end(j);
 }
 
-/* Pairs of Dart's snapshots; what they cannot be compared by is told. */
+static int pair_made(const arguments *a, dart_pair *p) {
+    if (!p->change->by_chance) return DONE;
+    display(stderr, "heapdump: %s and %s are of different processes, going by their %s: compared class by class alone\n",
+            a->files[0], a->files[1], p->side[0] ? "identity hash codes" : "ids");
+    hd_identity_change_free(p->change);
+    p->change = NULL;
+    return DONE;
+}
+
+/* Pairs of snapshots of one format; what they cannot be compared by is told. */
 int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *after,
                    const uint8_t *const *reached, dart_pair *p) {
     hd_error err;
     memset(p, 0, sizeof *p);
-    p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
+    p->graph[0] = hd_dump_graph(before), p->graph[1] = hd_dump_graph(after);
     p->reached = reached;
+    if (hd_dump_v8(before) && hd_dump_v8(after))
+        return hd_graph_match(p->graph[0], p->graph[1], reached, NULL, &p->change, &err) ? failed(a->files[0], &err)
+                                                                                         : pair_made(a, p);
+    p->side[0] = hd_dump_dart(before), p->side[1] = hd_dump_dart(after);
     if (!p->side[0] || !p->side[1]) return DONE;
     for (int k = 0; k < 2; k++) {
         if (hd_dart_header(p->side[k]).has_identity) continue;
@@ -163,10 +176,5 @@ int dart_pair_open(const arguments *a, const hd_dump *before, const hd_dump *aft
         return DONE;
     }
     if (hd_dart_diff(p->side[0], p->side[1], reached, NULL, &p->change, &err)) return failed(a->files[0], &err);
-    if (!p->change->by_chance) return DONE;
-    display(stderr, "heapdump: %s and %s are of different processes, going by their identity hash codes: compared "
-            "class by class alone\n", a->files[0], a->files[1]);
-    hd_identity_change_free(p->change);
-    p->change = NULL;
-    return DONE;
+    return pair_made(a, p);
 }

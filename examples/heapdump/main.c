@@ -41,10 +41,10 @@ static const command commands[] = {
               "allocator in common; 'none in FILE' stands for the other one where there is none such. '?' marks sizes\n"
               "that are bounds, since a dump does not list the entry, '~' a change that sampling may have made up.\n"
               "Objects are compared class by class, since their ids mean nothing from one dump to the next; --top\n"
-              "alone leaves some out. Snapshots of one Dart process are compared object by object too, where both\n"
-              "have identity hash codes: what is new, gone, or of another size. Objects without a code are in the\n"
-              "classes alone. When next to no code is in both, the snapshots are of different processes, and classes\n"
-              "alone are compared.",
+              "alone leaves some out. Snapshots of one V8 process, whose ids stay, and of one Dart process, where both\n"
+              "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
+              "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
+              "different processes, and classes alone are compared.",
       .options = "before after all live by every-route metric exact json"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "merge", .run = run_merge,

@@ -51,6 +51,13 @@ static void put_root(FILE *out, const objects *o, const hd_root *root) {
     fputc('\n', out);
 }
 
+/* A reference without a name: its place in an array, or else among the references. */
+static void put_place(FILE *out, const objects *o, uint32_t object, uint32_t reference) {
+    uint32_t index = hd_graph_index(o->graph, object, reference);
+    if (index != HD_NONE) display(out, ", by [%u]", index);
+    else display(out, ", by reference %u", reference);
+}
+
 static int path_text(const arguments *a, const objects *o, FILE *out) {
     hd_paths *paths;
     uint32_t object;
@@ -65,17 +72,23 @@ static int path_text(const arguments *a, const objects *o, FILE *out) {
             hd_object step = hd_graph_object(o->graph, path->objects[i]);
             hd_str field = field_of(o, path, i);
             display(out, "  "), put_class(out, o->graph, step.class_index);
+            put_known_name(out, o, path->objects[i]);
             display(out, "  id "), put_id(out, o, step.id, 0);
             display(out, ", retains "), put_bytes(out, a, o->dominators->retained[path->objects[i]], 0);
             if (field.len) display(out, ", by "), put_name(out, field);
             else if (ephemeron_of(path, i) != HD_NONE) put_ephemeron(out, o, ephemeron_of(path, i));
-            else if (i + 1 < path->length) display(out, ", by reference %u", path->references[i]);
+            else if (i + 1 < path->length) put_place(out, o, path->objects[i], path->references[i]);
             fputc('\n', out);
         }
     }
     if (paths->more) display(out, "\n... more may be longer\n");
     hd_paths_free(paths);
     return DONE;
+}
+
+static void json_index(hd_json *j, const objects *o, uint32_t object, uint32_t reference) {
+    uint32_t index = hd_graph_index(o->graph, object, reference);
+    if (index != HD_NONE) json_u64(j, "index", index);
 }
 
 static int path_json(const arguments *a, const objects *o, hd_json *j) {
@@ -96,11 +109,12 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
             hd_json_object(j);
             json_id(j, o, path->objects[i]);
             json_class(j, o->graph, hd_graph_object(o->graph, path->objects[i]).class_index);
+            if (name_of(o, path->objects[i]).len) json_str(j, "name", name_of(o, path->objects[i]));
             json_u64(j, "retained", o->dominators->retained[path->objects[i]]);
             if (ephemeron_of(path, i) != HD_NONE)
                 json_object(j, "key_of"), json_id(j, o, ephemeron_of(path, i)), hd_json_end(j);
             else if (i + 1 < path->length)
-                json_u64(j, "reference", path->references[i]);
+                json_u64(j, "reference", path->references[i]), json_index(j, o, path->objects[i], path->references[i]);
             if (field.len) json_str(j, "field", field);
             hd_json_end(j);
         }
@@ -208,9 +222,9 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
     put_retained(out, a, o, object), display(out, "  ");
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
-        uint32_t kind = kind_of(o, holder, reference);
+        uint32_t kind = kind_of(o, holder, reference), index = hd_graph_index(o->graph, holder, reference);
         if (field.len) put_name(out, field);
-        else display(out, "[%u]", reference);
+        else display(out, "[%u]", index != HD_NONE ? index : reference);
         if (kind) display(out, " (%s%s)", kind > HD_REFERENCE_WEAK ? "ephemeron " : "", hd_reference_kind_name(kind));
         display(out, ": ");
     }
@@ -219,6 +233,7 @@ static void put_neighbour(FILE *out, const arguments *a, const objects *o, uint3
         hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
         if (data.tag) display(out, "  "), put_value(out, &data, VALUE_UNITS);
     }
+    put_known_name(out, o, object);
     fputc('\n', out);
 }
 
@@ -265,6 +280,10 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
     }
     display(out, s->o.class_index ? "\n" : "  no record describes it\n");
     if (dart) put_dart_object(out, a, dart, s);
+    if (name_of(o, s->object).len) {
+        display(out, "%12s ", "name"), put_cut(out, name_of(o, s->object), a->all ? SIZE_MAX : 1024);
+        fputc('\n', out);
+    }
     put_size(out, a, "shallow", s->o.size), fputc('\n', out);
     if (is_live(o, s->object)) {
         put_size(out, a, "retained", retained_by(o, s->object));
@@ -314,6 +333,7 @@ static void json_members(hd_json *j, const objects *o, uint32_t object) {
     json_id(j, o, object);
     json_class(j, o->graph, x.class_index);
     json_known(j, "retained", is_live(o, object) ? retained_by(o, object) : HD_UNKNOWN);
+    if (name_of(o, object).len) json_str(j, "name", name_of(o, object));
 }
 
 static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32_t holder,
@@ -323,6 +343,7 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
     if (reference != HD_NONE) {
         hd_str field = hd_graph_field(o->graph, holder, reference);
         json_u64(j, "reference", reference);
+        json_index(j, o, holder, reference);
         if (field.len) json_str(j, "field", field);
         json_text(j, "kind", hd_reference_kind_name(kind_of(o, holder, reference)));
     }

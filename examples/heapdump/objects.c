@@ -108,6 +108,25 @@ void json_id(hd_json *j, const objects *o, uint32_t object) {
     json_text(j, "id", text);
 }
 
+/* The name that an object has beside its class: of V8 a function's, or a string's text. */
+hd_str name_of(const objects *o, uint32_t object) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_str name = v8 ? hd_v8_name(v8, object) : hd_cstr("");
+    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    return hd_str_equal(name, c.name) ? hd_cstr("") : name;
+}
+
+void put_cut(FILE *out, hd_str name, size_t most) {
+    bool cut = name.len > most;
+    if (cut) name.len = most;
+    display(out, "\""), put_name(out, name), display(out, cut ? "\"..." : "\"");
+}
+
+void put_known_name(FILE *out, const objects *o, uint32_t object) {
+    hd_str name = name_of(o, object);
+    if (name.len) display(out, "  "), put_cut(out, name, 60);
+}
+
 /* The object an id means; HD_NONE, told, when there is none. */
 uint32_t object_with(const objects *o, const char *text) {
     char *end;
