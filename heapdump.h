@@ -26412,7 +26412,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
         hd__v8_close_up(x);
         HD__TRY(hd__v8_rewrite(x));
     }
-    hd__trim(m, doc->text);
+    hd__arrs_trim(m, &doc->text);
     HD__TRY(hd__v8_find_strings(x));
     HD__TRY(hd__v8_check_names(x));
     HD__TRY(hd__v8_classify(x));
@@ -26421,10 +26421,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
     hd__arr_resize(doc->name, (size_t)x->objects);
     hd__arr_resize(doc->node_type, (size_t)x->objects);
     hd__arr_resize(doc->edge_type, (size_t)x->references);
-    hd__trim(m, doc->name);
-    hd__trim(m, doc->node_type);
-    hd__trim(m, doc->edge_type);
-    hd__trim(m, doc->edge_at);
+    hd__arrs_trim(m, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at);
     doc->warnings = x->report.warning_count;
     return HD_OK;
 }
@@ -26900,7 +26897,7 @@ static hd_status hd__v8_save(const void *document, const hd_options *options, hd
 }
 
 static const hd_format hd__v8_format = { "heapsnapshot", "a V8 heap snapshot", hd__v8_detect, hd__v8_load, hd__v8_unload,
-                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph };
+                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph, 0 };
 
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
     return (const hd_v8 *)hd_dump_document(dump, &hd__v8_format);
