@@ -82,6 +82,9 @@
        >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
        >>v8.document         a snapshot in memory: its graph, with what the graph has no column for
        >>v8.write            snapshots from documents or from any graph
+       >>pprof.read          pprof profiles: all but their samples
+       >>pprof.resolve       their samples, made into heaps
+       >>pprof.write         pprof profiles of heaps
        >>dump                the registry: one row per format; hd_read_*
 
    Models carry everything. A *profile* says what allocated the memory: cells, each a self
@@ -111,6 +114,7 @@
        HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf;
                                 HEAPDUMP_NO_V8 V8
        HEAPDUMP_NO_FOLDED       leaves out folded stacks
+       HEAPDUMP_NO_PPROF        leaves out pprof
 
    CONVENTIONS
 
@@ -2616,6 +2620,35 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
 
 #endif /* HEAPDUMP_NO_V8 */
 
+#ifndef HEAPDUMP_NO_PPROF
+/* =============================================================================== >>pprof.read
+   pprof profiles (profile.proto). Reading is hd_read's (>>dump), and makes a heap of each sample type whose unit is
+   bytes, with its blocks from the type that counts these: "inuse_space" and "inuse_objects", "space" and "objects",
+   "size" and "count". Named "alloc" or "total" it is of all that was allocated, "peak" of the peak; otherwise of what
+   is live. Its allocator is what stands in front of that word ("malloc_inuse_space"), or else the type's name. Other
+   types are left out with a warning; a profile that has none of memory is HD_UNSUPPORTED.
+
+   Frames are called "function (file:line)", inlined calls being frames of their own; a function without a name is
+   "library.so+0x1f", or an address. Labels are axes by their keys, "type" first; several values of one key are a
+   path. Numbers `bytes`, by which Go tells samples of one stack apart, are added up. */
+
+/* ============================================================================== >>pprof.write
+   Heaps of one dump of a process as a pprof profile, without gzip. */
+
+/* Each heap becomes sample types, live ones last, so that they are shown first: "inuse_objects" and "inuse_space",
+   "peak_", "alloc_" or "temporary_", with the allocator in front where the heaps have several; or what its allocator
+   is called, when that is such a type. Stacks are shared, each frame a location; "function (file:line)" is told in
+   parts. Other axes are labels. What a breakdown does not list is in frames called "<other>", so that samples add up
+   to its total. The process, the dump, the allocator and a time that is none of day are comments, which reading
+   knows. Standard errors are not told, but the period is: reading makes them anew. Equal heaps give equal bytes.
+   Errors: the output's; HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; HD_UNSUPPORTED (several processes, dumps or times;
+   more than HD_MAX_AXES in all; more than 32 heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps;
+   two of one allocator and kind; two axes of one name). */
+HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                                      hd_error *err);
+
+#endif /* HEAPDUMP_NO_PPROF */
+
 /* =================================================================================== >>dump
    The registry, a row per format, and what reads anything by it. */
 
@@ -2925,7 +2958,7 @@ static HD__THREAD_LOCAL void *hd__stbds_block;
 #pragma GCC diagnostic push
 #if defined(HEAPDUMP_NO_RECORDER) || defined(HEAPDUMP_NO_GRAPH) || defined(HEAPDUMP_NO_CHROME) || \
     defined(HEAPDUMP_NO_NETCF) || defined(HEAPDUMP_NO_DART) || defined(HEAPDUMP_NO_MEMPROF) || \
-    defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8)
+    defined(HEAPDUMP_NO_FOLDED) || defined(HEAPDUMP_NO_V8) || defined(HEAPDUMP_NO_PPROF)
 #pragma GCC diagnostic ignored "-Wunused-function" /* what only rooms that are left out call */
 #endif
 #endif
@@ -5555,6 +5588,18 @@ static hd_u128 hd__u128_round(double value) {
         n.lo = (uint64_t)(value - (double)n.hi * word);
     }
     return n;
+}
+
+/* 1 - exp(-x) for x >= 0: libm may not be linked. */
+static double hd__decay(double x) {
+    double term = 1, sum = 0;
+    if (x > 40) return 1;
+    if (x > 0.5) {
+        double half = hd__decay(x / 2);
+        return half * (2 - half);
+    }
+    for (int k = 1; k < 16; k++) sum -= term *= -x / k;
+    return sum;
 }
 
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance) {
@@ -13389,7 +13434,7 @@ static hd__shard *hd__shard_of(hd_recorder *rec, uint64_t address) {
     return &rec->shard[hd__shard_number(rec, address)];
 }
 
-/* The natural logarithm of 0 < x <= 1, and 1 - exp(-x) for x >= 0: libm may not be linked. */
+/* The natural logarithm of 0 < x <= 1: libm may not be linked. */
 static double hd__log(double x) {
     double z, sum = 0, power;
     int halvings = 0;
@@ -13397,17 +13442,6 @@ static double hd__log(double x) {
     power = z = (x - 1) / (x + 1);
     for (int k = 1; k < 24; k += 2, power *= z * z) sum += power / k;
     return 2 * sum - halvings * 0.69314718055994531;
-}
-
-static double hd__decay(double x) {
-    double term = 1, sum = 0;
-    if (x > 40) return 1;
-    if (x > 0.5) {
-        double half = hd__decay(x / 2);
-        return half * (2 - half);
-    }
-    for (int k = 1; k < 16; k++) sum -= term *= -x / k;
-    return sum;
 }
 
 /* The chance that a block of this size is sampled. Empty blocks count as one byte. */
@@ -26905,6 +26939,1672 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
 
 #endif /* HEAPDUMP_NO_V8 */
 
+#ifndef HEAPDUMP_NO_PPROF
+/* =============================================================================== >>pprof.read
+   What a profile says but for its samples. Fields come in any order, so the bytes are kept, all but samples becomes
+   columns, and samples are walked through then (>>pprof.resolve). Sample types of memory are the heaps to be, and
+   what a location stands for is put into names, which can come to more than the bytes that tell of it: that has a
+   bound. Wants some 10 times a location's bytes, less of others. The document is the file's bytes. */
+
+enum { HD__PPROF_VARINT = 0, HD__PPROF_BYTES = 2 };
+#define HD__PPROF_UNFOLD 64u     /* bytes of names, and nodes, for each byte of the file: times more are refused */
+#define HD__PPROF_TYPES 64u      /* sample types, at most */
+#define HD__PPROF_KNOWN 256u
+#define HD__PPROF_CLOCK ((uint64_t)1 << 49) /* microseconds: less is no time of day, but since something began */
+
+typedef struct hd__pprof {
+    hd__mem mem;
+    hd_buffer bytes;
+    hd__arena arena;             /* names that are put together, axes */
+    hd__strings names;
+    bool whole;                  /* nothing was left out */
+} hd__pprof;
+
+/* A field of a message. */
+typedef struct hd__pprof_field {
+    uint64_t number, value;
+    uint32_t wire;
+    const uint8_t *data, *end;   /* of wire type 2 */
+} hd__pprof_field;
+
+/* Where a message is, for complaints, and its numbers of strings and of other messages. */
+typedef struct hd__pprof_type {
+    const uint8_t *at;
+    uint64_t type, unit;
+} hd__pprof_type;
+
+typedef struct hd__pprof_mapping {
+    const uint8_t *at;
+    uint64_t start, offset, file, build_id;
+} hd__pprof_mapping;
+
+typedef struct hd__pprof_location {
+    uint64_t mapping, address;
+    const uint8_t *data, *end;
+    uint32_t first, count;       /* of x->frames */
+} hd__pprof_location;
+
+typedef struct hd__pprof_function {
+    const uint8_t *at;
+    uint64_t name, system_name, file;
+} hd__pprof_function;
+
+/* Numbers of messages by their ids, of which the first mostly are 1, 2, 3, ... */
+typedef struct hd__pprof_ids {
+    uint64_t *id;                /* stb_ds array */
+    uint64_t dense;              /* so many are */
+    hd__set set;                 /* of the others */
+} hd__pprof_ids;
+
+/* From a node over a location to a node. */
+typedef struct hd__pprof_step {
+    uint32_t from, over, to;
+} hd__pprof_step;
+
+/* A tree while it is made: node 0 is the root. */
+typedef struct hd__pprof_tree {
+    uint32_t *parent, *name;     /* stb_ds arrays; names are numbers of strings of the document */
+    hd__set set;
+} hd__pprof_tree;
+
+/* A heap to be, by columns of the rows. */
+typedef struct hd__pprof_heap {
+    uint32_t bytes, blocks;      /* HD_NONE: not told */
+    uint64_t unit;
+    hd_heap_kind kind;
+    const char *allocator;
+} hd__pprof_heap;
+
+typedef struct hd__pprof_in {
+    hd_dump *dump;
+    hd__pprof *doc;
+    hd__mem *m;
+    hd_reporter *reporter;
+    const hd_options *options;
+    hd_error *err;
+    const uint8_t *data, *end;
+    uint64_t most, seed, samples;
+    uint64_t names_left, nodes_left; /* what may still unfold */
+    hd_str *strings;             /* stb_ds arrays */
+    hd__pprof_type *types;
+    hd__pprof_mapping *mappings;
+    hd__pprof_location *locations;
+    hd__pprof_function *functions;
+    uint64_t *comments;
+    hd__pprof_ids ids[3];        /* of mappings, locations, functions */
+    hd__pprof_type period_type;
+    uint64_t period, time;
+    uint32_t column[HD__PPROF_TYPES], columns; /* of each sample type; HD_NONE: it is not of a heap */
+    hd__pprof_heap heaps[HD__PPROF_TYPES];
+    uint32_t heap_count;
+    uint32_t *frames;            /* of locations: names, outermost first */
+    hd__pprof_step *steps, *last; /* all; of each node, the one last taken from it */
+    hd__set step_index, rows;
+    hd__pprof_tree tree[HD_MAX_AXES];
+    const char *axis_name[HD_MAX_AXES];
+    uint32_t axes;
+    uint32_t *row_nodes;         /* HD_MAX_AXES of each row */
+    uint64_t *sums, totals[HD__PPROF_TYPES]; /* `columns` of each row */
+    double *variances;           /* of each row and heap; none where nothing was sampled */
+    uint64_t sample_bytes, known_size[HD__PPROF_KNOWN];
+    double known_spread[HD__PPROF_KNOWN]; /* hd__pprof_spread of these sizes */
+    uint32_t *stack, *path;      /* of the sample at hand, and nodes of the one before: leaf first */
+    uint32_t *stack_before;
+    uint64_t *values;
+    const uint8_t **labels;      /* beginnings and ends */
+    uint8_t *text;
+    bool label_told, axis_told;
+} hd__pprof_in;
+
+/* Complains of what is at a place; HD_OK: leave it out. */
+HD__NOINLINE static hd_status hd__pprof_bad(hd__pprof_in *x, hd_status status, const uint8_t *at,
+                                            const char *format, ...) {
+    hd_error found;
+    va_list args;
+    hd__tell(&found, status, (uint64_t)(at - x->data), 0, "");
+    va_start(args, format);
+    hd__tell_more(&found, format, args);
+    va_end(args);
+    return hd_report(x->reporter, &found, x->err);
+}
+
+#define hd__pprof_malformed(x, at, ...) hd__pprof_bad((x), HD_MALFORMED, (at), __VA_ARGS__)
+
+/* The next field of a message that ends at `end`; false: there is none, or it does not end there. */
+HD__INLINE bool hd__pprof_next(const uint8_t **at, const uint8_t *end, hd__pprof_field *f) {
+    const uint8_t *p = *at;
+    uint64_t tag;
+    f->value = 0;
+    if (!hd__varint(&p, end, &tag)) return false;
+    f->number = tag >> 3;
+    f->wire = (uint32_t)(tag & 7);
+    f->data = f->end = p;
+    switch (f->wire) {
+    case HD__PPROF_VARINT:
+        if (!hd__varint(&p, end, &f->value)) return false;
+        break;
+    case HD__PPROF_BYTES:
+        if (!hd__varint(&p, end, &f->value) || f->value > (uint64_t)(end - p)) return false;
+        f->data = p;
+        p = f->end = p + f->value;
+        break;
+    case 1: case 5:
+        if (end - p < (f->wire == 1 ? 8 : 4)) return false;
+        p += f->wire == 1 ? 8 : 4;
+        break;
+    default: return false;
+    }
+    *at = p;
+    return true;
+}
+
+/* Numbers by field of a message whose fields are numbers: those up to `count`, into values[number]. What is
+   another message may be told to have another wire type by `messages`, a bit each. */
+static bool hd__pprof_numbers(const uint8_t *at, const uint8_t *end, uint64_t *values, uint32_t count,
+                              uint32_t messages) {
+    hd__pprof_field f;
+    memset(values, 0, (count + 1) * sizeof *values);
+    while (at < end) {
+        if (!hd__pprof_next(&at, end, &f)) return false;
+        if (!f.number || f.number > count) continue;
+        if (f.wire != (messages >> f.number & 1 ? HD__PPROF_BYTES : HD__PPROF_VARINT)) return false;
+        values[f.number] = f.value;
+    }
+    return true;
+}
+
+static hd_status hd__pprof_message(hd__pprof_in *x, const uint8_t *at, const char *what) {
+    return hd__pprof_malformed(x, at, "%s that is no message, or one with fields of other types", what);
+}
+
+static hd_status hd__pprof_memory(hd__pprof_in *x) { return hd__no_memory(x->m, x->err); }
+
+/* Ids. ---------------------------------------------------------------------------------------- */
+
+/* The number of the message with this id; HD_NONE: there is none. */
+HD__INLINE uint32_t hd__pprof_number(const hd__pprof_in *x, const hd__pprof_ids *ids, uint64_t id) {
+    size_t probe = 0;
+    uint32_t i;
+    if (HD__LIKELY(id - 1 < ids->dense)) return (uint32_t)id - 1;
+    if (!ids->set.count) return HD_NONE;
+    while ((i = hd__set_next(&ids->set, hd__hash_u64(x->seed, id), &probe)) != HD_NONE)
+        if (ids->id[i] == id) break;
+    return i;
+}
+
+/* Whether the id of a new message is fit for one. */
+static hd_status hd__pprof_id(hd__pprof_in *x, hd__pprof_ids *ids, uint64_t id, const uint8_t *at,
+                              const char *what, bool *fit) {
+    uint32_t n = (uint32_t)hd__len(ids->id);
+    *fit = false;
+    if (!id) return hd__pprof_malformed(x, at, "a %s with an id above 0 expected, 0 found", what);
+    if (hd__pprof_number(x, ids, id) != HD_NONE)
+        return hd__pprof_malformed(x, at, "the id %u of a %s comes twice", id, what);
+    if (n >= x->most) return hd__fail(x->err, HD_LIMIT, "more %ss than max_records of %u", what, x->most);
+    if (!hd__push(x->m, ids->id, id)) return hd__pprof_memory(x);
+    if (id == ids->dense + 1 && n == ids->dense) ids->dense++;
+    else if (!hd__set_add(x->m, &ids->set, hd__hash_u64(x->seed, id), n)) return hd__pprof_memory(x);
+    *fit = true;
+    return HD_OK;
+}
+
+/* Messages but samples. ------------------------------------------------------------------------ */
+
+enum { HD__PPROF_MAPPING, HD__PPROF_LOCATION, HD__PPROF_FUNCTION };
+
+static hd_status hd__pprof_add_mapping(hd__pprof_in *x, const hd__pprof_field *f) {
+    hd__pprof_mapping mapping;
+    uint64_t v[7];
+    bool fit;
+    if (!hd__pprof_numbers(f->data, f->end, v, 6, 0)) return hd__pprof_message(x, f->data, "a mapping");
+    HD__TRY(hd__pprof_id(x, &x->ids[HD__PPROF_MAPPING], v[1], f->data, "mapping", &fit));
+    if (!fit) return HD_OK;
+    mapping.at = f->data, mapping.start = v[2], mapping.offset = v[4], mapping.file = v[5], mapping.build_id = v[6];
+    return hd__push(x->m, x->mappings, mapping) ? HD_OK : hd__pprof_memory(x);
+}
+
+static hd_status hd__pprof_add_location(hd__pprof_in *x, const hd__pprof_field *f) {
+    hd__pprof_location location;
+    uint64_t v[5];
+    bool fit;
+    if (!hd__pprof_numbers(f->data, f->end, v, 4, 1u << 4)) return hd__pprof_message(x, f->data, "a location");
+    HD__TRY(hd__pprof_id(x, &x->ids[HD__PPROF_LOCATION], v[1], f->data, "location", &fit));
+    if (!fit) return HD_OK;
+    memset(&location, 0, sizeof location);
+    location.mapping = v[2], location.address = v[3];
+    location.data = f->data, location.end = f->end;
+    return hd__push(x->m, x->locations, location) ? HD_OK : hd__pprof_memory(x);
+}
+
+static hd_status hd__pprof_add_function(hd__pprof_in *x, const hd__pprof_field *f) {
+    hd__pprof_function function;
+    uint64_t v[5];
+    bool fit;
+    if (!hd__pprof_numbers(f->data, f->end, v, 4, 0)) return hd__pprof_message(x, f->data, "a function");
+    HD__TRY(hd__pprof_id(x, &x->ids[HD__PPROF_FUNCTION], v[1], f->data, "function", &fit));
+    if (!fit) return HD_OK;
+    function.at = f->data, function.name = v[2], function.system_name = v[3], function.file = v[4];
+    return hd__push(x->m, x->functions, function) ? HD_OK : hd__pprof_memory(x);
+}
+
+static hd_status hd__pprof_add_type(hd__pprof_in *x, const hd__pprof_field *f, hd__pprof_type *to) {
+    hd__pprof_type type;
+    uint64_t v[3];
+    if (!hd__pprof_numbers(f->data, f->end, v, 2, 0)) return hd__pprof_message(x, f->data, "a type");
+    type.at = f->data, type.type = v[1], type.unit = v[2];
+    if (to) *to = type;
+    else if (!hd__push(x->m, x->types, type)) return hd__pprof_memory(x);
+    return HD_OK;
+}
+
+static hd_status hd__pprof_add_string(hd__pprof_in *x, const hd__pprof_field *f) {
+    hd_str s = hd__bytes_str(f->data, (size_t)f->value);
+    if (hd__len(x->strings) >= x->most)
+        return hd__fail(x->err, HD_LIMIT, "more strings than max_records of %u", x->most);
+    if (!hd__len(x->strings) && s.len) {
+        HD__TRY(hd__pprof_malformed(x, f->data, "string 0 expected to be empty, '%S' found", s));
+        s.len = 0;
+    }
+    return hd__push(x->m, x->strings, s) ? HD_OK : hd__pprof_memory(x);
+}
+
+static hd_status hd__pprof_add_comments(hd__pprof_in *x, const hd__pprof_field *f) {
+    const uint8_t *at = f->data;
+    uint64_t number;
+    if (f->wire == HD__PPROF_VARINT)
+        return hd__push(x->m, x->comments, f->value) ? HD_OK : hd__pprof_memory(x);
+    while (at < f->end) {
+        if (!hd__varint(&at, f->end, &number)) return hd__pprof_message(x, f->data, "a list of comments");
+        if (!hd__push(x->m, x->comments, number)) return hd__pprof_memory(x);
+    }
+    return HD_OK;
+}
+
+/* A field of the profile that is no sample, in the wire type that it has to have. */
+static hd_status hd__pprof_add(hd__pprof_in *x, const hd__pprof_field *f) {
+    switch (f->number) {
+    case 1: return hd__pprof_add_type(x, f, NULL);
+    case 2: x->samples++; return HD_OK;
+    case 3: return hd__pprof_add_mapping(x, f);
+    case 4: return hd__pprof_add_location(x, f);
+    case 5: return hd__pprof_add_function(x, f);
+    case 6: return hd__pprof_add_string(x, f);
+    case 9: x->time = f->value; return HD_OK;
+    case 11: return hd__pprof_add_type(x, f, &x->period_type);
+    case 12: x->period = f->value; return HD_OK;
+    case 13: return hd__pprof_add_comments(x, f);
+    default: return HD_OK;
+    }
+}
+
+/* The wire type of a field of the profile, as a bit: more than one may do. */
+static uint32_t hd__pprof_wires(uint64_t number) {
+    const uint32_t varint = 1u << HD__PPROF_VARINT, bytes = 1u << HD__PPROF_BYTES;
+    if (!number || number > 14) return 0x3f;
+    if (number <= 6 || number == 11) return bytes;
+    return number == 13 ? varint | bytes : varint;
+}
+
+/* All but the samples; x->end becomes where the profile ends. */
+static hd_status hd__pprof_scan(hd__pprof_in *x) {
+    const uint8_t *at = x->data;
+    while (at < x->end) {
+        const uint8_t *from = at;
+        hd__pprof_field f;
+        if (!hd__pprof_next(&at, x->end, &f)) {
+            HD__TRY(hd__pprof_malformed(x, from, "a field that ends within the input's %u bytes expected",
+                                        (uint64_t)(x->end - x->data)));
+            x->end = from;
+            break;
+        }
+        if (!(hd__pprof_wires(f.number) >> f.wire & 1))
+            HD__TRY(hd__pprof_malformed(x, from, "wire type %s expected of field %u of a profile, %u found",
+                                        hd__pprof_wires(f.number) & 1 ? "0" : "2", f.number, (uint64_t)f.wire));
+        else HD__TRY(hd__pprof_add(x, &f));
+        HD__TRY(hd_report_progress(x->reporter, (uint64_t)(at - x->data) / 2, (uint64_t)(x->end - x->data), x->err));
+    }
+    if (hd__len(x->strings)) return HD_OK;
+    return hd__pprof_malformed(x, x->end, "a profile's table of strings expected, none found");
+}
+
+/* The string of a number; empty, and *found false, when there is none. */
+static hd_str hd__pprof_string(const hd__pprof_in *x, uint64_t number, bool *found) {
+    if (number < hd__len(x->strings)) return x->strings[number];
+    if (number) *found = false;
+    return hd_cstr("");
+}
+
+/* A string that is not there is malformed wherever it stands. */
+static hd_status hd__pprof_check(hd__pprof_in *x, uint64_t number, const uint8_t *at, const char *what) {
+    if (HD__LIKELY(number < hd__len(x->strings)) || !number) return HD_OK;
+    return hd__pprof_malformed(x, at, "one of %u strings expected of a %s, number %u found",
+                               (uint64_t)hd__len(x->strings), what, number);
+}
+
+static hd_status hd__pprof_check_strings(hd__pprof_in *x) {
+    for (size_t i = 0; i < hd__len(x->types); i++) {
+        HD__TRY(hd__pprof_check(x, x->types[i].type, x->types[i].at, "type"));
+        HD__TRY(hd__pprof_check(x, x->types[i].unit, x->types[i].at, "type"));
+    }
+    for (size_t i = 0; i < hd__len(x->mappings); i++) {
+        HD__TRY(hd__pprof_check(x, x->mappings[i].file, x->mappings[i].at, "mapping"));
+        HD__TRY(hd__pprof_check(x, x->mappings[i].build_id, x->mappings[i].at, "mapping"));
+    }
+    for (size_t i = 0; i < hd__len(x->functions); i++) {
+        HD__TRY(hd__pprof_check(x, x->functions[i].name, x->functions[i].at, "function"));
+        HD__TRY(hd__pprof_check(x, x->functions[i].system_name, x->functions[i].at, "function"));
+        HD__TRY(hd__pprof_check(x, x->functions[i].file, x->functions[i].at, "function"));
+    }
+    for (size_t i = 0; i < hd__len(x->comments); i++) HD__TRY(hd__pprof_check(x, x->comments[i], x->end, "comment"));
+    HD__TRY(hd__pprof_check(x, x->period_type.type, x->period_type.at, "period's type"));
+    return hd__pprof_check(x, x->period_type.unit, x->period_type.at, "period's type");
+}
+
+/* What a sample type says. --------------------------------------------------------------------- */
+
+/* Bytes in a unit; 0: it is none of memory. */
+static uint64_t hd__pprof_unit(hd_str unit) {
+    static const char *const names[][3] = { { "bytes", "byte", "B" },          { "kilobytes", "kB", "kb" },
+                                            { "megabytes", "MB", "mb" },       { "gigabytes", "GB", "gb" },
+                                            { "terabytes", "TB", "tb" } };
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned k = 0; k < 3; k++)
+            if (hd_str_equal(unit, hd_cstr(names[i][k]))) return (uint64_t)1 << (10 * i);
+    return 0;
+}
+
+static bool hd__pprof_separates(char c) { return c == '_' || c == '-' || c == ' '; }
+
+/* Whether a name is this word, or ends with it: *rest is what is in front. */
+static bool hd__pprof_ends(hd_str name, const char *word, hd_str *rest) {
+    size_t n = strlen(word);
+    if (name.len < n || (n && memcmp(name.data + name.len - n, word, n))) return false;
+    name.len -= n;
+    if (name.len && !hd__pprof_separates(name.data[--name.len])) return false;
+    *rest = name;
+    return true;
+}
+
+static const char *const hd__pprof_pairs[][2] = { /* of bytes, and of blocks */
+    { "space", "objects" }, { "size", "count" }, { "bytes", "objects" }, { "bytes", "count" } };
+enum { HD__PPROF_PAIRS = sizeof hd__pprof_pairs / sizeof *hd__pprof_pairs };
+
+/* Words for kinds of heaps; the first of each is the one that is written. */
+static const struct {
+    const char *word;
+    hd_heap_kind kind;
+} hd__pprof_kinds[] = { { "inuse", HD_HEAP_LIVE },          { "peak", HD_HEAP_PEAK },   { "alloc", HD_HEAP_TOTAL },
+                        { "temporary", HD_HEAP_TEMPORARY }, { "live", HD_HEAP_LIVE },   { "total", HD_HEAP_TOTAL },
+                        { "Total", HD_HEAP_TOTAL },         { "max", HD_HEAP_PEAK } };
+enum { HD__PPROF_KINDS = sizeof hd__pprof_kinds / sizeof *hd__pprof_kinds };
+
+/* What a heap is, by the name of its bytes: "inuse_space" is live, and so is what no word tells of; of
+   "malloc_alloc_space" *allocator is "malloc", which may be empty. */
+static hd_heap_kind hd__pprof_kind(hd_str name, hd_str *allocator) {
+    hd_str stem = name, rest;
+    *allocator = hd_cstr("");
+    for (unsigned i = 0; i < HD__PPROF_PAIRS; i++)
+        if (hd__pprof_ends(name, hd__pprof_pairs[i][0], &stem)) break;
+    for (unsigned i = 0; i < HD__PPROF_KINDS; i++)
+        if (hd__pprof_ends(stem, hd__pprof_kinds[i].word, &rest)) {
+            *allocator = rest;
+            return hd__pprof_kinds[i].kind;
+        }
+    for (unsigned i = 0; i < HD__PPROF_KINDS; i++) { /* "Total malloc size" */
+        size_t n = strlen(hd__pprof_kinds[i].word);
+        if (stem.len > n && !memcmp(stem.data, hd__pprof_kinds[i].word, n) && hd__pprof_separates(stem.data[n]))
+            return hd__pprof_kinds[i].kind;
+    }
+    return HD_HEAP_LIVE;
+}
+
+/* Whether one type counts the blocks of another's bytes. */
+static bool hd__pprof_is_pair(hd_str bytes, hd_str blocks) {
+    for (unsigned i = 0; i < HD__PPROF_PAIRS; i++) {
+        hd_str of_bytes, of_blocks;
+        if (hd__pprof_ends(bytes, hd__pprof_pairs[i][0], &of_bytes) &&
+            hd__pprof_ends(blocks, hd__pprof_pairs[i][1], &of_blocks) && hd_str_equal(of_bytes, of_blocks))
+            return true;
+    }
+    return false;
+}
+
+/* Heaps to be. --------------------------------------------------------------------------------- */
+
+static hd_str hd__pprof_type_name(const hd__pprof_in *x, size_t i) {
+    bool found = true;
+    return hd__pprof_string(x, x->types[i].type, &found);
+}
+
+/* A heap whose bytes are those of a sample type. */
+static hd_status hd__pprof_add_heap(hd__pprof_in *x, uint32_t type, uint64_t unit, hd_str allocator) {
+    hd__pprof_heap *heap = &x->heaps[x->heap_count];
+    hd_str name = hd__pprof_type_name(x, type), own;
+    heap->kind = hd__pprof_kind(name, &own);
+    heap->unit = unit;
+    heap->bytes = x->column[type] = x->columns++;
+    heap->blocks = HD_NONE;
+    for (uint32_t k = 0; k < hd__len(x->types) && heap->blocks == HD_NONE; k++)
+        if (x->column[k] == HD_NONE && hd__pprof_is_pair(name, hd__pprof_type_name(x, k)))
+            heap->blocks = x->column[k] = x->columns++;
+    if (own.len) name = own;
+    else if (allocator.len) name = allocator;
+    heap->allocator = hd__arena_str(x->m, &x->doc->arena, name.len ? name : hd_cstr("heap"));
+    x->heap_count++;
+    return heap->allocator ? HD_OK : hd__pprof_memory(x);
+}
+
+/* What this library writes into comments: "pid: 12". Empty when there is no such comment. */
+static hd_str hd__pprof_comment(const hd__pprof_in *x, const char *key) {
+    size_t n = strlen(key);
+    bool found = true;
+    for (size_t i = 0; i < hd__len(x->comments); i++) {
+        hd_str s = hd__pprof_string(x, x->comments[i], &found);
+        if (s.len < n + 2 || memcmp(s.data, key, n) || memcmp(s.data + n, ": ", 2)) continue;
+        s.data += n + 2;
+        s.len -= n + 2;
+        return s;
+    }
+    return hd_cstr("");
+}
+
+/* Heaps of the sample types that are of memory, and a column for each number that these need. */
+static hd_status hd__pprof_find_heaps(hd__pprof_in *x) {
+    size_t n = hd__len(x->types);
+    hd_str other = hd_cstr(""), allocator = hd__pprof_comment(x, "allocator"), unit = other;
+    bool found = true;
+    if (n > HD__PPROF_TYPES)
+        return hd__fail(x->err, HD_UNSUPPORTED, "at most %u sample types expected, %u found",
+                        (uint64_t)HD__PPROF_TYPES, (uint64_t)n);
+    for (size_t i = 0; i < n; i++) x->column[i] = HD_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bytes = hd__pprof_unit(hd__pprof_string(x, x->types[i].unit, &found));
+        if (bytes) HD__TRY(hd__pprof_add_heap(x, i, bytes, allocator));
+    }
+    for (size_t i = n; i-- > 0;)
+        if (x->column[i] == HD_NONE) {
+            other = hd__pprof_type_name(x, i);
+            unit = hd__pprof_string(x, x->types[i].unit, &found);
+        }
+    if (!n && x->samples)
+        return hd__pprof_malformed(x, x->data, "types of the %u samples expected, none found", x->samples);
+    if (n && !x->heap_count)
+        return hd__fail_at(x->err, HD_UNSUPPORTED, (uint64_t)(x->types[0].at - x->data), 0,
+                           "a profile of memory expected, with sample types in bytes: '%S' in '%S' found", other,
+                           unit);
+    if (x->columns < n)
+        hd__warn(x->options, HD_UNSUPPORTED, "%u of %u sample types are not of memory and left out: '%S' in '%S'%s",
+                 (uint64_t)n - x->columns, (uint64_t)n, other, unit, n - x->columns > 1 ? ", ..." : "");
+    return HD_OK;
+}
+
+/* Frames. ------------------------------------------------------------------------------------- */
+
+static hd_status hd__pprof_unfolds(hd__pprof_in *x) {
+    return hd__fail(x->err, HD_LIMIT, "names unfold to more than %u times the profile's bytes",
+                    (uint64_t)HD__PPROF_UNFOLD);
+}
+
+/* The number of a name. */
+static hd_status hd__pprof_name(hd__pprof_in *x, hd_str name, uint32_t *number) {
+    if (name.len >= x->names_left) return hd__pprof_unfolds(x);
+    x->names_left -= name.len + 1;
+    *number = hd__strings_add(x->m, &x->doc->arena, &x->doc->names, name);
+    return *number == HD_NONE ? hd__pprof_memory(x) : HD_OK;
+}
+
+/* What a location that has no function is called: "libc.so.6+0x1f", or its address. */
+static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_location *l) {
+    uint32_t i = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
+    const hd__pprof_mapping *mapping = i == HD_NONE ? NULL : &x->mappings[i];
+    uint64_t at = l->address;
+    hd_str name = hd_cstr("");
+    bool found = true;
+    char digits[20];
+    if (mapping) {
+        name = hd__pprof_string(x, mapping->file, &found);
+        for (size_t k = name.len; k-- > 0;)
+            if (name.data[k] == '/') {
+                name.data += k + 1;
+                name.len -= k + 1;
+                break;
+            }
+        if (!name.len) name = hd__pprof_string(x, mapping->build_id, &found);
+    }
+    if (name.len && at >= mapping->start) at = at - mapping->start + mapping->offset;
+    if (!hd__append(x->m, &x->text, name) || !hd__append(x->m, &x->text, hd_cstr(name.len ? "+0x" : "0x")) ||
+        !hd__append(x->m, &x->text, hd__digits(digits, at, 16)))
+        return hd__pprof_memory(x);
+    return HD_OK;
+}
+
+/* "function (file.c:12)", or what is known of it. */
+static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
+                                      uint64_t line, uint32_t *number) {
+    hd_str name = hd_cstr(""), file = name;
+    bool found = true;
+    char digits[20];
+    hd__arr_resize(x->text, 0);
+    if (f) {
+        name = hd__pprof_string(x, f->name, &found);
+        if (!name.len) name = hd__pprof_string(x, f->system_name, &found);
+        file = hd__pprof_string(x, f->file, &found);
+    }
+    if (!file.len && !line && name.len) return hd__pprof_name(x, name, number);
+    if (name.len + file.len >= x->names_left) return hd__pprof_unfolds(x);
+    if (!name.len) HD__TRY(hd__pprof_address_name(x, l));
+    if (!hd__append(x->m, &x->text, name)) return hd__pprof_memory(x);
+    if ((file.len || line) &&
+        (!hd__append(x->m, &x->text, hd_cstr(" (")) || !hd__append(x->m, &x->text, file) ||
+         !hd__append(x->m, &x->text, hd_cstr(":")) ||
+         !hd__append(x->m, &x->text, hd__digits(digits, line >> 63 ? 0 : line, 10)) ||
+         !hd__append(x->m, &x->text, hd_cstr(")"))))
+        return hd__pprof_memory(x);
+    return hd__pprof_name(x, hd__appended(x->text), number);
+}
+
+/* Names of the frames of a location, outermost first. */
+static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
+    const uint8_t *at = l->data;
+    hd__pprof_field f;
+    uint32_t name, *frame;
+    l->first = (uint32_t)hd__len(x->frames);
+    while (at < l->end && hd__pprof_next(&at, l->end, &f)) {
+        uint64_t v[4];
+        uint32_t function;
+        if (f.number != 4) continue;
+        if (!hd__pprof_numbers(f.data, f.end, v, 3, 0)) {
+            HD__TRY(hd__pprof_message(x, f.data, "a line"));
+            continue;
+        }
+        function = v[1] ? hd__pprof_number(x, &x->ids[HD__PPROF_FUNCTION], v[1]) : HD_NONE;
+        if (v[1] && function == HD_NONE) {
+            HD__TRY(hd__pprof_malformed(x, f.data, "the id of a function expected, %u found", v[1]));
+            continue;
+        }
+        HD__TRY(hd__pprof_frame_name(x, l, function == HD_NONE ? NULL : &x->functions[function], v[2], &name));
+        if (hd__len(x->frames) >= x->most)
+            return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
+        if (!hd__push(x->m, x->frames, name)) return hd__pprof_memory(x);
+    }
+    if (l->first == hd__len(x->frames)) {
+        HD__TRY(hd__pprof_frame_name(x, l, NULL, 0, &name));
+        if (!hd__push(x->m, x->frames, name)) return hd__pprof_memory(x);
+    }
+    l->count = (uint32_t)hd__len(x->frames) - l->first;
+    frame = x->frames + l->first;
+    for (uint32_t i = 0, k = l->count - 1; i < k; i++, k--) name = frame[i], frame[i] = frame[k], frame[k] = name;
+    return HD_OK;
+}
+
+/* ============================================================================ >>pprof.resolve
+   Samples made into heaps over trees that all of them share. A step of a stack, from a node over a location, is
+   looked up once per number in the file; frames, several where calls were inlined, are made of steps that are new,
+   up to a bound. */
+
+/* Trees. -------------------------------------------------------------------------------------- */
+
+static uint64_t hd__pprof_hash(const hd__pprof_in *x, uint32_t a, uint32_t b) {
+    return hd__hash_u64(x->seed, (uint64_t)a << 32 | b);
+}
+
+static bool hd__pprof_root(hd__pprof_in *x, uint32_t axis) {
+    return hd__push(x->m, x->tree[axis].parent, HD_NONE) && hd__push(x->m, x->tree[axis].name, 0u);
+}
+
+/* The child of a node by the number of its name, made when it is new. */
+static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t parent, uint32_t name, uint32_t *node) {
+    uint64_t hash = hd__pprof_hash(x, parent, name);
+    size_t probe = 0;
+    uint32_t i;
+    while ((i = hd__set_next(&t->set, hash, &probe)) != HD_NONE)
+        if (t->parent[i] == parent && t->name[i] == name) {
+            *node = i;
+            return HD_OK;
+        }
+    i = (uint32_t)hd__len(t->parent);
+    if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more nodes than max_records of %u", x->most);
+    if (!x->nodes_left)
+        return hd__fail(x->err, HD_LIMIT, "stacks unfold to more than %u frames for each byte of the profile",
+                        (uint64_t)HD__PPROF_UNFOLD / 16);
+    x->nodes_left--;
+    if (!hd__push(x->m, t->parent, parent) || !hd__push(x->m, t->name, name) || !hd__set_add(x->m, &t->set, hash, i))
+        return hd__pprof_memory(x);
+    *node = i;
+    return HD_OK;
+}
+
+/* The node over the frames of a location: looked up, or new. Most nodes have one that comes next. */
+static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
+    const hd__pprof_location *l = &x->locations[over];
+    uint64_t hash = hd__pprof_hash(x, from, over);
+    size_t probe = 0;
+    hd__pprof_step step;
+    uint32_t i;
+    step.from = step.to = from;
+    step.over = over;
+    while ((i = hd__set_next(&x->step_index, hash, &probe)) != HD_NONE)
+        if (x->steps[i].from == from && x->steps[i].over == over) break;
+    if (i == HD_NONE) {
+        i = (uint32_t)hd__len(x->steps);
+        if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
+        for (uint32_t k = 0; k < l->count; k++)
+            HD__TRY(hd__pprof_child(x, &x->tree[0], step.to, x->frames[l->first + k], &step.to));
+        if (!hd__push(x->m, x->steps, step) || !hd__set_add(x->m, &x->step_index, hash, i))
+            return hd__pprof_memory(x);
+        step.over = HD_NONE;
+        while (hd__len(x->last) < hd__len(x->tree[0].parent))
+            if (!hd__push(x->m, x->last, step)) return hd__pprof_memory(x);
+    }
+    x->last[from] = x->steps[i];
+    *to = x->steps[i].to;
+    return HD_OK;
+}
+
+HD__INLINE hd_status hd__pprof_take(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
+    if (HD__UNLIKELY(x->last[from].over != over)) return hd__pprof_walk(x, from, over, to);
+    *to = x->last[from].to;
+    return HD_OK;
+}
+
+/* Where the stack at hand ends. What it has in common with the one before is not walked again. */
+static hd_status hd__pprof_leaf(hd__pprof_in *x, uint32_t *leaf) {
+    size_t n = hd__len(x->stack), before = hd__len(x->stack_before), same = 0;
+    uint32_t *swap = x->stack_before, node = 0;
+    while (same < n && same < before && x->stack[n - 1 - same] == swap[before - 1 - same]) same++;
+    if (same) node = x->path[same - 1];
+    if (!hd__room(x->m, x->path, n > hd__len(x->path) ? n - hd__len(x->path) : 0)) return hd__pprof_memory(x);
+    hd__arr_resize(x->path, same);
+    hd__arr_resize(x->stack_before, 0); /* should the walk fail */
+    for (; same < n; same++) {
+        HD__TRY(hd__pprof_take(x, node, x->stack[n - 1 - same], &node));
+        stbds_arrput(x->path, node);
+    }
+    x->stack_before = x->stack;
+    x->stack = swap;
+    *leaf = node;
+    return HD_OK;
+}
+
+/* Samples. ------------------------------------------------------------------------------------ */
+
+/* The axis of a label's key; 0: it is left out. */
+static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
+    const char *nul = key.len ? (const char *)memchr(key.data, 0, key.len) : key.data;
+    if (nul) key.len = (size_t)(nul - key.data);
+    for (*axis = 1; *axis < x->axes; ++*axis)
+        if (hd_str_equal(hd_cstr(x->axis_name[*axis]), key)) return HD_OK;
+    *axis = 0;
+    if (!key.len || hd_str_equal(key, hd_cstr(x->axis_name[0]))) {
+        if (!x->label_told) hd__warn(x->options, HD_UNSUPPORTED, "labels of the key '%S' are left out", key);
+        x->label_told = true;
+        return HD_OK;
+    }
+    if (x->axes == HD_MAX_AXES) {
+        if (!x->axis_told)
+            hd__warn(x->options, HD_UNSUPPORTED, "labels of more than %u keys: those of '%S' and later are left out",
+                     (uint64_t)HD_MAX_AXES - 1, key);
+        x->axis_told = true;
+        return HD_OK;
+    }
+    *axis = x->axes++;
+    x->axis_name[*axis] = hd__arena_str(x->m, &x->doc->arena, key);
+    return x->axis_name[*axis] && hd__pprof_root(x, *axis) ? HD_OK : hd__pprof_memory(x);
+}
+
+/* A label makes its axis's node one further down: several of one key are a path. A number "bytes" without a unit
+   is what blocks have on average, which amounts tell. */
+static hd_status hd__pprof_label(hd__pprof_in *x, const uint8_t *at, const uint8_t *end, uint32_t *nodes) {
+    uint64_t v[5];
+    hd_str key, text, unit;
+    bool found = true;
+    char digits[20];
+    uint32_t axis, name;
+    if (!hd__pprof_numbers(at, end, v, 4, 0)) return hd__pprof_message(x, at, "a label");
+    key = hd__pprof_string(x, v[1], &found);
+    text = hd__pprof_string(x, v[2], &found);
+    unit = hd__pprof_string(x, v[4], &found);
+    if (!found)
+        return hd__pprof_malformed(x, at, "one of %u strings expected of a label, %u, %u and %u found",
+                                   (uint64_t)hd__len(x->strings), v[1], v[2], v[4]);
+    if (!v[2] && !unit.len && hd_str_equal(key, hd_cstr("bytes"))) return HD_OK;
+    HD__TRY(hd__pprof_axis(x, key, &axis));
+    if (!axis) return HD_OK;
+    if (!v[2]) {
+        bool negative = v[3] >> 63;
+        hd__arr_resize(x->text, 0);
+        if (!hd__append(x->m, &x->text, hd_cstr(negative ? "-" : "")) ||
+            !hd__append(x->m, &x->text, hd__digits(digits, negative ? 0 - v[3] : v[3], 10)) ||
+            !hd__append(x->m, &x->text, hd_cstr(unit.len ? " " : "")) || !hd__append(x->m, &x->text, unit))
+            return hd__pprof_memory(x);
+        text = hd__appended(x->text);
+    }
+    HD__TRY(hd__pprof_name(x, text, &name));
+    return hd__pprof_child(x, &x->tree[axis], nodes[axis], name, &nodes[axis]);
+}
+
+/* The variance of an estimate for each of its bytes, when blocks have this size. Few sizes are many samples'. */
+static double hd__pprof_spread(hd__pprof_in *x, uint64_t size) {
+    size_t slot = (size_t)(size * 0x9e3779b97f4a7c15u >> 56);
+    if (!size) size = 1;
+    if (x->known_size[slot] != size) {
+        double chance = hd__decay((double)size / (double)x->sample_bytes);
+        x->known_size[slot] = size;
+        x->known_spread[slot] = (double)size * (1 - chance) / chance;
+    }
+    return x->known_spread[slot];
+}
+
+/* The row at these nodes, made when it is new. Of axes that came later, rows have the roots. */
+static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
+    uint64_t hash = hd__hash_u64(x->seed, nodes[0]);
+    size_t probe = 0;
+    for (uint32_t a = 1; a < x->axes; a++)
+        if (nodes[a]) hash ^= hd__pprof_hash(x, a, nodes[a]);
+    while ((*row = hd__set_next(&x->rows, hash, &probe)) != HD_NONE)
+        if (!memcmp(x->row_nodes + *row * (size_t)HD_MAX_AXES, nodes, HD_MAX_AXES * sizeof *nodes)) return HD_OK;
+    *row = (uint32_t)(hd__len(x->row_nodes) / HD_MAX_AXES);
+    if (*row >= x->most) return hd__fail(x->err, HD_LIMIT, "more cells than max_records of %u", x->most);
+    if (!hd__room(x->m, x->row_nodes, HD_MAX_AXES) || !hd__room(x->m, x->sums, x->columns) ||
+        (x->sample_bytes && !hd__room(x->m, x->variances, x->heap_count)) || !hd__set_add(x->m, &x->rows, hash, *row))
+        return hd__pprof_memory(x);
+    for (uint32_t a = 0; a < HD_MAX_AXES; a++) stbds_arrput(x->row_nodes, nodes[a]);
+    for (uint32_t c = 0; c < x->columns; c++) stbds_arrput(x->sums, (uint64_t)0);
+    for (uint32_t h = 0; h < x->heap_count && x->sample_bytes; h++) stbds_arrput(x->variances, 0.0);
+    return HD_OK;
+}
+
+/* Values as bytes and blocks, in place, by column; *good is false of a sample that is left out. */
+static hd_status hd__pprof_amounts(hd__pprof_in *x, const uint8_t *at, uint64_t *amounts, bool *good) {
+    *good = false;
+    for (size_t i = 0; i < hd__len(x->types); i++) {
+        uint32_t c = x->column[i];
+        if (c == HD_NONE) continue;
+        if (x->values[i] >> 63)
+            return hd__pprof_malformed(x, at, "%S that is not negative expected, -%u found: differences of profiles "
+                                       "are not read", hd__pprof_type_name(x, i), 0 - x->values[i]);
+        amounts[c] = x->values[i];
+    }
+    for (uint32_t h = 0; h < x->heap_count; h++) {
+        hd_u128 bytes = hd__mul(amounts[x->heaps[h].bytes], x->heaps[h].unit);
+        amounts[x->heaps[h].bytes] = bytes.hi ? UINT64_MAX : bytes.lo;
+    }
+    for (uint32_t c = 0; c < x->columns; c++)
+        if (amounts[c] > UINT64_MAX - 2 - x->totals[c])
+            return hd__pprof_bad(x, HD_OVERFLOW, at, "the samples add up to more than 2^64 - 2 bytes or blocks");
+    *good = true;
+    return HD_OK;
+}
+
+/* Locations of a stack. HD_INVALID: there is none with the id `missing`. */
+static hd_status hd__pprof_add_stack(hd__pprof_in *x, const hd__pprof_field *f, uint64_t *missing) {
+    const uint8_t *at = f->data, *end = f->end;
+    size_t n = f->wire == HD__PPROF_BYTES ? (size_t)f->value : 1;
+    uint32_t *to;
+    if (!n) return HD_OK;
+    if (!hd__room(x->m, x->stack, n)) return hd__pprof_memory(x);
+    to = x->stack + hd__len(x->stack);
+    do {
+        *missing = f->value;
+        if (f->wire == HD__PPROF_BYTES && !hd__varint(&at, end, missing)) return HD_MALFORMED;
+        *to = hd__pprof_number(x, &x->ids[HD__PPROF_LOCATION], *missing);
+        if (*to++ == HD_NONE) return HD_INVALID;
+    } while (at < end);
+    hd__arr_resize(x->stack, (size_t)(to - x->stack));
+    return HD_OK;
+}
+
+static hd_status hd__pprof_add_values(hd__pprof_in *x, const hd__pprof_field *f) {
+    const uint8_t *at = f->data, *end = f->end;
+    size_t n = f->wire == HD__PPROF_BYTES ? (size_t)f->value : 1;
+    uint64_t *to;
+    if (!n) return HD_OK;
+    if (!hd__room(x->m, x->values, n)) return hd__pprof_memory(x);
+    to = x->values + hd__len(x->values);
+    *to = f->value;
+    do
+        if (f->wire == HD__PPROF_BYTES && !hd__varint(&at, end, to)) return HD_MALFORMED;
+    while (to++, at < end);
+    hd__arr_resize(x->values, (size_t)(to - x->values));
+    return HD_OK;
+}
+
+/* What a sample says, into the stack, values and labels at hand. */
+static hd_status hd__pprof_parse_sample(hd__pprof_in *x, const uint8_t *at, const uint8_t *end, bool *good) {
+    const uint8_t *from = at;
+    uint64_t missing = 0;
+    hd__pprof_field f;
+    hd_status status = HD_OK;
+    *good = false;
+    hd__arr_resize(x->stack, 0);
+    hd__arr_resize(x->values, 0);
+    hd__arr_resize(x->labels, 0);
+    while (at < end && !status) {
+        if (!hd__pprof_next(&at, end, &f)) return hd__pprof_message(x, from, "a sample");
+        if (!f.number || f.number > 3) continue;
+        if (f.wire != HD__PPROF_BYTES && (f.wire || f.number == 3)) return hd__pprof_message(x, from, "a sample");
+        if (f.number == 1) status = hd__pprof_add_stack(x, &f, &missing);
+        else if (f.number == 2) status = hd__pprof_add_values(x, &f);
+        else if (!hd__push(x->m, x->labels, f.data) || !hd__push(x->m, x->labels, f.end)) return hd__pprof_memory(x);
+    }
+    if (status == HD_INVALID)
+        return hd__pprof_malformed(x, from, "the id of a location expected, %u found", missing);
+    if (status == HD_MALFORMED) return hd__pprof_message(x, from, "a sample");
+    HD__TRY(status);
+    if (hd__len(x->values) != hd__len(x->types))
+        return hd__pprof_malformed(x, from, "a sample with %u values expected, one for each type, %u found",
+                                   (uint64_t)hd__len(x->types), (uint64_t)hd__len(x->values));
+    *good = true;
+    return HD_OK;
+}
+
+static hd_status hd__pprof_add_sample(hd__pprof_in *x, const uint8_t *at, const uint8_t *end) {
+    uint64_t amounts[HD__PPROF_TYPES] = { 0 };
+    uint32_t nodes[HD_MAX_AXES] = { 0 }, row;
+    uint64_t any = 0;
+    bool good;
+    HD__TRY(hd__pprof_parse_sample(x, at, end, &good));
+    if (good) HD__TRY(hd__pprof_amounts(x, at, amounts, &good));
+    for (uint32_t c = 0; c < x->columns; c++) any |= amounts[c];
+    if (!good || !any) return HD_OK;
+    HD__TRY(hd__pprof_leaf(x, &nodes[0]));
+    for (size_t i = 0; i < hd__len(x->labels); i += 2)
+        HD__TRY(hd__pprof_label(x, x->labels[i], x->labels[i + 1], nodes));
+    HD__TRY(hd__pprof_row(x, nodes, &row));
+    for (uint32_t c = 0; c < x->columns; c++) {
+        x->sums[(size_t)row * x->columns + c] += amounts[c];
+        x->totals[c] += amounts[c];
+    }
+    for (uint32_t h = 0; h < x->heap_count && x->sample_bytes; h++) {
+        const hd__pprof_heap *heap = &x->heaps[h];
+        uint64_t bytes = amounts[heap->bytes], blocks = heap->blocks == HD_NONE ? 0 : amounts[heap->blocks];
+        double *variance = &x->variances[(size_t)row * x->heap_count + h];
+        if (bytes && blocks) *variance += (double)bytes * hd__pprof_spread(x, bytes / blocks);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__pprof_samples(hd__pprof_in *x) {
+    uint64_t size = (uint64_t)(x->end - x->data);
+    const uint8_t *at = x->data;
+    hd__pprof_field f;
+    for (uint64_t left = x->samples; left && hd__pprof_next(&at, x->end, &f);) {
+        if (f.number != 2 || f.wire != HD__PPROF_BYTES) continue;
+        left--;
+        HD__TRY(hd__pprof_add_sample(x, f.data, f.end));
+        HD__TRY(hd_report_progress(x->reporter, size / 2 + (uint64_t)(at - x->data) / 2, size, x->err));
+    }
+    return HD_OK;
+}
+
+/* Heaps. -------------------------------------------------------------------------------------- */
+
+/* "backtrace", "type", then by name: the numbers of axes in that order. */
+static void hd__pprof_order_axes(const hd__pprof_in *x, uint32_t order[HD_MAX_AXES]) {
+    order[0] = 0;
+    for (uint32_t a = 1; a < x->axes; a++) {
+        uint32_t at = a;
+        while (at > 1 && hd__compare_axes(x->axis_name[a], x->axis_name[order[at - 1]]) < 0) at--;
+        memmove(order + at + 1, order + at, (a - at) * sizeof *order);
+        order[at] = a;
+    }
+}
+
+/* An axis, in the document's memory. */
+static hd_status hd__pprof_fix_axis(hd__pprof_in *x, const hd__pprof_tree *t, const char *name, hd_axis *axis) {
+    size_t n = hd__len(t->parent);
+    uint32_t *parent = hd__array(uint32_t, x->m, &x->doc->arena, n);
+    hd_str *names = hd__array(hd_str, x->m, &x->doc->arena, n);
+    memset(axis, 0, sizeof *axis);
+    axis->name = name;
+    if (!parent || !names) return hd__pprof_memory(x);
+    memcpy(parent, t->parent, n * sizeof *parent);
+    names[0] = hd_cstr("");
+    for (size_t i = 1; i < n; i++) names[i] = x->doc->names.strings[t->name[i]];
+    axis->node_count = (uint32_t)n;
+    axis->parent = parent;
+    axis->node_name = names;
+    return HD_OK;
+}
+
+/* The rows of one heap as cells over axes that all share. */
+static hd_status hd__pprof_fill(const hd__pprof_in *x, uint32_t h, const uint32_t *order, hd_profile *p) {
+    const hd__pprof_heap *from = &x->heaps[h];
+    size_t rows = hd__len(x->row_nodes) / HD_MAX_AXES, n = 0;
+    for (int fill = 0; fill < 2; fill++) {
+        if (fill && !hd__table_room(&p->mem, &p->cells, n)) return hd__no_memory(&p->mem, x->err);
+        for (size_t i = 0; i < rows; i++) {
+            const uint64_t *sums = x->sums + i * x->columns;
+            const uint32_t *nodes = x->row_nodes + i * HD_MAX_AXES;
+            uint32_t at[HD_MAX_AXES];
+            hd_amount amount = hd__nothing;
+            amount.bytes = sums[from->bytes];
+            amount.blocks = from->blocks == HD_NONE ? HD_UNKNOWN : sums[from->blocks];
+            if (!hd__amount_any(&amount)) continue;
+            n++;
+            if (!fill) continue;
+            if (x->sample_bytes) amount.variance = hd__u128_round(x->variances[i * x->heap_count + h]);
+            for (uint32_t a = 0; a < x->axes; a++) at[a] = nodes[order[a]];
+            hd__table_append(&p->cells, at, &amount);
+        }
+    }
+    p->total_bytes = x->totals[from->bytes];
+    p->total_blocks = from->blocks == HD_NONE ? 0 : x->totals[from->blocks];
+    return HD_OK;
+}
+
+static uint64_t hd__pprof_decimal(hd_str s) {
+    uint64_t n = 0, digit;
+    for (size_t i = 0; i < s.len && s.data[i] >= '0' && s.data[i] <= '9'; i++) {
+        digit = (uint64_t)(s.data[i] - '0');
+        if (n > (UINT64_MAX - digit) / 10) return 0;
+        n = 10 * n + digit;
+    }
+    return n;
+}
+
+/* What all heaps of the file are called: by the comments that this library writes, or the first mapping, which is
+   the program's. */
+static bool hd__pprof_label_heap(hd__pprof_in *x, hd_heap *heap) {
+    hd_str process = hd__pprof_comment(x, "process"), dump = hd__pprof_comment(x, "dump"), file = hd_cstr("");
+    bool found = true;
+    memset(heap, 0, sizeof *heap);
+    if (!process.len && hd__len(x->mappings)) {
+        file = process = hd__pprof_string(x, x->mappings[0].file, &found);
+        for (size_t k = 0; k < file.len; k++)
+            if (file.data[k] == '/') process.data = file.data + k + 1, process.len = file.len - k - 1;
+    }
+    heap->pid = hd__pprof_decimal(hd__pprof_comment(x, "pid"));
+    heap->time_us = x->time >> 63 ? 0 : x->time / 1000;
+    if (!heap->time_us) heap->time_us = hd__pprof_decimal(hd__pprof_comment(x, "time_us")) % HD__PPROF_CLOCK;
+    heap->sample_bytes = x->sample_bytes;
+    if (process.len && !(heap->process = hd__arena_str(x->m, &x->doc->arena, process))) return false;
+    return !dump.len || (heap->dump = hd__arena_str(x->m, &x->doc->arena, dump)) != NULL;
+}
+
+static hd_status hd__pprof_build(hd__pprof_in *x) {
+    uint32_t order[HD_MAX_AXES];
+    hd_axis axes[HD_MAX_AXES];
+    hd_heap label;
+    if (!hd__pprof_label_heap(x, &label)) return hd__pprof_memory(x);
+    hd__pprof_order_axes(x, order);
+    for (uint32_t a = 0; a < x->axes; a++)
+        HD__TRY(hd__pprof_fix_axis(x, &x->tree[order[a]], x->axis_name[order[a]], &axes[a]));
+    for (uint32_t h = 0; h < x->heap_count; h++) {
+        hd_heap heap = label;
+        hd_profile *p;
+        hd_status status;
+        HD__TRY(hd__profile_make(hd__mem_options(x->options), x->axes, HD_NONE - 1, &p, x->err));
+        p->is_fixed = true;
+        memcpy(p->fixed, axes, x->axes * sizeof *axes);
+        heap.profile = p;
+        heap.kind = x->heaps[h].kind;
+        heap.allocator = x->heaps[h].allocator;
+        status = hd__pprof_fill(x, h, order, p);
+        if (status) hd_profile_free(p);
+        HD__TRY(status ? status : hd__dump_add_heap(x->dump, &heap, x->err));
+    }
+    return HD_OK;
+}
+
+static void hd__pprof_close(hd__pprof_in *x) {
+    hd__mem *m = x->m;
+    hd__arr_free(m, x->strings), hd__arr_free(m, x->types), hd__arr_free(m, x->mappings);
+    hd__arr_free(m, x->locations), hd__arr_free(m, x->functions), hd__arr_free(m, x->comments);
+    for (int i = 0; i < 3; i++) hd__arr_free(m, x->ids[i].id), hd__set_free(m, &x->ids[i].set);
+    hd__arr_free(m, x->frames);
+    hd__arr_free(m, x->steps), hd__arr_free(m, x->last);
+    hd__set_free(m, &x->step_index), hd__set_free(m, &x->rows);
+    for (uint32_t a = 0; a < HD_MAX_AXES; a++) {
+        hd__arr_free(m, x->tree[a].parent), hd__arr_free(m, x->tree[a].name);
+        hd__set_free(m, &x->tree[a].set);
+    }
+    hd__arr_free(m, x->row_nodes), hd__arr_free(m, x->sums), hd__arr_free(m, x->variances);
+    hd__arr_free(m, x->stack), hd__arr_free(m, x->stack_before), hd__arr_free(m, x->path);
+    hd__arr_free(m, x->values), hd__arr_free(m, x->labels), hd__arr_free(m, x->text);
+    hd__set_free(m, &x->doc->names.index);
+}
+
+static hd_status hd__pprof_parse(hd__pprof_in *x) {
+    uint64_t size = (uint64_t)(x->end - x->data), names = size < UINT64_MAX >> 8 ? size : UINT64_MAX >> 8;
+    const hd__pprof_step none = { 0, HD_NONE, 0 };
+    bool found = true;
+    x->names_left = names * HD__PPROF_UNFOLD + 65536;
+    x->nodes_left = names * HD__PPROF_UNFOLD / 16 + 4096;
+    x->axes = 1;
+    x->axis_name[0] = "backtrace";
+    if (!hd__pprof_root(x, 0) || !hd__push(x->m, x->last, none)) return hd__pprof_memory(x);
+    HD__TRY(hd__pprof_scan(x));
+    HD__TRY(hd__pprof_check_strings(x));
+    HD__TRY(hd__pprof_find_heaps(x));
+    if (hd__pprof_unit(hd__pprof_string(x, x->period_type.unit, &found)) == 1 && x->period > 1 && !(x->period >> 63))
+        x->sample_bytes = x->period;
+    for (size_t i = 0; i < hd__len(x->locations); i++) HD__TRY(hd__pprof_frames(x, &x->locations[i]));
+    if (x->heap_count) HD__TRY(hd__pprof_samples(x));
+    return hd__pprof_build(x);
+}
+
+static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd__pprof *doc = NULL;
+    hd__pprof_in x;
+    hd_status status;
+    HD__TRY(hd__new(hd__pprof, &doc, hd__mem_options(options), err));
+    hd_dump_set_document(dump, doc, 0);
+    doc->bytes.allocator = options->allocator;
+    HD__TRY(hd_in_load(in, options, &doc->bytes, err));
+    memset(&x, 0, sizeof x);
+    x.dump = dump;
+    x.doc = doc;
+    x.m = &doc->mem;
+    x.reporter = hd_dump_reporter(dump);
+    x.options = options;
+    x.err = err;
+    x.data = doc->bytes.data;
+    x.end = x.data + doc->bytes.size;
+    x.most = hd__records(&options->limits);
+    x.seed = doc->names.seed = hd__seed();
+    status = hd__pprof_parse(&x);
+    doc->whole = !status && !x.reporter->warning_count;
+    hd__pprof_close(&x);
+    return status;
+}
+
+static void hd__pprof_free(void *document) {
+    hd__pprof *doc = (hd__pprof *)document;
+    hd_buffer_free(&doc->bytes);
+    hd__strings_free(&doc->mem, &doc->names);
+    hd__arena_free(&doc->mem, &doc->arena);
+    hd__delete(doc);
+}
+
+/* ============================================================================== >>pprof.write
+   Heaps of one dump of a process, each as sample types of its own, over stacks that they share: their rows are
+   united as merging does it, in canonical order. Each frame is a location of its own, as speedscope and others show
+   only one frame of each; frames of one name are one location. A breakdown becomes the leaves of its tree, which add
+   up to the total: what is not listed is in frames called "<other>". Memory is some three times that of the cells. */
+
+typedef struct hd__pprof_function_key {
+    uint32_t name, file;         /* strings */
+    uint64_t line;
+} hd__pprof_function_key;
+
+/* While a profile is written. */
+typedef struct hd__pprof_out {
+    hd__mem mem;
+    hd__arena arena;
+    const hd_heap *heaps;
+    size_t count;
+    const hd_options *options;
+    hd_profile *united;          /* its cells are the rows, all empty */
+    hd_profile **made;           /* of breakdowns, else NULL: by heap */
+    uint64_t *unlisted;          /* bytes, by heap */
+    hd_breakdown *view;          /* by heap */
+    uint32_t **row;              /* by heap and row: the united one */
+    uint32_t frames;             /* the axis of frames */
+    hd_axis axis[HD_MAX_AXES];   /* in canonical order, with the rows */
+    hd_rows rows;
+    uint32_t *place;             /* of rows in the order they are written in */
+    uint32_t *order;             /* of heaps, as types */
+    uint64_t *values;            /* `columns` by united row: blocks if they are known, bytes, of each heap */
+    uint32_t columns;
+    bool *counted;               /* by heap */
+    hd__strings strings;
+    hd__strings names;           /* of frames: a location each */
+    hd__pprof_function_key *functions; /* by location, stb_ds array */
+    uint32_t *location;          /* by node */
+    uint8_t *message, *part;     /* stb_ds arrays */
+    uint32_t *path;              /* stb_ds array */
+    hd_sink sink;
+} hd__pprof_out;
+
+/* Breakdowns as cells. ------------------------------------------------------------------------- */
+
+/* A walk over the rows of a tree: those that none is below become cells. */
+typedef struct hd__pprof_leaves {
+    hd__mem *m;
+    hd_profile *into;
+    uint32_t *map[HD_MAX_AXES];  /* stb_ds arrays: by node, its node in the profile; "<self>" is the one above */
+    uint32_t *above;             /* stb_ds array: by depth, entries */
+    const hd_breakdown *breakdown;
+    uint32_t depth;
+    uint32_t nodes[HD_MAX_AXES]; /* of the row before */
+    hd_amount amount;
+    bool pending, other;
+    uint64_t unlisted;
+    hd_error *err;
+} hd__pprof_leaves;
+
+/* The nodes of a breakdown, in the profile. */
+static hd_status hd__pprof_map(hd__pprof_leaves *x, const hd_breakdown *b) {
+    x->breakdown = b;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) {
+        const hd_axis *axis = &b->axis[a];
+        if (!hd__room(x->m, x->map[a], axis->node_count)) return hd__no_memory(x->m, x->err);
+        stbds_arrput(x->map[a], 0u);
+        for (uint32_t i = 1; i < axis->node_count; i++) {
+            uint32_t node = x->map[a][axis->parent[i]];
+            if (!hd__is_self(axis->node_name[i]))
+                HD__TRY(hd_profile_node(x->into, a, node, axis->node_name[i], &node, x->err));
+            stbds_arrput(x->map[a], node);
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status hd__pprof_leaf_end(hd__pprof_leaves *x) {
+    if (!x->pending) return HD_OK;
+    x->pending = false;
+    if (x->other) hd__sum(&x->unlisted, x->amount.bytes);
+    return hd_profile_add_amount(x->into, x->nodes, &x->amount, x->err);
+}
+
+static hd_status hd__pprof_leaf_row(void *user, const hd_tree_row *row) {
+    hd__pprof_leaves *x = (hd__pprof_leaves *)user;
+    const hd_breakdown *b = row->breakdown;
+    uint32_t entry;
+    if (!x->breakdown) HD__TRY(hd__pprof_map(x, b));
+    if (row->depth <= x->depth) HD__TRY(hd__pprof_leaf_end(x));
+    x->depth = row->depth;
+    x->other = row->entry == HD_NONE;
+    hd__arr_resize(x->above, row->depth);
+    entry = x->other ? x->above[row->depth - 1] : row->entry;
+    if (!hd__push(x->m, x->above, entry)) return hd__no_memory(x->m, x->err);
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) x->nodes[a] = x->map[a][hd__entry_node(b, entry, a)];
+    if (x->other)
+        HD__TRY(hd_profile_node(x->into, row->axis, x->nodes[row->axis], hd_cstr("<other>"), &x->nodes[row->axis],
+                                x->err));
+    x->amount = row->amount;
+    x->pending = true;
+    return HD_OK;
+}
+
+/* A profile that adds up to the breakdown's total. */
+static hd_status hd__pprof_cells(hd__pprof_out *o, size_t heap, hd_error *err) {
+    const hd_breakdown *b = o->heaps[heap].breakdown;
+    const char *names[HD_MAX_AXES];
+    hd_tree_options options;
+    hd__pprof_leaves x;
+    hd_status status;
+    memset(&options, 0, sizeof options);
+    memset(&x, 0, sizeof x);
+    options.options = hd__options_rest(o->options, &o->mem);
+    options.options.warning = NULL;
+    for (uint32_t a = 0; a < b->entries.axis_count; a++) names[a] = b->axis[a].name;
+    HD__TRY(hd__profile_begin(hd__mem_rest(&o->mem), names, b->entries.axis_count, HD_NONE - 1, &o->made[heap], err));
+    hd__mem_join(&o->made[heap]->mem, &o->mem);
+    x.m = &o->mem;
+    x.into = o->made[heap];
+    x.err = err;
+    status = hd_tree(&o->heaps[heap], &options, hd__pprof_leaf_row, &x, err);
+    if (!status) status = hd__pprof_leaf_end(&x);
+    for (uint32_t a = 0; a < HD_MAX_AXES; a++) hd__arr_free(x.m, x.map[a]);
+    hd__arr_free(x.m, x.above);
+    o->unlisted[heap] = x.unlisted;
+    return status;
+}
+
+/* What heaps are called. ----------------------------------------------------------------------- */
+
+static const char *hd__pprof_allocator(const hd_heap *heap) { return heap->allocator ? heap->allocator : ""; }
+
+/* Whether an allocator is called as reading calls one after its type. */
+static bool hd__pprof_is_type(const hd_heap *heap, unsigned *pair) {
+    hd_str name = hd_cstr(hd__pprof_allocator(heap)), stem, prefix;
+    for (*pair = 0; *pair < HD__PPROF_PAIRS; ++*pair)
+        if (hd__pprof_ends(name, hd__pprof_pairs[*pair][0], &stem))
+            return hd__pprof_kind(name, &prefix) == heap->kind && !prefix.len;
+    return false;
+}
+
+/* One process, one dump, and heaps that can be told apart. */
+static hd_status hd__pprof_check_heaps(const hd__pprof_out *o, hd_error *err) {
+    const hd_heap *first = o->heaps;
+    if (!o->count) return hd__fail(err, HD_INVALID, "at least one heap expected of a pprof profile");
+    if (o->count > HD__PPROF_TYPES / 2)
+        return hd__fail(err, HD_UNSUPPORTED, "at most %u heaps expected of a pprof profile, %u found",
+                        (uint64_t)HD__PPROF_TYPES / 2, (uint64_t)o->count);
+    for (size_t i = 0; i < o->count; i++) {
+        const hd_heap *h = &o->heaps[i];
+        HD__TRY(hd__check_heap(h, err));
+        if (h->pid != first->pid || h->time_us != first->time_us || hd__compare_texts(h->dump, first->dump))
+            return hd__fail(err, HD_UNSUPPORTED, "a pprof profile has one dump of one process: dump %s of pid %u and "
+                            "dump %s of pid %u are two: choose one", first->dump ? first->dump : "0x1", first->pid,
+                            h->dump ? h->dump : "0x1", h->pid);
+        for (size_t k = 0; k < i; k++)
+            if (h->kind == o->heaps[k].kind && !strcmp(hd__pprof_allocator(h), hd__pprof_allocator(&o->heaps[k])))
+                return hd__fail(err, HD_INVALID, "two heaps of %s, both %s", hd__pprof_allocator(h),
+                                hd_heap_kind_name(h->kind));
+    }
+    return HD_OK;
+}
+
+/* The number of a string in the file. */
+static hd_status hd__pprof_put_string(hd__pprof_out *o, hd_str s, uint32_t *number, hd_error *err) {
+    *number = hd__strings_add(&o->mem, &o->arena, &o->strings, s);
+    return *number == HD_NONE ? hd__no_memory(&o->mem, err) : HD_OK;
+}
+
+/* The type of a heap's bytes, or of its blocks: its allocator's name, if that is one, else "inuse_space", behind the
+   allocator where the heaps have several. */
+static hd_status hd__pprof_type_string(hd__pprof_out *o, const hd_heap *heap, bool blocks, uint32_t *number,
+                                       hd_error *err) {
+    hd_str name = hd_cstr(hd__pprof_allocator(heap)), stem = name;
+    unsigned pair, kind = 0;
+    bool several = false;
+    hd__arr_resize(o->part, 0);
+    if (hd__pprof_is_type(heap, &pair)) {
+        hd__pprof_ends(name, hd__pprof_pairs[pair][0], &stem);
+        if (stem.len) stem.len++; /* what separates */
+        if (!hd__append(&o->mem, &o->part, stem)) return hd__no_memory(&o->mem, err);
+    } else {
+        for (size_t i = 0; i < o->count; i++)
+            several |= strcmp(hd__pprof_allocator(&o->heaps[i]), hd__pprof_allocator(heap)) != 0;
+        while (hd__pprof_kinds[kind].kind != heap->kind) kind++;
+        pair = 0;
+        if (!several) name.len = 0;
+        if (!hd__append(&o->mem, &o->part, name) || !hd__append(&o->mem, &o->part, hd_cstr(name.len ? "_" : "")) ||
+            !hd__append(&o->mem, &o->part, hd_cstr(hd__pprof_kinds[kind].word)) ||
+            !hd__append(&o->mem, &o->part, hd_cstr("_")))
+            return hd__no_memory(&o->mem, err);
+    }
+    if (!hd__append(&o->mem, &o->part, hd_cstr(hd__pprof_pairs[pair][blocks]))) return hd__no_memory(&o->mem, err);
+    return hd__pprof_put_string(o, hd__appended(o->part), number, err);
+}
+
+/* What is live comes last, and so is shown first. */
+static void hd__pprof_order_heaps(hd__pprof_out *o) {
+    static const hd_heap_kind kinds[] = { HD_HEAP_TEMPORARY, HD_HEAP_TOTAL, HD_HEAP_PEAK, HD_HEAP_LIVE };
+    uint32_t n = 0;
+    for (unsigned k = 0; k < 4; k++)
+        for (uint32_t i = 0; i < o->count; i++)
+            if (o->heaps[i].kind == kinds[k]) o->order[n++] = i;
+}
+
+/* Rows. --------------------------------------------------------------------------------------- */
+
+/* The rows of all heaps in one profile. */
+static hd_status hd__pprof_unite(hd__pprof_out *o, hd_error *err) {
+    const char *names[HD_MAX_AXES];
+    uint32_t axes = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        if (o->heaps[i].breakdown) HD__TRY(hd__pprof_cells(o, i, err));
+        o->view[i] = hd__profile_view(o->made[i] ? o->made[i] : o->heaps[i].profile);
+        HD__TRY(hd__unite_axes(names, &axes, &o->view[i], err));
+    }
+    HD__TRY(hd__profile_begin(hd__mem_rest(&o->mem), names, axes, HD_NONE - 1, &o->united, err));
+    hd__mem_join(&o->united->mem, &o->mem);
+    while (strcmp(names[o->frames], o->view[0].axis[0].name) != 0) o->frames++;
+    for (size_t i = 0; i < o->count; i++) {
+        hd__merge x = hd__merge_make(o->united, &o->view[i], false);
+        o->row[i] = hd__array(uint32_t, &o->mem, &o->arena, o->view[i].entries.count);
+        if (!o->row[i]) return hd__no_memory(&o->mem, err);
+        x.row = o->row[i];
+        x.options = o->options;
+        HD__TRY(hd__merge_run(&x, err));
+    }
+    return HD_OK;
+}
+
+/* The rows in canonical order, with what each heap has there. */
+static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
+    hd_breakdown all = hd__profile_view(o->united);
+    size_t n = all.entries.count, column = 0;
+    uint32_t *nodes = hd__array(uint32_t, &o->mem, &o->arena, n * all.entries.axis_count);
+    o->rows = all.entries;
+    o->place = hd__array(uint32_t, &o->mem, &o->arena, 2 * n);
+    if (!nodes || !o->place) return hd__no_memory(&o->mem, err);
+    HD__TRY(hd__axes_order(&o->mem, &o->arena, all.axis, &o->rows, nodes, false, NULL, o->axis, err));
+    HD__TRY(hd__rows_sort(&o->mem, &o->rows, o->rows.axis_count - 1, o->place, o->place + n, err));
+    for (size_t i = 0; i < o->count; i++) {
+        const hd_rows *rows = &o->view[i].entries;
+        for (uint32_t k = 0; k < rows->count; k++) o->counted[i] |= rows->amount[k].blocks != HD_UNKNOWN;
+        o->columns += 1 + o->counted[i];
+    }
+    o->values = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n * o->columns, sizeof *o->values);
+    if (!o->values) return hd__no_memory(&o->mem, err);
+    for (size_t i = 0; i < o->count; i++) {
+        uint32_t heap = o->order[i];
+        const hd_rows *rows = &o->view[heap].entries;
+        for (uint32_t k = 0; k < rows->count; k++) {
+            uint64_t *to = o->values + (size_t)o->row[heap][k] * o->columns + column;
+            if (o->counted[heap] && rows->amount[k].blocks != HD_UNKNOWN) hd__sum(to, rows->amount[k].blocks);
+            hd__sum(to + o->counted[heap], rows->amount[k].bytes);
+            if ((*to | to[o->counted[heap]]) >> 63)
+                return hd__fail(err, HD_OVERFLOW, "numbers below 2^63 expected of a pprof profile");
+        }
+        column += 1 + o->counted[heap];
+    }
+    return HD_OK;
+}
+
+/* Frames. ------------------------------------------------------------------------------------- */
+
+/* Parts of "function (file:12)", as reading puts them together: of any other name, all is the function. */
+static hd_str hd__pprof_split(hd_str name, hd_str *file, uint64_t *line) {
+    size_t at = name.len, colon, depth = 1;
+    hd_str function = name;
+    *file = hd_cstr("");
+    *line = 0;
+    if (name.len < 4 || name.data[--at] != ')') return name;
+    for (colon = at; colon && name.data[colon - 1] >= '0' && name.data[colon - 1] <= '9'; colon--) {}
+    if (!colon || colon == at || at - colon > 18 || name.data[colon - 1] != ':') return name;
+    if (name.data[colon] == '0' && colon + 1 < at) return name;
+    for (size_t k = colon; k < at; k++) *line = *line * 10 + (uint64_t)(name.data[k] - '0');
+    at = --colon;
+    while (at && depth) depth += (size_t)((name.data[at - 1] == ')') - (name.data[at - 1] == '(')), at--;
+    if (depth || at < 2 || name.data[at - 1] != ' ' || (colon == at + 1 && !*line)) {
+        *line = 0;
+        return name;
+    }
+    file->data = name.data + at + 1;
+    file->len = colon - at - 1;
+    function.len = at - 1;
+    return function;
+}
+
+static hd_str hd__pprof_known(hd_str name) { return name.len ? name : hd_cstr("[unknown]"); }
+
+/* Locations of all frames, each a function's line. */
+static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
+    const hd_axis *axis = &o->axis[o->frames];
+    o->location = hd__array(uint32_t, &o->mem, &o->arena, axis->node_count);
+    if (!o->location) return hd__no_memory(&o->mem, err);
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        hd_str name = hd__pprof_known(axis->node_name[i]), file;
+        hd__pprof_function_key key;
+        o->location[i] = hd__strings_add(&o->mem, &o->arena, &o->names, name);
+        if (o->location[i] == HD_NONE) return hd__no_memory(&o->mem, err);
+        if (o->location[i] < hd__len(o->functions)) continue;
+        HD__TRY(hd__pprof_put_string(o, hd__pprof_split(name, &file, &key.line), &key.name, err));
+        HD__TRY(hd__pprof_put_string(o, file, &key.file, err));
+        if (!hd__push(&o->mem, o->functions, key)) return hd__no_memory(&o->mem, err);
+    }
+    return HD_OK;
+}
+
+/* Messages. ----------------------------------------------------------------------------------- */
+
+static bool hd__pprof_put(hd__mem *m, uint8_t **to, uint64_t value) {
+    uint8_t *p = hd__bytes_room(m, to, HD__VARINT_MAX);
+    if (p) hd__bytes_end(*to, hd__varint_put(p, value));
+    return p != NULL;
+}
+
+/* A number, unless it is 0, which is what none means. */
+static bool hd__pprof_put_number(hd__pprof_out *o, uint8_t **to, uint32_t field, uint64_t value) {
+    return !value || (hd__pprof_put(&o->mem, to, (uint64_t)field << 3) && hd__pprof_put(&o->mem, to, value));
+}
+
+/* o->part as a field of o->message. */
+static bool hd__pprof_put_part(hd__pprof_out *o, uint32_t field) {
+    return hd__pprof_put(&o->mem, &o->message, (uint64_t)field << 3 | HD__PPROF_BYTES) &&
+           hd__pprof_put(&o->mem, &o->message, hd__len(o->part)) &&
+           hd__append(&o->mem, &o->message, hd__appended(o->part)) && (hd__arr_resize(o->part, 0), true);
+}
+
+/* The message as a field of the profile, written out. */
+static void hd__pprof_flush(hd__pprof_out *o, uint32_t field) {
+    uint8_t head[2 * HD__VARINT_MAX], *p = hd__varint_put(head, (uint64_t)field << 3 | HD__PPROF_BYTES);
+    p = hd__varint_put(p, hd__len(o->message));
+    hd__sink_put(&o->sink, (const char *)head, (size_t)(p - head));
+    hd__sink_str(&o->sink, hd__appended(o->message));
+    hd__arr_resize(o->message, 0);
+}
+
+static void hd__pprof_flush_number(hd__pprof_out *o, uint32_t field, uint64_t value) {
+    uint8_t head[2 * HD__VARINT_MAX], *p = hd__varint_put(head, (uint64_t)field << 3);
+    p = hd__varint_put(p, value);
+    if (value) hd__sink_put(&o->sink, (const char *)head, (size_t)(p - head));
+}
+
+static hd_status hd__pprof_write_type(hd__pprof_out *o, uint32_t field, uint32_t type, const char *unit,
+                                      hd_error *err) {
+    uint32_t number;
+    HD__TRY(hd__pprof_put_string(o, hd_cstr(unit), &number, err));
+    if (!hd__pprof_put_number(o, &o->message, 1, type) || !hd__pprof_put_number(o, &o->message, 2, number))
+        return hd__no_memory(&o->mem, err);
+    hd__pprof_flush(o, field);
+    return HD_OK;
+}
+
+/* The types of all heaps. *last is what is shown first. */
+static hd_status hd__pprof_write_types(hd__pprof_out *o, uint32_t *last, hd_error *err) {
+    for (size_t i = 0; i < o->count; i++) {
+        const hd_heap *heap = &o->heaps[o->order[i]];
+        for (int blocks = o->counted[o->order[i]]; blocks >= 0; blocks--) {
+            HD__TRY(hd__pprof_type_string(o, heap, blocks, last, err));
+            HD__TRY(hd__pprof_write_type(o, 1, *last, blocks ? "count" : "bytes", err));
+        }
+    }
+    return HD_OK;
+}
+
+/* A node's path as labels of one key, outermost first. */
+static hd_status hd__pprof_put_labels(hd__pprof_out *o, const hd_axis *axis, uint32_t node, hd_error *err) {
+    uint32_t key, text;
+    hd__arr_resize(o->path, 0);
+    for (; node; node = axis->parent[node])
+        if (!hd__push(&o->mem, o->path, node)) return hd__no_memory(&o->mem, err);
+    for (size_t i = hd__len(o->path); i-- > 0;) {
+        HD__TRY(hd__pprof_put_string(o, hd_cstr(axis->name), &key, err));
+        HD__TRY(hd__pprof_put_string(o, hd__pprof_known(axis->node_name[o->path[i]]), &text, err));
+        if (!hd__pprof_put_number(o, &o->part, 1, key) || !hd__pprof_put_number(o, &o->part, 2, text) ||
+            !hd__pprof_put_part(o, 3))
+            return hd__no_memory(&o->mem, err);
+    }
+    return HD_OK;
+}
+
+static hd_status hd__pprof_write_sample(hd__pprof_out *o, uint32_t row, hd_error *err) {
+    const uint32_t *nodes = hd__row_nodes(&o->rows, row);
+    const uint64_t *values = o->values + (size_t)row * o->columns;
+    const hd_axis *frames = &o->axis[o->frames];
+    uint64_t any = 0;
+    bool good = true;
+    hd__arr_resize(o->part, 0);
+    for (uint32_t c = 0; c < o->columns; c++) any |= values[c];
+    if (!any) return HD_OK;
+    for (uint32_t node = nodes[o->frames]; node && good; node = frames->parent[node])
+        good = hd__pprof_put(&o->mem, &o->part, (uint64_t)o->location[node] + 1);
+    if (good && hd__len(o->part)) good = hd__pprof_put_part(o, 1);
+    for (uint32_t c = 0; c < o->columns && good; c++) good = hd__pprof_put(&o->mem, &o->part, values[c]);
+    if (!good || !hd__pprof_put_part(o, 2)) return hd__no_memory(&o->mem, err);
+    for (uint32_t a = 0; a < o->rows.axis_count; a++)
+        if (a != o->frames) HD__TRY(hd__pprof_put_labels(o, &o->axis[a], nodes[a], err));
+    hd__pprof_flush(o, 2);
+    return HD_OK;
+}
+
+/* A function for each pair of name and file, numbered as they come: locations first, as they are told before. */
+static hd_status hd__pprof_write_frames(hd__pprof_out *o, hd_error *err) {
+    uint32_t *function = hd__array(uint32_t, &o->mem, &o->arena, hd__len(o->functions)), *first = NULL, n = 0;
+    hd__set set = { NULL, 0, 0 };
+    bool good = function != NULL;
+    for (uint32_t i = 0; i < hd__len(o->functions) && good; i++) {
+        const hd__pprof_function_key *key = &o->functions[i];
+        uint64_t hash = hd__hash_u64(o->strings.seed, (uint64_t)key->name << 32 | key->file);
+        size_t probe = 0;
+        uint32_t k;
+        while ((k = hd__set_next(&set, hash, &probe)) != HD_NONE)
+            if (o->functions[first[k]].name == key->name && o->functions[first[k]].file == key->file) break;
+        if (k == HD_NONE) good = hd__push(&o->mem, first, i) && hd__set_add(&o->mem, &set, hash, k = n++);
+        function[i] = k;
+        good = good && hd__pprof_put_number(o, &o->message, 1, (uint64_t)i + 1) &&
+               hd__pprof_put_number(o, &o->part, 1, (uint64_t)k + 1) &&
+               hd__pprof_put_number(o, &o->part, 2, key->line) && hd__pprof_put_part(o, 4);
+        if (good) hd__pprof_flush(o, 4);
+    }
+    for (uint32_t k = 0; k < n && good; k++) {
+        const hd__pprof_function_key *key = &o->functions[first[k]];
+        good = hd__pprof_put_number(o, &o->message, 1, (uint64_t)k + 1) &&
+               hd__pprof_put_number(o, &o->message, 2, key->name) &&
+               hd__pprof_put_number(o, &o->message, 3, key->name) &&
+               hd__pprof_put_number(o, &o->message, 4, key->file);
+        if (good) hd__pprof_flush(o, 5);
+    }
+    hd__arr_free(&o->mem, first);
+    hd__set_free(&o->mem, &set);
+    return good ? HD_OK : hd__no_memory(&o->mem, err);
+}
+
+/* A comment, "key: text": what no field holds. The numbers are kept in o->path. */
+static hd_status hd__pprof_put_comment(hd__pprof_out *o, const char *key, hd_str text, hd_error *err) {
+    uint32_t number;
+    hd__arr_resize(o->part, 0);
+    if (!hd__append(&o->mem, &o->part, hd_cstr(key)) || !hd__append(&o->mem, &o->part, hd_cstr(": ")) ||
+        !hd__append(&o->mem, &o->part, text))
+        return hd__no_memory(&o->mem, err);
+    HD__TRY(hd__pprof_put_string(o, hd__appended(o->part), &number, err));
+    return hd__push(&o->mem, o->path, number) ? HD_OK : hd__no_memory(&o->mem, err);
+}
+
+static hd_status hd__pprof_put_comments(hd__pprof_out *o, hd_error *err) {
+    const hd_heap *heap = o->heaps;
+    bool alike = true, types = true, process = true;
+    char digits[20], text[96];
+    unsigned pair;
+    hd__arr_resize(o->path, 0);
+    for (size_t i = 0; i < o->count; i++) {
+        alike &= !strcmp(hd__pprof_allocator(&heap[i]), hd__pprof_allocator(heap));
+        types &= hd__pprof_is_type(&heap[i], &pair);
+        process &= !hd__compare_texts(heap[i].process, heap->process);
+    }
+    if (process && heap->process)
+        HD__TRY(hd__pprof_put_comment(o, "process", hd_cstr(heap->process), err));
+    if (heap->pid) HD__TRY(hd__pprof_put_comment(o, "pid", hd__digits(digits, heap->pid, 10), err));
+    if (heap->dump) HD__TRY(hd__pprof_put_comment(o, "dump", hd_cstr(heap->dump), err));
+    if (heap->time_us && heap->time_us < HD__PPROF_CLOCK)
+        HD__TRY(hd__pprof_put_comment(o, "time_us", hd__digits(digits, heap->time_us, 10), err));
+    if (alike && !types && heap->allocator)
+        HD__TRY(hd__pprof_put_comment(o, "allocator", hd_cstr(heap->allocator), err));
+    for (size_t i = 0; i < o->count; i++)
+        if (o->unlisted[i])
+            HD__TRY(hd__pprof_put_comment(o, "cut off",
+                                          hd__text(text, sizeof text, "%u bytes (%s) are not listed: <other>",
+                                                   o->unlisted[i], hd_heap_kind_name(heap[i].kind)), err));
+    return HD_OK;
+}
+
+static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
+    uint32_t last = 0, space = 0, none;
+    uint64_t period = 0, time = o->heaps->time_us;
+    HD__TRY(hd__pprof_put_string(o, hd_cstr(""), &none, err));
+    HD__TRY(hd__pprof_write_types(o, &last, err));
+    HD__TRY(hd__pprof_put_frames(o, err));
+    for (uint32_t i = 0; i < o->rows.count; i++) {
+        HD__TRY(hd__tick(o->options, i, o->rows.count, err));
+        HD__TRY(hd__pprof_write_sample(o, o->place[i], err));
+    }
+    HD__TRY(hd__pprof_write_frames(o, err));
+    HD__TRY(hd__pprof_put_comments(o, err));
+    for (size_t i = 0; i < o->count; i++)
+        if (o->heaps[i].sample_bytes > period) period = o->heaps[i].sample_bytes;
+    if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("space"), &space, err));
+    if (period) HD__TRY(hd__pprof_put_string(o, hd_cstr("bytes"), &none, err));
+    for (size_t i = 0; i < hd__len(o->strings.strings); i++) {
+        hd__arr_resize(o->message, 0);
+        if (!hd__append(&o->mem, &o->message, o->strings.strings[i])) return hd__no_memory(&o->mem, err);
+        hd__pprof_flush(o, 6);
+    }
+    if (time >= HD__PPROF_CLOCK && time < INT64_MAX / 1000) hd__pprof_flush_number(o, 9, time * 1000);
+    if (period) HD__TRY(hd__pprof_write_type(o, 11, space, "bytes", err));
+    hd__pprof_flush_number(o, 12, period);
+    for (size_t i = 0; i < hd__len(o->path); i++) hd__pprof_flush_number(o, 13, o->path[i]);
+    hd__pprof_flush_number(o, 14, last);
+    return hd__sink_end(&o->sink, "the profile", err);
+}
+
+static void hd__pprof_out_close(hd__pprof_out *o) {
+    for (size_t i = 0; o->made && i < o->count; i++) hd_profile_free(o->made[i]);
+    hd_profile_free(o->united);
+    hd__strings_free(&o->mem, &o->strings), hd__strings_free(&o->mem, &o->names);
+    hd__arr_free(&o->mem, o->functions), hd__arr_free(&o->mem, o->path);
+    hd__arr_free(&o->mem, o->message), hd__arr_free(&o->mem, o->part);
+    hd__arena_free(&o->mem, &o->arena);
+}
+
+HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
+                                      hd_error *err) {
+    hd__pprof_out o;
+    hd_status status;
+    memset(&o, 0, sizeof o);
+    o.mem = hd__mem_options(options);
+    o.heaps = heaps;
+    o.count = count;
+    o.options = options;
+    HD__TRY(hd__pprof_check_heaps(&o, err));
+    o.strings.seed = o.names.seed = hd__seed();
+    o.made = (hd_profile **)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.made);
+    o.unlisted = (uint64_t *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.unlisted);
+    o.counted = (bool *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.counted);
+    o.view = hd__array(hd_breakdown, &o.mem, &o.arena, count);
+    o.row = hd__array(uint32_t *, &o.mem, &o.arena, count);
+    o.order = hd__array(uint32_t, &o.mem, &o.arena, count);
+    status = o.made && o.unlisted && o.counted && o.view && o.row && o.order ? HD_OK : hd__no_memory(&o.mem, err);
+    if (!status) hd__pprof_order_heaps(&o);
+    hd__sink_begin(&o.sink, out);
+    if (!status) status = hd__pprof_unite(&o, err);
+    if (!status) status = hd__pprof_sort(&o, err);
+    if (!status) status = hd__pprof_write_profile(&o, err);
+    hd__pprof_out_close(&o);
+    return status;
+}
+
+static hd_status hd__pprof_save(const void *document, const hd_options *options, hd_out out, hd_error *err) {
+    const hd__pprof *doc = (const hd__pprof *)document;
+    hd_status status;
+    (void)options;
+    if (!doc->whole) return hd__fail(err, HD_UNSUPPORTED, "a profile that was malformed is not written as it was");
+    status = out.write(out.user, doc->bytes.data, doc->bytes.size);
+    return status ? hd__fail(err, status, "writing the profile failed") : HD_OK;
+}
+
+/* Whether what is seen of a message is one of these fields and wire types; counts its fields. */
+static bool hd__pprof_looks(const uint8_t *p, const uint8_t *end, bool cut, uint32_t varints, uint32_t messages,
+                            uint32_t *fields) {
+    while (p < end) {
+        uint64_t tag, value;
+        if (!hd__varint(&p, end, &tag)) return cut && end - p < (ptrdiff_t)HD__VARINT_MAX;
+        if (tag >> 3 > 31 || (tag & 5) || !((tag & 2 ? messages : varints) >> (tag >> 3) & 1)) return false;
+        if (!hd__varint(&p, end, &value)) return cut && end - p < (ptrdiff_t)HD__VARINT_MAX;
+        ++*fields;
+        if (!(tag & 2)) continue;
+        if (value > (uint64_t)(end - p)) return cut;
+        p += value;
+    }
+    return true;
+}
+
+/* Sure of what runtimes write; else all that is seen has to be fields of a profile, messages such of theirs. */
+static int hd__pprof_detect(const uint8_t *p, size_t size) {
+    static const uint16_t varints[] = { 0, 0x06, 0x06, 0x7fe, 0x2e, 0x3e }, messages[] = { 0, 0, 0x0e, 0, 0x10, 0 };
+    static const uint8_t types[] = { 4, 8, 1, 16, 2 };
+    const uint8_t *end = p + size;
+    uint32_t fields = 0;
+    if (size > 5 && (*p == 0x0a || *p == 0x5a) && !memcmp(p + 1, types, sizeof types)) return 90;
+    while (p < end) {
+        uint64_t tag, length;
+        uint32_t kind;
+        const uint8_t *stop;
+        if (!hd__varint(&p, end, &tag) || !(tag >> 3) || tag >> 3 > 14) break;
+        if (!(hd__pprof_wires(tag >> 3) >> (tag & 7) & 1) || !hd__varint(&p, end, &length)) break;
+        if (!(tag & 7)) continue;
+        stop = length > (uint64_t)(end - p) ? end : p + length;
+        kind = tag >> 3 == 11 ? 1 : (uint32_t)(tag >> 3);
+        if (kind == 13) return fields > 1 ? 30 : 0;
+        if (kind == 6 && length && !fields) return 0;
+        if (kind == 6) fields++;
+        else if (!hd__pprof_looks(p, stop, stop == end, varints[kind], messages[kind], &fields)) return 0;
+        p = stop;
+    }
+    return fields > 1 && p == end ? 30 : 0;
+}
+
+static const hd_format hd__pprof_format = { "pprof", "a pprof profile", hd__pprof_detect, hd__pprof_read,
+                                            hd__pprof_free, NULL, hd__pprof_save, hd_pprof_write, NULL,
+                                            HD_LACKS_VARIANCE };
+#endif /* HEAPDUMP_NO_PPROF */
+
 /* =================================================================================== >>dump
    Looks at the first bytes, and hands the input to the row that is surest of them, unpacked before that if it is
    packed. All that a failing row had made goes with the dump. No other room names formats. */
@@ -26924,6 +28624,9 @@ static const hd_format *const hd__formats[] = {
 #endif
 #ifndef HEAPDUMP_NO_FOLDED
     &hd__folded_format,
+#endif
+#ifndef HEAPDUMP_NO_PPROF
+    &hd__pprof_format,
 #endif
 #ifndef HEAPDUMP_NO_V8
     &hd__v8_format,

@@ -91,7 +91,7 @@ on_memprof() {
 }
 on_writers() {
   local to trace=tests/data/trace-viewer/two-dumps.json
-  for to in chrome heaps_v2 folded speedscope netcf dart heapsnapshot memprof-raw memprof-index; do
+  for to in chrome heaps_v2 folded pprof speedscope netcf dart heapsnapshot memprof-raw memprof-index; do
     printf '%s -o out F\n' "convert --to $to" "convert --strict --to $to"
   done
   for to in '--top 2' '--entries 3' '--output-bytes 400' '--min-share 0.3' '--invert' '--drop a' "--add-to $trace" "--strict --top 1 --add-to $trace"; do
@@ -107,7 +107,7 @@ commands() {                     # commands FILE: all that are run on it; what c
   case $1 in
     *.md | *.expected.json | *.xz | */fuzz_ops/*) ;;
     *.json | *.json.gz) on_heaps; on_stacks; on_writers ;;
-    *folded*) on_heaps; on_stacks; on_writers ;;
+    *folded* | *pprof*) on_heaps; on_stacks; on_writers ;;
     *dart*) on_graphs; on_writers ;;
     *netcf*) on_graphs; on_writers ;;
     *.heapsnapshot) on_graphs; on_writers ;;

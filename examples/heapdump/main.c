@@ -67,8 +67,9 @@ static const command commands[] = {
       .summary = "write another format, condensed, or add to a trace",
       .usage = "--to FORMAT [OPTIONS] FILE",
       .help = "Writes another format: chrome, cumulative sizes for the trace viewer; heaps_v2, self sizes; folded, bytes\n"
-              "of call stacks, a line each, as flame graphs are drawn from; or one of those that --to lists. What the\n"
-              "format has no place for is told in a sentence.\n"
+              "of call stacks, a line each, as flame graphs are drawn from; pprof, for go tool pprof and others, of one\n"
+              "dump of a process; or one of those that --to lists. What the format has no place for is told in a\n"
+              "sentence.\n"
               "Frames given as OBJECT+0xOFFSET are resolved to functions where the object is at hand.\n"
               "Of objects: netcf or dart, as they are, or chrome, what retains what. A file of the format that it\n"
               "has is written as it was, without what was left out when it was read; so is a raw MemProf profile as\n"

@@ -1,0 +1,868 @@
+/* pprof profiles: what real programs wrote, each rule of the format, and every way to be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include "../heapdump.h"
+#include "faults.h"
+#include "heaps.h"
+#include "load.h"
+#include "pprof.h"
+
+/* A profile of one type, live bytes, and its blocks: strings 0 to 9. */
+#define TYPES "1{1:1 2:2} 1{1:3 2:4} "
+#define STRINGS "6'' 6'inuse_objects' 6'count' 6'inuse_space' 6'bytes' 6'main' 6'f' 6'f.c' 6'_Z1gv' 6'type' "
+/* Two functions, each a location. */
+#define PLACES "5{1:1 2:5} 5{1:2 2:6 4:7} 4{1:1 4{1:1}} 4{1:2 4{1:2 2:12}} "
+#define SAMPLE "2{1(2 1) 2(3 30)} "
+
+static hd_dump *read_bytes(const void *data, size_t size, const hd_options *options) {
+    hd_dump *dump = NULL;
+    hd_error err = { 0 };
+    if (hd_read_memory(data, size, options, &dump, &err)) fail_msg("%s", err.message);
+    assert_string_equal(hd_dump_format(dump)->name, "pprof");
+    return dump;
+}
+static hd_dump *read_text(const char *text) {
+    bytes b = encode(text);
+    return read_bytes(b.data, b.size, NULL);
+}
+
+/* The cells, in the order of their samples: "/main/f (f.c:12) 30 3". */
+static void cells(const hd_heap *heap, const char *text) { assert_text(profile_text(heap->profile), text); }
+
+static void has_cell(const hd_heap *heap, const char *line) {
+    char *text = profile_text(heap->profile);
+    if (!strstr(text, line)) fail_msg("no '%s' in:\n%s", line, text);
+    free(text);
+}
+
+static void totals(const hd_heap *heap, const char *allocator, hd_heap_kind kind, uint64_t size, uint64_t blocks) {
+    assert_non_null(heap);
+    assert_string_equal(heap->allocator, allocator);
+    assert_int_equal(heap->kind, kind);
+    assert_int_equal(hd_profile_bytes(heap->profile), size);
+    assert_int_equal(hd_profile_blocks(heap->profile), blocks);
+}
+
+static void writes(const hd_dump *dump, const void *data, size_t size) {
+    hd_buffer out = { 0 };
+    assert_int_equal(hd_dump_write(dump, NULL, hd_out_memory(&out), NULL), HD_OK);
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, data, size);
+    hd_buffer_free(&out);
+}
+
+/* Files of programs: tests/data/README.md says what these say of them. ------------------------------- */
+
+static void gos_profile_has_these_values(void **state) {
+    (void)state;
+    uint8_t *data;
+    size_t size;
+    load("pprof-go.pb", &data, &size);
+    hd_dump *dump = read_bytes(data, size, NULL);
+    const hd_heap *total = hd_dump_heap(dump, 0), *live = hd_dump_heap(dump, 1);
+    assert_int_equal(hd_dump_heap_count(dump), 2);
+    totals(total, "alloc_space", HD_HEAP_TOTAL, 8281602, 29028);
+    totals(live, "inuse_space", HD_HEAP_LIVE, 2526692, 15798);
+    assert_string_equal(live->process, "heapsample");
+    assert_int_equal(live->time_us, 1795330446994211);
+    assert_int_equal(live->sample_bytes, 4096);
+    assert_int_equal(hd_profile_axis_count(live->profile), 1);
+    has_cell(live, "/runtime.main (runtime/proc.go:250)/main.main (heapsample/main.go:47)/main.list (heapsample/main.go:23)"
+                   "/main.pair (heapsample/main.go:19) 408680 6385\n");
+    has_cell(total, "/main.main.func1 (heapsample/main.go:50) 303104 1\n");
+    writes(dump, data, size);
+    hd_dump_free(dump);
+    free(data);
+}
+
+/* Addresses are 0; names are all. */
+static void datadogs_profile_has_these_values(void **state) {
+    (void)state;
+    uint8_t *data;
+    size_t size;
+    load("pprof-node.pb", &data, &size);
+    hd_dump *dump = read_bytes(data, size, NULL);
+    const hd_heap *heap = hd_dump_heap(dump, 0);
+    assert_int_equal(hd_dump_heap_count(dump), 1);
+    totals(heap, "inuse_space", HD_HEAP_LIVE, 10801354, 175454);
+    assert_null(heap->process);
+    assert_int_equal(heap->sample_bytes, 8192);
+    has_cell(heap, "/(external) 2080338 1\n");
+    has_cell(heap, "/Module._compile (node:internal/modules/cjs/loader:1483)/(anonymous:L#1:C#1) (/srv/app/dd.js:1)"
+                   "/make (/srv/app/dd.js:4)/Item (/srv/app/dd.js:3)/repeat 640168 21629\n");
+    writes(dump, data, size);
+    hd_dump_free(dump);
+    free(data);
+}
+
+/* Files and lines without functions, and places in libraries. */
+static void gperftools_profile_has_these_values(void **state) {
+    (void)state;
+    uint8_t *data;
+    size_t size;
+    load("pprof-cc.pb", &data, &size);
+    hd_dump *dump = read_bytes(data, size, NULL);
+    const hd_heap *total = hd_dump_heap(dump, 0), *live = hd_dump_heap(dump, 1);
+    totals(total, "alloc_space", HD_HEAP_TOTAL, 8161213, 24260);
+    totals(live, "inuse_space", HD_HEAP_LIVE, 4460703, 6259);
+    assert_string_equal(live->process, "alloc");
+    assert_int_equal(live->sample_bytes, 0);
+    has_cell(live, "/alloc+0x11f0/libc.so.6+0x27304/libc.so.6+0x27249/alloc+0x45b2 3145728 1\n");
+    has_cell(live, "/alloc+0x44cd/alloc+0x4992 (/usr/include/c++/12/bits/new_allocator.h:137) 1001500 3000\n");
+    writes(dump, data, size);
+    hd_dump_free(dump);
+    free(data);
+}
+
+/* Rules. --------------------------------------------------------------------------------------------- */
+
+#define LIVE "/main/f (f.c:12) 30 3\n"
+
+static void fields_come_in_any_order(void **state) {
+    (void)state;
+    static const char *const orders[] = { TYPES STRINGS PLACES SAMPLE, SAMPLE PLACES TYPES STRINGS, STRINGS PLACES SAMPLE TYPES,
+                                          "4{4{1:2 2:12} 1:2} 2{2:3 1:2 2:30 1:1}" STRINGS "4{4{1:1} 1:1} 5{4:7 2:6 1:2} 5{2:5 1:1}" TYPES };
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        hd_dump *dump = read_text(orders[i]);
+        assert_int_equal(hd_dump_heap_count(dump), 1);
+        totals(hd_dump_heap(dump, 0), "inuse_space", HD_HEAP_LIVE, 30, 3);
+        cells(hd_dump_heap(dump, 0), LIVE);
+        hd_dump_free(dump);
+    }
+}
+
+static void numbers_are_packed_or_not(void **state) {
+    (void)state;
+    static const char *const samples[] = { "2{1(2 1) 2(3 30)}", "2{1:2 1:1 2:3 2:30}", "2{1(2) 2:3 1(1) 2(30)}", "2{1:2 2(3 30) 1(1) 2()}" };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, TYPES STRINGS PLACES "%s", samples[i]);
+        hd_dump *dump = read_text(text);
+        cells(hd_dump_heap(dump, 0), LIVE);
+        hd_dump_free(dump);
+    }
+}
+
+/* Innermost first in a location; a location that comes again is other frames of the same stack. */
+static void inlined_calls_are_frames(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS "5{1:7 2:5} 5{1:9 2:6 4:7} 4{1:300 4{1:9 2:12} 4{1:9 2:40} 4{1:7}} 4{1:1 4{1:7}}"
+                              "2{1(300 1 300) 2(1 10)} 2{1(300 1) 2(2 20)} 2{1(300 1) 2(4 40)}");
+    cells(hd_dump_heap(dump, 0), "/main/f (f.c:40)/f (f.c:12)/main/main/f (f.c:40)/f (f.c:12) 10 1\n/main/main/f (f.c:40)/f (f.c:12) 60 6\n");
+    hd_dump_free(dump);
+}
+
+static void names_are_what_is_known(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS "6'/usr/lib/libc.so.6' 6'ab12' 3{1:1 2:4096 3:8192 4:256 5:10} 3{1:2 2:4096 6:11} 3{1:3}"
+                              "5{1:1 3:8} 5{1:2 4:7} 5{1:3 2:5 4:7}"
+                              "4{1:1 4{1:1}} 4{1:2 2:1 3:4100} 4{1:3 2:2 3:4097} 4{1:4 2:3 3:255} 4{1:5 2:9 3:16} 4{1:6 2:1 3:4101 4{1:2 2:3}}"
+                              "4{1:7 4{1:3}} 4{1:8 4{1:1 2:4}} 4{1:9 2:1 3:5} 4{1:10 4{2:3}}"
+                              "2{1(10 9 8 7 6 5 4 3 2 1) 2(1 1)} 2{2(2 2)}");
+    cells(hd_dump_heap(dump, 0), "/_Z1gv/libc.so.6+0x104/ab12+0x1/0xff/0x10/libc.so.6+0x105 (f.c:3)/main (f.c:0)/_Z1gv (:4)"
+                                 "/libc.so.6+0x5/0x0 (:3) 1 1\n/ 2 2\n");
+    assert_string_equal(hd_dump_heap(dump, 0)->process, "libc.so.6");
+    hd_dump_free(dump);
+}
+
+static void types_are_heaps_by_their_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *blocks, *allocator;
+        hd_heap_kind kind;
+        bool paired;
+    } types[] = {
+        { "inuse_space", "inuse_objects", "inuse_space", HD_HEAP_LIVE, true },
+        { "alloc_space", "alloc_objects", "alloc_space", HD_HEAP_TOTAL, true },
+        { "space", "objects", "space", HD_HEAP_LIVE, true },
+        { "peak_space", "peak_objects", "peak_space", HD_HEAP_PEAK, true },
+        { "temporary_space", "temporary_objects", "temporary_space", HD_HEAP_TEMPORARY, true },
+        { "malloc_inuse_space", "malloc_inuse_objects", "malloc", HD_HEAP_LIVE, true },
+        { "a_b_alloc_space", "a_b_alloc_objects", "a_b", HD_HEAP_TOTAL, true },
+        { "a_b_alloc_space", "a_c_alloc_objects", "a_b", HD_HEAP_TOTAL, false },
+        { "Total malloc size", "Total malloc count", "Total malloc size", HD_HEAP_TOTAL, true },
+        { "Unreleased malloc size", "Unreleased malloc count", "Unreleased malloc size", HD_HEAP_LIVE, true },
+        { "alloc_in_new_tlab_bytes", "alloc_in_new_tlab_objects", "alloc_in_new_tlab_bytes", HD_HEAP_TOTAL, true },
+        { "live_bytes", "live_count", "live_bytes", HD_HEAP_LIVE, true },
+        { "memory", "objects", "memory", HD_HEAP_LIVE, false },
+        { "inuse_space", "alloc_objects", "inuse_space", HD_HEAP_LIVE, false },
+        { "space", "spaceobjects", "space", HD_HEAP_LIVE, false },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "1{1:1 2:2} 1{1:3 2:4} 6'' 6'%s' 6'bytes' 6'%s' 6'count' 2{2(30 3)}", types[i].bytes, types[i].blocks);
+        hd_dump *dump = read_text(text);
+        assert_int_equal(hd_dump_heap_count(dump), 1);
+        totals(hd_dump_heap(dump, 0), types[i].allocator, types[i].kind, 30, types[i].paired ? 3 : 0);
+        assert_true(hd_profile_cells(hd_dump_heap(dump, 0)->profile).amount[0].blocks == (types[i].paired ? 3 : HD_UNKNOWN));
+        hd_dump_free(dump);
+    }
+}
+
+static void count_warning(void *user, const hd_error *warning) {
+    char **last = (char **)user;
+    free(*last);
+    *last = strdup(warning->message);
+}
+
+static void units_are_told(void **state) {
+    (void)state;
+    char *last = NULL;
+    hd_options options = { .warning = count_warning, .warning_user = &last };
+    bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 1{1:5 2:6} 6'' 6'space' 6'kilobytes' 6'cpu' 6'nanoseconds' 6'samples' 6'count' 2{2(3 7 1)}");
+    hd_dump *dump = read_bytes(b.data, b.size, &options);
+    totals(hd_dump_heap(dump, 0), "space", HD_HEAP_LIVE, 3072, 0);
+    assert_string_equal(last, "2 of 3 sample types are not of memory and left out: 'cpu' in 'nanoseconds', ...");
+    assert_int_equal(hd_dump_warning_count(dump), 0);
+    hd_dump_free(dump);
+    free(last);
+}
+
+static void labels_are_axes(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS PLACES "6'user' 6'ann' 6'Cat' 6'kB' 6'bytes' 6'size'"
+                              "2{1(2 1) 2(1 10) 3{1:10 2:11} 3{1:9 2:12} 3{1:14 3:48}}"
+                              "2{1(2 1) 2(2 20) 3{1:9 2:12} 3{1:10 2:11} 3{1:14 3:16}}"
+                              "2{1(2 1) 2(1 5)}"
+                              "2{2(1 7) 3{1:15 3:-64 4:13} 3{1:9 2:12} 3{1:9 2:11}}");
+    const hd_heap *heap = hd_dump_heap(dump, 0);
+    static const char *const names[] = { "backtrace", "type", "size", "user" };
+    assert_int_equal(hd_profile_axis_count(heap->profile), 4);
+    for (uint32_t a = 0; a < 4; a++) assert_string_equal(hd_profile_axis(heap->profile, a).name, names[a]);
+    cells(heap, "/main/f (f.c:12) /Cat / /ann 30 3\n/main/f (f.c:12) / / / 5 1\n/ /Cat/ann /-64 kB / 7 1\n");
+    hd_dump_free(dump);
+}
+
+static void labels_beyond_the_axes_are_told(void **state) {
+    (void)state;
+    char text[2048] = "1{1:1 2:2} 6'' 6'space' 6'bytes' 6'v' 2{2:9 ", *last = NULL;
+    hd_options options = { .warning = count_warning, .warning_user = &last };
+    for (int i = 0; i < 9; i++) sprintf(text + strlen(text), "3{1:%d 2:3} ", 4 + i);
+    strcat(text, "} ");
+    for (int i = 0; i < 9; i++) sprintf(text + strlen(text), "6'k%d' ", i);
+    bytes b = encode(text);
+    hd_dump *dump = read_bytes(b.data, b.size, &options);
+    assert_int_equal(hd_profile_axis_count(hd_dump_heap(dump, 0)->profile), HD_MAX_AXES);
+    cells(hd_dump_heap(dump, 0), "/ /v /v /v /v /v /v /v 9 -\n");
+    assert_string_equal(last, "labels of more than 7 keys: those of 'k7' and later are left out");
+    hd_dump_free(dump);
+    free(last);
+}
+
+/* Live blocks of n bytes, sampled every R on average, stand for others with a variance. */
+static void estimates_have_errors(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS PLACES "11{1:3 2:4} 12:1000 9:7000 " "2{1(2 1) 2(10 10000) 3{1:4 3:1000}}");
+    const hd_heap *heap = hd_dump_heap(dump, 0);
+    const hd_amount *amount = hd_profile_cells(heap->profile).amount;
+    assert_int_equal(heap->sample_bytes, 1000);
+    assert_int_equal(heap->time_us, 7);
+    assert_int_equal(hd_standard_error(amount->variance), 2412); /* sqrt(10 x 1000^2 / (e - 1)) */
+    hd_dump_free(dump);
+    dump = read_text(TYPES STRINGS PLACES "11{1:3 2:4} 12:1 " SAMPLE);
+    assert_int_equal(hd_dump_heap(dump, 0)->sample_bytes, 0);
+    hd_dump_free(dump);
+}
+
+static void comments_are_labels(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(TYPES STRINGS PLACES SAMPLE "6'process: a b' 6'pid: 12' 6'dump: 0x1' 6'allocator: malloc' 6'time_us: 5' 13:10 13(11 12 13 14)");
+    const hd_heap *heap = hd_dump_heap(dump, 0);
+    assert_string_equal(heap->process, "a b");
+    assert_int_equal(heap->pid, 12);
+    assert_string_equal(heap->dump, "0x1");
+    assert_string_equal(heap->allocator, "malloc");
+    assert_int_equal(heap->time_us, 5);
+    hd_dump_free(dump);
+}
+
+static void these_are_taken(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        TYPES STRINGS,                                                  /* no samples */
+        TYPES STRINGS PLACES SAMPLE "15'more' 99:1 100(1 2) 20{1:2}",   /* fields of later versions */
+        TYPES STRINGS "4{1:1 2:77 3:9} 2{1:1 2(1 1)}",                  /* no such mapping */
+        TYPES STRINGS "2{2(1 1)}",                                      /* no stack */
+        TYPES STRINGS "4{1:1 5:1 9:9} 2{1:1 2(1 1) 7:1}",
+        TYPES STRINGS "5{1:18446744073709551615} 4{1:18446744073709551615 4{1:18446744073709551615}} 2{1:18446744073709551615 2(1 1)}",
+        TYPES STRINGS PLACES SAMPLE "%a1%01%00%00%00%00%00%00%00%00 %f5%01%00%00%00%00", /* unknown, 64 and 32 bits */
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bytes b = encode(texts[i]);
+        hd_dump *dump = read_bytes(b.data, b.size, NULL);
+        assert_int_equal(hd_dump_warning_count(dump), 0);
+        writes(dump, b.data, b.size);
+        hd_dump_free(dump);
+    }
+}
+
+/* Ways to be wrong. ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    hd_status status;
+    uint64_t offset;             /* 0: none */
+    const char *message;
+    uint64_t left;               /* bytes that lenient reading keeps; HD_UNKNOWN: it finds no heap either */
+} bad[] = {
+    { TYPES, HD_MALFORMED, 12, "a profile's table of strings expected, none found", HD_UNKNOWN },
+    { TYPES "6'x'", HD_MALFORMED, 14, "string 0 expected to be empty, 'x' found", HD_UNKNOWN },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1)}", HD_MALFORMED, 127, "a sample with 2 values expected, one for each type, 1 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 2 3)}", HD_MALFORMED, 127, "a sample with 2 values expected, one for each type, 3 found", 30 },
+    { "6'' 2{1(1)}", HD_MALFORMED, 0, "types of the 1 samples expected, none found", 0 },
+    { TYPES STRINGS PLACES SAMPLE "2{1(2 3) 2(1 1)}", HD_MALFORMED, 127, "the id of a location expected, 3 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{1:0 2(1 1)}", HD_MALFORMED, 127, "the id of a location expected, 0 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:0}", HD_MALFORMED, 127, "a location with an id above 0 expected, 0 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{}", HD_MALFORMED, 127, "a location with an id above 0 expected, 0 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:2}", HD_MALFORMED, 127, "the id 2 of a location comes twice", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{1:1}", HD_MALFORMED, 127, "the id 1 of a function comes twice", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{2:1}", HD_MALFORMED, 127, "a function with an id above 0 expected, 0 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "3{1:1} 3{1:1}", HD_MALFORMED, 131, "the id 1 of a mapping comes twice", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:7} 4{1:7}", HD_MALFORMED, 131, "the id 7 of a location comes twice", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:3 4{1:9}}", HD_MALFORMED, 131, "the id of a function expected, 9 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "4{1:3 4:9}", HD_MALFORMED, 127, "a location that is no message, or one with fields of other types", 30 },
+    { TYPES STRINGS PLACES SAMPLE "5{1:3 2:10}", HD_MALFORMED, 127, "one of 10 strings expected of a function, number 10 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "3{1:3 5:10}", HD_MALFORMED, 127, "one of 10 strings expected of a mapping, number 10 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "13:10", HD_MALFORMED, 0, "one of 10 strings expected of a comment, number 10 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "11{1:18446744073709551615}", HD_MALFORMED, 127, "one of 10 strings expected of a period's type", 30 },
+    { "1{1:99 2:4}" STRINGS "2{2:5}", HD_MALFORMED, 2, "one of 10 strings expected of a type, number 99 found", 5 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3{1:10}}", HD_MALFORMED, 133, "one of 10 strings expected of a label, 10, 0 and 0 found", 31 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 3:1}", HD_MALFORMED, 127, "a sample that is no message, or one with fields of other types", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2:1", HD_MALFORMED, 125, "wire type 2 expected of field 2 of a profile, 0 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "12(1 1)", HD_MALFORMED, 125, "wire type 0 expected of field 12 of a profile, 2 found", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2#9999999999", HD_MALFORMED, 125, "a field that ends within the input's 131 bytes expected", 30 },
+    { TYPES STRINGS PLACES SAMPLE "6#18446744073709551615", HD_MALFORMED, 125, "a field that ends within the input's 136 bytes expected", 30 },
+    { TYPES STRINGS PLACES SAMPLE "%48%ff%ff%ff%ff%ff%ff%ff%ff%ff%ff%ff", HD_MALFORMED, 125, "a field that ends within", 30 },
+    { TYPES STRINGS PLACES SAMPLE "%4b", HD_MALFORMED, 125, "a field that ends within", 30 }, /* wire type 3 */
+    { TYPES STRINGS PLACES SAMPLE "2{1#5} ", HD_MALFORMED, 127, "a sample that is no message", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 1) 1{%80}}", HD_MALFORMED, 127, "a sample that is no message", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{1(2 1) 2(3 18446744073709551615)}", HD_MALFORMED, 127,
+      "inuse_space that is not negative expected, -1 found: differences of profiles are not read", 30 },
+    { TYPES STRINGS PLACES SAMPLE "2{2(1 9223372036854775807)} 2{2(1 9223372036854775807)}", HD_OVERFLOW, 141,
+      "the samples add up to more than 2^64 - 2 bytes or blocks", UINT64_C(9223372036854775837) },
+    { TYPES STRINGS PLACES SAMPLE TYPES STRINGS PLACES SAMPLE, HD_MALFORMED, 210, "the id 1 of a function comes twice", 0 },
+    { "1{1:1 2:2} 1{1:3 2:4} 6'' 6'samples' 6'count' 6'cpu' 6'nanoseconds' 2{2(1 1)}", HD_UNSUPPORTED, 2,
+      "a profile of memory expected, with sample types in bytes: 'samples' in 'count' found", HD_UNKNOWN },
+};
+
+static void these_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        bytes b = encode(bad[i].text);
+        hd_dump *dump = NULL;
+        hd_error err = { 0 };
+        hd_status status = hd_read_memory(b.data, b.size, NULL, &dump, &err);
+        if (status != bad[i].status || !strstr(err.message, bad[i].message) || (bad[i].offset && err.offset != bad[i].offset))
+            fail_msg("%zu: '%s' at %" PRIu64, i, err.message, err.offset);
+        hd__reads reads = { .data = b.data, .size = b.size, .chunk = 3 };
+        assert_int_equal(hd_read(hd__faults_in(&reads), NULL, &dump, NULL), status);
+        assert_null(dump);
+        status = hd_read_memory(b.data, b.size, &(hd_options){ .lenient = true }, &dump, &err);
+        if (status != (bad[i].left == HD_UNKNOWN ? HD_UNSUPPORTED : HD_OK)) fail_msg("%zu: leniently '%s'", i, err.message);
+        if (status) continue;
+        assert_true(hd_dump_warning_count(dump) > 0);
+        uint64_t kept = hd_dump_heap_count(dump) ? hd_profile_bytes(hd_dump_heap(dump, hd_dump_heap_count(dump) - 1)->profile) : 0;
+        if (kept != bad[i].left) fail_msg("%zu: %" PRIu64 " bytes kept", i, kept);
+        assert_int_equal(hd_dump_write(dump, NULL, hd_out_callback(NULL, NULL), &err), HD_UNSUPPORTED);
+        hd_dump_free(dump);
+    }
+}
+
+/* Stacks and names are told in few bytes, and are many. */
+static void what_unfolds_is_bounded(void **state) {
+    (void)state;
+    static bytes b, inner;
+    bytes part;
+    hd_dump *dump = NULL;
+    hd_error err = { 0 };
+    char text[64];
+    b = encode(TYPES STRINGS);
+    inner.size = 0;
+    put_number(&inner, 8), put_number(&inner, 1);
+    for (int i = 0; i < 300; i++) {
+        part = encode("4{2:1}");
+        memcpy(inner.data + inner.size, part.data, part.size), inner.size += part.size;
+    }
+    put_bytes(&b, 4, &inner);
+    inner.size = 0;
+    for (int i = 0; i < 600; i++) inner.data[inner.size++] = 1;
+    part = encode("2(1 1)");
+    bytes sample = { .size = 0 };
+    put_bytes(&sample, 1, &inner);
+    memcpy(sample.data + sample.size, part.data, part.size), sample.size += part.size;
+    put_bytes(&b, 2, &sample);
+    hd__faults f = { 0 };
+    hd_options options = { .allocator = hd__faults_allocator(&f) };
+    assert_int_equal(hd_read_memory(b.data, b.size, &options, &dump, &err), HD_LIMIT);
+    assert_string_equal(err.message, "stacks unfold to more than 4 frames for each byte of the profile");
+    assert_true(f.peak < 256 * b.size + 524288);
+    assert_int_equal(f.live, 0);
+
+    b = encode(TYPES STRINGS "5{1:1 2:10 4:7}");
+    memset(inner.data, 'x', inner.size = 2000);
+    put_bytes(&b, 6, &inner);
+    for (int i = 1; i < 130; i++) {
+        snprintf(text, sizeof text, "4{1:%d 4{1:1 2:%d}}", i, i);
+        part = encode(text);
+        memcpy(b.data + b.size, part.data, part.size), b.size += part.size;
+    }
+    assert_int_equal(hd_read_memory(b.data, b.size, &options, &dump, &err), HD_OK);
+    hd_dump_free(dump);
+    for (int i = 130; i < 230; i++) {
+        snprintf(text, sizeof text, "4{1:%d 4{1:1 2:%d}}", i, i);
+        part = encode(text);
+        memcpy(b.data + b.size, part.data, part.size), b.size += part.size;
+    }
+    assert_int_equal(hd_read_memory(b.data, b.size, &options, &dump, &err), HD_LIMIT);
+    assert_string_equal(err.message, "names unfold to more than 64 times the profile's bytes");
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+static void records_have_a_limit(void **state) {
+    (void)state;
+    bytes b = encode(TYPES STRINGS PLACES SAMPLE);
+    for (uint64_t most = 1; most < 12; most++) {
+        hd_dump *dump = NULL;
+        hd_error err = { 0 };
+        hd_status status = hd_read_memory(b.data, b.size, &(hd_options){ .limits.max_records = most }, &dump, &err);
+        assert_int_equal(status, most < 10 ? HD_LIMIT : HD_OK);
+        hd_dump_free(dump);
+    }
+}
+
+static const char *const whole[] = { TYPES STRINGS PLACES SAMPLE "3{1:1 2:1 3:2 5:6} 2{1:1 2(1 2) 3{1:9 2:8} 3{1:5 3:-1}} 9:99 10:1 11{1:3 2:4} 12:512 13:6 14:1",
+                                     "pprof-go.pb", "pprof-node.pb" };
+
+static void load_whole(size_t i, uint8_t **data, size_t *size) {
+    if (i) {
+        load(whole[i], data, size);
+    } else {
+        bytes b = encode(whole[0]);
+        *data = malloc(*size = b.size);
+        memcpy(*data, b.data, b.size);
+    }
+}
+
+static void each_truncation_is_told(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *data, *copy;
+        size_t size, taken = 0;
+        load_whole(i, &data, &size);
+        for (size_t n = 0; n < size; n++) {
+            hd_dump *dump = NULL, *part = NULL;
+            hd_error err = { 0 };
+            copy = malloc(n ? n : 1);            /* so that reading past its end is seen */
+            memcpy(copy, data, n);
+            hd_status status = hd_read_memory(copy, n, NULL, &dump, &err);
+            taken += !status;                    /* cut between two fields it may be whole */
+            assert_true(status == HD_OK || status == HD_MALFORMED || (status == HD_UNKNOWN_FORMAT && n < 64) || status == HD_UNSUPPORTED);
+            if (status == HD_MALFORMED) assert_true(err.offset <= n);
+            hd_status lenient = hd_read_memory(copy, n, &(hd_options){ .lenient = true }, &part, NULL);
+            assert_true(lenient == HD_OK || lenient == status || lenient == HD_UNSUPPORTED);
+            hd_dump_free(dump);
+            hd_dump_free(part);
+            free(copy);
+        }
+        assert_true(taken < 20);
+        free(data);
+    }
+}
+
+static void each_flipped_bit_is_survived(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *data;
+        size_t size;
+        load_whole(i, &data, &size);
+        for (size_t n = 0; n < 8 * size; n += i ? 11 : 1) {
+            hd_dump *dump = NULL, *part = NULL;
+            data[n / 8] ^= (uint8_t)(1 << n % 8);
+            hd_status status = hd_read_memory(data, size, NULL, &dump, NULL);
+            hd_status lenient = hd_read_memory(data, size, &(hd_options){ .lenient = true }, &part, NULL);
+            if (!status) assert_int_equal(lenient, HD_OK);
+            if (!lenient) assert_int_equal(status != HD_OK, hd_dump_warning_count(part) != 0);
+            hd_dump_free(dump);
+            hd_dump_free(part);
+            data[n / 8] ^= (uint8_t)(1 << n % 8);
+        }
+        free(data);
+    }
+}
+
+static void each_refused_allocation_is_told(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t *data;
+        size_t size;
+        hd__faults f = { 0 };
+        load_whole(i, &data, &size);
+        HD__EACH_FAULT(f) {
+            hd_options options = { .allocator = hd__faults_allocator(&f) };
+            hd_dump *dump = NULL;
+            hd_status status = hd_read_memory(data, size, &options, &dump, NULL);
+            assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+            hd_dump_free(dump);
+            assert_int_equal(f.live, 0);
+            assert_null(f.misuse);
+        }
+        assert_true(f.count > 30);
+        free(data);
+    }
+}
+
+static bool stop(void *user, uint64_t done, uint64_t total) { return (void)done, (void)total, --*(int *)user > 0; }
+
+static void reading_can_be_stopped(void **state) {
+    (void)state;
+    bytes b = encode(TYPES STRINGS PLACES SAMPLE);
+    int left = 1;
+    hd_dump *dump = NULL;
+    assert_int_equal(hd_read_memory(b.data, b.size, &(hd_options){ .progress = stop, .progress_user = &left }, &dump, NULL), HD_OK);
+    hd_dump_free(dump);
+}
+
+/* First bytes that other formats, and texts, have. */
+static void other_inputs_are_not_taken(void **state) {
+    (void)state;
+    static const char *const texts[] = { "\n\n", "\n", "\n{\"traceEvents\":[]}", "a;b 12\n", "java;main 12\n", "\"(", "2;a 3\n", "*;b 1\n",
+                                         "heap profile: 1: 2 [3: 4] @ heapprofile\n", "\"a\" \"b\" \"c\"", "2\0", "j\x05hello" };
+    const hd_format *pprof = NULL, *f;
+    for (size_t i = 0; (f = hd_format_at(i)) != NULL; i++)
+        if (!strcmp(f->name, "pprof")) pprof = f;
+    assert_non_null(pprof);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (pprof->detect((const uint8_t *)texts[i], strlen(texts[i]))) fail_msg("'%s' is taken", texts[i]);
+    assert_int_equal(pprof->detect((const uint8_t *)"\x5a\4\10\1\20\2", 6), 90);
+    assert_int_equal(pprof->detect((const uint8_t *)"\x0a\4\10\1\20\2", 6), 90);
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *data;
+        size_t size;
+        load_whole(i, &data, &size);
+        for (size_t n = 12; n <= size && n <= HD_DETECT_BYTES; n++) assert_true(pprof->detect(data, n) > 0);
+        free(data);
+    }
+}
+
+/* Writing. ------------------------------------------------------------------------------------------- */
+
+static hd_buffer written(const hd_heap *heaps, size_t count) {
+    hd_buffer out = { 0 };
+    hd_error err = { 0 };
+    if (hd_pprof_write(heaps, count, NULL, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
+    return out;
+}
+
+static hd_dump *reread(const hd_heap *heaps, size_t count) {
+    hd_buffer out = written(heaps, count);
+    hd_dump *dump = read_bytes(out.data, out.size, NULL);
+    assert_int_equal(hd_dump_warning_count(dump), 0);
+    hd_buffer_free(&out);
+    return dump;
+}
+
+/* Whether these fields are in there, one after the other. */
+static bool contains(const hd_buffer *out, const char *fields) {
+    bytes b = encode(fields);
+    for (size_t at = 0; at + b.size <= out->size; at++)
+        if (!memcmp(out->data + at, b.data, b.size)) return true;
+    return false;
+}
+
+static void is_refused(const hd_heap *heaps, size_t count, hd_status status, const char *message) {
+    hd_error err = { 0 };
+    assert_int_equal(hd_pprof_write(heaps, count, NULL, hd_out_callback(NULL, NULL), &err), status);
+    assert_string_equal(err.message, message);
+}
+
+static void a_heap_has_these_bytes(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(2);
+    uint32_t nodes[2] = { 0, 0 };
+    hd_profile_node(p, 0, 0, hd_cstr("main"), &nodes[0], NULL);
+    hd_profile_node(p, 0, nodes[0], hd_cstr("f (/src/f.c:12)"), &nodes[0], NULL);
+    hd_profile_node(p, 1, 0, hd_cstr("T"), &nodes[1], NULL);
+    hd_profile_add(p, nodes, 30, 3, NULL);
+    add_cell(p, "/main", NULL, 5, 1);
+    add_cell(p, "/none", NULL, 0, 0);
+    hd_heap heap = { .pid = 7, .process = "app", .dump = "0x1", .time_us = 9, .allocator = "malloc", .sample_bytes = 512, .profile = p };
+    hd_buffer out = written(&heap, 1);
+    bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 2{1(1) 2(1 5)} 2{1(2 1) 2(3 30) 3{1:9 2:10}} 4{1:1 4{1:1}} 4{1:2 4{1:2 2:12}} 4{1:3 4{1:3}}"
+               "5{1:1 2:5 3:5} 5{1:2 2:6 3:6 4:7} 5{1:3 2:8 3:8}"
+               "6'' 6'inuse_objects' 6'count' 6'inuse_space' 6'bytes' 6'main' 6'f' 6'/src/f.c' 6'none' 6'type' 6'T'"
+               "6'process: app' 6'pid: 7' 6'dump: 0x1' 6'time_us: 9' 6'allocator: malloc' 6'space'"
+               "11{1:16 2:4} 12:512 13:11 13:12 13:13 13:14 13:15 14:3");
+    assert_int_equal(out.size, b.size);
+    assert_memory_equal(out.data, b.data, b.size);
+    hd_buffer_free(&out);
+    hd_dump *dump = reread(&heap, 1);
+    const hd_heap *again = hd_dump_heap(dump, 0);
+    assert_int_equal(again->pid, 7);
+    assert_int_equal(again->time_us, 9);
+    assert_int_equal(again->sample_bytes, 512);
+    assert_string_equal(again->process, "app");
+    assert_string_equal(again->dump, "0x1");
+    assert_string_equal(again->allocator, "malloc");
+    cells(again, "/main / 5 1\n/main/f (/src/f.c:12) /T 30 3\n");
+    hd_dump_free(dump);
+    hd_profile_free(p);
+}
+
+/* Whatever a frame is called, it is called so again. */
+static void names_come_back(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "f", "f (a.c:1)", "f (a.c:0)", "f (:1)", "f (:0)", "f (a.c)", "f (a.c:01)", "f (a.c:-1)", "f (a.c: 1)", "(a.c:1)", " (a.c:1)", "f(a.c:1)",
+        "operator()(int) const (a b/c (d)/x.cc:99)", "f (a)b:3)", "f ((:3)", "f (a.c:12) (b.c:13)", "f (a.c:999999999999999999)",
+        "f (a.c:9999999999999999999)", "f (a.c:1", ")", "()", "(:1)", " (:1)", "x (:)", "\xff\xfe (\x01:7)", "std::function<void (int)>",
+        "(anonymous:L#1:C#1)", "(external)", "0x1f", "libc.so.6+0x1f", "f (:18446744073709551615)", "f (a:b:3)", "f (C:\\a.c:3)",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hd_profile *p = profile_new(1);
+        uint32_t node;
+        hd_profile_node(p, 0, 0, hd_cstr(names[i]), &node, NULL);
+        hd_profile_add(p, &node, 1, 1, NULL);
+        hd_dump *dump = reread(&(hd_heap){ .profile = p }, 1);
+        hd_str name = hd_profile_axis(hd_dump_heap(dump, 0)->profile, 0).node_name[1];
+        if (!hd_str_equal(name, hd_cstr(names[i]))) fail_msg("'%s' became '" HD_FMT "'", names[i], HD_ARG(name));
+        hd_dump_free(dump);
+        hd_profile_free(p);
+    }
+}
+
+static void parts_of_names_are_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *function, *file;
+        unsigned line;
+    } rows[] = {
+        { "f (a.c:12)", "f", "a.c", 12 },
+        { "operator()(int) const (/a b/c (d)/x.cc:99)", "operator()(int) const", "/a b/c (d)/x.cc", 99 },
+        { "f (a.c)", "f (a.c)", "", 0 },
+        { "f (:3)", "f", "", 3 },
+        { "f (:0)", "f (:0)", "", 0 },
+        { "f (C:\\a.c:3)", "f", "C:\\a.c", 3 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256], place[64] = "", file[64] = "";
+        hd_profile *p = profile_new(1);
+        uint32_t node;
+        hd_profile_node(p, 0, 0, hd_cstr(rows[i].name), &node, NULL);
+        hd_profile_add(p, &node, 1, HD_UNKNOWN, NULL);
+        hd_buffer out = written(&(hd_heap){ .profile = p }, 1);
+        if (rows[i].line) sprintf(place, "2:%u", rows[i].line);
+        if (*rows[i].file) sprintf(file, "4:4");
+        snprintf(text, sizeof text, "4{1:1 4{1:1 %s}} 5{1:1 2:3 3:3 %s} 6'' 6'inuse_space' 6'bytes' 6'%s'", place, file, rows[i].function);
+        assert_true(contains(&out, text));
+        if (*rows[i].file) snprintf(text, sizeof text, "6'%s'", rows[i].file);
+        assert_true(contains(&out, text));
+        hd_buffer_free(&out);
+        hd_profile_free(p);
+    }
+}
+
+/* Stacks are shared; what is live comes last. */
+static void heaps_are_types(void **state) {
+    (void)state;
+    hd_profile *live = profile_new(1), *total = profile_new(1), *peak = profile_new(1), *third = profile_new(1);
+    uint32_t node;
+    for (int i = 0; i < 4; i++) {
+        hd_profile *p = i == 0 ? live : i == 1 ? total : i == 2 ? peak : third;
+        node = path_node(p, 0, i == 2 ? "/a/c" : "/a/b");
+        hd_profile_add(p, &node, 10u << i, i == 3 ? HD_UNKNOWN : 1u << i, NULL);
+    }
+    hd_heap heaps[4] = { { .allocator = "malloc", .profile = live }, { .allocator = "malloc", .kind = HD_HEAP_TOTAL, .profile = total },
+                         { .allocator = "malloc", .kind = HD_HEAP_PEAK, .profile = peak },
+                         { .allocator = "malloc", .kind = HD_HEAP_TEMPORARY, .profile = third } };
+    hd_buffer out = written(heaps, 4);
+    assert_true(contains(&out, "1{1:1 2:2} 1{1:3 2:4} 1{1:5 2:2} 1{1:6 2:4} 1{1:7 2:2} 1{1:8 2:4} 1{1:9 2:2}"));
+    assert_true(contains(&out, "6'' 6'temporary_space' 6'bytes' 6'alloc_objects' 6'count' 6'alloc_space' 6'peak_objects' 6'peak_space'"));
+    hd_buffer_free(&out);
+    hd_dump *dump = reread(heaps, 4);
+    static const hd_heap_kind kinds[] = { HD_HEAP_TEMPORARY, HD_HEAP_TOTAL, HD_HEAP_PEAK, HD_HEAP_LIVE };
+    static const char *const texts[] = { "/a/b 80 -\n", "/a/b 20 2\n", "/a/c 40 4\n", "/a/b 10 1\n" };
+    assert_int_equal(hd_dump_heap_count(dump), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(hd_dump_heap(dump, i)->allocator, "malloc");
+        assert_int_equal(hd_dump_heap(dump, i)->kind, kinds[i]);
+        cells(hd_dump_heap(dump, i), texts[i]);
+    }
+    hd_dump_free(dump);
+
+    heaps[1] = (hd_heap){ .allocator = "blink_gc", .profile = total };
+    heaps[2] = (hd_heap){ .allocator = "inuse_space", .profile = peak };
+    heaps[3] = (hd_heap){ .allocator = "alloc_space", .kind = HD_HEAP_TOTAL, .profile = third };
+    dump = reread(heaps, 4);
+    totals(hd_dump_heap(dump, 0), "alloc_space", HD_HEAP_TOTAL, 80, 0);
+    totals(hd_dump_heap(dump, 1), "malloc", HD_HEAP_LIVE, 10, 1);
+    totals(hd_dump_heap(dump, 2), "blink_gc", HD_HEAP_LIVE, 20, 2);
+    totals(hd_dump_heap(dump, 3), "inuse_space", HD_HEAP_LIVE, 40, 4);
+    hd_dump_free(dump);
+
+    is_refused(heaps, 0, HD_INVALID, "at least one heap expected of a pprof profile");
+    heaps[1] = heaps[0];
+    is_refused(heaps, 2, HD_INVALID, "two heaps of malloc, both live");
+    heaps[1].allocator = "x";
+    heaps[1].pid = 3;
+    is_refused(heaps, 2, HD_UNSUPPORTED, "a pprof profile has one dump of one process: dump 0x1 of pid 0 and dump 0x1 of pid 3 are two: choose one");
+    heaps[0].profile = NULL;
+    is_refused(heaps, 1, HD_INVALID, "a heap needs a profile or a breakdown");
+    hd_profile_add(live, &node, (uint64_t)1 << 63, 1, NULL);
+    heaps[0].profile = live;
+    is_refused(heaps, 1, HD_OVERFLOW, "numbers below 2^63 expected of a pprof profile");
+    hd_profile_free(live), hd_profile_free(total), hd_profile_free(peak), hd_profile_free(third);
+}
+
+/* Leaves of the tree add up to the total; what is not listed has a name. */
+static void breakdowns_add_up(void **state) {
+    (void)state;
+    hd_profile *p = document_profile();
+    const hd_cutoff cutoffs[] = { { 0 }, { .min_bytes = 300 }, { .min_share = 0.2 }, { .top = 1 } };
+    for (size_t i = 0; i < 4; i++) {
+        hd_breakdown *b;
+        assert_int_equal(hd_export(p, &cutoffs[i], NULL, &b, NULL), HD_OK);
+        hd_heap heap = { .allocator = "malloc", .breakdown = b };
+        hd_dump *dump = reread(&heap, 1);
+        assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), hd_profile_bytes(p));
+        if (!i) { /* all that there is: each stack with what it had of each type */
+            hd_breakdown *again;
+            assert_int_equal(hd_export(hd_dump_heap(dump, 0)->profile, NULL, NULL, &again, NULL), HD_OK);
+            assert_true(breakdowns_equal(b, again));
+            hd_breakdown_free(again);
+        }
+        hd_dump_free(dump);
+        hd_breakdown_free(b);
+    }
+    hd_breakdown *b;
+    assert_int_equal(hd_export(p, &cutoffs[1], NULL, &b, NULL), HD_OK);
+    hd_heap heap = { .breakdown = b };
+    hd_dump *dump = reread(&heap, 1);
+    has_cell(hd_dump_heap(dump, 0), "/BrMain/MsgLp /T 307 -\n");
+    has_cell(hd_dump_heap(dump, 0), "/<other> / 34 -\n");
+    hd_dump_free(dump);
+    hd_buffer out = written(&heap, 1);
+    assert_true(contains(&out, "6'cut off: 894 bytes (live) are not listed: <other>'"));
+    hd_buffer_free(&out);
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+/* Cells of any shape, written and read again. */
+static void random_heaps_come_back(void **state) {
+    (void)state;
+    uint64_t r = 5;
+    for (int round = 0; round < 200; round++) {
+        uint32_t axes = 1 + (uint32_t)hd__test_below(&r, 4);
+        hd_profile *p = profile_new(axes);
+        for (uint64_t n = 1 + hd__test_below(&r, 30); n; n--) {
+            uint32_t nodes[4] = { 0 };
+            for (uint32_t a = 0; a < axes; a++)
+                for (uint64_t depth = hd__test_below(&r, a ? 3 : 6); depth; depth--) {
+                    char name[64];
+                    snprintf(name, sizeof name, hd__test_below(&r, 2) ? "f%d (x.c:%d)" : "g%d", (int)hd__test_below(&r, 3), (int)hd__test_below(&r, 3));
+                    hd_profile_node(p, a, nodes[a], hd_cstr(name), &nodes[a], NULL);
+                }
+            hd_profile_add(p, nodes, 1 + hd__test_below(&r, 1000), hd__test_below(&r, 10), NULL);
+        }
+        hd_heap heap = { .allocator = "malloc", .profile = p };
+        hd_dump *dump = reread(&heap, 1);
+        hd_breakdown *before, *after;
+        assert_int_equal(hd_export(p, NULL, NULL, &before, NULL), HD_OK);
+        assert_int_equal(hd_export(hd_dump_heap(dump, 0)->profile, NULL, NULL, &after, NULL), HD_OK);
+        if (hd_profile_axis_count(hd_dump_heap(dump, 0)->profile) == axes) assert_true(breakdowns_equal(before, after));
+        hd_breakdown_free(before);
+        hd_breakdown_free(after);
+        hd_dump_free(dump);
+        hd_profile_free(p);
+    }
+}
+
+static void merged_profiles_are_written(void **state) {
+    (void)state;
+    uint8_t *data[2];
+    size_t size[2];
+    load("pprof-go.pb", &data[0], &size[0]);
+    load("pprof-node.pb", &data[1], &size[1]);
+    hd_dump *go = read_bytes(data[0], size[0], NULL), *node = read_bytes(data[1], size[1], NULL);
+    hd_heap parts[2] = { *hd_dump_heap(go, 1), *hd_dump_heap(node, 0) }, sum = { 0 };
+    assert_int_equal(hd_merge(parts, 2, NULL, &sum, NULL), HD_OK);
+    hd_heap heaps[2] = { sum, *hd_dump_heap(go, 0) };
+    heaps[0].process = heaps[1].process;
+    heaps[0].time_us = heaps[1].time_us;
+    hd_dump *dump = reread(heaps, 2);
+    totals(hd_dump_heap(dump, 0), "alloc_space", HD_HEAP_TOTAL, 8281602, 29028);
+    totals(hd_dump_heap(dump, 1), "inuse_space", HD_HEAP_LIVE, 2526692 + 10801354, 15798 + 175454);
+    hd_heap_release(&sum);
+    hd_dump_free(go), hd_dump_free(node), hd_dump_free(dump);
+    free(data[0]), free(data[1]);
+}
+
+static void writing_fails_whole(void **state) {
+    (void)state;
+    hd_profile *p = document_profile();
+    hd_breakdown *b;
+    assert_int_equal(hd_export(p, &(hd_cutoff){ .min_bytes = 20 }, NULL, &b, NULL), HD_OK);
+    hd_heap heaps[2] = { { .allocator = "malloc", .breakdown = b, .process = "x" }, { .allocator = "gc", .profile = p, .process = "x" } };
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_buffer out = { 0 };
+        hd_status status = hd_pprof_write(heaps, 2, &(hd_options){ .allocator = hd__faults_allocator(&f) }, hd_out_memory(&out), NULL);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+        hd_buffer_free(&out);
+    }
+    for (uint64_t n = 1; n < 3; n++) {
+        hd__write_faults w = { .fail_at = n };
+        hd_error err = { 0 };
+        hd_status status = hd_pprof_write(heaps, 2, NULL, hd__faults_out(&w), &err);
+        assert_int_equal(status, w.count < n ? HD_OK : HD_IO);
+        assert_int_equal(w.after, 0);
+        if (status) assert_string_equal(err.message, "writing the profile failed");
+        hd__write_faults_free(&w);
+    }
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gos_profile_has_these_values),
+        cmocka_unit_test(datadogs_profile_has_these_values),
+        cmocka_unit_test(gperftools_profile_has_these_values),
+        cmocka_unit_test(fields_come_in_any_order),
+        cmocka_unit_test(numbers_are_packed_or_not),
+        cmocka_unit_test(inlined_calls_are_frames),
+        cmocka_unit_test(names_are_what_is_known),
+        cmocka_unit_test(types_are_heaps_by_their_names),
+        cmocka_unit_test(units_are_told),
+        cmocka_unit_test(labels_are_axes),
+        cmocka_unit_test(labels_beyond_the_axes_are_told),
+        cmocka_unit_test(estimates_have_errors),
+        cmocka_unit_test(comments_are_labels),
+        cmocka_unit_test(these_are_taken),
+        cmocka_unit_test(these_are_refused),
+        cmocka_unit_test(what_unfolds_is_bounded),
+        cmocka_unit_test(records_have_a_limit),
+        cmocka_unit_test(each_truncation_is_told),
+        cmocka_unit_test(each_flipped_bit_is_survived),
+        cmocka_unit_test(each_refused_allocation_is_told),
+        cmocka_unit_test(reading_can_be_stopped),
+        cmocka_unit_test(other_inputs_are_not_taken),
+        cmocka_unit_test(a_heap_has_these_bytes),
+        cmocka_unit_test(names_come_back),
+        cmocka_unit_test(parts_of_names_are_told),
+        cmocka_unit_test(heaps_are_types),
+        cmocka_unit_test(breakdowns_add_up),
+        cmocka_unit_test(random_heaps_come_back),
+        cmocka_unit_test(merged_profiles_are_written),
+        cmocka_unit_test(writing_fails_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
