@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# pprof profiles: a Go program's own and those of tests/data are what go tool pprof says they are, and so are what we
+# write of them; npm's pprof-format decodes these, speedscope's importer shows them; what we recorded, MemProf and
+# .NET dumps become profiles and come back.
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/peers/common.sh
+
+must jq gzip python3
+need golang-go || skip "golang-go cannot be installed here"
+root=$PWD
+work=$PWD/build/peers/pprof
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+export GOCACHE=$work/cache GO111MODULE=off PPROF_TMPDIR=$work
+
+# gotop FILE TYPE: flat, cumulative and name of all frames, lines being told apart
+gotop() {
+  go tool pprof -top -lines -nodecount=1000000 -nodefraction=0 -edgefraction=0 -unit=B -sample_index="$2" "$1" 2>/dev/null |
+    awk 'listed && $4 + 0 { name = $6; for (i = 7; i <= NF; i++) name = name " " $i; sub(/ \((partial-)?inline\)$/, "", name)
+                            print $1 + 0, $4 + 0, name }
+         $1 == "flat" { listed = 1 }' OFMT=%d CONVFMT=%d | LC_ALL=C sort
+}
+# ourtop FILE TYPE: the same of ours
+ourtop() {
+  "$tool" top --json --allocator "$2" "$1" |
+    jq -r '.heaps[].rows[] | select(.bytes > 0) | "\(.self_bytes) \(.bytes) \(.name | sub(":0\\)$"; ")") | sub(" \\((?<p>[^()]*)\\)$"; " \(.p)"))"' | LC_ALL=C sort
+}
+same_top() {                     # same_top NAME FILE TYPE [OURS]
+  gotop "$2" "$3" > go.top
+  ourtop "${4:-$2}" "$3" > our.top
+  if [ -s go.top ] && cmp -s go.top our.top; then pass "$1: all $(wc -l < go.top) frames of $3"
+  else fail "$1: $3 differs"; diff go.top our.top | head -n 5; fi
+}
+# rewrite FROM TO: of a file of its own format convert writes the bytes, a merge of one its heaps.
+rewrite() { "$tool" merge --all --to pprof -o "$2" "$1" 2> err; }
+tree() { "$tool" tree --exact --min-bytes 1 "$@" | sed '1s/  [^ ]*,.*\| total$//'; }
+
+# A Go program with frames that are inlined, recursion and blocks that are freed.
+cat > main.go <<'GO'
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+)
+
+type pair struct{ a, b *pair }
+
+var kept []interface{}
+
+func table(n int) []byte { return make([]byte, n) }
+func tree(depth int) *pair {
+	if depth == 0 {
+		return &pair{}
+	}
+	return &pair{tree(depth - 1), tree(depth - 1)}
+}
+func main() {
+	runtime.MemProfileRate = 512
+	kept = append(kept, tree(12))
+	for i := 0; i < 2000; i++ {
+		b := table(100 + i)
+		if i%3 == 0 {
+			kept = append(kept, b, strings.Repeat("x", 50+i%7))
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	f, _ := os.Create(os.Args[1])
+	pprof.Lookup("heap").WriteTo(f, 0)
+	f.Close()
+	f, _ = os.Create(os.Args[2])
+	pprof.StartCPUProfile(f)
+	pprof.StopCPUProfile()
+	f.Close()
+	runtime.KeepAlive(kept)
+}
+GO
+go build -o program main.go && ./program own.pb.gz cpu.pb.gz
+check "info says what it is" "own.pb.gz: pprof, 2 heaps" "$("$tool" info own.pb.gz | head -n 1)"
+check "go's raw listing has our sums" "$(go tool pprof -raw own.pb.gz 2>/dev/null | awk '/^Locations/ { exit } $1 ~ /^[0-9]+$/ { o += $1; s += $2; i += $3; u += $4 } END { print s, o, u, i }' CONVFMT=%d)" \
+  "$("$tool" info --json own.pb.gz | jq -r '[.. | .heaps? // empty | .[] | .bytes, .blocks] | join(" ")')"
+for type in inuse_space alloc_space; do same_top "a Go program" own.pb.gz $type; done
+check "a profile of time is none of memory" 1 "$(status "$tool" info cpu.pb.gz)"
+check "it says so" "a profile of memory expected, with sample types in bytes: 'samples' in 'count' found" "$(grep -o 'a profile of.*found' err)"
+
+# What we write.
+for name in go node; do
+  file=$root/tests/data/pprof-$name.pb
+  rewrite "$file" $name.pb
+  same_top "pprof-$name.pb" "$file" inuse_space
+  same_top "pprof-$name.pb, written by us" $name.pb inuse_space
+  same_top "pprof-$name.pb, as it was and as we write it" $name.pb inuse_space "$file"
+  check "$name: what is shown first" "Type: inuse_space" "$(go tool pprof -top $name.pb 2>/dev/null | grep '^Type')"
+done
+same_top "pprof-go.pb, written by us" go.pb alloc_space
+rewrite own.pb.gz own.pb
+same_top "a Go program, written by us" own.pb inuse_space own.pb.gz
+rewrite own.pb again.pb
+check "written again it is the same" "" "$(cmp own.pb again.pb 2>&1)"
+gzip -c own.pb > packed
+"$tool" convert --to pprof -o same.pb own.pb
+check "convert keeps what is a profile already" "" "$(cmp own.pb same.pb 2>&1)"
+check "gzip or not" "$(ourtop own.pb inuse_space)" "$(ourtop packed inuse_space)"
+"$tool" merge --to pprof -o merged.pb own.pb "$root"/tests/data/pprof-{go,node,cc}.pb 2> err
+check "merged, also what lacks a type" "$("$tool" info "$root"/tests/data/pprof-{go,node,cc}.pb own.pb | awk '/inuse_space/ { b += $7 } END { print b }' CONVFMT=%d)" \
+  "$(go tool pprof -raw merged.pb 2>/dev/null | awk '/^Locations/ { exit } $1 ~ /^[0-9]+$/ { u += $4 + 0 } END { print u }' CONVFMT=%d)"
+
+# What others make of that.
+if { command -v npm > /dev/null || need npm; } && npm install --silent --no-audit --no-fund --prefix "$work" pprof-format@2.3 speedscope@1.25 > npm.log 2>&1; then
+  check "pprof-format decodes it" "alloc_objects count 29028,alloc_space bytes 8281602,inuse_objects count 15798,inuse_space bytes 2526692" \
+    "$(node "$root/tests/peers/pprof.mjs" format "$work" go.pb | paste -sd,)"
+  for name in go own; do
+    node "$root/tests/peers/pprof.mjs" speedscope "$work" $name.pb > speedscope.txt
+    "$tool" top --self --top 10 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
+      sed 's/ (\(.*\))$/ \1/' > ours.txt
+    check "speedscope shows $name.pb: its frames that hold most" "$(head -n 3 ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | head -n 3)"
+    check "speedscope shows $name.pb: its total" "$("$tool" info $name.pb | awk '/inuse_space/ { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"
+  done
+else
+  echo "SKIP: npm's pprof-format and speedscope cannot be installed here"
+fi
+
+# From other formats, and back.
+"$tool" record --min-bytes 1 -o recorded.json -- /usr/bin/python3 -c 'import json; x = [json.loads("[1, 2, {\"a\": 3}]") for i in range(2000)]; import os; os._exit(0)' 2> record.log
+"$tool" convert --to pprof -o recorded.pb recorded.json
+check "a recording's tree is the same as a profile" "$(tree recorded.json)" "$(tree recorded.pb)"
+check "and so are its labels" "$("$tool" info recorded.json | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')" "$("$tool" info recorded.pb | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')"
+"$tool" convert --to chrome -o back.json recorded.pb
+check "and back as a trace" "$(tree recorded.json)" "$(tree back.json)"
+"$tool" convert --to pprof -o memprof.pb "$root/tests/data/memprof-16.profdata"
+check "an indexed MemProf profile's tree" "$(tree "$root/tests/data/memprof-16.profdata")" "$(tree memprof.pb)"
+check "and go tool pprof has its names" "$(gotop memprof.pb alloc_space)" "$(ourtop "$root/tests/data/memprof-16.profdata" malloc)"
+for file in "$root"/fuzz/seeds/fuzz_netcf/*; do
+  [ "$(status "$tool" info --strict "$file")" = 0 ] && "$tool" convert --to pprof -o netcf.pb "$file" 2> err || continue
+  check "a .NET dump's dominators: $(basename "$file")" "$(tree "$file" | awk 'NR == 1 { print $1, $3 }')" "$(tree netcf.pb | awk 'NR == 1 { print $1, $3 }')"
+done
+exit $failed
