@@ -170,7 +170,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz/%) ## fuzz every reader for FUZZ_SECONDS (60) each
 	  (cd $(B)/fuzz && ./$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -dict=$$dict corpus/$$f $$seeds); done
 
-.PHONY: bench-deps bench-programs bench-v8 bench-index bench-heap-text bench-slopes bench-compile
+.PHONY: bench-deps bench-programs bench-v8 bench-index bench-pprof bench-heap-text bench-slopes bench-compile
 PROGRAMS := bench/programs.py --build $(B)
 
 # After the tools' own, so that no two of them install at once.
@@ -206,6 +206,7 @@ bench: all $(B)/bench $(B)/trace $(B)/two_threads $(B)/cutoff $(B)/memprof_fleet
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-index)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-heap-text)
 	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-v8)
+	@$(if $(BENCH_ARGS),,$(MAKE) --no-print-directory bench-pprof)
 	@$(if $(BENCH_ARGS),,$(PROGRAMS) $(PROGRAMS_ARGS))
 
 .PHONY: bench-against
@@ -259,6 +260,10 @@ bench-heap-text: all ## a list of what holds most of a jemalloc text, with names
 bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V8 heap snapshot: two minutes
 	$(call install,python3)
 	@bench/v8.py --build $(B) $(V8_ARGS)
+
+bench-pprof: all ## 500 pprof profiles added up, beside go tool pprof: a few minutes
+	$(call install,python3 golang-go)
+	@bench/pprof.py --build $(B) $(PPROF_ARGS)
 
 bench-slopes: all ## inputs that aim at more than linear time or memory, and what each costs as it grows
 	$(call install,python3)
