@@ -24756,7 +24756,7 @@ static hd_status hd__rfc_put_records(hd__rfc_out *o) {
 }
 
 /* What a grid has where. */
-static uint64_t hd__rfc_grid_cell(const hd__rfc_out *o, uint32_t s, uint32_t row, uint32_t column) {
+HD__INLINE uint64_t hd__rfc_grid_cell(const hd__rfc_out *o, uint32_t s, uint32_t row, uint32_t column) {
     const hd__rfc_entry *e = s == HD__RFC_ENTRIES || s == HD__RFC_LOCATIONS ? &o->entries[row] : NULL;
     const hd_memprof_location *l = e ? &o->index->locations[e->location] : NULL;
     if (s == HD__RFC_FUNCTIONS) return column ? o->functions[row].record : o->functions[row].guid;
