@@ -6,7 +6,7 @@
 
 static uint64_t sum(const hd_memprof_raw *r, uint32_t field) {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < r->block_count; i++) total = hd__sum_full(total, r->blocks[i].value[field]);
+    for (uint32_t i = 0; i < r->block_count; i++) total = hd__memprof_sum(total, r->blocks[i].value[field]);
     return total;
 }
 
@@ -47,7 +47,7 @@ static void merge(const hd_memprof *doc) {
     for (size_t i = 0; i < hd_memprof_part_count(doc); i++) {
         hd_status status = hd_memprof_merger_add(x, hd_memprof_part(doc, i), NULL);
         CHECK(status == HD_OK || status == HD_UNSUPPORTED);
-        if (!status) size = hd__sum_full(size, sum(hd_memprof_part(doc, i), HD_MEMPROF_TOTAL_SIZE));
+        if (!status) size = hd__memprof_sum(size, sum(hd_memprof_part(doc, i), HD_MEMPROF_TOTAL_SIZE));
     }
     if (!hd_memprof_merger_finish(x, &merged, NULL)) {
         const hd_memprof_raw *r = hd_memprof_part(merged, 0), *s;
