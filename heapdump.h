@@ -26115,8 +26115,7 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     x->strings.from = x->strings.to;
     x->strings.to = hd__len(text);
     ok = ok && hd__v8_keep_text(x, &text, "}");
-    hd__arr_free(x->mem, doc->members);
-    hd__arr_free(x->mem, doc->text);
+    hd__arrs_free(x->mem, &doc->members, &doc->text);
     doc->text = text;
     return ok ? HD_OK : hd__v8_full(x);
 }
@@ -26569,8 +26568,7 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
 
 static void hd__v8_table_free(hd__mem *m, hd__v8_table *t) {
     for (uint32_t f = 0; f < HD__V8_FIELDS; f++) hd__ids_free(m, &t->column[f]);
-    hd__arr_free(m, t->fields);
-    hd__arr_free(m, t->types);
+    hd__arrs_free(m, &t->fields, &t->types);
 }
 
 HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
@@ -26579,13 +26577,8 @@ HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
         hd__mem *m = &doc->graph->mem;
         hd__v8_table_free(m, &doc->nodes);
         hd__v8_table_free(m, &doc->edges);
-        hd__arr_free(m, doc->text);
-        hd__arr_free(m, doc->members);
-        hd__arr_free(m, doc->name);
-        hd__arr_free(m, doc->node_type);
-        hd__arr_free(m, doc->edge_type);
-        hd__arr_free(m, doc->edge_at);
-        hd__arr_free(m, doc->far);
+        hd__arrs_free(m, &doc->text, &doc->members, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at,
+                      &doc->far);
         hd_graph_free(doc->graph);
     }
     hd__delete(doc);
