@@ -2717,7 +2717,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    The format that is smallest and has all its parts is .NET CF (>>netcf.read, >>netcf.document, >>netcf.write), of
    objects; the smallest of heaps is >>folded.
-   A program adds one of its own with steps 1 and 2 alone, through hd_options.formats: examples/own_format.c.
+   A program adds one of its own with steps 1 and 2 alone, through hd_options.formats: examples/own_format.c. What only
+   the tool reads or writes stands in the same way in examples/heapdump/formats/, a .c and a row of formats.c each.
 
    1. The room, above >>dump in both halves, within #ifndef HEAPDUMP_NO_<NAME>, and its line in the table of
       contents. Reading: hd_dump_window shows the input (set its `text` for line numbers; hd_window_fill(w, n)
@@ -2729,7 +2730,9 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       hd_out. Allocator and limits are those of the options that `read` is handed: pass these on. Who calls may look
       at `err` after a failure alone: what a call says of a piece that is then left out goes to an hd_error of the
       room's own. `write_heaps` takes profiles and breakdowns (hd_breakdown_axis_profile makes the former of the
-      latter), any number of them and of any kinds; hd__print_label tells them apart.
+      latter), any number of them and of any kinds; hd__print_label tells them apart. A room of the header also has
+      the foundation: hd__mem and hd__array (memory that counts), hd__set and hd__strings (tables), hd__complain and
+      hd__tell (messages), hd__varint, hd__sink_put, hd__bytes_add.
    2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump) within its #ifndef. `detect` says
       how sure the first 64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
       Of a text these may end within the first line. Without a title no message says that it was expected. `read`
