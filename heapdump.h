@@ -15952,7 +15952,7 @@ static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__keyed
 
 /* Makes self sizes of the entries if they add up. `keys` has room for two per entry. */
 static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__keyed *keys) {
-    hd__trace_entry *entries = x->entries + heap->first;
+    hd__trace_entry *entries = heap->count ? x->entries + heap->first : NULL;
     hd__trace_tally total, sum;
     size_t cells = 0, n = 0, types = 0;
     bool agree = true;
@@ -20127,7 +20127,7 @@ static bool hd__dart_coded_open(hd__dart_ask *a, hd__dart_coded *x) {
             return false;
     }
     n = hd__len(x->order);
-    if (!hd__room(a->mem, x->order, n)) return false; /* sorting takes as many more */
+    if (!hd__room(a->mem, x->order, n ? n : 1)) return false; /* sorting takes as many more */
     hd__sort_keys(x->order, x->order + n, n);
     for (size_t i = 0; i < n; i++) x->order[i].key = x->node[g->class_of[x->order[i].number]];
     hd__sort_keys(x->order, x->order + n, n);
