@@ -3528,9 +3528,9 @@ static void hd__cfree(hd__mem *m, void *p, size_t n, size_t element) {
    address. */
 static hd_status hd__object_new(hd__mem mem, size_t size, size_t at, void *object, hd_error *err) {
     char *p = (char *)hd__calloc(&mem, 1, size);
+    memcpy(object, &p, sizeof p);
     if (!p) return hd__no_memory(&mem, err);
     memcpy(p + at, &mem, sizeof mem);
-    memcpy(object, &p, sizeof p);
     return HD_OK;
 }
 static void hd__object_free(hd__mem *own, void *object, size_t size) {

@@ -388,7 +388,7 @@ static uint32_t keep_name(void *user, hd_str name, hd_str *path) {
 
 static void very_deep_trees(void **state) {
     (void)state;
-    hd_profile *p = profile_new(2), *renamed;
+    hd_profile *p = profile_new(2), *renamed = NULL;
     uint32_t at[2] = { 0, 0 };
     for (uint32_t i = 0; i < MANY; i++) assert_int_equal(hd_profile_node(p, 0, at[0], hd_cstr("f"), &at[0], NULL), HD_OK);
     assert_int_equal(hd_profile_add(p, at, 100, 1, NULL), HD_OK);

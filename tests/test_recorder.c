@@ -827,23 +827,22 @@ static void handler(int signal_number) {
     hd_scope_end(&scope);
 }
 
-/* A handler that allocates arrives in each lock of each call in turn. */
 static void a_recording_becomes_a_file_that_is_read_back(void **state) {
     char path[] = "recording-XXXXXX.json";
     hd_error err = { 0 };
     hd_dump *dump;
-    hd_recorder *rec = hd_recorder_create(NULL, NULL);
+    hd_recorder *recorder = hd_recorder_create(NULL, NULL);
     int fd = mkstemps(path, 5);
     (void)state;
     assert_true(fd >= 0);
     close(fd);
     {
         HD_SCOPE("test", "Load");
-        hd_record_alloc(rec, (void *)4096, 100, "Texture");
-        hd_record_alloc(rec, (void *)8192, 20, "Mesh");
+        hd_record_alloc(recorder, (void *)4096, 100, "Texture");
+        hd_record_alloc(recorder, (void *)8192, 20, "Mesh");
     }
-    hd_record_free(rec, (void *)8192);
-    assert_int_equal(hd_recorder_write(rec, path, NULL, &err), HD_OK);
+    hd_record_free(recorder, (void *)8192);
+    assert_int_equal(hd_recorder_write(recorder, path, NULL, &err), HD_OK);
     assert_int_equal(hd_read_file(path, NULL, &dump, &err), HD_OK);
     assert_int_equal(hd_dump_heap_count(dump), 1);
     assert_int_equal(hd_dump_heap(dump, 0)->pid, getpid());
@@ -853,15 +852,16 @@ static void a_recording_becomes_a_file_that_is_read_back(void **state) {
     assert_int_equal(hd_axis_child(hd_profile_axis(p, HD_AXIS_TYPE), 0, hd_cstr("Mesh")), HD_NONE);
     assert_int_not_equal(hd_axis_child(hd_profile_axis(p, HD_AXIS_TYPE), 0, hd_cstr("Texture")), HD_NONE);
     hd_dump_free(dump);
-    assert_int_equal(hd_recorder_write(rec, "no/such/directory", NULL, &err), HD_IO);
+    assert_int_equal(hd_recorder_write(recorder, "no/such/directory", NULL, &err), HD_IO);
     assert_non_null(strstr(err.message, "no/such/directory"));
-    assert_int_equal(hd_recorder_write(rec, "/dev/full", NULL, &err), HD_IO);
+    assert_int_equal(hd_recorder_write(recorder, "/dev/full", NULL, &err), HD_IO);
     assert_non_null(strstr(err.message, strerror(ENOSPC)));
     assert_int_equal(hd_recorder_write(NULL, path, NULL, &err), HD_INVALID);
     unlink(path);
-    hd_recorder_free(rec);
+    hd_recorder_free(recorder);
 }
 
+/* A handler that allocates arrives in each lock of each call in turn. */
 static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
     (void)state;
     signal(SIGUSR1, handler);

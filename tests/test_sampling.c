@@ -317,7 +317,7 @@ static uint32_t rename_upper(void *user, hd_str name, hd_str *path) {
 
 static void variances_add_up_as_bytes_do(void **state) {
     (void)state;
-    hd_profile *p = estimates(), *renamed;
+    hd_profile *p = estimates(), *renamed = NULL;
     hd_breakdown *b, *cut, *again;
     assert_int_equal(hd_export(p, NULL, NULL, &b, NULL), HD_OK);
     assert_true(variance_at(b, "") == 2500 && variance_at(b, "/A") == 2500);
