@@ -25257,10 +25257,6 @@ static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32
     hd__sink_begin(&s, hd_out_memory(&text));
     hd__sink_str(&s, hd_cstr("("));
     hd__print_label(&s, heap);
-    if (heap->kind != HD_HEAP_LIVE) {
-        hd__sink_str(&s, hd_cstr(", "));
-        hd__sink_str(&s, hd_cstr(hd_heap_kind_name(heap->kind)));
-    }
     hd__sink_str(&s, hd_cstr(")"));
     status = hd__sink_end(&s, "a label", err);
     if (!status) status = hd__folded_child(o, 0, hd__bytes_str(text.data, text.size), node, err);

@@ -266,7 +266,7 @@ static void heaps_stand_below_their_labels(void **state) {
                         { .pid = 7, .allocator = "malloc", .kind = HD_HEAP_PEAK, .breakdown = b },
                         { .pid = 7, .allocator = "malloc", .profile = q } };
     writes(heaps, 3, "(malloc, app:x, pid 7, dump 0x1) 5\n(malloc, app:x, pid 7, dump 0x1);main;f 1\n"
-                     "(malloc, pid 7);main;f 2\n(malloc, pid 7, peak);main;f 2\n");
+                     "(malloc, peak, pid 7);main;f 2\n(malloc, pid 7);main;f 2\n");
     writes(heaps, 0, "");
     heaps[0].breakdown = b;
     hd_error err;
