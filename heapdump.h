@@ -25457,7 +25457,7 @@ struct hd_v8 {
     uint32_t *name;              /* by node: number of a string */
     uint8_t *node_type, *edge_type;
     uint32_t *edge_at;           /* of every HD__V8_STEPth node: its first edge */
-    hd__v8_far *far;             /* places that the graph has no room for, by edge */
+    hd__v8_far *stray;             /* places that the graph has no room for, by edge */
     uint64_t warnings;
 };
 
@@ -25474,7 +25474,7 @@ typedef struct hd__v8_in {
     hd_window w;
     hd_reporter report;
     hd_graph_columns columns;
-    uint64_t objects, references; /* read so far */
+    uint64_t objects, references; /* read so wide */
     uint64_t held;               /* edges that the nodes say they have */
     uint64_t told[2];            /* counts of nodes and edges that the header tells; HD_UNKNOWN: it does not */
     uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
@@ -25864,7 +25864,7 @@ static uint64_t hd__v8_record_at(const hd__v8_in *x, const hd__v8_table *t) {
 
 /* Nodes. ---------------------------------------------------------------------------------------- */
 
-/* How many more records to make room for: those announced, as far as the bytes known of can hold them. */
+/* How many more records to make room for: those announced, as wide as the bytes known of can hold them. */
 static uint64_t hd__v8_expect(const hd__v8_in *x, uint64_t done, uint64_t told, size_t fields) {
     uint64_t here = hd_window_left(&x->w) / (2 * fields) + 1;
     if (here < done) here = done; /* of an input whose size is not known */
@@ -25986,7 +25986,7 @@ HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint6
     hd_error *e = &x->report.error;
     uint64_t types = hd__len(x->doc->edges.types), at = hd__v8_record_at(x, &x->doc->edges);
     uint64_t fields = hd__len(x->doc->nodes.fields);
-    hd__v8_far far = { x->references, name };
+    hd__v8_far stray = { x->references, name };
     if (type >= types)
         hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a type below %u expected, %u found", x->references, types, type);
     else if (*number >= x->objects && to % fields)
@@ -25999,7 +25999,7 @@ HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint6
         hd__fail_at(e, HD_MALFORMED, at, 0, "edge %u: a name of 31 bits or a place of 32 expected, %u found",
                     x->references, name);
     else
-        return hd__push(x->mem, x->doc->far, far) ? HD_OK : hd__v8_full(x);
+        return hd__push(x->mem, x->doc->stray, stray) ? HD_OK : hd__v8_full(x);
     *number = HD_NONE;
     return hd__v8_leave_out(x);
 }
@@ -26123,14 +26123,14 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
 static void hd__v8_close_up(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd_graph_columns *c = &x->columns;
-    uint64_t at = 0, e = 0, far = 0, fars = hd__len(doc->far);
+    uint64_t at = 0, e = 0, stray = 0, strays = hd__len(doc->stray);
     for (uint64_t o = 0; o < x->objects; o++) {
         uint64_t end = o + 1 < x->objects ? c->first[o + 1] : x->references;
         c->first[o] = (uint32_t)at;
         if (end > x->references) end = x->references;
         for (; e < end; e++) {
-            bool is_far = far < fars && doc->far[far].edge == e;
-            if (is_far) doc->far[far++].edge = at;
+            bool is_far = stray < strays && doc->stray[stray].edge == e;
+            if (is_far) doc->stray[stray++].edge = at;
             if (c->target[e] == HD_NONE) continue;
             c->target[at] = c->target[e];
             x->g->name[at] = x->g->name[e];
@@ -26145,8 +26145,8 @@ static void hd__v8_close_up(hd__v8_in *x) {
     }
     for (uint32_t i = 0; i < doc->edges.rests; i++) {
         hd__ids *column = &doc->edges.column[doc->edges.rest[i]];
-        if (at < hd__len(column->low)) hd__arr_resize(column->low, at);
-        if (at < hd__len(column->high)) hd__arr_resize(column->high, at);
+        if (at < hd__len(column->low)) hd__arr_resize(column->low, (size_t)at);
+        if (at < hd__len(column->high)) hd__arr_resize(column->high, (size_t)at);
     }
     x->references = x->held = at;
 }
@@ -26577,7 +26577,7 @@ HEAPDUMP_API void hd_v8_free(hd_v8 *doc) {
         hd__v8_table_free(m, &doc->nodes);
         hd__v8_table_free(m, &doc->edges);
         hd__arrs_free(m, &doc->text, &doc->members, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at,
-                      &doc->far);
+                      &doc->stray);
         hd_graph_free(doc->graph);
     }
     hd__delete(doc);
@@ -26681,7 +26681,7 @@ static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, c
 static hd_status hd__v8_put_edges(hd_sink *s, const hd_v8 *doc, const hd_options *options, hd_error *err) {
     const hd__v8_table *t = &doc->edges;
     const hd_graph *g = doc->graph;
-    uint64_t values[HD__V8_FIELDS], fields = hd__len(doc->nodes.fields), e = 0, far = 0;
+    uint64_t values[HD__V8_FIELDS], fields = hd__len(doc->nodes.fields), e = 0, stray = 0;
     for (uint32_t o = 0; o < g->described && !s->status; o++) {
         const uint8_t *kinds;
         uint32_t n;
@@ -26690,7 +26690,7 @@ static hd_status hd__v8_put_edges(hd_sink *s, const hd_v8 *doc, const hd_options
         for (uint32_t i = 0; i < n; i++, e++) {
             hd__v8_get_rests(t, e, values);
             values[t->role[HD__V8_TYPE]] = doc->edge_type[e];
-            values[t->role[HD__V8_NAME]] = name[i] == HD_NONE ? doc->far[far++].place : name[i] & ~HD__INDEX;
+            values[t->role[HD__V8_NAME]] = name[i] == HD_NONE ? doc->stray[stray++].place : name[i] & ~HD__INDEX;
             values[t->role[HD__V8_TO]] = row[i] * fields;
             hd__v8_put_record(s, t, values, !e);
         }
