@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < size; i++) ascii &= data[i] < 0x80;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
-        hd_options options = { .lenient = run / 2, .limits.max_memory = 64 * size + 262144 };
+        hd_options options = { .format = "chrome", .lenient = run / 2, .limits.max_memory = 64 * size + 262144 };
         hd_dump *d = NULL;
         hd_error err = { 0 };
         if (run % 2) in = hd_in_callback(read_piece, &left);
