@@ -25811,7 +25811,7 @@ static void hd__v8_keep_gap(hd__v8_table *t, int which, const hd__v8_gap *gap) {
 
 static hd_status hd__v8_slow_number(hd__v8_in *x, uint64_t *value) {
     uint64_t v = 0;
-    int c, digits = 0;
+    int c = 0, digits = 0;
     for (;; x->w.at++, digits++) {
         HD__TRY(hd__v8_peek(x, &c));
         if (c < '0' || c > '9') break;
