@@ -2863,7 +2863,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 #undef STBDS_STATISTICS
 #define STB_DS_IMPLEMENTATION
 #define STBDS_NO_SHORT_NAMES
-/* Growth happens in hd__arr_room alone, which has the block ready; nothing else of stb_ds runs. */
+/* Growth happens in hd__arr_grow alone, which has the block ready; nothing else of stb_ds runs. */
 #define STBDS_REALLOC(context, block, size) \
     ((void)(context), (void)(block), (void)(size), hd__stbds_block)
 #define STBDS_FREE(context, block) ((void)(context), (void)(block))
@@ -3421,15 +3421,13 @@ static hd_status hd__no_memory(const hd__mem *m, hd_error *err) {
     return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
 }
 
-/* Room for `extra` more elements in the stb_ds array that *array points to; on failure the array is
-   as it was. */
-static bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) {
+/* Makes room in the stb_ds array that *array points to, which has too little. */
+HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, size_t extra) {
     void *a;
     size_t length, capacity, wanted;
     memcpy(&a, array, sizeof a);
     length = stbds_arrlenu(a);
     capacity = stbds_arrcap(a);
-    if (capacity - length >= extra) return true;
     wanted = length + extra;
     if (wanted < length) return false;
     if (wanted < 2 * capacity) wanted = 2 * capacity;
@@ -3445,6 +3443,13 @@ static bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) 
     stbds_header(a)->temp = (ptrdiff_t)element; /* for hd__arr_cut */
     memcpy(array, &a, sizeof a);
     return true;
+}
+
+/* Room for `extra` more elements in the stb_ds array that *array points to; on failure the array is as it was. */
+HD__INLINE bool hd__arr_room(hd__mem *m, void *array, size_t element, size_t extra) {
+    void *a;
+    memcpy(&a, array, sizeof a);
+    return stbds_arrcap(a) - stbds_arrlenu(a) >= extra || hd__arr_grow(m, array, element, extra);
 }
 
 /* Gives back what an stb_ds array has beyond `capacity` elements, all of it for 0; leaves it be when it cannot. */
@@ -3726,18 +3731,21 @@ static void hd__set_place(uint64_t *slots, size_t capacity, uint64_t hash, uint3
     slots[i] = (hash >> 32 << 32) | (uint32_t)(number + 1);
 }
 
+HD__NOINLINE static bool hd__set_grow(hd__mem *m, hd__set *set) {
+    size_t capacity = set->capacity ? 2 * set->capacity : 16;
+    uint64_t *slots = (uint64_t *)hd__calloc(m, capacity, sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->slots[i]) hd__set_place(slots, capacity, set->slots[i], (uint32_t)set->slots[i] - 1);
+    if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *set->slots);
+    set->slots = slots;
+    set->capacity = capacity;
+    return true;
+}
+
 /* Adds a number that is not in there. False when out of memory. */
 static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number) {
-    if (4 * (set->count + 1) > 3 * set->capacity) {
-        size_t capacity = set->capacity ? 2 * set->capacity : 16;
-        uint64_t *slots = (uint64_t *)hd__calloc(m, capacity, sizeof *slots);
-        if (!slots) return false;
-        for (size_t i = 0; i < set->capacity; i++)
-            if (set->slots[i]) hd__set_place(slots, capacity, set->slots[i], (uint32_t)set->slots[i] - 1);
-        if (set->slots) hd__cfree(m, set->slots, set->capacity, sizeof *slots);
-        set->slots = slots;
-        set->capacity = capacity;
-    }
+    if (4 * (set->count + 1) > 3 * set->capacity && !hd__set_grow(m, set)) return false;
     hd__set_place(set->slots, set->capacity, hash, number);
     set->count++;
     return true;
