@@ -729,6 +729,12 @@ HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn
    HD_OVERFLOW. */
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err);
+/* Without the nodes of `axis` that match: what is below them moves up to the node above, and what is their own
+   counts to it. Of a breakdown, that is what a matching node lists as "<self>", or all of it where it lists nothing
+   below; the rest of a matching node is "<other>" of the node above. Cost: a pass over nodes and rows. Errors: as
+   hd_reroot. */
+HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                               const hd_options *options, hd_heap *out, hd_error *err);
 /* Bottom-up: each path of `axis` reversed, the innermost name first, the outermost HD_INVERT_MAX names from
    there on being left out; "<self>" counts to the node above it. Inverted again, paths are as they were.
    Makes a profile, also of a breakdown with that axis only. Cost: (nodes with cells) x (their depth), but no
@@ -8266,6 +8272,90 @@ HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err) {
     return hd__filter(heap, axis, match, user, HD__REROOT, options, out, err);
+}
+
+/* Nodes left out. ------------------------------------------------------------------------------- */
+
+/* What becomes of a node: it stays, its rows move to the node above, or to "<self>" of that. */
+enum { HD__HIDE_NOT, HD__HIDE_UP, HD__HIDE_SELF };
+
+/* Rows of a breakdown are cumulative: only those of an innermost node are all its own. */
+static void hd__hide_kinds(const hd_breakdown *view, uint32_t axis, hd_match_fn match, void *user, bool entries,
+                           uint8_t *kind) {
+    enum { USED = 1, NOT_INNERMOST = 2 };
+    const hd_axis *a = &view->axis[axis];
+    memset(kind, 0, a->node_count);
+    for (uint32_t i = 0; i < view->entries.count; i++) kind[hd__entry_node(view, i, axis)] = USED;
+    for (uint32_t i = a->node_count; i-- > 1;)
+        if (kind[i]) kind[a->parent[i]] = USED | NOT_INNERMOST;
+    kind[0] = HD__HIDE_NOT;
+    for (uint32_t i = 1; i < a->node_count; i++) {
+        bool hidden = kind[i] && match(user, a->node_name[i]);
+        kind[i] = !hidden ? HD__HIDE_NOT : !entries || kind[i] & NOT_INNERMOST ? HD__HIDE_UP : HD__HIDE_SELF;
+    }
+}
+
+/* `user`: by node an HD__HIDE_. */
+static hd_status hd__hide_nodes(hd__merge *x, void *user, hd_error *err) {
+    const uint8_t *kind = (const uint8_t *)user;
+    const hd_axis *axis = &x->from->axis[x->changed];
+    uint32_t *map = x->map[x->changed];
+    for (uint32_t i = axis->node_count; i-- > 1;) map[axis->parent[i]] |= map[i];
+    map[0] = 0;
+    for (uint32_t i = 1; i < axis->node_count; i++) {
+        uint32_t above = map[axis->parent[i]];
+        if (!map[i]) continue;
+        map[i] = above;
+        if (kind[i] == HD__HIDE_UP) continue;
+        HD__TRY(hd__merge_child(x, x->changed, above,
+                                kind[i] == HD__HIDE_SELF ? hd_cstr("<self>") : axis->node_name[i], &map[i], err));
+    }
+    return HD_OK;
+}
+
+/* Entries without those that one above them holds already. */
+static hd_status hd__hide_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+                               const uint8_t *kind, hd_rows *rows, hd_error *err) {
+    uint32_t n = b->entries.count, *order = hd__array(uint32_t, m, arena, 3 * (size_t)n), *above;
+    if (!order) return hd__no_memory(m, err);
+    above = order + 2 * (size_t)n;
+    HD__TRY(hd__listed_above(m, b, axis, NULL, order, order + n, above, err));
+    HD__TRY(hd__rows_begin(m, arena, b->entries.axis_count, n, rows, err));
+    for (uint32_t i = 0; i < n; i++)
+        if (kind[hd__entry_node(b, i, axis)] != HD__HIDE_UP || above[i] == HD_NONE)
+            hd__rows_put(rows, hd__row_nodes(&b->entries, i), &b->entries.amount[i]);
+    return HD_OK;
+}
+
+static hd_status hd__hide_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
+                               hd_match_fn match, void *user, const hd_options *options, hd_error *err) {
+    hd_breakdown view = hd__view(heap), some = view;
+    uint8_t *kind = hd__array(uint8_t, &p->mem, scratch, view.axis[axis].node_count);
+    hd__merge x;
+    if (!kind) return hd__no_memory(&p->mem, err);
+    hd__hide_kinds(&view, axis, match, user, heap->breakdown != NULL, kind);
+    if (heap->breakdown) HD__TRY(hd__hide_rows(&p->mem, scratch, &view, axis, kind, &some.entries, err));
+    x = hd__merge_make(p, &some, heap->profile != NULL);
+    x.options = options;
+    x.cumulative = heap->breakdown != NULL;
+    x.change = hd__hide_nodes;
+    x.changed = axis;
+    x.user = kind;
+    return hd__merge_run(&x, err);
+}
+
+HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
+                               const hd_options *options, hd_heap *out, hd_error *err) {
+    hd__arena scratch = { NULL, NULL, 0 };
+    hd_breakdown view;
+    hd_profile *p;
+    hd_status status;
+    HD__TRY(hd__check_axis(heap, axis, err));
+    view = hd__view(heap);
+    HD__TRY(hd__profile_like(&view, options, &p, err));
+    status = hd__hide_into(p, &scratch, heap, axis, match, user, options, err);
+    hd__arena_free(&p->mem, &scratch);
+    return hd__made(heap, heap->breakdown != NULL, p, status, out, err);
 }
 
 /* One axis of a breakdown. -------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ static void derive(run *r, const hd_heap *h, uint32_t axis) {
     for (int keep = 0; keep < 2; keep++)
         if (went(r, hd_filter(h, axis, is_even, NULL, keep, &r->options, &made, NULL))) hd_heap_release(&made);
     if (went(r, hd_reroot(h, axis, is_even, NULL, &r->options, &made, NULL))) hd_heap_release(&made);
+    if (went(r, hd_hide(h, axis, is_even, NULL, &r->options, &made, NULL))) hd_heap_release(&made);
     if (went(r, hd_invert(h, axis, &r->options, &made, NULL))) hd_heap_release(&made);
     went(r, hd_print_top(h, &(hd_top_options){ .axis = axis, .options = r->options }, nowhere(), NULL));
     if (h->breakdown && went(r, hd_breakdown_axis_profile(h->breakdown, axis, &r->options, &flat, NULL))) hd_profile_free(flat);

@@ -61,10 +61,12 @@ static hd_status ignore(void *user, const void *data, size_t size) {
 }
 
 static void one_heap(const hd_heap *h, const char *name, uint32_t axis) {
-    hd_heap part[2], whole, rooted;
+    hd_heap part[2], whole, rooted, hidden;
     uint64_t self = 0, printed = 0;
     for (int k = 0; k < 2; k++) CHECK(!hd_filter(h, axis, is_named, (void *)(uintptr_t)name, !k, NULL, &part[k], NULL));
     CHECK(!hd_reroot(h, axis, is_named, (void *)(uintptr_t)name, NULL, &rooted, NULL));
+    CHECK(!hd_hide(h, axis, is_named, (void *)(uintptr_t)name, NULL, &hidden, NULL));
+    CHECK(total(&hidden) == total(h));
     CHECK(total(&rooted) == total(&part[0]) && total(&part[0]) + total(&part[1]) == total(h));
     CHECK(!hd_merge(part, 2, NULL, &whole, NULL));
     if (h->profile) same(&whole, h);
@@ -74,6 +76,7 @@ static void one_heap(const hd_heap *h, const char *name, uint32_t axis) {
     for (int k = 0; k < 2; k++) hd_heap_release(&part[k]);
     hd_heap_release(&whole);
     hd_heap_release(&rooted);
+    hd_heap_release(&hidden);
 }
 
 static void check_merging(hd_heap *h, const char *name, uint32_t axis) {

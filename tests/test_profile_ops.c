@@ -46,6 +46,12 @@ static hd_heap rerooted(hd_heap heap, uint32_t axis, const char *name) {
     return made;
 }
 
+static hd_heap hiding(hd_heap heap, uint32_t axis, const char *name) {
+    hd_heap made;
+    assert_int_equal(hd_hide(&heap, axis, is_named, (void *)(uintptr_t)name, NULL, &made, NULL), HD_OK);
+    return made;
+}
+
 static hd_heap inverted(hd_heap heap, uint32_t axis) {
     hd_heap made;
     assert_int_equal(hd_invert(&heap, axis, NULL, &made, NULL), HD_OK);
@@ -322,6 +328,54 @@ static void filter_of_a_breakdown_tells_what_is_listed(void **state) {
                                                                      "/main/h/<self> / 32 1\n"
                                                                      "/main/h/<self> /U 32 1\n");
     assert_text(made_text(filtered(heap_listing(b), 0, "nothing", true)), "/ / 0 0\n");
+    hd_breakdown_free(b);
+    hd_profile_free(p);
+}
+
+static void hidden_nodes_leave_what_they_hold_to_the_node_above(void **state) {
+    (void)state;
+    hd_profile *p = calls_profile();
+    assert_text(made_text(hiding(heap_of(p), 0, "f")), "/main /T 3 2\n"
+                                                       "/main/g /T 8 1\n"
+                                                       "/main/g /U 4 1\n"
+                                                       "/main/h /U 32 1\n"
+                                                       "/main/h/g /U 16 1\n");
+    assert_text(made_text(hiding(heap_of(p), 0, "main")), "/ /T 1 1\n"
+                                                          "/f /T 2 1\n"
+                                                          "/f/g /U 4 1\n"
+                                                          "/f/g/f /T 8 1\n"
+                                                          "/h /U 32 1\n"
+                                                          "/h/f/g /U 16 1\n");
+    assert_text(made_text(hiding(heap_of(p), 1, "U")), "/main /T 1 1\n"
+                                                       "/main/f /T 2 1\n"
+                                                       "/main/f/g / 4 1\n"
+                                                       "/main/f/g/f /T 8 1\n"
+                                                       "/main/h / 32 1\n"
+                                                       "/main/h/f/g / 16 1\n");
+    hd_profile_free(p);
+}
+
+/* Rows of a breakdown are cumulative: what a hidden node holds is in the row above already. */
+static void hidden_nodes_of_a_breakdown(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(1);
+    hd_breakdown *b;
+    add_cell(p, "/main", NULL, 1, 1);
+    add_cell(p, "/main/malloc", NULL, 10, 2);
+    add_cell(p, "/main/new/malloc", NULL, 20, 3);
+    add_cell(p, "/main/new/make", NULL, 5, 1);
+    b = exported(p, (hd_cutoff){ 0 });
+    assert_text(made_text(hiding(heap_listing(b), 0, "malloc")), "/ 36 7\n"
+                                                                 "/main 36 7\n"
+                                                                 "/main/<self> 11 3\n"
+                                                                 "/main/new 25 4\n"
+                                                                 "/main/new/<self> 20 3\n"
+                                                                 "/main/new/make 5 1\n");
+    assert_text(made_text(hiding(heap_listing(b), 0, "new")), "/ 36 7\n"
+                                                              "/main 36 7\n"
+                                                              "/main/<self> 1 1\n"
+                                                              "/main/make 5 1\n"
+                                                              "/main/malloc 30 5\n");
     hd_breakdown_free(b);
     hd_profile_free(p);
 }
@@ -853,6 +907,33 @@ static hd_status check_listed_row(void *user, const hd_top_row *row) {
     return HD_OK;
 }
 
+static hd_status put_whole(void *user, const hd_top_row *row) {
+    if (row->cumulative.bytes) /* blocks of no bytes are not listed */
+        fprintf((FILE *)user, "%.*s %" PRIu64 "\n", (int)row->name.len, row->name.data, row->cumulative.bytes);
+    return HD_OK;
+}
+
+/* What a name holds in all does not depend on which others are shown; and of a breakdown that lists everything,
+   hiding tells what it tells of the profile. */
+static void check_hiding(const hd_profile *p, uint32_t axis, const char *name) {
+    hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
+    hd_heap hidden[2] = { hiding(heap_of(p), axis, name), hiding(heap_listing(all), axis, name) };
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        size_t size;
+        FILE *f = open_memstream(&text[i], &size);
+        assert_int_equal(hd_top(&hidden[i], &(hd_top_options){ .axis = axis }, put_whole, f, NULL), HD_OK);
+        fclose(f);
+        assert_int_equal(total_of(hidden[i]), hd_profile_bytes(p));
+        hd_heap_release(&hidden[i]);
+    }
+    assert_string_equal(text[0], text[1]);
+    assert_null(strstr(text[0], name));
+    free(text[0]);
+    free(text[1]);
+    hd_breakdown_free(all);
+}
+
 static void operations_agree_with_each_other(void **state) {
     (void)state;
     uint64_t r = 9;
@@ -863,6 +944,7 @@ static void operations_agree_with_each_other(void **state) {
         const char *name = axis ? "U" : hd__test_below(&r, 2) ? "b" : "c";
         hd_heap parts[2] = { filtered(heap_of(p), axis, name, true), filtered(heap_of(p), axis, name, false) };
         hd_heap whole, once, twice, rooted = rerooted(heap_of(p), axis, name);
+        check_hiding(p, axis, name);
         assert_int_equal(total_of(parts[0]), bytes_below(p, axis, name, false));
         assert_int_equal(total_of(rooted), total_of(parts[0]));
         assert_int_equal(hd_merge(parts, 2, NULL, &whole, NULL), HD_OK);
@@ -959,6 +1041,16 @@ static hd_status run_reroot(const fixture *f, const hd_options *o, char **text, 
     return made(hd_reroot(&heap, 0, is_named, (void *)(uintptr_t)"b1", o, &out, err), out, text);
 }
 
+static hd_status run_hide(const fixture *f, const hd_options *o, char **text, hd_error *err) {
+    hd_heap heap = heap_of(f->profile), out = { 0 };
+    return made(hd_hide(&heap, 0, is_named, (void *)(uintptr_t)"b1", o, &out, err), out, text);
+}
+
+static hd_status run_hide_breakdown(const fixture *f, const hd_options *o, char **text, hd_error *err) {
+    hd_heap heap = heap_listing(f->breakdown), out = { 0 };
+    return made(hd_hide(&heap, 0, is_named, (void *)(uintptr_t)"b1", o, &out, err), out, text);
+}
+
 static hd_status run_invert(const fixture *f, const hd_options *o, char **text, hd_error *err) {
     hd_heap heap = heap_of(f->profile), out = { 0 };
     return made(hd_invert(&heap, 0, o, &out, err), out, text);
@@ -988,6 +1080,7 @@ static const struct {
 } runs[] = {
     { "merge", run_merge }, { "merge mixed", run_merge_mixed }, { "merge breakdowns", run_merge_breakdowns },
     { "filter", run_filter }, { "filter breakdown", run_filter_breakdown }, { "reroot", run_reroot },
+    { "hide", run_hide }, { "hide breakdown", run_hide_breakdown },
     { "invert", run_invert }, { "axis profile", run_axis_profile }, { "top", run_top },
 };
 enum { RUNS = sizeof runs / sizeof *runs };
@@ -1136,6 +1229,7 @@ static void arguments_are_checked(void **state) {
     hd_error err;
     assert_int_equal(hd_filter(&heap, 2, is_named, NULL, true, NULL, &out, &err), HD_INVALID);
     assert_string_equal(err.message, "no axis 2");
+    assert_int_equal(hd_hide(&heap, 2, is_named, NULL, NULL, &out, &err), HD_INVALID);
     assert_int_equal(hd_invert(&none, 0, NULL, &out, &err), HD_INVALID);
     assert_int_equal(hd_top(&none, NULL, put_top, NULL, &err), HD_INVALID);
     assert_int_equal(hd_print_top(&none, NULL, hd_out_file(stdout), NULL), HD_INVALID);
@@ -1158,6 +1252,8 @@ int main(void) {
         cmocka_unit_test(filter_keeps_or_drops_what_is_at_or_below),
         cmocka_unit_test(filter_of_a_breakdown_tells_what_is_listed),
         cmocka_unit_test(reroot_starts_paths_at_the_outermost_match),
+        cmocka_unit_test(hidden_nodes_leave_what_they_hold_to_the_node_above),
+        cmocka_unit_test(hidden_nodes_of_a_breakdown),
         cmocka_unit_test(invert_puts_the_innermost_first),
         cmocka_unit_test(inverted_paths_end_at_their_limit),
         cmocka_unit_test(inverted_chains_stay_in_proportion),
