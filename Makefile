@@ -111,7 +111,7 @@ test-deps: library-deps
 	$(call install,libcmocka-dev)
 
 define test_rules
-$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/formats/*.[ch]) | test-deps
+$(B)/tests/$(1)/%: tests/%.c $(B)/tests/$(1)/libheapdump.a heapdump.h $$(wildcard tests/*.h examples/heapdump/*.[ch] examples/heapdump/formats/*.[ch]) | test-deps
 	@$$(CC) -std=gnu99 -g1 $$($(1)_flags) $$(STB) -Itests $$(filter tests/%.c %.a,$$^) -o $$@ -lcmocka -lpthread -lm
 
 $(B)/tests/$(1)/libheapdump.a: heapdump.h | test-deps

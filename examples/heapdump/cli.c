@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "formats/formats.h"
+#include "screen.h"
 
 void *needed(void *memory) {
     if (memory) return memory;
@@ -197,7 +198,10 @@ static ssize_t output_put(void *o, const char *data, size_t size) {
 int answer_open(answer *r, const arguments *a, const char *list) {
     int status = output_open(&r->output, a->output);
     if (status) return status;
+    screen s = screen_of(a);
     r->a = a;
+    r->pager = pager_open(&s);
+    if (r->pager) r->output.out = hd_out_file(r->pager);
     r->text = fopencookie(&r->output.out, "w", (cookie_io_functions_t){ .write = output_put });
     if (!r->text) {
         display(stderr, "heapdump: %s\n", strerror(errno));
@@ -222,6 +226,7 @@ int answer_close(answer *r, int status) {
         failed = hd_json_finish(&r->json) != HD_OK;
     }
     if (fclose(r->text)) failed = true;
+    if (r->pager) pclose(r->pager);
     status = output_close(&r->output, r->a->output, status);
     return failed && !status ? BAD_INPUT : status;
 }

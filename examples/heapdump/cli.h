@@ -37,6 +37,9 @@ typedef struct arguments {
     const char *by;              /* the axis to look along */
     pattern keep, drop, root;
     bool invert, every_route, by_self, all, garbage, live;
+    bool frames_all, hide;       /* hide: what frame_is_hidden says, unless frames_all */
+    bool wide;                   /* names whole, on a terminal too */
+    bool last_dump;              /* of each process, where no other is asked for */
     const char *to, *add_to;     /* convert */
     const char *before, *after;  /* diff: ids of dumps */
     const char *id, *class_name; /* an object, a class */
@@ -80,7 +83,7 @@ typedef struct output {
 typedef struct answer {
     const arguments *a;
     output output;
-    FILE *text;
+    FILE *text, *pager;          /* pager: NULL, or where the text goes */
     hd_json json;
     int open;                    /* of the object and the list of answer_open: what has not ended */
 } answer;

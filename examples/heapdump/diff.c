@@ -1,7 +1,8 @@
 /* diff, of heaps; and of objects, which graphs.c compares. */
 
 #include "commands.h"
-#include "heaps.h"
+#include "listing.h"
+#include "memprof.h"
 #include "objects.h"
 
 static int by_process(const void *a, const void *b) {
@@ -77,9 +78,28 @@ static char *place_of(const chosen *c, const char *id) {
     return text;
 }
 
+/* Where heaps are compared. */
+typedef struct comparing {
+    const arguments *a;
+    answer to;
+    screen screen;
+    uint32_t rows;               /* lines for each pair; 0: any number */
+} comparing;
+
+static hd_status pair_text(comparing *d, const hd_heap *before, const hd_heap *after, hd_error *err) {
+    hd_options options = { 0 };
+    listing l;
+    hd_status status = listing_make(d->a, before, after, d->rows, &options, &l, err);
+    if (status) return status;
+    listing_put(d->to.text, d->a, &d->screen, &l, before, after);
+    listing_free(&l);
+    return HD_OK;
+}
+
 /* NULL on one side: nothing was there. `places` are what to call the sides then. */
-static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *after, char *const *places,
-                     hd_json *j, hd_out out) {
+static int diff_pair(comparing *d, const hd_heap *before, const hd_heap *after, char *const *places) {
+    const arguments *a = d->a;
+    hd_json *j = &d->to.json;
     hd_tree_options options = tree_options(a);
     hd_profile *none = needed(hd_profile_create(NULL, NULL));
     hd_heap absent = { .kind = (before ? before : after)->kind, .allocator = places[before != NULL],
@@ -98,7 +118,7 @@ static int diff_pair(const arguments *a, const hd_heap *before, const hd_heap *a
         status = hd_diff_tree(before, after, &options, diff_row, j, &err);
         hd_json_end(j), hd_json_end(j);
     } else {
-        status = hd_print_diff(before, after, &options, out, NULL);
+        status = pair_text(d, before, after, &err);
     }
     hd_profile_free(none);
     if (status) display(stderr, "heapdump: %s\n", *err.message ? err.message : hd_status_text(status));
@@ -114,7 +134,8 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
     return BAD_INPUT;
 }
 
-static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_json *j, hd_out out) {
+static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
+    const arguments *a = d->a;
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     bool *left = needed(calloc(y->count, 1)), any = false;
     ptrdiff_t *mate = needed(calloc(x->count, sizeof *mate));
@@ -132,9 +153,13 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
         if (before ? !in_x[i] : !left[i - x->count]) continue;
         if (!before) after = &y->heaps[i - x->count];
         else if (mate[i] != NO_MATE) after = &y->heaps[mate[i]];
-        if (any && !a->json) out.write(out.user, "\n", 1);
+        if (any && !a->json) display(d->to.text, "\n");
         any = true;
-        if (diff_pair(a, before, after, places, j, out)) status = BAD_INPUT;
+        if (diff_pair(d, before, after, places)) status = BAD_INPUT;
+    }
+    if (!bad && !a->json) {
+        put_left_out(d->to.text, &d->screen, x->hidden + (x != y ? y->hidden : 0), 0);
+        if (!a->invert) put_next(d->to.text, &d->screen, "who allocates it", "diff", "--invert", x->file, x != y ? y->file : NULL, NULL);
     }
     free(in_x), free(in_y), free(left), free(mate), free(places[0]), free(places[1]);
     return status;
@@ -143,7 +168,7 @@ static int diff_chosen(const arguments *a, const chosen *x, const chosen *y, hd_
 /* `after` may be NULL, or the same as `before`. Both dumps are freed. */
 static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
     chosen x, y, *other = after ? &y : &x;
-    answer r;
+    comparing d = { .a = a, .screen = screen_of(a) };
     int status = choose_from(a, a->files[0], before, &x);
     if (status) {
         hd_dump_free(after);
@@ -151,8 +176,9 @@ static int diff_heaps(const arguments *a, hd_dump *before, hd_dump *after) {
     }
     if (after) status = choose_from(a, a->files[1], after, &y);
     if (!status) {
-        status = answer_open(&r, a, "diffs");
-        if (!status) status = answer_close(&r, diff_chosen(a, &x, other, &r.json, r.output.out));
+        d.rows = rows_for(a, &d.screen, 1);
+        status = answer_open(&d.to, a, "diffs");
+        if (!status) status = answer_close(&d.to, diff_chosen(&d, &x, other));
         if (after) chosen_free(&y);
     }
     chosen_free(&x);
@@ -169,7 +195,12 @@ int run_diff(const arguments *a) {
         hd_dump_free(before);
         return BAD_INPUT;
     }
-    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) return diff_heaps(a, before, after);
+    if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->live) {
+        arguments view = *a;
+        view.hide = true;
+        view.exact |= memprof_counted(a);
+        return diff_heaps(&view, before, after);
+    }
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
                                 : diff_objects(a, before, after);

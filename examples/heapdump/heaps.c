@@ -3,6 +3,7 @@
 #include "heaps.h"
 
 #include "formats/formats.h"
+#include "frames.h"
 #include "memprof.h"
 #include "objects.h"
 
@@ -43,8 +44,15 @@ static hd_status inverted(const arguments *a, const char *file, const hd_heap *h
     return status;
 }
 
-/* --keep, --drop, --root, --invert. */
-static hd_status work(const arguments *a, const char *file, hd_heap *heap, bool *made, hd_error *err) {
+static bool hide_frame(void *user, hd_str name) {
+    size_t *hidden = user;
+    bool is_hidden = frame_is_hidden(NULL, name);
+    *hidden += is_hidden;
+    return is_hidden;
+}
+
+/* --keep, --drop, --root, --frames, --invert. */
+static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, hd_error *err) {
     hd_heap result;
     hd_status status = HD_OK;
     for (const pattern *p = &a->keep; p <= &a->root && !status; p++) {
@@ -54,8 +62,12 @@ static hd_status work(const arguments *a, const char *file, hd_heap *heap, bool 
         else status = hd_filter(heap, p->axis, pattern_matches, user, p == &a->keep, NULL, &result, err);
         if (!status) worked(heap, made, result);
     }
+    if (!status && a->hide && !a->frames_all && !hd_dump_graph(c->dump)) {
+        status = hd_hide(heap, HD_AXIS_BACKTRACE, hide_frame, &c->hidden, NULL, &result, err);
+        if (!status) worked(heap, made, result);
+    }
     if (status || !a->invert) return status;
-    status = inverted(a, file, heap, &result, err);
+    status = inverted(a, c->file, heap, &result, err);
     if (!status) worked(heap, made, result);
     return status;
 }
@@ -91,6 +103,20 @@ static hd_status viewed(const arguments *a, const hd_dump *dump, size_t number, 
     return index ? index_heap(a, index, heap, made, err) : HD_OK;
 }
 
+/* Only the last dump of each process. */
+static void keep_last(chosen *c) {
+    bool *picked = needed(calloc(c->count + 1, 1));
+    size_t n = 0;
+    mark_picked(c, NULL, true, picked);
+    for (size_t i = 0; i < c->count; i++) {
+        if (picked[i]) c->heaps[n] = c->heaps[i], c->made[n++] = c->made[i];
+        else if (c->made[i]) hd_heap_release(&c->heaps[i]);
+    }
+    c->earlier = c->count - n;
+    c->count = n;
+    free(picked);
+}
+
 /* From a dump, which is freed with what was chosen. Of objects: the tree of what dominates what. Nothing
    chosen is an error, told here. */
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) {
@@ -106,7 +132,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     }
     c->file = file;
     c->dump = dump;
-    c->count = 0;
+    c->count = c->hidden = c->earlier = 0;
     memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
@@ -114,19 +140,20 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
         status = graph_heap(a, file, graph, &c->heaps[0]);
         c->made[0] = !status;
         c->count = !status;
-        if (!status && work(a, file, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
+        if (!status && work(a, c, &c->heaps[0], &c->made[0], &err)) status = failed(file, &err);
     }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(a, hd_dump_heap(c->dump, i))) continue;
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||
-            work(a, file, &c->heaps[c->count], &c->made[c->count], &err)) {
+            work(a, c, &c->heaps[c->count], &c->made[c->count], &err)) {
             display(stderr, "heapdump: %s: %s\n", file, err.message);
             status = BAD_INPUT;
         }
         c->count++;
     }
+    if (!status && a->last_dump && !a->all && !a->dump) keep_last(c);
     if (!status && !c->count) {
         display(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
         status = BAD_INPUT;

@@ -13,6 +13,8 @@ typedef struct chosen {
     bool *made;                  /* by an operation: released with the rest */
     size_t count;
     symbols names;               /* of frames that are addresses, where --binary gives none */
+    size_t hidden;               /* frames that are left out, of all heaps */
+    size_t earlier;              /* heaps of earlier dumps, left out */
 } chosen;
 
 /* What a heap holds in all. */

@@ -25,14 +25,15 @@ static const command commands[] = {
       .help = "Prints each heap as a tree: bytes, share of the total, blocks, what holds them. <other> is what\n"
               "is not listed, <self> what a frame holds beside its callees, ': name' a type. Of objects: what\n"
               "retains what, class by class, and how many objects that is.",
-      .options = "by every-route metric exact json" CUTOFFS("--min-share 0.01") WORK NAMES HEAPS },
+      .options = "by all frames wide every-route metric exact json"
+                 CUTOFFS("--min-share 0.01; on a terminal, what fits it") WORK NAMES HEAPS },
     { .name = "top", .run = run_top,
       .summary = "the functions, or types, that hold the most",
       .usage = "[OPTIONS] FILE...",
       .help = "Lists the names that hold the most: in all, with what they called, and themselves. A name that is\n"
               "on a stack twice counts once. Of condensed heaps 'unlisted' tells what a name holds beyond what is\n"
               "listed below it, its own or not; 'self?' that of some of its own it is not known whether they are.",
-      .options = "top by self metric exact json" WORK NAMES HEAPS },
+      .options = "top all by self frames wide metric exact json" WORK NAMES HEAPS },
     { .name = "diff", .run = run_diff,
       .summary = "what grew between two dumps",
       .usage = "[OPTIONS] BEFORE [AFTER]",
@@ -45,7 +46,7 @@ static const command commands[] = {
               "have identity hash codes, are compared object by object too: new, gone, or of another size. Objects\n"
               "without a code are in the classes alone. When next to no id or code is in both, the snapshots are of\n"
               "different processes, and classes alone are compared.",
-      .options = "before after all live by every-route metric exact json"
+      .options = "before after all live by frames wide every-route metric exact json"
                  CUTOFFS("--min-share 0.01 of all change") WORK NAMES HEAPS },
     { .name = "merge", .run = run_merge,
       .summary = "add dumps up, of many processes say",

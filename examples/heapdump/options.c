@@ -100,6 +100,10 @@ static bool take_by(const option_row *o, arguments *a, const char *text) {
     return !strcmp(text, "backtrace") || !strcmp(text, "type") || memprof_split(a);
 }
 
+static bool take_frames(const option_row *o, arguments *a, const char *text) {
+    return *(bool *)place(o, a) = !strcmp(text, "all");
+}
+
 static bool take_kind(const option_row *o, arguments *a, const char *text) {
     take_text(o, a, text);
     for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
@@ -170,6 +174,8 @@ static const option_row rows[] = {
     { "", "entries", "N", take_count, AT(cutoff.max_entries), "list the N that explain most" },
     { "", "output-bytes", "N", take_some_bytes, AT(cutoff.max_output_bytes),
       "list what explains most in so many bytes of a trace" },
+    { "tree", "all", NULL, take_flag, AT(all), "every dump [the last of each process]; and however little it holds" },
+    { "top", "all", NULL, take_flag, AT(all), "every dump [the last of each process], and every name" },
     { "merge", "all", NULL, take_flag, AT(all), "every dump counts" },
     { "info", "all", NULL, take_flag, AT(all), "every attribute of every allocator; every library and length" },
     { "diff", "all", NULL, take_flag, AT(all), "every object that is new, gone, or changed [10 of each]" },
@@ -187,6 +193,10 @@ static const option_row rows[] = {
     { "top", "by", "backtrace|type", take_by, AT(by),
       "functions or types [backtrace]; of MemProf profiles also size, lifetime,\n"
       "heat, binary" },
+    { "", "frames", "all", take_frames, AT(frames_all),
+      "with those of allocators and of what starts a program, and each on a line\n"
+      "of its own [left out, and chains of one callee on a line]" },
+    { "", "wide", NULL, take_flag, AT(wide), "names whole [shortened to the width of the terminal]" },
     { "", "every-route", NULL, take_flag, AT(every_route), "break every entry down both ways" },
     { "", "self", NULL, take_flag, AT(by_self), "by what they hold themselves" },
     { "", "metric", "FIELD", take_metric, AT(field),

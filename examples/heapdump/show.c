@@ -1,8 +1,21 @@
 /* tree, top */
 
 #include "commands.h"
-#include "heaps.h"
+#include "listing.h"
 #include "memprof.h"
+#include "objects.h"
+
+/* Where heaps are shown. */
+typedef struct showing {
+    const arguments *a;
+    answer to;
+    screen screen;
+    uint32_t rows;               /* lines for each heap; 0: any number */
+    reading reading;
+    char *first;                 /* a regular expression for the name listed first; NULL: none was */
+} showing;
+
+static hd_options warned(showing *s) { return (hd_options){ .warning = on_warning, .warning_user = &s->reading }; }
 
 static hd_status tree_row(void *user, const hd_tree_row *row) {
     hd_json *j = user;
@@ -15,13 +28,38 @@ static hd_status tree_row(void *user, const hd_tree_row *row) {
     return HD_OK;
 }
 
-static hd_status tree_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
-    hd_tree_options options = tree_options(a);
-    options.first_axis = axis_in(a, heap);
-    options.options.warning = on_warning;
-    options.options.warning_user = r;
-    return a->json ? hd_tree(heap, &options, tree_row, j, NULL) : hd_print_tree(heap, &options, out, NULL);
+/* A regular expression that a function's name begins with. To be freed. */
+static char *pattern_of(hd_str name) {
+    char *short_one = short_name(name, 60), *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
+    *to++ = '^';
+    for (const char *p = short_one; *p && (unsigned char)*p < 0x80 && *p != '('; p++) {
+        if (strchr(".[]{}*+?^$|\\", *p)) *to++ = '\\';
+        *to++ = *p;
+    }
+    while (to[-1] == ' ') to--;
+    *to = 0;
+    free(short_one);
+    return made;
 }
+
+static hd_status tree_heap(showing *s, const hd_heap *heap, hd_error *err) {
+    hd_options options = warned(s);
+    listing l;
+    hd_status status;
+    if (s->a->json) {
+        hd_tree_options tree = tree_options(s->a);
+        tree.first_axis = axis_in(s->a, heap);
+        tree.options = options;
+        return hd_tree(heap, &tree, tree_row, &s->to.json, err);
+    }
+    status = listing_make(s->a, heap, NULL, s->rows, &options, &l, err);
+    if (status) return status;
+    listing_put(s->to.text, s->a, &s->screen, &l, heap, NULL);
+    listing_free(&l);
+    return HD_OK;
+}
+
+/* top ------------------------------------------------------------------------------------------- */
 
 static hd_status top_row(void *user, const hd_top_row *row) {
     hd_json *j = user;
@@ -36,58 +74,152 @@ static hd_status top_row(void *user, const hd_top_row *row) {
     return HD_OK;
 }
 
-static hd_status top_heap(const arguments *a, const hd_heap *heap, reading *r, hd_json *j, hd_out out) {
-    hd_top_options options = {
-        .axis = axis_in(a, heap), .top = a->cutoff.top ? a->cutoff.top : 20, .by_self = a->by_self,
-        .units = !a->exact && !memprof_counted(a), .options = { .warning = on_warning, .warning_user = r }
-    };
-    return a->json ? hd_top(heap, &options, top_row, j, NULL) : hd_print_top(heap, &options, out, NULL);
+typedef struct top_list {
+    FILE *out;
+    char *first;                 /* a regular expression for the first name; to be freed */
+    const arguments *a;
+    const screen *screen;
+    uint64_t total;
+    int bytes, blocks;           /* widths */
+    bool estimates;
+} top_list;
+
+/* Bytes, with their error, and their share; "<=" before a bound. */
+static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
+    display(t->out, "%s", is_bound ? " \xe2\x89\xa4" : "  ");
+    put_bytes(t->out, t->a, amount->bytes, t->bytes);
+    if (t->estimates) put_error(t->out, amount);
+    if (amount->bytes > t->total) display(t->out, "  > 100%%");
+    else put_share(t->out, amount->bytes, t->total);
+    return 2 + t->bytes + 8 + (t->estimates ? 8 : 0);
+}
+
+static hd_status put_top_row(void *user, const hd_top_row *row) {
+    top_list *t = user;
+    int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + t->blocks + 4;
+    int room = t->screen->columns ? t->screen->columns - used - 1 - (row->unlisted.bytes > t->total / 100 ? 22 : 0) : 0;
+    char *name = short_name(row->name, room && room < 12 ? 12 : room);
+    if (row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
+    else display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
+    display(t->out, "  %s", name);
+    if (row->unlisted.bytes > t->total / 100) {
+        put_style(t->out, t->screen, FAINT);
+        display(t->out, " ("), put_bytes(t->out, t->a, row->unlisted.bytes, 0), display(t->out, " unlisted)");
+        put_style(t->out, t->screen, PLAIN);
+    }
+    display(t->out, "\n");
+    if (!t->first) t->first = pattern_of(row->name);
+    free(name);
+    return HD_OK;
+}
+
+static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
+    uint32_t top = s->a->cutoff.top ? s->a->cutoff.top : s->a->all ? 0 : s->rows > 2 ? s->rows - 2 : 20;
+    hd_top_options options = { .axis = axis_in(s->a, heap), .top = top, .by_self = s->a->by_self,
+                               .options = warned(s) };
+    totals all = totals_of(heap);
+    hd_status status;
+    top_list t = { .out = s->to.text, .a = s->a, .screen = &s->screen, .total = all.bytes };
+    if (s->a->json) return hd_top(heap, &options, top_row, &s->to.json, err);
+    t.estimates = heap->sample_bytes != 0;
+    t.blocks = all.blocks == HD_UNKNOWN ? 1 : snprintf(NULL, 0, "%llu", (unsigned long long)all.blocks);
+    if (t.blocks < 6) t.blocks = 6;
+    t.bytes = s->a->exact ? snprintf(NULL, 0, "%llu", (unsigned long long)all.bytes) : 10;
+    if (t.bytes < 5) t.bytes = 5;
+    display(t.out, "  "), put_bytes(t.out, s->a, all.bytes, t.bytes);
+    if (all.blocks != HD_UNKNOWN) display(t.out, " in %llu blocks", (unsigned long long)all.blocks);
+    display(t.out, ": "), put_label(t.out, heap);
+    display(t.out, "\n");
+    put_style(t.out, &s->screen, FAINT);
+    display(t.out, "  %*s %7s%*s  %*s %7s%*s  %*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes, "self", "",
+            t.estimates ? 8 : 0, "", t.blocks, "blocks", options.axis ? "type" : "function");
+    put_style(t.out, &s->screen, PLAIN);
+    status = hd_top(heap, &options, put_top_row, &t, err);
+    free(s->first);
+    s->first = t.first;
+    return status;
+}
+
+/* Both ------------------------------------------------------------------------------------------ */
+
+/* What a listing leaves out, and how to see it. */
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier) {
+    put_style(out, s, FAINT);
+    if (hidden)
+        display(out, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)\n", hidden,
+                hidden == 1 ? "" : "s");
+    if (earlier) display(out, "not shown: %zu heap%s of earlier dumps (--all)\n", earlier, earlier == 1 ? "" : "s");
+    put_style(out, s, PLAIN);
+}
+
+/* At most two lines. */
+static void put_what_next(showing *s, const chosen *c) {
+    if (c->earlier) put_next(s->to.text, &s->screen, "what grew", "diff", c->file, NULL);
+    if (s->first && s->a->by_self && !s->a->by) put_next(s->to.text, &s->screen, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
+    else put_next(s->to.text, &s->screen, "who allocates", "top", "--self", c->file, NULL);
+}
+
+static bool show_file(showing *s, const chosen *c, bool any,
+                      hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
+    hd_error err;
+    hd_status failed = HD_OK;
+    s->rows = rows_for(s->a, &s->screen, c->count);
+    for (size_t h = 0; h < c->count && !failed; h++) {
+        hd_json *j = &s->to.json;
+        if (any && !s->a->json) display(s->to.text, "\n");
+        any = true;
+        if (s->a->json) {
+            hd_json_object(j);
+            json_label(j, &c->heaps[h]);
+            json_array(j, "rows");
+        }
+        failed = one(s, &c->heaps[h], &err);
+        if (s->a->json) hd_json_end(j), hd_json_end(j);
+    }
+    if (!s->a->json) {
+        put_left_out(s->to.text, &s->screen, c->hidden, c->earlier);
+        put_what_next(s, c);
+    }
+    if (failed && failed != HD_IO) /* output_close tells of output */
+        display(stderr, "heapdump: %s: %s\n", c->file, err.message);
+    return !failed;
 }
 
 /* Each chosen heap of each file; what could be read is shown even when another file was bad. */
-static int show(const arguments *a, hd_status (*one)(const arguments *a, const hd_heap *heap, reading *r,
-                                                     hd_json *j, hd_out out)) {
-    answer to;
-    hd_json *j = &to.json;
-    hd_out out;
+static int show(const arguments *a, hd_status (*one)(showing *s, const hd_heap *heap, hd_error *err)) {
+    showing s = { .a = a, .screen = screen_of(a) };
     bool any = false;
-    int status = answer_open(&to, a, "heaps");
+    int status = answer_open(&s.to, a, "heaps");
     if (status) return status;
-    out = to.output.out;
     for (int i = 0; i < a->file_count; i++) {
         chosen c;
-        reading r = { .file = a->files[i] };
-        hd_status failed = HD_OK;
+        s.reading = (reading){ .file = a->files[i] };
         if (choose(a, a->files[i], &c)) {
             status = BAD_INPUT;
             continue;
         }
-        for (size_t h = 0; h < c.count && !failed; h++) {
-            if (any && !a->json) out.write(out.user, "\n", 1);
-            any = true;
-            if (a->json) {
-                hd_json_object(j);
-                json_label(j, &c.heaps[h]);
-                json_array(j, "rows");
-            }
-            failed = one(a, &c.heaps[h], &r, j, out);
-            if (a->json) hd_json_end(j), hd_json_end(j);
-        }
-        if (failed && failed != HD_IO) /* output_close tells of output */
-            display(stderr, "heapdump: %s: %s\n", c.file, hd_status_text(failed));
-        if (failed) status = BAD_INPUT;
+        if (!show_file(&s, &c, any, one)) status = BAD_INPUT;
+        any = true;
         chosen_free(&c);
     }
-    if (!any) return answer_close(&to, status);
-    return answer_close(&to, DONE) ? BAD_INPUT : status;
+    free(s.first);
+    if (!any) return answer_close(&s.to, status);
+    return answer_close(&s.to, DONE) ? BAD_INPUT : status;
 }
 
 int run_tree(const arguments *a) {
-    arguments listing = *a;
-    listing.listed = tree_options(a).cutoff;
-    listing.default_share = 0.01;
-    return show(&listing, tree_heap);
+    arguments view = *a;
+    view.hide = view.last_dump = true;
+    view.exact |= memprof_counted(a);
+    if (a->all && !a->has_cutoff) view.has_cutoff = true; /* and none is set */
+    view.listed = tree_options(&view).cutoff;
+    view.default_share = a->all ? 0 : 0.01;
+    return show(&view, tree_heap);
 }
 
-int run_top(const arguments *a) { return show(a, top_heap); }
-
+int run_top(const arguments *a) {
+    arguments view = *a;
+    view.hide = view.last_dump = true;
+    view.exact |= memprof_counted(a);
+    return show(&view, top_heap);
+}

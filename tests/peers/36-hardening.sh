@@ -20,7 +20,7 @@ ulimit -c 0
 rec() { status timeout -s KILL 900 "$tool" record "$@"; }
 said() { grep -c -- "$1" err || true; }
 # asked FILE OBJECT: bytes and blocks that the object asked for, in the last heap
-asked() { "$tool" tree --strict --by type --min-share 0 --json "$1" | grep "\"depth\":1,\"axis\":\"type\",\"name\":\"$2\"" |
+asked() { "$tool" tree --frames all --strict --by type --min-share 0 --json "$1" | grep "\"depth\":1,\"axis\":\"type\",\"name\":\"$2\"" |
           tail -1 | sed 's/.*"bytes":\([0-9]*\),"blocks":\([0-9]*\).*/\1 \2/'; }
 # reads FILE...: how many of them are whole
 reads() { local n=0 f; for f; do if "$tool" info --strict "$f" > info.out 2>&1; then n=$((n + 1)); fi; done; echo $n; }
@@ -52,7 +52,7 @@ check "threads come and go: dumps" yes "$([ "$("$tool" info --strict thread.json
 # Code made at run time is followed by its frame pointers.
 rec --min-bytes 1 -o jit.json -- ./jit > status.out
 check "frames without call frame information: who is above them and below" "3703701 3 main 0x below_jit" \
-  "$(live jit.json) $("$tool" tree jit.json | grep -o 'main\|    0x\|below_jit' | tr -d ' ' | uniq | head -3 | tr '\n' ' ' | sed 's/ $//')"
+  "$(live jit.json) $("$tool" tree --frames all jit.json | grep -o 'main\|    0x\|below_jit' | tr -d ' ' | uniq | head -3 | tr '\n' ' ' | sed 's/ $//')"
 
 check "a register that only looks like a frame pointer" "0 3703701 3" \
   "$(rec --min-bytes 1 -o trap.json -- ./jit trap) $(live trap.json)"
@@ -78,7 +78,7 @@ gcc -w -g -O1 -fno-builtin -fPIC -shared -DNAME=from_b -DKEEP=20002 "$sources"/h
 check "dlopen and dlclose" 0 "$(rec --min-bytes 1 -o dl.json -- ./dl)"
 check "closed plugins: who asked for what" "500050 50 1000100 50" "$(asked dl.json a.so) $(asked dl.json b.so)"
 check "closed plugins: functions are named" "500050 1000100" \
-  "$(for f in from_a from_b; do "$tool" tree --exact --min-share 0 dl.json | awk -v f=$f '$4 == f { n += $1 } END { printf "%d ", n }'; done | sed 's/ $//')"
+  "$(for f in from_a from_b; do "$tool" tree --frames all --exact --min-share 0 dl.json | awk -v f=$f '$4 == f { n += $1 } END { printf "%d ", n }'; done | sed 's/ $//')"
 
 # Allocators that programs bring along.
 gcc -w -g -O1 "$sources"/live_calls.c -o calls

@@ -19,7 +19,7 @@ drawn() {
     awk '{ bytes = $1; gsub(",", "", bytes); sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) if (sum[name]) print sum[name], name }' | LC_ALL=C sort
 }
 listed() {
-  "$tool" tree --json --min-share 0 "$1" | jq -r '.heaps[].rows[] | select(.name != "<self>" and .bytes > 0) | "\(.bytes) \(if .name == "" then "all" else .name end)"' | tr '<>' '()' |
+  "$tool" tree --all --frames all --json --min-share 0 "$1" | jq -r '.heaps[].rows[] | select(.name != "<self>" and .bytes > 0) | "\(.bytes) \(if .name == "" then "all" else .name end)"' | tr '<>' '()' |
     awk '{ bytes = $1; sub(/^[^ ]* /, ""); sum[$0] += bytes } END { for (name in sum) print sum[name], name }' | LC_ALL=C sort
 }
 same_as_drawn() {                # same_as_drawn NAME FOLDED
@@ -29,7 +29,7 @@ same_as_drawn() {                # same_as_drawn NAME FOLDED
   if [ -s "$2.drawn" ] && cmp -s "$2.drawn" "$2.listed"; then pass "$1: flamegraph.pl draws the same bytes for all $(wc -l < "$2.drawn") names"
   else fail "$1: flamegraph.pl draws others"; diff "$2.drawn" "$2.listed" | head -n 6; fi
 }
-total() { "$tool" tree --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
+total() { "$tool" tree --all --json "$1" | jq '[.heaps[].rows[0].bytes] | add'; }
 
 same_as_drawn "a Go program" "$(cp "$root/tests/data/go-heap.folded" go.folded && echo go.folded)"
 

@@ -22,7 +22,7 @@ gotop() {
 }
 # ourtop FILE TYPE: the same of ours
 ourtop() {
-  "$tool" top --json --allocator "$2" "$1" |
+  "$tool" top --frames all --json --allocator "$2" "$1" |
     jq -r '.heaps[].rows[] | select(.bytes > 0) | "\(.self_bytes) \(.bytes) \(.name | sub(":0\\)$"; ")") | sub(" \\((?<p>[^()]*)\\)$"; " \(.p)"))"' | LC_ALL=C sort
 }
 same_top() {                     # same_top NAME FILE TYPE [OURS]
@@ -33,7 +33,7 @@ same_top() {                     # same_top NAME FILE TYPE [OURS]
 }
 # rewrite FROM TO: of a file of its own format convert writes the bytes, a merge of one its heaps.
 rewrite() { "$tool" merge --all --to pprof -o "$2" "$1" 2> err; }
-tree() { "$tool" tree --exact --min-bytes 1 "$@" | sed '1s/  [^ ]*,.*\| total$//'; }
+tree() { "$tool" tree --frames all --exact --min-bytes 1 "$@" | sed '1s/  [^ ]*,.*\| total$//'; }
 
 # A Go program with frames that are inlined, recursion and blocks that are freed.
 cat > main.go <<'GO'
@@ -114,7 +114,7 @@ if { command -v npm > /dev/null || need npm; } && npm install --silent --no-audi
     "$(node "$root/tests/peers/pprof.mjs" format "$work" go.pb | paste -sd,)"
   for name in go own; do
     node "$root/tests/peers/pprof.mjs" speedscope "$work" $name.pb > speedscope.txt
-    "$tool" top --self --top 10 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
+    "$tool" top --frames all --self --top 10 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
       sed 's/ (\(.*\))$/ \1/' > ours.txt
     check "speedscope shows $name.pb: its frames that hold most" "$(head -n 3 ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | head -n 3)"
     check "speedscope shows $name.pb: its total" "$("$tool" info $name.pb | awk '/inuse_space/ { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"

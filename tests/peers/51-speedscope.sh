@@ -31,7 +31,7 @@ told() {
   local name=$1 input=$2
   "$tool" convert --to speedscope -o $name.speedscope.json $input 2> err
   node speedscope.mjs package $name.speedscope.json > $name.import
-  "$tool" top --top 1000000 --json $input > $name.top
+  "$tool" top --frames all --top 1000000 --json $input > $name.top
   check "$name: a profile for each heap" "$(jq '.heaps | length' $name.top)" "$(jq '.profiles | length' $name.import)"
   check "$name: bytes" bytes "$(jq -r '[.profiles[].unit] | unique | join(" ")' $name.import)"
   check "$name: totals" "$("$tool" info --json $input | jq -c '[.files[0].heaps[].bytes]')" "$(jq -c '[.profiles[].total]' $name.import)"

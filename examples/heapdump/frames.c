@@ -1,0 +1,252 @@
+/* Names of frames as people want them. */
+
+#include "frames.h"
+
+#include <ctype.h>
+
+/* What no one looks for: whoever called these allocated. A name is compared without parameters, file and line, and
+   with "<>" for what templates were made for; "*" at an end is any text. A row for each allocator or runtime. */
+static const char *const hidden_frames[] = {
+    /* C */
+    "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
+    "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__GI___libc_malloc",
+    "__GI___libc_realloc", "_int_malloc", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc",
+    "malloc_hook_ini", "xmalloc", "xcalloc", "xrealloc",
+    /* jemalloc, tcmalloc, mimalloc */
+    "je_*", "_rjem_*", "tc_malloc*", "tc_calloc*", "tc_realloc*", "tc_memalign*", "tc_new*", "tc_posix_memalign",
+    "tcmalloc::*", "do_malloc", "DoSampledAllocation", "mi_*", "_mi_*",
+    /* C++ */
+    "operator new", "operator new[]", "_Znwm", "_Znam", "__cxa_allocate_exception",
+    "std::allocator<>::allocate", "std::__new_allocator<>::allocate", "std::__1::allocator<>::allocate*",
+    "__gnu_cxx::new_allocator<>::allocate", "std::allocator_traits<>::allocate", "std::__allocate_guarded*",
+    "std::_Vector_base<>::_M_allocate", "std::_Deque_base<>::_M_allocate*", "std::_Rb_tree<>::_M_get_node",
+    "std::__cxx11::_List_base<>::_M_get_node", "std::__cxx11::list<>::_M_get_node", "std::_Fwd_list_base<>::_M_get_node",
+    "std::__detail::_Hashtable_alloc<>::_M_allocate_*", "std::__cxx11::basic_string<>::_S_allocate",
+    "std::__1::__libcpp_allocate*", "std::__1::allocator_traits<>::allocate*",
+    /* Rust */
+    "__rust_alloc*", "__rust_realloc", "__rdl_alloc*", "__rdl_realloc", "__rg_alloc*", "__rg_realloc",
+    "alloc::alloc::*", "<alloc::alloc::Global as *", "std::alloc::*", "<std::alloc::System as *",
+    "alloc::raw_vec::*", "alloc::boxed::Box<>::new*",
+    /* Python */
+    "PyMem_*", "_PyMem_*", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc",
+    "_PyObject_Calloc", "_PyObject_Realloc", "pymalloc_*", "allocate_from_new_pool", "new_arena", "arena_map_*",
+    "_PyObject_Arena*", "gc_alloc", "_PyObject_GC_*", "PyObject_GC_*", "_PyObject_New*", "PyType_GenericAlloc",
+    "_PyType_AllocNoTrack",
+    /* V8 and Node */
+    "v8::internal::Malloced::*", "v8::internal::AllocWithRetry", "v8::internal::AlignedAllocWithRetry",
+    "v8::internal::NewArray<>", "v8::internal::AccountingAllocator::*", "v8::base::Malloc", "v8::base::Realloc",
+    "v8::base::Calloc", "v8::base::AlignedAlloc", "node::Malloc<>", "node::Realloc<>", "node::UncheckedMalloc<>",
+    "node::UncheckedRealloc<>", "uv__malloc", "uv__calloc", "uv__realloc", "CRYPTO_malloc", "CRYPTO_zalloc",
+    /* Go */
+    "runtime.mallocgc", "runtime.newobject", "runtime.makeslice", "runtime.goexit", "runtime.main",
+    /* The start of programs and threads */
+    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3",
+    "__clone", "__clone3", "__GI___clone", "__GI___clone3", "std::rt::*", "std::sys::backtrace::__rust_begin_short_*",
+    "std::sys_common::backtrace::__rust_begin_short_*", "std::panicking::try*", "std::panicking::catch_unwind*",
+    "std::panic::catch_unwind*", "core::ops::function::FnOnce::call_once*", "core::ops::function::impls::*",
+    "std::thread::Builder::spawn_*", "std::sys::pal::unix::thread::*"
+};
+
+/* A text that can grow. */
+typedef struct growing { char *data; size_t size; } growing;
+
+static void text_put(growing *t, const char *data, size_t size) {
+    t->data = needed(realloc(t->data, t->size + size + 1));
+    if (size) memcpy(t->data + t->size, data, size);
+    t->data[t->size += size] = 0;
+}
+
+static void text_end_at(growing *t, size_t size) { t->data[t->size = size] = 0; }
+
+/* Without " (file.c:12)" at the end. */
+static size_t without_place(const char *s, size_t n) {
+    size_t open = n, digits = 0;
+    if (n < 6 || s[n - 1] != ')') return n;
+    while (n - 2 > digits && isdigit((unsigned char)s[n - 2 - digits])) digits++;
+    if (!digits || s[n - 2 - digits] != ':') return n;
+    while (open && s[open - 1] != '(') open--;
+    return open > 1 && s[open - 2] == ' ' ? open - 2 : n;
+}
+
+static bool ends_with(const char *s, size_t n, const char *text) {
+    size_t m = strlen(text);
+    return n >= m && !memcmp(s + n - m, text, m);
+}
+
+/* Whether what begins at s[i] is '<' or '>' of an operator, not of a template. */
+static bool is_operator_sign(const char *s, size_t i) {
+    while (i && strchr("<>=-", s[i - 1])) i--;
+    return ends_with(s, i, "operator");
+}
+
+/* Without the parameters at the end, and what stands behind them ("const", "[clone .cold]"). */
+static size_t without_parameters(const char *s, size_t n) {
+    size_t end = n, depth = 0;
+    while (end && s[end - 1] != ')') end--;
+    if (!end) return n;
+    for (size_t i = end; i-- > 0;) {
+        if (s[i] == ')') depth++;
+        else if (s[i] == '(' && !--depth)
+            return !i || ends_with(s, i, "operator") || (n - i > 10 && !memcmp(s + i, "(anonymous", 10)) ? n : i;
+    }
+    return n;
+}
+
+/* With `mark` for what stands between the outermost '<' and '>'; a name of Rust may begin with '<'. */
+static void without_templates(growing *t, const char *s, size_t n, const char *mark) {
+    size_t depth = 0;
+    text_put(t, "", 0);
+    for (size_t i = 0; i < n; i++) {
+        bool sign = i && (s[i] == '<' || s[i] == '>') && !is_operator_sign(s, i) && (s[i] == '<' || depth);
+        if (sign && s[i] == '<' && !depth++) text_put(t, "<", 1), text_put(t, mark, strlen(mark));
+        if (sign && s[i] == '>') depth--;
+        if (!depth) text_put(t, s + i, 1);
+    }
+}
+
+static bool is_like(const char *like, const char *s, size_t n) {
+    size_t m = strlen(like);
+    if (like[m - 1] == '*') return n >= m - 1 && !memcmp(like, s, m - 1);
+    return n == m && !memcmp(like, s, m);
+}
+
+bool frame_is_hidden(void *user, hd_str name) {
+    growing plain = { NULL, 0 };
+    size_t n = without_parameters(name.data, without_place(name.data, name.len));
+    bool hidden = false;
+    (void)user;
+    without_templates(&plain, name.data, n, "");
+    for (size_t i = 0; i < sizeof hidden_frames / sizeof *hidden_frames && !hidden; i++)
+        hidden = hidden_frames[i][0] == name.data[0] && n &&
+                 (is_like(hidden_frames[i], plain.data, plain.size) || is_like(hidden_frames[i], name.data, n));
+    free(plain.data);
+    return hidden;
+}
+
+/* Shortening. ---------------------------------------------------------------------------------- */
+
+#define MORE "\xe2\x80\xa6"      /* … */
+#define CALLS " \xe2\x80\xba "   /* › */
+#define TIMES "\xc3\x97"         /* × */
+
+int columns_of(hd_str name) {
+    int columns = 0;
+    for (hd_str piece; (piece = hd_visible(&name)).len;)
+        for (size_t i = 0; i < piece.len; i++) columns += (piece.data[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+static int columns_in(const growing *t) { return columns_of((hd_str){ t->data, t->size }); }
+
+/* Without the beginning: at a "::" or "/" where one is near, else anywhere. */
+static void cut_beginning(growing *t, int columns) {
+    size_t from = t->size, best;
+    growing cut = { NULL, 0 };
+    for (int left = columns - 1; from && left > 0; left--)
+        do from--;
+        while (from && (t->data[from] & 0xc0) == 0x80);
+    for (best = from; best < t->size && best < from + 24; best++)
+        if (best && (t->data[best - 1] == '/' || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
+    if (best == t->size || best == from + 24) best = from;
+    text_put(&cut, MORE, strlen(MORE));
+    text_put(&cut, t->data + best, t->size - best);
+    free(t->data);
+    *t = cut;
+}
+
+/* Rust's "::h0123456789abcdef" tells versions of a function apart. */
+static size_t without_hash(const char *s, size_t n) {
+    if (n < 20 || memcmp(s + n - 19, "::h", 3)) return n;
+    for (size_t i = n - 16; i < n; i++)
+        if (!isxdigit((unsigned char)s[i])) return n;
+    return n - 19;
+}
+
+char *short_name(hd_str name, int columns) {
+    growing t = { NULL, 0 };
+    text_put(&t, "", 0);
+    for (hd_str piece, rest = name; (piece = hd_visible(&rest)).len;) text_put(&t, piece.data, piece.len);
+    if (!columns) return t.data;
+    text_end_at(&t, without_hash(t.data, t.size));
+    if (columns_in(&t) > columns) text_end_at(&t, without_place(t.data, t.size));
+    if (columns_in(&t) > columns) text_end_at(&t, without_parameters(t.data, t.size));
+    if (columns_in(&t) > columns) {
+        growing plain = { NULL, 0 };
+        without_templates(&plain, t.data, t.size, MORE);
+        free(t.data);
+        t = plain;
+    }
+    if (columns_in(&t) > columns) cut_beginning(&t, columns);
+    return t.data;
+}
+
+/* A run of equal names. */
+typedef struct run { char *name; size_t times; int columns; } run;
+
+static size_t runs_of(const hd_str *names, size_t count, int columns, run *runs) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i && hd_str_equal(names[i], names[i - 1])) {
+            runs[n - 1].times++;
+            continue;
+        }
+        runs[n] = (run){ short_name(names[i], columns), 1, 0 };
+        if (columns) runs[n].name[without_place(runs[n].name, strlen(runs[n].name))] = 0;
+        n++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (runs[i].times > 1) {
+            char *with;
+            if (asprintf(&with, "%s " TIMES "%zu", runs[i].name, runs[i].times) < 0) with = needed(NULL);
+            free(runs[i].name);
+            runs[i].name = with;
+        }
+        runs[i].columns = columns_of(hd_cstr(runs[i].name));
+    }
+    return n;
+}
+
+/* How many of the last names go beside the first and "… N more". */
+static size_t last_that_fit(const run *runs, size_t n, int columns) {
+    enum { BETWEEN = 3, MORE_COLUMNS = 12 };
+    int used = runs[0].columns + runs[n - 1].columns + 2 * BETWEEN + MORE_COLUMNS;
+    size_t last = 1;
+    while (last + 1 < n && used + runs[n - 1 - last].columns + BETWEEN <= columns)
+        used += runs[n - 1 - last++].columns + BETWEEN;
+    return last;
+}
+
+char *short_chain(const hd_str *names, size_t count, int columns) {
+    enum { ALL_SHOWN = 4 };
+    run *runs;
+    size_t n, last;
+    int used = 0;
+    growing t = { NULL, 0 };
+    if (count == 1) return short_name(names[0], columns);
+    runs = needed(calloc(count, sizeof *runs));
+    n = runs_of(names, count, columns, runs);
+    for (size_t i = 0; i < n; i++) used += runs[i].columns + (i ? 3 : 0);
+    last = columns ? used <= columns ? n - 1 : last_that_fit(runs, n, columns) : n <= ALL_SHOWN ? n - 1 : 2;
+    if (columns && n > 1 && last < n - 1 && runs[0].columns + runs[n - 1].columns + 18 > columns) {
+        char more[40];           /* the last name alone, and how many lead to it */
+        int left = columns - snprintf(more, sizeof more, MORE " %zu more" CALLS, n - 1) + 4;
+        char *name = short_name(hd_cstr(runs[n - 1].name), left > 8 ? left : 8);
+        text_put(&t, more, strlen(more));
+        text_put(&t, name, strlen(name));
+        free(name);
+    } else {
+        text_put(&t, runs[0].name, strlen(runs[0].name));
+        if (last + 1 < n) {
+            char more[40];
+            snprintf(more, sizeof more, CALLS MORE " %zu more", n - 1 - last);
+            text_put(&t, more, strlen(more));
+        }
+        for (size_t i = n - last; i < n && n > 1; i++) {
+            text_put(&t, CALLS, strlen(CALLS));
+            text_put(&t, runs[i].name, strlen(runs[i].name));
+        }
+    }
+    for (size_t i = 0; i < n; i++) free(runs[i].name);
+    free(runs);
+    return t.data;
+}

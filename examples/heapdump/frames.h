@@ -1,0 +1,19 @@
+/* Names of frames as people want them: those that say nothing left out, long ones shortened. */
+#ifndef HEAPDUMP_FRAMES_H
+#define HEAPDUMP_FRAMES_H
+
+#include "cli.h"
+
+/* An hd_match_fn: functions that allocate for others, and functions that start programs and threads. */
+bool frame_is_hidden(void *user, hd_str name);
+
+/* Characters that a name takes on a terminal. */
+int columns_of(hd_str name);
+/* The name in at most so many columns (0: whole, but for what is not shown on terminals): without its file and
+   line, without parameters, without what templates were made for, without its beginning. To be freed. */
+char *short_name(hd_str name, int columns);
+/* Names of frames, outermost first, in at most so many columns: "main › run › … 7 more › parse", equal neighbours
+   as "walk ×50". To be freed. */
+char *short_chain(const hd_str *names, size_t count, int columns);
+
+#endif

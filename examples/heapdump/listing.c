@@ -1,0 +1,357 @@
+/* Trees as lines for people. */
+
+#include "listing.h"
+
+#include "memprof.h"
+#include "objects.h"
+
+/* Collecting. ---------------------------------------------------------------------------------- */
+
+/* Where the names of a row are to be found, and how many of those above it there are. */
+typedef struct place {
+    const hd_axis *axis;
+    const hd_rows *rows;
+    uint32_t above, entry;       /* HD_NONE: <other> */
+} place;
+
+/* The nodes of an axis that lead from the row above to this one, innermost first; returns how many. */
+static uint32_t nodes_between(const place *p, uint32_t axis, uint32_t **nodes) {
+    const hd_axis *x = &p->axis[axis];
+    uint32_t from = p->rows->node[(size_t)p->above * p->rows->axis_count + axis], n = 0;
+    uint32_t to = p->rows->node[(size_t)p->entry * p->rows->axis_count + axis];
+    for (uint32_t i = to; i != from && i != HD_NONE && i; i = x->parent[i]) n++;
+    *nodes = needed(malloc(((size_t)n + 1) * sizeof **nodes));
+    n = 0;
+    for (uint32_t i = to; i != from && i != HD_NONE && i; i = x->parent[i]) (*nodes)[n++] = i;
+    return n;
+}
+
+static hd_str copied(hd_str s) {
+    char *data = needed(malloc(s.len + 1));
+    memcpy(data, s.data, s.len);
+    return (hd_str){ data, s.len };
+}
+
+/* The names of the axis that the row was reached along, or of the first that differs; a type beside frames. */
+static void take_names(line *x, const place *p) {
+    for (uint32_t a = 0; a < p->rows->axis_count; a++) {
+        uint32_t *nodes, n = nodes_between(p, a, &nodes);
+        if (n && !x->name_count) {
+            x->axis = a;
+            x->names = needed(malloc(n * sizeof *x->names));
+            for (uint32_t i = n; i-- > 0;) x->names[x->name_count++] = copied(p->axis[a].node_name[nodes[i]]);
+        } else if (n && !x->type.len) {
+            x->type = copied(p->axis[a].node_name[nodes[0]]);
+        }
+        free(nodes);
+    }
+}
+
+/* Rows come in preorder. */
+static hd_status add_line(listing *l, const line *from, const place *p) {
+    place at = *p;
+    line *x;
+    if (!(l->count & (l->count - 1))) {
+        size_t n = l->count ? 2 * (size_t)l->count : 1;
+        l->lines = needed(realloc(l->lines, n * sizeof *l->lines));
+        l->path = needed(realloc(l->path, (n + 1) * sizeof *l->path));
+    }
+    x = &l->lines[l->count];
+    *x = *from;
+    x->parent = x->depth ? l->path[x->depth - 1] : HD_NONE;
+    x->entry = p->entry;
+    l->path[x->depth] = l->count++;
+    if (p->entry == HD_NONE) {
+        x->names = needed(malloc(sizeof *x->names));
+        x->names[x->name_count++] = copied(hd_cstr("<other>"));
+    } else if (x->depth) {
+        at.above = l->lines[x->parent].entry;
+        take_names(x, &at);
+    }
+    return HD_OK;
+}
+
+static hd_status add_tree_row(void *user, const hd_tree_row *row) {
+    const place p = { row->breakdown->axis, &row->breakdown->entries, 0, row->entry };
+    return add_line(user, &(line){ .amount = { row->amount }, .depth = row->depth, .axis = row->axis }, &p);
+}
+
+static hd_status add_diff_row(void *user, const hd_diff_row *row) {
+    const place p = { row->diff->axis, &row->diff->before, 0, row->entry };
+    listing *l = user;
+    l->compares = true;
+    if (!row->depth) l->all_change = row->diff->gross[0];
+    return add_line(l, &(line){ .amount = { row->amount[0], row->amount[1] }, .depth = row->depth, .axis = row->axis,
+                                .flags = row->flags }, &p);
+}
+
+/* Folding. ------------------------------------------------------------------------------------- */
+
+static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+/* What decides whether a line is worth showing. */
+static uint64_t weight(const listing *l, const line *x) {
+    return l->compares ? distance(x->amount[0].bytes, x->amount[1].bytes) : x->amount[0].bytes;
+}
+
+/* Whether the second has all but a hundredth of what the first has. */
+static bool nearly_all(const line *x, const line *y) {
+    for (int i = 0; i < 2; i++)
+        if (distance(x->amount[i].bytes, y->amount[i].bytes) > x->amount[i].bytes / 100) return false;
+    return true;
+}
+
+/* Parents, only children, and `<other>` of less than `least` dropped. */
+static void relate(listing *l, uint64_t least) {
+    uint32_t *kids = needed(calloc((size_t)l->count + 1, sizeof *kids));
+    for (uint32_t i = 0; i < l->count; i++) {
+        line *x = &l->lines[i];
+        x->only = HD_NONE;
+        x->dropped = x->entry == HD_NONE && weight(l, x) < least;
+        if (x->depth && !x->dropped) l->lines[x->parent].only = kids[x->parent]++ ? HD_NONE : i;
+    }
+    free(kids);
+}
+
+/* A callee, or a type, that is all there is. */
+static bool is_folded(const listing *l, const line *x) {
+    const line *p = &l->lines[x->parent];
+    if (!p->depth || p->only != (uint32_t)(x - l->lines) || x->entry == HD_NONE) return false;
+    return (x->axis == p->axis || x->only == HD_NONE) && nearly_all(&l->lines[p->head], x);
+}
+
+static void fold(const arguments *a, listing *l, uint64_t least) {
+    bool unfolded = a->frames_all || a->every_route;
+    relate(l, a->all || unfolded ? 0 : least);
+    l->shown = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        line *x = &l->lines[i];
+        x->head = i;
+        if (!x->depth) {
+            l->shown++;
+        } else if (!unfolded && !x->dropped && is_folded(l, x)) {
+            x->head = l->lines[x->parent].head;
+        } else if (!x->dropped) {
+            x->indent = l->lines[l->lines[x->parent].head].indent + 1;
+            l->shown++;
+        }
+    }
+}
+
+void listing_free(listing *l) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        line *x = &l->lines[i];
+        for (uint32_t k = 0; k < x->name_count; k++) free((void *)(uintptr_t)x->names[k].data);
+        free((void *)(uintptr_t)x->type.data);
+        free(x->names);
+    }
+    free(l->lines);
+    free(l->path);
+    memset(l, 0, sizeof *l);
+}
+
+static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
+                         listing *l, hd_error *err) {
+    hd_status status;
+    uint64_t least;
+    memset(l, 0, sizeof *l);
+    status = after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
+    if (status) return status;
+    least = (l->compares ? l->all_change : l->lines[0].amount[0].bytes) / 100;
+    if (tree->cutoff.min_bytes > least) least = tree->cutoff.min_bytes;
+    fold(a, l, least);
+    return HD_OK;
+}
+
+/* Entries that are folded take no line, so more are asked for until the lines are enough. */
+hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
+                       const hd_options *options, listing *l, hd_error *err) {
+    hd_tree_options tree = tree_options(a);
+    listing more;
+    hd_status status;
+    tree.first_axis = after && (!axis_in(a, heap) || !axis_in(a, after)) ? 0 : axis_in(a, heap);
+    tree.options = *options;
+    if (a->has_cutoff || !rows) return collect(a, heap, after, &tree, l, err);
+    memset(&tree.cutoff, 0, sizeof tree.cutoff);
+    tree.cutoff.min_share = 0.001;
+    tree.cutoff.max_entries = rows / 2 > 4 ? rows / 2 : 4;
+    status = collect(a, heap, after, &tree, l, err);
+    tree.options.warning = NULL; /* told once */
+    while (!status) {
+        tree.cutoff.max_entries += tree.cutoff.max_entries / 3;
+        status = collect(a, heap, after, &tree, &more, err);
+        if (status || more.shown > rows || more.count == l->count || tree.cutoff.max_entries > 100 * rows) {
+            listing_free(&more);
+            break;
+        }
+        listing_free(l);
+        *l = more;
+    }
+    if (status) listing_free(l);
+    return status;
+}
+
+/* Text. ---------------------------------------------------------------------------------------- */
+
+void put_label(FILE *out, const hd_heap *heap) {
+    display(out, "%s", heap->allocator ? heap->allocator : "total");
+    if (heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(heap->kind));
+    if (heap->process) display(out, ", %s", heap->process);
+    if (heap->pid) display(out, ", pid %llu", (unsigned long long)heap->pid);
+    if (heap->dump) display(out, ", dump %s", heap->dump);
+    if (heap->sample_bytes) {
+        static const arguments units = { 0 };
+        display(out, ", sampled every "), put_bytes(out, &units, heap->sample_bytes, 0);
+    }
+}
+
+void put_error(FILE *out, const hd_amount *amount) {
+    uint64_t error = hd_standard_error(amount->variance);
+    double share = amount->bytes ? (double)error / (double)amount->bytes : 0;
+    if (share >= 10) display(out, " \xc2\xb1>1000%%");
+    else display(out, " \xc2\xb1%5.1f%%", 100 * share);
+}
+
+/* What the columns of one listing have in common. */
+typedef struct columns {
+    const arguments *a;
+    const screen *screen;
+    bool estimates, compares;
+    int bytes, blocks;           /* widths; blocks 0: no column */
+    uint64_t total;
+} columns;
+
+static int digits_of(uint64_t n) {
+    int digits = 1;
+    while (n /= 10) digits++;
+    return digits;
+}
+
+static void put_blocks(FILE *out, uint64_t blocks, int width) {
+    if (blocks == HD_UNKNOWN) display(out, "%*s", width, "-");
+    else display(out, "%*llu", width, (unsigned long long)blocks);
+}
+
+enum { BAR = 8, BAR_FROM = 100 };
+
+/* Bytes, share of the whole, blocks. Returns the columns they take. */
+static int put_amount(FILE *out, const columns *c, const line *x) {
+    const hd_amount *amount = &x->amount[0];
+    int used = c->bytes + 8;
+    put_style(out, c->screen, c->total && amount->bytes >= c->total / 10 && x->entry != HD_NONE ? STRONG : PLAIN);
+    put_bytes(out, c->a, amount->bytes, c->bytes);
+    put_style(out, c->screen, PLAIN);
+    if (c->estimates) put_error(out, amount), used += 8;
+    if (amount->bytes > c->total) display(out, "  > 100%%");
+    else put_share(out, amount->bytes, c->total);
+    if (c->blocks) {
+        display(out, "  "), put_blocks(out, amount->blocks, c->blocks);
+        used += 2 + c->blocks;
+    }
+    if (c->screen->columns >= BAR_FROM) {
+        display(out, "  "), put_bar(out, c->screen, amount->bytes, c->total, BAR);
+        used += 2 + BAR;
+    }
+    return used;
+}
+
+/* A change with its sign, behind "~" where sampling may have made it up. */
+static void put_signed(FILE *out, const columns *c, uint64_t change, const char *sign, int width) {
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    display(f, "%s", sign), put_bytes(f, c->a, change, 0);
+    fclose(f);
+    display(out, "%*s", width, text);
+    free(text);
+}
+
+static int put_changes(FILE *out, const columns *c, const line *x) {
+    const hd_amount *before = &x->amount[0], *after = &x->amount[1];
+    bool grown = after->bytes > before->bytes, same = after->bytes == before->bytes;
+    const char *sign = grown ? "+" : same ? "" : "-";
+    int width = c->bytes + 2, used = 3 * width;
+    put_style(out, c->screen, same || x->flags & HD_DIFF_NOISE ? PLAIN : grown ? MORE_THAN : LESS_THAN);
+    put_signed(out, c, distance(before->bytes, after->bytes),
+               !(x->flags & HD_DIFF_NOISE) ? sign : grown ? "~+" : same ? "~" : "~-", width);
+    put_style(out, c->screen, PLAIN);
+    if (c->estimates) {
+        hd_u128 sum = before->variance;
+        sum.lo += after->variance.lo;
+        sum.hi += after->variance.hi + (sum.lo < after->variance.lo);
+        put_signed(out, c, hd_standard_error(sum), "\xc2\xb1", width);
+        used += width;
+    }
+    put_bytes(out, c->a, before->bytes, width);
+    put_bytes(out, c->a, after->bytes, width);
+    if (!c->blocks) return used;
+    if (before->blocks == HD_UNKNOWN || after->blocks == HD_UNKNOWN) put_blocks(out, HD_UNKNOWN, c->blocks + 3);
+    else display(out, "%*s%llu", c->blocks + 3 - digits_of(distance(before->blocks, after->blocks)),
+                 after->blocks > before->blocks ? "+" : after->blocks < before->blocks ? "-" : "",
+                 (unsigned long long)distance(before->blocks, after->blocks));
+    return used + c->blocks + 3;
+}
+
+static bool is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
+
+/* The names of a line: frames, without a "<self>" that is all there is; then a type. */
+static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i, int room) {
+    const line *x = &l->lines[i];
+    hd_str *names = NULL, type = { NULL, 0 };
+    size_t n = 0;
+    char *text, *of = NULL;
+    for (const line *y = x; y->head == i; y = &l->lines[y->only]) {
+        names = needed(realloc(names, (n + y->name_count + 1) * sizeof *names));
+        for (uint32_t k = 0; k < y->name_count; k++) {
+            if (y->axis != x->axis) type = y->names[k];
+            else if (!n || !is_self(y->names[k])) names[n++] = y->names[k];
+        }
+        if (y->type.len) type = y->type;
+        if (y->only == HD_NONE) break;
+    }
+    if (type.len) {
+        of = short_name(type, room ? room / 3 > 8 ? room / 3 : 8 : 0);
+        if (room) room -= columns_of(hd_cstr(of)) + 2;
+    }
+    text = n ? short_chain(names, n, room && room < 12 ? 12 : room) : needed(strdup(""));
+    put_style(out, c->screen, x->entry == HD_NONE || is_self(names[0]) ? FAINT : PLAIN);
+    display(out, "%s%s", x->entry != HD_NONE && x->axis != HD_AXIS_BACKTRACE ? ": " : "", text);
+    if (of) put_style(out, c->screen, FAINT), display(out, ": %s", of);
+    put_style(out, c->screen, PLAIN);
+    free(names), free(text), free(of);
+}
+
+static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) {
+    enum { INDENT_MOST = 200 };
+    const line *x = &l->lines[i];
+    int used = (c->compares ? put_changes : put_amount)(out, c, x);
+    int indent = 2 * (int)(x->indent < INDENT_MOST / 2 ? x->indent : INDENT_MOST / 2);
+    int room = c->screen->columns;
+    if (room && indent > room / 3) indent = room / 3;
+    display(out, "%*s", 2 + indent, "");
+    if (x->indent > INDENT_MOST / 2) display(out, "[%u] ", x->depth);
+    if (room) room = room - used - indent - 3 > 12 ? room - used - indent - 3 : 12;
+    put_names(out, c, l, i, room);
+    if (x->entry != HD_NONE && x->flags & (HD_DIFF_NEW | HD_DIFF_GONE))
+        display(out, " (%s%s)", x->flags & HD_DIFF_NEW ? "new" : "gone", x->flags & HD_DIFF_BOUND ? "?" : "");
+    display(out, "\n");
+}
+
+void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
+                 const hd_heap *after) {
+    const hd_amount *x = &l->lines[0].amount[0], *y = &l->lines[0].amount[1];
+    uint64_t blocks = x->blocks;
+    columns c = { .a = a, .screen = s, .compares = after != NULL, .total = x->bytes };
+    if (after && blocks != HD_UNKNOWN) blocks = y->blocks == HD_UNKNOWN || y->blocks > blocks ? y->blocks : blocks;
+    c.estimates = heap->sample_bytes || (after && after->sample_bytes) || x->variance.lo || x->variance.hi ||
+                  y->variance.lo || y->variance.hi;
+    c.bytes = a->exact ? digits_of(x->bytes > y->bytes ? x->bytes : y->bytes) : 10;
+    c.blocks = blocks == HD_UNKNOWN ? 0 : digits_of(blocks);
+    (after ? put_changes : put_amount)(out, &c, &l->lines[0]);
+    display(out, "  "), put_label(out, heap);
+    if (after && after->dump && !compare_heaps(heap, after, false)) display(out, " -> dump %s", after->dump);
+    else if (after) display(out, " -> "), put_label(out, after);
+    display(out, "\n");
+    for (uint32_t i = 1; i < l->count; i++)
+        if (!l->lines[i].dropped && l->lines[i].head == i) put_line(out, &c, l, i);
+}

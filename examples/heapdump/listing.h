@@ -1,0 +1,48 @@
+/* Trees of heaps, and of two heaps that are compared, as lines for people. */
+#ifndef HEAPDUMP_LISTING_H
+#define HEAPDUMP_LISTING_H
+
+#include "frames.h"
+#include "heaps.h"
+#include "screen.h"
+
+/* A row of a tree. Shown with it, on one line, are rows that hold nearly all of it, each the only listed child of
+   the one before. */
+typedef struct line {
+    hd_str *names;               /* frames that lead here from the row above, outermost first; or types */
+    uint32_t name_count;
+    hd_str type;                 /* where the type is another, too; else of length 0 */
+    hd_amount amount[2];         /* of one heap: [0] */
+    uint32_t depth, axis;
+    unsigned flags;              /* HD_DIFF_ */
+    uint32_t entry;              /* HD_NONE: <other> */
+    bool dropped;                /* says next to nothing */
+    uint32_t parent, only;       /* lines; only: the one child, HD_NONE when there is none or there are several */
+    uint32_t head;               /* the line that it is part of */
+    uint32_t indent;
+} line;
+
+typedef struct listing {
+    line *lines;
+    uint32_t *path;              /* the last line of each depth */
+    uint32_t count, shown;       /* shown: of these, how many are not part of another */
+    bool compares;               /* two heaps */
+    uint64_t all_change;         /* of two heaps */
+} listing;
+
+/* The tree of a heap, or with `after` of what changed. With `rows`, as much as fits into so many lines. */
+hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
+                       const hd_options *options, listing *l, hd_error *err);
+void listing_put(FILE *out, const arguments *a, const screen *s, const listing *l, const hd_heap *heap,
+                 const hd_heap *after);
+void listing_free(listing *l);
+
+/* show.c: what a listing leaves out, and how to see it. */
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier);
+
+/* What a heap is of. */
+void put_label(FILE *out, const hd_heap *heap);
+/* A standard error as a share of what it is of. */
+void put_error(FILE *out, const hd_amount *amount);
+
+#endif

@@ -1,0 +1,95 @@
+/* Terminals. */
+
+#define HEAPDUMP_TEXT_C          /* orders to the terminal are no text */
+#include "screen.h"
+
+#include <sys/ioctl.h>
+
+screen screen_of(const arguments *a) {
+    screen s = { 0 };
+    struct winsize size;
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (a->json || (a->output && strcmp(a->output, "-")) || !isatty(STDOUT_FILENO)) return s;
+    s.terminal = true;
+    s.columns = 80, s.rows = 24;
+    if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size)) {
+        if (size.ws_col) s.columns = size.ws_col;
+        if (size.ws_row) s.rows = size.ws_row;
+    }
+    if (s.columns < 40) s.columns = 40;
+    if (a->wide) s.columns = 0;
+    s.colour = !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb");
+    return s;
+}
+
+uint32_t rows_for(const arguments *a, const screen *s, size_t listings) {
+    enum { AROUND = 6, LEAST = 5 }; /* around: what is left out, what to do next, the prompt */
+    size_t rows = s->rows > AROUND ? (size_t)(s->rows - AROUND) / (listings ? listings : 1) : LEAST;
+    return !s->terminal || a->all ? 0 : rows < LEAST ? LEAST : (uint32_t)rows;
+}
+
+void put_style(FILE *out, const screen *s, style look) {
+    static const char *const codes[] = { "", "1", "2", "31", "32" };
+    if (s->colour) fprintf(out, "\033[%sm", codes[look]);
+}
+
+void put_bar(FILE *out, const screen *s, uint64_t part, uint64_t whole, int columns) {
+    double filled = whole ? (double)part / (double)whole * columns : 0;
+    if (!s->terminal) return;
+    for (int i = 0; i < columns; i++, filled--) {
+        static const char *const eighths[] = { " ", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c",
+                                               "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89", "\xe2\x96\x88" };
+        fputs(eighths[filled >= 1 ? 8 : filled <= 0 ? 0 : (int)(filled * 8)], out);
+    }
+}
+
+/* Whether the shell would find the program that a command begins with. */
+static bool is_there(const char *command) {
+    size_t n = strcspn(command, " ");
+    const char *path = getenv("PATH");
+    if (!n) return false;
+    if (memchr(command, '/', n)) return true;
+    for (const char *p = path ? path : ""; *p; p += strcspn(p, ":"), p += *p == ':') {
+        char file[4096];
+        int length = snprintf(file, sizeof file, "%.*s/%.*s", (int)strcspn(p, ":"), p, (int)n, command);
+        if (length > 0 && (size_t)length < sizeof file && !access(file, X_OK)) return true;
+    }
+    return false;
+}
+
+FILE *pager_open(const screen *s) {
+    const char *command = getenv("HEAPDUMP_PAGER");
+    if (!s->terminal) return NULL;
+    if (!command) command = getenv("PAGER");
+    if (!command) command = "less";
+    if (!strcmp(command, "cat") || !is_there(command)) return NULL;
+    setenv("LESS", "FRX", 0); /* ends at once where one page is enough; keeps colours, and the screen */
+    setenv("LV", "-c", 0);
+    return popen(command, "w");
+}
+
+/* A word as the shell takes it. */
+static void put_word(FILE *out, const char *word) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=@%,";
+    if (*word && !word[strspn(word, plain)]) {
+        display(out, "%s", word);
+        return;
+    }
+    putc('\'', out);
+    for (size_t n; n = strcspn(word, "'"), display(out, "%.*s", (int)n, word), word[n]; word += n + 1)
+        fputs("'\\''", out);
+    putc('\'', out);
+}
+
+void put_next(FILE *out, const screen *s, const char *purpose, ...) {
+    va_list words;
+    if (!s->terminal) return;
+    put_style(out, s, FAINT);
+    fputs("next: heapdump", out);
+    va_start(words, purpose);
+    for (const char *word; (word = va_arg(words, const char *)) != NULL;) putc(' ', out), put_word(out, word);
+    va_end(words);
+    fprintf(out, "   # %s", purpose);
+    put_style(out, s, PLAIN);
+    putc('\n', out);
+}

@@ -1,0 +1,31 @@
+/* What listings are printed on: a terminal of some size, or anything else. */
+#ifndef HEAPDUMP_SCREEN_H
+#define HEAPDUMP_SCREEN_H
+
+#include "cli.h"
+
+typedef struct screen {
+    bool terminal;               /* then the following: */
+    int columns, rows;           /* columns 0: lines may be of any length */
+    bool colour;
+} screen;
+
+typedef enum style { PLAIN, STRONG, FAINT, MORE_THAN, LESS_THAN } style;
+
+/* Where an answer goes. */
+screen screen_of(const arguments *a);
+/* How many lines each of so many listings may have, 0: any number. */
+uint32_t rows_for(const arguments *a, const screen *s, size_t listings);
+/* Begins a style, until the next; nothing where there are no colours. */
+void put_style(FILE *out, const screen *s, style look);
+/* A bar of so many columns, filled as the part is of the whole; nothing but on a terminal. */
+void put_bar(FILE *out, const screen *s, uint64_t part, uint64_t whole, int columns);
+
+/* A program that shows pages, as git starts one: $HEAPDUMP_PAGER, $PAGER, less. NULL where there is none, or no
+   terminal. Ended with pclose. */
+FILE *pager_open(const screen *s);
+
+/* A command to go on with, and what for, on a terminal: the words of the command, and NULL. */
+void put_next(FILE *out, const screen *s, const char *purpose, ...) __attribute__((sentinel));
+
+#endif
