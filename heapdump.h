@@ -1302,7 +1302,8 @@ typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump": what to expect, as messages say it */
     /* How sure the first bytes of an input make it that this is its format, from 0, it is not, to 100, no other
-       begins like this. HD_DETECT_BYTES are shown, or all that there are. */
+       begins like this. HD_DETECT_FIRST are shown, or all that there are; where no format is surer than 49 of
+       these, HD_DETECT_BYTES, or all. The surest answer counts, of either. */
     int (*detect)(const uint8_t *bytes, size_t size);
     /* Reads an input into the dump, by the calls below. Memory from options->allocator counts for max_memory,
        and may be kept as long as the dump. What the dump was given is freed with it, also after a failure. `err`
@@ -1317,7 +1318,8 @@ typedef struct hd_format {
     uint32_t lacks;              /* HD_LACKS_...: what write_heaps and write_graph leave out */
 } hd_format;
 
-#define HD_DETECT_BYTES 64
+#define HD_DETECT_FIRST 64
+#define HD_DETECT_BYTES 4096
 
 /* What a format's `read` calls. A window on its input, and what reports malformed pieces and progress: both are
    the dump's, and gone when `read` has returned. */
@@ -2740,7 +2742,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       the foundation: hd__mem and hd__array (memory that counts), hd__set and hd__strings (tables), hd__complain and
       hd__tell (messages), hd__varint, hd__sink_put, hd__bytes_add.
    2. Its row, an hd_format at the end of the room, named in hd__formats (>>dump) within its #ifndef. `detect` says
-      how sure the first 64 bytes make it: 100 for a magic number, less for what other formats may begin with too.
+      how sure the first bytes make it: 100 for a magic number, less for what other formats may begin with too.
       Of a text these may end within the first line. Without a title no message says that it was expected. `read`
       takes any input, as hd_options.format may hand it one that `detect` denies. `lacks` says what of a model
       write_heaps and write_graph leave out: of it `convert` makes a sentence.
@@ -4528,15 +4530,14 @@ static hd_status hd__fail_input(const hd_in *in, const hd__packed *packed, hd_er
 /* Leniently, what is unpacked ends where the packing is damaged. */
 static int64_t hd__unpacked_read(void *user, void *buffer, size_t capacity) {
     hd__packed *p = (hd__packed *)user;
-    int64_t n = p->damaged ? -1 : p->unpacker->read(p->stream, buffer, capacity);
+    int64_t n = p->damaged || p->failed || p->refused ? -1 : p->unpacker->read(p->stream, buffer, capacity);
     if (n > 0) p->unpacked += (uint64_t)n;
     if (n >= 0 || p->failed || p->refused) return n;
-    if (!p->damaged) {
-        hd__fail_input(NULL, p, &p->reporter.error, p->unpacked, 0);
-        hd__complain(&p->reporter, NULL);
-        p->damaged = true;
-    }
-    return p->reporter.options.lenient ? 0 : -1;
+    if (!p->damaged) hd__fail_input(NULL, p, &p->reporter.error, p->unpacked, 0);
+    p->damaged = true;
+    if (!p->reporter.options.lenient) return -1;
+    if (!p->reporter.warning_count) hd__complain(&p->reporter, NULL);
+    return 0;
 }
 
 HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err) {
@@ -12196,9 +12197,10 @@ static int hd__compare_texts(const char *a, const char *b) {
     return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* An input whose first bytes were looked at already. */
+/* An input whose first bytes were looked at already. A failure behind these is for the reader to meet and tell. */
 typedef struct hd__peeked {
     hd_in in;
+    bool failed;
     uint8_t bytes[HD_DETECT_BYTES];
     size_t size, at;
 } hd__peeked;
@@ -12206,6 +12208,7 @@ typedef struct hd__peeked {
 static int64_t hd__peeked_read(void *user, void *buffer, size_t capacity) {
     hd__peeked *p = (hd__peeked *)user;
     size_t n = p->size - p->at;
+    if (!n && p->failed) return p->in.source & HD__IN_SHORT ? 0 : -1;
     if (!n) return p->in.read(p->in.user, buffer, capacity);
     if (n > capacity) n = capacity;
     memcpy(buffer, p->bytes + p->at, n);
@@ -12213,21 +12216,24 @@ static int64_t hd__peeked_read(void *user, void *buffer, size_t capacity) {
     return (int64_t)n;
 }
 
-/* Fills what is peeked at, as far as the input goes. */
+/* Peeks at `most` bytes, as far as the input goes. */
+static bool hd__peek_more(hd__peeked *p, size_t most) {
+    while (p->in.read && p->size < most && !p->failed) {
+        int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, most - p->size);
+        if (!n) break;
+        if (n < 0) p->failed = true;
+        else p->size += (size_t)n;
+    }
+    return !p->failed;
+}
+
 static bool hd__peek(hd__peeked *p, hd_in in) {
     p->in = in;
+    p->failed = false;
     p->size = p->at = 0;
-    if (!in.read) {
-        p->size = in.size < sizeof p->bytes ? (size_t)in.size : sizeof p->bytes;
-        memcpy(p->bytes, in.data, p->size);
-        return true;
-    }
-    while (p->size < sizeof p->bytes) {
-        int64_t n = hd__in_read(&p->in, p->size, p->bytes + p->size, sizeof p->bytes - p->size);
-        if (n < 0) return false;
-        if (!n) break;
-        p->size += (size_t)n;
-    }
+    if (in.read) return hd__peek_more(p, HD_DETECT_FIRST);
+    p->size = in.size < sizeof p->bytes ? (size_t)in.size : sizeof p->bytes;
+    memcpy(p->bytes, in.data, p->size);
     return true;
 }
 
@@ -16798,7 +16804,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
 /* A bracket, past a byte order mark and white space. White space as far as one sees may be JSON. */
 static int hd__trace_detect(const uint8_t *p, size_t size) {
     size_t i = hd__detect_from(p, size);
-    if (i == size) return size == HD_DETECT_BYTES ? 1 : 0;
+    if (i == size) return size == HD_DETECT_FIRST || size == HD_DETECT_BYTES ? 1 : 0;
     return p[i] == '{' || p[i] == '[' ? 40 : 0;
 }
 
@@ -25458,7 +25464,7 @@ static int hd__folded_detect(const uint8_t *p, size_t size) {
     sure = hd__folded_no_json(p, end) ? 50 : 2;
     for (; p < end; p = stop + 1) {
         stop = (const uint8_t *)memchr(p, '\n', (size_t)(end - p));
-        if (!stop && size == HD_DETECT_BYTES)
+        if (!stop && (size == HD_DETECT_FIRST || size == HD_DETECT_BYTES))
             return certainty || !memchr(p, ';', (size_t)(end - p)) ? certainty : sure - 1;
         if (!stop) stop = end;
         if (!hd__folded_fits(p, stop)) return 0;
@@ -28733,17 +28739,27 @@ static const hd_format *hd__format_of(const hd_options *options, size_t index) {
     return index < options->format_count ? &options->formats[index] : hd_format_at(index - options->format_count);
 }
 
-/* The first of those that are surest; NULL: no row knows these bytes. */
-static const hd_format *hd__detect(const hd_options *options, const uint8_t *bytes, size_t size) {
-    const hd_format *best = NULL, *format;
-    int most = 0;
+/* The first of the rows that are surest, if one is surer than *most: *most is how sure. Else `best`. */
+static const hd_format *hd__surest(const hd_options *options, const uint8_t *bytes, size_t size, const hd_format *best,
+                                   int *most) {
+    const hd_format *format;
     for (size_t i = 0; (format = hd__format_of(options, i)) != NULL; i++) {
         int certainty = format->detect ? format->detect(bytes, size) : 0;
-        if (certainty <= most) continue;
+        if (certainty <= *most) continue;
         best = format;
-        most = certainty;
+        *most = certainty;
     }
     return best;
+}
+
+/* The row that is surest of an input; NULL: none knows it. The same bytes in other pieces make no difference. */
+static const hd_format *hd__detect(const hd_options *options, hd__peeked *p) {
+    size_t first = p->size < HD_DETECT_FIRST ? p->size : HD_DETECT_FIRST;
+    int most = 0;
+    const hd_format *best = hd__surest(options, p->bytes, first, NULL, &most);
+    if (most >= 50) return best;
+    hd__peek_more(p, sizeof p->bytes);
+    return p->size > first ? hd__surest(options, p->bytes, p->size, best, &most) : best;
 }
 
 /* The row that hd_options.format names; NULL: none that reads has this name. */
@@ -28822,8 +28838,10 @@ static hd_status hd__read_plain(hd__peeked *peeked, hd__packed *packed, const hd
     hd_status status;
     if (!peeked->size)
         return hd__fail_at(err, HD_UNKNOWN_FORMAT, 0, 0, "the %sinput is empty", packed ? "unpacked " : "");
-    format = options->format ? hd__format_named(options) : hd__detect(options, peeked->bytes, peeked->size);
+    format = options->format ? hd__format_named(options) : hd__detect(options, peeked);
+    if (!format && peeked->failed) return hd__fail_input(&peeked->in, packed, err, peeked->size, 0);
     if (!format) return hd__no_format(options, err);
+    if (packed) peeked->failed = false; /* what unpacks tells again, and leniently warns */
     if (!format->read) {
         hd__fail_at(err, HD_UNSUPPORTED, 0, 0, "%s files are written, and not read", format->name);
         err->format = format->name;

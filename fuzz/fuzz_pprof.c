@@ -78,7 +78,9 @@ static hd_status run(hd_in in, bool lenient, const uint8_t *data, size_t size, u
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t digest[4];
     hd_status status[4];
-    if (hd__detect(&(hd_options){ 0 }, data, size < HD_DETECT_BYTES ? size : HD_DETECT_BYTES) != &hd__pprof_format) return 0;
+    hd__peeked peeked;
+    hd__peek(&peeked, hd_in_memory(data, size));
+    if (hd__detect(&(hd_options){ 0 }, &peeked) != &hd__pprof_format) return 0;
     for (int i = 0; i < 4; i++) {
         hd_in in = hd_in_memory(data, size), left = in;
         if (i % 2) in = hd_in_callback(read_piece, &left);

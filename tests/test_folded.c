@@ -179,9 +179,17 @@ static void it_is_told_from_other_texts(void **state) {
         uint8_t text[HD_DETECT_BYTES];
         memset(text, 'x', sizeof text);
         memcpy(text, cut_off[i].begin, strlen(cut_off[i].begin));
-        if (folded()->detect(text, sizeof text) != cut_off[i].certainty)
-            fail_msg("'%s...': %d expected", cut_off[i].begin, cut_off[i].certainty);
+        for (size_t size = HD_DETECT_FIRST; size <= HD_DETECT_BYTES; size += HD_DETECT_BYTES - HD_DETECT_FIRST)
+            if (folded()->detect(text, size) != cut_off[i].certainty)
+                fail_msg("'%s...': %d expected of %zu bytes", cut_off[i].begin, cut_off[i].certainty, size);
     }
+    char text[4000];             /* the first frame is longer than what is looked at first */
+    memset(text, 'x', sizeof text);
+    memcpy(text + 3000, ";f 12\na;b", 9);
+    memcpy(text + 3991, ";c 3\nd 1\n", 9);
+    hd_dump *dump = read_with((const uint8_t *)text, sizeof text, NULL);
+    assert_int_equal(hd_profile_bytes(profile_of(dump)), 16);
+    hd_dump_free(dump);
     rewrites("[unknown];f 1\n", "[unknown];f 1\n"); /* not a trace */
 }
 

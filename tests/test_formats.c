@@ -356,6 +356,67 @@ static void the_surest_row_reads_and_of_equals_the_callers_first(void **state) {
     }
 }
 
+/* Finds a word at byte 4000: until then it may be anything. */
+static int detect_late(const uint8_t *bytes, size_t size) { return size >= 4004 && !memcmp(bytes + 4000, "late", 4) ? certain : 0; }
+
+static void rows_that_need_more_of_an_input_see_more(void **state) {
+    (void)state;
+    static const hd_format own[] = { { .name = "late", .detect = detect_late, .read = read_nothing } };
+    static char spaces[5000];
+    memset(spaces, ' ', sizeof spaces);
+    memcpy(spaces, "{\n\n", 3);
+    memcpy(spaces + 4000, "late", 4);
+    for (size_t chunk = 0; chunk < 5000; chunk = 3 * chunk + 1)
+        for (certain = 39; certain <= 41; certain++) {
+            hd_options options = { .formats = own, .format_count = 1 };
+            hd__reads reads = { .data = spaces, .size = sizeof spaces, .chunk = chunk };
+            hd_in in = chunk ? hd__faults_in(&reads) : hd_in_memory(spaces, sizeof spaces);
+            hd_dump *d = NULL;
+            hd_error err = { 0 };
+            hd_status status = hd_read(in, &options, &d, &err);
+            assert_int_equal(status, certain > 40 ? HD_OK : HD_MALFORMED); /* a trace, else */
+            assert_true(status ? !strcmp(err.format, "chrome") : !strcmp(hd_dump_format(d)->name, "late"));
+            hd_dump_free(d);
+        }
+}
+
+/* Reading fails behind the bytes that tell the format: the reader meets that, at its offset and line. */
+static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state) {
+    (void)state;
+    static char spaces[5000];
+    memset(spaces, ' ', sizeof spaces);
+    memcpy(spaces, "{\n\n", 3);
+    for (size_t at = HD_DETECT_FIRST; at < HD_DETECT_BYTES; at += 300) {
+        hd__reads reads = { .data = spaces, .size = sizeof spaces, .chunk = 100, .fail_at = at / 100 + 2 };
+        hd_dump *d = NULL;
+        hd_error err = { 0 };
+        assert_int_equal(hd_read(hd__faults_in(&reads), NULL, &d, &err), HD_IO);
+        assert_string_equal(err.format, "chrome");
+        assert_int_equal(err.offset, at);
+        assert_int_equal(err.line, 3);
+        reads = (hd__reads){ .data = "?", .size = 1, .chunk = 1 }; /* what no row knows, and a file that became shorter */
+        hd_in in = hd__faults_in(&reads);
+        in.size = at;
+        assert_int_equal(hd_read(in, NULL, &d, &err), HD_IO);
+        assert_int_equal(err.offset, 1);
+    }
+}
+
+/* Of certain bytes no more is asked for: who gives them may give the rest when all of it is there. */
+static void what_is_certain_waits_for_no_more(void **state) {
+    (void)state;
+    static char tally[HD_DETECT_BYTES] = "tally\n";
+    hd_options options = with_tallies();
+    hd_format nothing = tallies;
+    nothing.read = read_nothing;
+    options.formats = &nothing;
+    hd__reads reads = { .data = tally, .size = sizeof tally, .chunk = 16, .fail_at = 5 };
+    hd_dump *d = NULL;
+    assert_int_equal(hd_read(hd__faults_in(&reads), &options, &d, NULL), HD_OK);
+    assert_int_equal(reads.count, 4);
+    hd_dump_free(d);
+}
+
 static void an_input_is_read_as_it_is_told_to_be(void **state) {
     (void)state;
     static const hd_format own[] = { { .name = "quiet", .read = read_nothing },
@@ -452,6 +513,9 @@ int main(void) {
         cmocka_unit_test(each_failing_allocation_and_read_comes_back),
         cmocka_unit_test(its_memory_counts_as_the_dumps),
         cmocka_unit_test(the_surest_row_reads_and_of_equals_the_callers_first),
+        cmocka_unit_test(rows_that_need_more_of_an_input_see_more),
+        cmocka_unit_test(what_fails_behind_the_first_bytes_is_told_by_the_reader),
+        cmocka_unit_test(what_is_certain_waits_for_no_more),
         cmocka_unit_test(an_input_is_read_as_it_is_told_to_be),
         cmocka_unit_test(any_input_may_be_read_as_any_format),
         cmocka_unit_test(the_librarys_rows_are_named_once_and_write_what_they_read),
