@@ -68,7 +68,7 @@ bool on_progress(void *user, uint64_t done, uint64_t total) {
     return true;
 }
 
-static int64_t read_stdin(void *user, void *buffer, size_t capacity) {
+int64_t read_stdin(void *user, void *buffer, size_t capacity) {
     ssize_t n;
     (void)user;
     do n = read(STDIN_FILENO, buffer, capacity);
@@ -117,6 +117,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
     hd_error err;
     signal(SIGXFSZ, SIG_IGN);    /* a file over the limit is a failed write like others */
     o->is_file = path && strcmp(path, "-");
+    o->packing = NULL;
     if (!o->is_file) {
         o->out = hd_out_file(stdout);
         return DONE;
@@ -125,7 +126,7 @@ int output_open_as(output *o, const char *path, bool is_default) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
     }
-    o->out = hd_file_out(&o->file);
+    o->packing = packing_open(path, hd_file_out(&o->file), &o->out);
     if (!output_unfinished) atexit(output_abandon);
     output_unfinished = &o->file;
     return DONE;
@@ -135,9 +136,11 @@ int output_open(output *o, const char *path) { return output_open_as(o, path, fa
 
 int output_close(output *o, const char *path, int status) {
     hd_error err;
+    hd_status ended = packing_close(o->packing, !status);
     output_unfinished = NULL;
     errno = 0;                   /* of a write that failed earlier it is lost */
     if (o->is_file) {
+        if (ended && !o->file.status) o->file.status = ended; /* told by the commit */
         if (status) hd_file_discard(&o->file);
         else if (hd_file_commit(&o->file, &err)) {
             display(stderr, "heapdump: %s\n", err.message);

@@ -73,11 +73,27 @@ typedef struct reading {
     bool shown;
 } reading;
 
+typedef struct packing packing;
+
 typedef struct output {
     hd_file file;
     bool is_file;
     hd_out out;
+    packing *packing;            /* in front of the file; NULL: none */
 } output;
+
+/* An input by name, or standard input, unpacked where it is packed. */
+typedef struct unpacked {
+    hd_in in;
+    hd_in file;
+    bool is_file;                /* which is closed with this */
+    uint8_t first[8];            /* bytes that were looked at */
+    size_t size, at;
+    uint64_t taken;              /* packed bytes */
+    const hd_unpacker *unpacker; /* NULL: it is plain */
+    void *stream;
+    bool failed;                 /* reading what is packed */
+} unpacked;
 
 /* What a command answers, as text or JSON. */
 typedef struct answer {
@@ -91,6 +107,16 @@ typedef struct answer {
 /* unpack.c: for hd_options.unpackers */
 enum { TOOL_UNPACKERS = 4 };
 extern const hd_unpacker tool_unpackers[TOOL_UNPACKERS];
+/* For what is no dump to be read: `in` of it is read, once. Stays where it is until it is closed. */
+hd_status unpacked_open(unpacked *u, const char *path, hd_error *err);
+/* What was wrong with it, in place of HD_IO: the packing is damaged. */
+void unpacked_explain(const unpacked *u, hd_error *err);
+void unpacked_close(unpacked *u);
+
+/* pack.c: what packs `to`, where the name of a file asks for it; NULL, and *out is `to`, where it does not. */
+packing *packing_open(const char *path, hd_out to, hd_out *out);
+/* Ends what is packed, if that is whole. NULL is fine. */
+hd_status packing_close(packing *p, bool whole);
 
 /* cli.c */
 void *needed(void *memory);
@@ -101,6 +127,7 @@ bool pattern_matches(void *user, hd_str name);
 void on_warning(void *user, const hd_error *warning);
 bool on_progress(void *user, uint64_t done, uint64_t total);
 int read_dump(const char *file, const arguments *a, hd_dump **dump);
+int64_t read_stdin(void *user, void *buffer, size_t capacity);
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);
 const char *output_error(const output *o, const hd_error *err);

@@ -138,27 +138,28 @@ void condensed_free(hd_heap *heaps, size_t count) {
 int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default) {
     const char *add_to = a->add_to;
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
-    hd_in in;
+    unpacked trace;
     output o;
     hd_error err;
     hd_status failed;
     int status;
-    if (add_to && hd_in_open(add_to, &in, &err)) {
+    if (add_to && unpacked_open(&trace, add_to, &err)) {
         complain(add_to, &err, "");
         return BAD_INPUT;
     }
     status = output_open_as(&o, path, is_default);
     if (!status) {
-        failed = add_to ? hd_chrome_add(in, &dumps, NULL, o.out, &err)
+        failed = add_to ? hd_chrome_add(trace.in, &dumps, NULL, o.out, &err)
                         : heaps_format(a)->write_heaps(heaps, count, NULL, o.out, &err);
         if (failed) {
+            if (add_to) unpacked_explain(&trace, &err);
             display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output",
                     output_error(&o, &err));
             status = BAD_INPUT;
         }
         status = output_close(&o, path, status);
     }
-    if (add_to) hd_in_close(&in);
+    if (add_to) unpacked_close(&trace);
     return status;
 }
 

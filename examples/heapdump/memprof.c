@@ -204,15 +204,24 @@ hd_options memprof_options(const arguments *a, reading *r, const char *file) {
     return options;
 }
 
-/* Whether a file begins as a raw profile does; standard input is left alone. */
-bool memprof_begins(const arguments *a, const char *file) {
+/* Whether a file begins as a raw profile does, `packed`: once it is unpacked; standard input is left alone. */
+bool memprof_begins(const arguments *a, const char *file, bool packed) {
     static const unsigned char magic[8] = { 0x81, 'r', 'f', 'o', 'r', 'p', 'm', 0xff };
     unsigned char found[8];
     struct stat st;
     bool asked = strcmp(file, "-") && (!a->format || !strcmp(a->format, "memprof"));
     int little = 0, big = 0, fd = asked ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, found, 8) == 8;
+    unpacked u;
+    hd_error err;
     if (fd >= 0) close(fd);
+    if (is_file && packed && !unpacked_open(&u, file, &err)) {
+        size_t n = 0;
+        for (int64_t got = 1; n < 8 && got > 0; n += got > 0 ? (size_t)got : 0)
+            got = u.in.read(u.in.user, found + n, 8 - n);
+        is_file = n == 8;
+        unpacked_close(&u);
+    }
     for (int i = 0; is_file && i < 8; i++) {
         little += found[i] == magic[i];
         big += found[i] == magic[7 - i];
@@ -281,7 +290,7 @@ static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum
 static int memprof_add(const arguments *a, const char *file, memprof_sum *sum) {
     hd_dump *dump;
     int status;
-    if (memprof_begins(a, file)) return memprof_stream(a, file, sum);
+    if (memprof_begins(a, file, false)) return memprof_stream(a, file, sum);
     if (read_dump(file, a, &dump)) return BAD_INPUT;
     status = memprof_whole(file, dump, sum);
     hd_dump_free(dump);

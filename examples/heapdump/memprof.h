@@ -44,7 +44,7 @@ void memprof_info_text(FILE *out, const hd_memprof *memprof);
 void memprof_segments_json(hd_json *j, const hd_memprof_raw *raw);
 void memprof_info_json(hd_json *j, const hd_memprof *memprof);
 hd_options memprof_options(const arguments *a, reading *r, const char *file);
-bool memprof_begins(const arguments *a, const char *file);
+bool memprof_begins(const arguments *a, const char *file, bool packed);
 int memprof_add_up(const arguments *a, const hd_dump *first, bool in_order, hd_memprof **result,
                    uint32_t *version);
 int memprof_write(const arguments *a, const char *file, const hd_memprof *memprof);

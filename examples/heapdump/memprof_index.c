@@ -276,7 +276,7 @@ static int index_read_alone(const arguments *a, const char *file, hd_memprof **o
 
 int index_open(const arguments *a, index_source *s) {
     const char *file = a->files[0];
-    bool is_raw = memprof_begins(a, file);
+    bool is_raw = memprof_begins(a, file, false);
     int status;
     memset(s, 0, sizeof *s);
     if (a->file_count == 1 && !is_raw) {
@@ -350,11 +350,12 @@ int index_write_to(const arguments *a, const index_source *s, const char *path) 
         return BAD_INPUT;
     }
     if (a->base) {
-        hd_in in;
-        hd_status failed = hd_in_open(a->base, &in, &err);
+        unpacked profile;
+        hd_status failed = unpacked_open(&profile, a->base, &err);
         if (!failed) {
-            failed = hd_in_load(in, &options, &base, &err);
-            hd_in_close(&in);
+            failed = hd_in_load(profile.in, &options, &base, &err);
+            if (failed) unpacked_explain(&profile, &err);
+            unpacked_close(&profile);
         }
         if (failed) return complain(a->base, &err, ""), BAD_INPUT;
         desc.base = base.data ? base.data : (const uint8_t *)"";

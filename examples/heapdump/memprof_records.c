@@ -372,7 +372,7 @@ int run_memprof(const arguments *a) {
     if (!a->hints && !index_is_usual(a))
         return usage("thresholds are for --hints");
     if (a->hints) return index_hints_of(a);
-    if (memprof_begins(a, a->files[0])) return memprof_raw_records(a, NULL);
+    if (memprof_begins(a, a->files[0], false)) return memprof_raw_records(a, NULL);
     status = read_dump(a->files[0], a, &first);
     if (status) return status;
     if (!hd_dump_memprof_index(first)) status = memprof_raw_records(a, first);

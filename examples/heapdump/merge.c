@@ -91,7 +91,7 @@ int run_merge(const arguments *a) {
     hd_heap *heaps;
     hd_error err;
     int status;
-    if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files))) return memprof_merge(a);
+    if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true))) return memprof_merge(a);
     status = check_to(a);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;

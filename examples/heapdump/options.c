@@ -143,7 +143,8 @@ static bool take_record_format(const option_row *o, arguments *a, const char *te
 /* Rows of one name stand together: forms of the option, or the words that commands have for it. Values are taken as
    the first of them says that is of the command. */
 static const option_row rows[] = {
-    { "", "output", "FILE", take_text, AT(output), "write here instead of standard output" }, /* -o, too */
+    { "", "output", "FILE", take_text, AT(output), "write here instead of standard output; packed, where the name ends in .gz,\n"
+      ".zst or .xz" }, /* -o, too */
     { "record", "output", "FILE", take_text, AT(output), "[heapdump.PROGRAM.PID.json]" },
     { "", "json", NULL, take_flag, AT(json), "one JSON value" },
     { "info", "json", NULL, take_flag, AT(json), "one JSON value, with everything" },

@@ -122,3 +122,65 @@ const hd_unpacker tool_unpackers[TOOL_UNPACKERS] = {
     { "xz", "\xfd" "7zXZ", xz_open, xz_read, unpacking_close, NULL },
     { "zstd", "\x50\x2a\x4d\x18", zstd_open, zstd_read, unpacking_close, NULL }
 };
+
+/* What is no dump. ------------------------------------------------------------------------------- */
+
+/* As much at a time as hd_read lets a stream take. */
+static void *take_memory(void *user, void *block, size_t old_size, size_t size) {
+    (void)user, (void)old_size;
+    if (size) return size > (size_t)256 << 20 ? NULL : realloc(block, size);
+    free(block);
+    return NULL;
+}
+
+/* The input from its beginning. */
+static int64_t read_all(void *user, void *buffer, size_t capacity) {
+    unpacked *u = user;
+    size_t n = u->size - u->at;
+    int64_t got = 0;
+    if (!n) got = u->failed ? -1 : u->file.read(u->file.user, buffer, capacity);
+    else memcpy(buffer, u->first + u->at, n = n < capacity ? n : capacity);
+    u->at += n;
+    u->failed |= got < 0;
+    if (got > 0) n = (size_t)got;
+    u->taken += n;
+    return got < 0 ? -1 : (int64_t)n;
+}
+
+static int64_t read_unpacked(void *user, void *buffer, size_t capacity) {
+    unpacked *u = user;
+    return u->unpacker->read(u->stream, buffer, capacity);
+}
+
+hd_status unpacked_open(unpacked *u, const char *path, hd_error *err) {
+    int64_t n = 1;
+    memset(u, 0, sizeof *u);
+    u->is_file = strcmp(path, "-") != 0;
+    u->file = hd_in_callback(read_stdin, NULL);
+    if (u->is_file && hd_in_open(path, &u->file, err)) return err->status;
+    for (; u->size < sizeof u->first && n > 0; u->size += n > 0 ? (size_t)n : 0)
+        n = u->file.read(u->file.user, u->first + u->size, sizeof u->first - u->size);
+    u->failed = n < 0;
+    u->in = hd_in_callback(read_all, u);
+    u->in.size = u->file.size;
+    for (size_t i = 0; i < TOOL_UNPACKERS && !u->unpacker; i++) {
+        size_t length = strlen(tool_unpackers[i].magic);
+        if (u->size >= length && !memcmp(u->first, tool_unpackers[i].magic, length)) u->unpacker = &tool_unpackers[i];
+    }
+    if (!u->unpacker) return HD_OK;
+    u->stream = needed(u->unpacker->open(u->unpacker->user, (hd_allocator){ take_memory, NULL }, read_all, u));
+    u->in = hd_in_callback(read_unpacked, u);
+    return HD_OK;
+}
+
+void unpacked_explain(const unpacked *u, hd_error *err) {
+    if (err->status != HD_IO || !u->unpacker || u->failed) return;
+    err->status = HD_MALFORMED;
+    snprintf(err->message, sizeof err->message, "the %s stream is damaged or cut off in its first %llu bytes",
+             u->unpacker->name, (unsigned long long)u->taken);
+}
+
+void unpacked_close(unpacked *u) {
+    if (u->stream) u->unpacker->close(u->stream);
+    if (u->is_file) hd_in_close(&u->file);
+}

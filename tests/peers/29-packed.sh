@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packed inputs as gzip, zstd and xz write them: read as what is in them, from files, standard input and pipes; damaged
-# ones and those that are larger inside than they look.
+# ones and those that are larger inside than they look. Packed outputs, as the three unpack them.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
@@ -36,6 +36,34 @@ zstd -qc memprof-19.raw > raw.zst
 xz -c memprof-19.raw > raw.xz
 "$tool" merge --to memprof-raw -o packed.raw raw.zst - < raw.xz 2> err
 check "profiles are added up, however they are packed" 0 "$(status cmp packed.raw twice.raw)"
+
+# What is no dump to be read, packed: a trace to add to.
+printf '{"traceEvents":[{"ph":"X","pid":9,"name":"one"}],"more":[1, 2]}\n' > to.json
+"$tool" merge --add-to to.json -o added.json trace.json 2> err
+for how in "gzip -c" "zstd -qc" "xz -c"; do
+  $how to.json > to.packed
+  check "${how%% *}: a trace is added to" "0 0" "$(status "$tool" merge --add-to to.packed -o out.json trace.json) $(status cmp out.json added.json)"
+  check "... on standard input" "0 0" "$(status "$tool" merge --add-to - -o out.json trace.json < to.packed) $(status cmp out.json added.json)"
+  head -c 50 to.packed > cut.packed
+  check "... not when it is cut off" "1 heapdump: cut.packed: the ${how%% *} stream is damaged or cut off in its first 50 bytes" \
+    "$(rm out.json; status "$tool" convert --add-to cut.packed -o out.json trace.json) $(cat err)$(cat out.json 2> /dev/null)"
+done
+"$tool" merge -o unasked.raw raw.zst raw.xz 2> err
+check "raw profiles are known as such, packed" 0 "$(status cmp unasked.raw twice.raw)"
+
+# Outputs: packed where the name says so, as the programs unpack it; nothing stays of one that fails.
+"$tool" tree --json trace.json > tree.json
+"$tool" convert --to folded -o plain.folded long.json 2> err
+for how in "gzip gz" "zstd zst" "xz xz"; do
+  name=${how% *} end=${how#* }
+  check "-o packs: $name" "0 0" "$(status "$tool" convert --to folded -o out.folded.$end long.json) $($name -dc out.folded.$end | cmp - plain.folded; echo $?)"
+  check "... smaller" yes "$([ $((4 * $(stat -c %s out.folded.$end))) -lt "$(stat -c %s plain.folded)" ] && echo yes)"
+  check "... an answer" "0 0" "$(status "$tool" tree --json -o tree.json.$end trace.json) $($name -dc tree.json.$end | cmp - tree.json; echo $?)"
+  check "... equal bytes each time" "0 0" "$(status "$tool" convert --to folded -o again.folded.$end long.json) $(status cmp again.folded.$end out.folded.$end)"
+  check "... nothing where it fails" "1 1 " "$(status "$tool" tree -o none.$end to.json) $(wc -l < err) $(ls none.$end* 2> /dev/null)"
+  check "... a full disk is told" "1 1" "$(ulimit -f 1; status "$tool" convert --to chrome -o full.$end long.json) $(grep -c 'File too large' err)"
+  [ ! -e full.$end ] || fail "a part of full.$end is left"
+done
 
 heaps() { jq '.files[0].heaps | length' out; }
 for how in "gzip -c" "zstd -qc" "xz -c"; do

@@ -123,7 +123,8 @@ for v in 0 1 2 3; do
   same_ir "counters and memprof version $v" both.$v both.llvm.$v memprof_hints.cc -fprofile-use=used.memprof
 done
 check "and info tells so" "LLVM 3 true" "$("$tool" info --json both.3 | jq -r '.files[0] | "\(.layout) \(.instrumented_functions > 5)"')"
-make_index replaced inline.raw --binary inline --base both.2 &&
+gzip -c both.2 > both.2.gz
+make_index replaced inline.raw --binary inline --base both.2.gz &&
   same_records "a section is replaced" replaced <(llvm-profdata-19 show --memory inline.raw --profiled-binary inline 2> err) inline &&
   check "and the counters are as before" "" "$(llvm-profdata-19 show --all-functions --counts replaced 2> err | diff counts.before - | head -n 3)"
 
