@@ -27,9 +27,9 @@ g++ -O1 -fno-inline -g -DPLAIN "$root/tests/peers/heaps.cc" -o heaps
 g++ -O1 -fno-inline -g -DPLAIN -DSAMPLE "$root/tests/peers/heaps.cc" -o heaps-sampled -ltcmalloc
 g++ -O2 -g "$root/tests/peers/heaps.cc" -o heaps-inlined
 
-# jemalloc: what is met by sampling is scaled stack by stack.
+# jemalloc: what is met by sampling is scaled stack by stack. So often that no function is missed by chance.
 jemalloc=$(ls /usr/lib/*/libjemalloc.so.2)
-clean MALLOC_CONF=prof:true,prof_final:true,prof_accum:true,lg_prof_sample:12,prof_prefix:je LD_PRELOAD="$jemalloc" ./heaps 30 2> /dev/null
+clean MALLOC_CONF=prof:true,prof_final:true,prof_accum:true,lg_prof_sample:12,prof_prefix:je LD_PRELOAD="$jemalloc" ./heaps 300 2> /dev/null
 mv je.*.heap je.heap
 jeprof --text --show_bytes heaps je.heap > je.live 2> /dev/null
 jeprof --text --show_bytes --alloc_space heaps je.heap > je.total 2> /dev/null

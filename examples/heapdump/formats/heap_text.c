@@ -12,6 +12,7 @@
 #include "formats.h"
 
 #include <math.h>
+#include <sys/random.h>
 
 #include "lines.h"
 
@@ -35,6 +36,21 @@ typedef struct heap_text_name {
 
 enum { LIVE, TOTAL, HEAPS };
 
+/* A frame of a caller, whose number is lower. */
+typedef struct heap_text_call {
+    uint64_t address;
+    uint32_t caller;             /* number 0 is none */
+    uint32_t node;               /* in the profile being made; HD_NONE: not needed */
+} heap_text_call;
+
+/* What a stack holds, as estimated. Stacks have most of their frames in common, and are named when all that is mapped
+   is known. */
+typedef struct heap_text_held {
+    uint64_t offset, line;
+    hd_amount amount;
+    uint32_t call;
+} heap_text_held;
+
 typedef struct heap_text {
     text_lines lines;
     uint64_t period;             /* bytes a sample; 0: nothing is left out */
@@ -43,13 +59,20 @@ typedef struct heap_text {
     bool has_header, has_maps;
     hd_amount header[HEAPS], sum[HEAPS]; /* as the first line, and the others, have them */
     double rest[HEAPS][2];       /* of blocks and bytes: what rounding took away */
-    hd_profile *profile[HEAPS];  /* frames are hexadecimal addresses, or named by Go */
+    hd_profile *profile[HEAPS];
+    heap_text_held *held[HEAPS];
+    size_t held_count[HEAPS], held_room[HEAPS];
     /* The stack being read. */
     bool has_stack, kept[HEAPS]; /* kept: its numbers are well-formed */
     uint64_t offset, line;       /* where it is */
     hd_amount amount[HEAPS];
     uint64_t *stack;             /* innermost first */
     size_t depth, stack_room;
+    heap_text_call *calls;
+    size_t call_count, call_room;
+    uint64_t *slots;             /* upper half of a hash, and number, of a call; 0: free */
+    size_t slot_count;           /* a power of two */
+    uint64_t factor[3];          /* of the hash: chosen by chance, so that no input can aim at it */
     heap_text_name *named;       /* as Go has it, innermost first */
     size_t named_count, named_room;
     /* Objects. */
@@ -165,14 +188,67 @@ static hd_status heap_text_addresses(heap_text *t, bool *good) {
     return HD_OK;
 }
 
-static hd_status heap_text_frame(heap_text *t, hd_profile *p, uint32_t *node, uint64_t address) {
-    char text[24];
-    hd_str name = { text, 0 };
-    name.len = (size_t)snprintf(text, sizeof text, "0x%llx", (unsigned long long)(address - (address != 0)));
-    return hd_profile_node(p, HD_AXIS_BACKTRACE, *node, name, node, t->lines.err);
+static uint64_t heap_text_hash(const heap_text *t, uint32_t caller, uint64_t address) {
+    return (t->factor[0] | 1) * caller + (t->factor[1] | 1) * (uint32_t)address + (t->factor[2] | 1) * (address >> 32);
 }
 
-/* The path of a stack in a profile. Of one that Go names, frames without a name are its runtime's own, left out. */
+/* The slot of a call, or the free one where it belongs. */
+static uint64_t *heap_text_slot(const heap_text *t, uint64_t hash, uint32_t caller, uint64_t address) {
+    size_t mask = t->slot_count - 1, i = (size_t)(hash >> 32) & mask;
+    for (;; i = (i + 1) & mask) {
+        uint64_t slot = t->slots[i];
+        const heap_text_call *call = &t->calls[(uint32_t)slot];
+        if (!slot || (slot >> 32 == hash >> 32 && call->caller == caller && call->address == address)) return &t->slots[i];
+    }
+}
+
+/* Twice as many slots, of which half are free at least. */
+static hd_status heap_text_more_slots(heap_text *t) {
+    size_t old_count = t->slot_count, none = 0;
+    uint64_t *old = t->slots;
+    t->slots = (uint64_t *)lines_room(&t->lines, NULL, 0, old_count ? 2 * old_count : 64, &none, sizeof *old);
+    if (!t->slots) return t->slots = old, t->lines.err->status;
+    t->slot_count = none;
+    memset(t->slots, 0, none * sizeof *old);
+    for (size_t i = 0; i < old_count; i++) {
+        const heap_text_call *call = &t->calls[(uint32_t)old[i]];
+        if (old[i]) *heap_text_slot(t, heap_text_hash(t, call->caller, call->address), call->caller, call->address) = old[i];
+    }
+    lines_free(&t->lines, old, old_count, sizeof *old);
+    return HD_OK;
+}
+
+/* The number of a call, which is made when it is new. */
+static hd_status heap_text_number(heap_text *t, uint32_t caller, uint64_t address, uint32_t *number) {
+    uint64_t hash = heap_text_hash(t, caller, address), *slot;
+    heap_text_call *grown, call = { address, caller, HD_NONE };
+    if (2 * (t->call_count + 1) > t->slot_count && heap_text_more_slots(t)) return t->lines.err->status;
+    slot = heap_text_slot(t, hash, caller, address);
+    if (!*slot) {
+        if (t->call_count >= HD_NONE - 2) return lines_full(&t->lines, "frames");
+        grown = (heap_text_call *)lines_room(&t->lines, t->calls, t->call_count, 2, &t->call_room, sizeof *grown);
+        if (!grown) return t->lines.err->status;
+        t->calls = grown;
+        if (!t->call_count) grown[t->call_count++] = (heap_text_call){ 0, 0, 0 };
+        *slot = hash >> 32 << 32 | (uint32_t)t->call_count;
+        grown[t->call_count++] = call;
+    }
+    *number = (uint32_t)*slot;
+    return HD_OK;
+}
+
+/* The number of the stack's innermost call. */
+static hd_status heap_text_look_up(heap_text *t, uint32_t *number) {
+    hd_status status = HD_OK;
+    *number = 0;
+    for (size_t i = t->depth; i-- && !status;) {
+        uint64_t address = t->stack[i];
+        status = heap_text_number(t, *number, address - (address != 0), number);
+    }
+    return status;
+}
+
+/* The path of a stack that Go names: frames without a name are its runtime's own, left out. */
 static hd_status heap_text_path(heap_text *t, hd_profile *p, uint32_t *node) {
     hd_status status = HD_OK;
     *node = 0;
@@ -180,8 +256,6 @@ static hd_status heap_text_path(heap_text *t, hd_profile *p, uint32_t *node) {
         hd_str name = { t->names + t->named[i].at, t->named[i].length };
         status = hd_profile_node(p, HD_AXIS_BACKTRACE, *node, name, node, t->lines.err);
     }
-    for (size_t i = t->named_count ? 0 : t->depth; i-- && !status;)
-        status = heap_text_frame(t, p, node, t->stack[i]);
     return status;
 }
 
@@ -190,39 +264,55 @@ static void heap_text_sum(hd_amount *sum, const hd_amount *a) {
     sum->blocks = a->blocks > UINT64_MAX - sum->blocks ? UINT64_MAX : sum->blocks + a->blocks;
 }
 
-/* Adds a stack to one heap. */
-static hd_status heap_text_add_one(heap_text *t, int heap) {
-    hd_amount a = t->amount[heap];
+/* Adds to a profile: what does not fit into 64 bits is reported. */
+static hd_status heap_text_put(heap_text *t, hd_profile *p, uint32_t node, const heap_text_held *held, bool fits) {
     hd_error found;
     hd_status status = HD_OVERFLOW;
-    uint32_t node;
-    if (!t->kept[heap]) return HD_OK;
-    heap_text_sum(&t->sum[heap], &a);
     memset(&found, 0, sizeof found);
     snprintf(found.message, sizeof found.message, "a size that 64 bits can hold when it is scaled expected");
-    if (heap_text_estimate(t, heap, &a)) {
-        if (!a.blocks && !a.bytes) return HD_OK;
-        status = heap_text_path(t, t->profile[heap], &node);
-        if (status) return status;
-        status = hd_profile_add_amount(t->profile[heap], &node, &a, &found);
-    }
+    if (fits) status = hd_profile_add_amount(p, &node, &held->amount, &found);
     if (status != HD_OVERFLOW) {
         if (status) *t->lines.err = found;
         return status;
     }
     found.status = HD_OVERFLOW;
-    found.offset = t->offset;
-    found.line = t->line;
+    found.offset = held->offset;
+    found.line = held->line;
     return hd_report(t->lines.reporter, &found, t->lines.err);
+}
+
+/* Adds a stack, whose innermost call this is, to one heap. */
+static hd_status heap_text_add_one(heap_text *t, int heap, uint32_t call) {
+    heap_text_held held = { t->offset, t->line, t->amount[heap], call }, *grown;
+    hd_status status;
+    uint32_t node = 0;
+    bool fits;
+    if (!t->kept[heap]) return HD_OK;
+    heap_text_sum(&t->sum[heap], &held.amount);
+    fits = heap_text_estimate(t, heap, &held.amount);
+    if (!fits) return heap_text_put(t, NULL, 0, &held, false);
+    if (!held.amount.blocks && !held.amount.bytes) return HD_OK;
+    if (t->named_count) {
+        status = heap_text_path(t, t->profile[heap], &node);
+        return status ? status : heap_text_put(t, t->profile[heap], node, &held, true);
+    }
+    grown = (heap_text_held *)lines_room(&t->lines, t->held[heap], t->held_count[heap], 1, &t->held_room[heap],
+                                         sizeof held);
+    if (!grown) return t->lines.err->status;
+    t->held[heap] = grown;
+    grown[t->held_count[heap]++] = held;
+    return HD_OK;
 }
 
 /* Ends the stack being read. */
 static hd_status heap_text_add(heap_text *t) {
     hd_status status = HD_OK;
+    uint32_t call = 0;
     if (!t->has_stack) return HD_OK;
     t->has_stack = false;
     t->differs |= t->kept[LIVE] && t->kept[TOTAL] && memcmp(&t->amount[LIVE], &t->amount[TOTAL], sizeof *t->amount);
-    for (int i = LIVE; i < HEAPS && !status; i++) status = heap_text_add_one(t, i);
+    if (!t->named_count) status = heap_text_look_up(t, &call);
+    for (int i = LIVE; i < HEAPS && !status; i++) status = heap_text_add_one(t, i, call);
     t->named_count = t->names_size = 0;
     return status;
 }
@@ -379,28 +469,45 @@ static void heap_text_place(heap_text *t) {
     }
 }
 
-/* An hd_rename_fn: an address becomes OBJECT+0xOFFSET where an object is there. */
-static uint32_t heap_text_rename(void *user, hd_str name, hd_str *path) {
-    heap_text *t = (heap_text *)user;
-    text_lines digits = { 0 };
-    uint64_t address;
+/* OBJECT+0xOFFSET, or the address where no object is there. */
+static hd_str heap_text_frame(heap_text *t, uint64_t address) {
     size_t low = 0, high = t->map_count;
     const heap_text_map *m;
-    path[0] = name;
-    digits.at = name.data;
-    digits.end = name.data + name.len;
-    if (!lines_take(&digits, "0x") || lines_number(&digits, 16, &address) || digits.at != digits.end) return 1;
+    hd_str name = { t->name, 0 };
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (t->maps[middle].start <= address) low = middle + 1;
         else high = middle;
     }
     m = low ? &t->maps[low - 1] : NULL;
-    if (!m || address >= m->end) return 1;
-    path[0].data = t->name;
-    path[0].len = (size_t)snprintf(t->name, sizeof t->name, "%.*s+0x%llx", (int)m->length, t->names + m->path,
-                                   (unsigned long long)(address - m->offset));
-    return 1;
+    if (m && address >= m->end) m = NULL;
+    if (m) memcpy(t->name, t->names + m->path, name.len = m->length);
+    if (m) address -= m->offset;
+    name.len += (size_t)snprintf(t->name + name.len, sizeof t->name - name.len, m ? "+0x%llx" : "0x%llx",
+                                 (unsigned long long)address);
+    return name;
+}
+
+/* Names the stacks of a heap, and adds what they hold. */
+static hd_status heap_text_fill(heap_text *t, int heap) {
+    hd_profile *p = t->profile[heap];
+    hd_status status = HD_OK;
+    for (size_t i = 1; i < t->call_count; i++) t->calls[i].node = HD_NONE;
+    for (size_t i = 0; i < t->held_count[heap]; i++)
+        if (t->held[heap][i].call) t->calls[t->held[heap][i].call].node = 0;
+    for (size_t i = t->call_count; i-- > 1;)
+        if (t->calls[i].node != HD_NONE) t->calls[t->calls[i].caller].node = 0;
+    for (size_t i = 1; i < t->call_count && !status; i++) {
+        heap_text_call *call = &t->calls[i];
+        if (call->node != HD_NONE)
+            status = hd_profile_node(p, HD_AXIS_BACKTRACE, t->calls[call->caller].node,
+                                     heap_text_frame(t, call->address), &call->node, t->lines.err);
+    }
+    for (size_t i = 0; i < t->held_count[heap] && !status; i++) {
+        const heap_text_held *held = &t->held[heap][i];
+        status = heap_text_put(t, p, held->call ? t->calls[held->call].node : 0, held, true);
+    }
+    return status;
 }
 
 /* The lines. ----------------------------------------------------------------------------------- */
@@ -550,19 +657,15 @@ static const char *heap_text_program(heap_text *t) {
     return NULL;
 }
 
-static hd_status heap_text_finish(heap_text *t, hd_dump *dump, const hd_options *options) {
+static hd_status heap_text_finish(heap_text *t, hd_dump *dump) {
     hd_error *err = t->lines.err;
     hd_status status = heap_text_add(t);
     bool has_total = t->is_go || t->is_exact || t->differs;
     if (t->is_jemalloc) has_total = t->sum[TOTAL].bytes || t->sum[TOTAL].blocks;
-    if (!status) status = heap_text_check(t);
     if (status) return status;
     heap_text_place(t);
-    for (int i = LIVE; i < HEAPS && t->map_count && !status; i++) {
-        hd_profile *addresses = t->profile[i];
-        status = hd_profile_rename(addresses, HD_AXIS_BACKTRACE, heap_text_rename, t, options, &t->profile[i], err);
-        if (!status) hd_profile_free(addresses);
-    }
+    for (int i = LIVE; i < HEAPS && !status; i++) status = heap_text_fill(t, i);
+    if (!status) status = heap_text_check(t);
     for (int i = LIVE; i < (has_total ? HEAPS : TOTAL) && !status; i++) {
         hd_heap heap;
         memset(&heap, 0, sizeof heap);
@@ -597,14 +700,20 @@ hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_
     desc.limits = options->limits;
     memset(&t, 0, sizeof t);
     t.lines = lines_make(dump, in, options, err);
+    if (getentropy(t.factor, sizeof t.factor)) {} /* then what is known beforehand */
     for (int i = LIVE; i < HEAPS && !status; i++) {
         t.profile[i] = hd_profile_create(&desc, err);
         if (!t.profile[i]) status = err->status;
     }
     if (!status) status = heap_text_run(&t);
-    if (!status) status = heap_text_finish(&t, dump, options);
-    for (int i = LIVE; i < HEAPS; i++) hd_profile_free(t.profile[i]);
+    if (!status) status = heap_text_finish(&t, dump);
+    for (int i = LIVE; i < HEAPS; i++) {
+        hd_profile_free(t.profile[i]);
+        lines_free(&t.lines, t.held[i], t.held_room[i], sizeof *t.held[i]);
+    }
     lines_free(&t.lines, t.stack, t.stack_room, sizeof *t.stack);
+    lines_free(&t.lines, t.calls, t.call_room, sizeof *t.calls);
+    lines_free(&t.lines, t.slots, t.slot_count, sizeof *t.slots);
     lines_free(&t.lines, t.named, t.named_room, sizeof *t.named);
     lines_free(&t.lines, t.names, t.names_room, 1);
     lines_free(&t.lines, t.maps, t.map_room, sizeof *t.maps);

@@ -107,18 +107,11 @@ static const char *heaptrack_index(text_lines *l, size_t most, const char *expec
     return NULL;
 }
 
-static hd_status heaptrack_full(text_lines *l, const char *what) {
-    hd_error found = lines_error(l, HD_LIMIT, "");
-    snprintf(found.message, sizeof found.message, "more than 2^32 - 3 %s", what);
-    *l->err = found;
-    return HD_LIMIT;
-}
-
 /* Room for one more item behind `count`; its number fits into 32 bits. */
 #define HEAPTRACK_ROOM(t, items, count, room, what)                                                   \
     do {                                                                                              \
         void *heaptrack_grown;                                                                        \
-        if ((count) >= HD_NONE - 2) return heaptrack_full(&(t)->lines, what);                         \
+        if ((count) >= HD_NONE - 2) return lines_full(&(t)->lines, what);                          \
         heaptrack_grown = lines_room(&(t)->lines, items, count, 1, &(room), sizeof *(items));         \
         if (!heaptrack_grown) return (t)->lines.err->status;                                          \
         (items) = heaptrack_grown;                                                                    \

@@ -136,6 +136,13 @@ HD_UNUSED static void *lines_room(text_lines *l, void *items, size_t count, size
     return grown;
 }
 
+HD_UNUSED static hd_status lines_full(text_lines *l, const char *what) {
+    hd_error found = lines_error(l, HD_LIMIT, "");
+    snprintf(found.message, sizeof found.message, "more than 2^32 - 3 %s", what);
+    *l->err = found;
+    return HD_LIMIT;
+}
+
 HD_UNUSED static void lines_free(text_lines *l, void *items, size_t capacity, size_t size) {
     if (items) l->allocator.allocate(l->allocator.user, items, capacity * size, 0);
 }
