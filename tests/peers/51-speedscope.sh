@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/peers/common.sh
-must jq gcc libc6-dev
+must jq gcc libc6-dev python3
 { command -v node npm > /dev/null || need nodejs npm; } || skip "nodejs cannot be installed here"
 work=build/peers/speedscope
 rm -rf $work && mkdir -p $work
@@ -69,6 +69,22 @@ check "condensed" 28000 "$(node speedscope.mjs package cut.speedscope.json | jq 
 check "equal bytes" 0 "$(status cmp twice.json app.speedscope.json)"
 check "the fields that the format asks for" true \
   "$(jq '(.["$schema"] == "https://www.speedscope.app/file-format-schema.json") and ([.profiles[] | .type == "sampled" and .startValue == 0 and .endValue == (.weights | add) and (.samples | length) == (.weights | length)] | all)' made.speedscope.json)"
+python3 - 14142 > deep.json <<'END'
+import json, sys
+n = int(sys.argv[1])
+print(json.dumps({"traceEvents": [{"pid": 1, "ph": "v", "id": "0x1", "ts": 9, "args": {"dumps": {"heaps_v2": {"maps": {
+    "strings": [{"id": 1, "string": "f"}], "types": [],
+    "nodes": [{"id": i, "name_sid": 1, **({"parent": i - 1} if i > 1 else {})} for i in range(1, n + 1)]},
+    "allocators": {"malloc": {"nodes": list(range(1, n + 1)), "sizes": [10] * n, "counts": [1] * n}}}}}}]}))
+END
+check "a text of more than half a gigabyte is refused before it is written" \
+  "1 heapdump: deep.speedscope.json: stacks of $((14142 * 14143 / 2)) frames in all, more than the 100000000 that speedscope's JSON is written with: pprof takes less for each, heaps_v2 has none twice" \
+  "$(status "$tool" convert --to speedscope -o deep.speedscope.json deep.json) $(cat err)$(ls deep.speedscope.json 2> /dev/null)"
+printf ' %.0s' {1..70} | cat - <(printf '{"exporter":"%0900d","$schema":"https://www.speedscope.app/file-format-schema.json"}' 1) > late.json
+check "it is known, wherever it says so" "1 heapdump: late.json (speedscope): offset 0: speedscope files are written, and not read" \
+  "$(status "$tool" info late.json) $(cat err)"
+printf '{"traceEvents":[],"metadata":{"viewer":"https://www.speedscope.app/file-format-schema.json?"}}' > trace.json
+check "... and a trace that names it is a trace" "trace.json: chrome, 0 heaps" "$("$tool" info trace.json)"
 check "it is written, not read" "1 heapdump: app.speedscope.json (speedscope): offset 0: speedscope files are written, and not read" \
   "$(status "$tool" info app.speedscope.json) $(cat err)"
 exit $failed

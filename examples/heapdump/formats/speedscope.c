@@ -1,12 +1,18 @@
 /* speedscope's JSON, written: each heap a profile of bytes, whose samples are the backtraces, and frames that all of
-   them share. What else is told apart, types and all further axes, is added up. A heap is held at a time. */
+   them share. What else is told apart, types and all further axes, is added up. A heap is held at a time.
+
+   A sample repeats all frames of its stack. Deep stacks with bytes at every frame grow with the square of the heap:
+   above SPEEDSCOPE_MOST frames, half a gigabyte, they are refused. */
 
 #include "formats.h"
 
 #include <stdio.h>
 
+enum { SPEEDSCOPE_MOST = 100000000 };
+
 typedef struct speedscope {
     hd_json json;
+    uint64_t repeated;           /* frames of all samples */
     hd_profile *frames;          /* flat: its nodes are the frames, in the order in which they are met */
     const hd_options *options;
     hd_error *err;
@@ -71,6 +77,21 @@ static hd_status frames_of(speedscope *s, hd_axis axis, uint32_t *frame) {
     return status;
 }
 
+/* Whether the samples of one more heap will do; `depth` has room for a number for each node. */
+static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t *depth) {
+    hd_axis axis = hd_profile_axis(profile, 0);
+    hd_rows cells = hd_profile_cells(profile);
+    for (uint32_t i = 1; i < axis.node_count; i++) depth[i] = 1 + depth[axis.parent[i]];
+    for (uint32_t i = 0; i < cells.count; i++)
+        if (cells.amount[i].bytes) s->repeated += depth[cells.node[i]];
+    if (s->repeated <= SPEEDSCOPE_MOST) return HD_OK;
+    *s->err = (hd_error){ .status = HD_LIMIT, .offset = HD_UNKNOWN };
+    snprintf(s->err->message, sizeof s->err->message,
+             "stacks of %llu frames in all, more than the %d that speedscope's JSON is written with: pprof takes less "
+             "for each, heaps_v2 has none twice", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
+    return HD_LIMIT;
+}
+
 /* A sample for each cell: a profile that was sorted has one for each backtrace. */
 static void put_samples(speedscope *s, const hd_profile *profile, const uint32_t *frame, uint32_t *stack) {
     hd_axis axis = hd_profile_axis(profile, 0);
@@ -113,7 +134,8 @@ static hd_status put_heap(speedscope *s, const hd_heap *heap) {
     if (!status) {
         hd_axis axis = hd_profile_axis(profile, 0);
         uint32_t *frame = needed(calloc(axis.node_count, 2 * sizeof *frame));
-        status = frames_of(s, axis, frame);
+        status = count_frames(s, profile, frame + axis.node_count);
+        if (!status) status = frames_of(s, axis, frame);
         if (!status) {
             json_line(&s->json);
             json_text(&s->json, "type", "sampled");
@@ -130,8 +152,12 @@ static hd_status put_heap(speedscope *s, const hd_heap *heap) {
     return status;
 }
 
+/* Its schema stands first, or behind what names the program and its run. */
 int speedscope_detect(const uint8_t *bytes, size_t size) {
-    return size && *bytes == '{' && memmem(bytes, size, "www.speedscope.app", 18) ? 100 : 0;
+    static const char schema[] = "\"https://www.speedscope.app/file-format-schema.json\"";
+    size_t i = 0;
+    while (i < size && bytes[i] && strchr(" \t\r\n", bytes[i])) i++;
+    return i < size && bytes[i] == '{' && memmem(bytes, size, schema, sizeof schema - 1) ? 100 : 0;
 }
 
 hd_status speedscope_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err) {
