@@ -405,12 +405,12 @@ static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state
 /* Of certain bytes no more is asked for: who gives them may give the rest when all of it is there. */
 static void what_is_certain_waits_for_no_more(void **state) {
     (void)state;
-    static char tally[HD_DETECT_BYTES] = "tally\n";
+    static char bytes[HD_DETECT_BYTES] = "tally\n";
     hd_options options = with_tallies();
     hd_format nothing = tallies;
     nothing.read = read_nothing;
     options.formats = &nothing;
-    hd__reads reads = { .data = tally, .size = sizeof tally, .chunk = 16, .fail_at = 5 };
+    hd__reads reads = { .data = bytes, .size = sizeof bytes, .chunk = 16, .fail_at = 5 };
     hd_dump *d = NULL;
     assert_int_equal(hd_read(hd__faults_in(&reads), &options, &d, NULL), HD_OK);
     assert_int_equal(reads.count, 4);

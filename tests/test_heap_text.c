@@ -135,7 +135,7 @@ static void addresses_are_in_objects(void **state) {
     static const struct { const char *address, *frame; } frames[] = {
         { "0x401235", "/bin/app+0x401234" },             /* linked to be where it is */
         { "0x401000", "/bin/app+0x400fff" },             /* the call is the last instruction before */
-        { "0x7f0000001011", "/lib/a b.so+0x1010" }, { "0x7F0000002FFF", "/lib/a b.so+0x2ffe" },
+        { "0x7f0000001011", "(deleted)/a b.so+0x1010" }, { "0x7F0000002FFF", "(deleted)/a b.so+0x2ffe" },
         { "0x7f0000003001", "0x7f0000003000" },          /* no file */
         { "0x7f0000010011", "/lib/part.so+0x5010" },     /* only a part of the file is mapped */
         { "0x7f0000021011", "/lib/tiny.so+0x1010" }, { "0x7f0000022011", "/lib/tiny.so+0x2010" },

@@ -2,6 +2,8 @@
 
 #include "heaps.h"
 
+#include <sys/stat.h>
+
 #include "formats/formats.h"
 #include "frames.h"
 #include "memprof.h"
@@ -94,6 +96,19 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
     return HD_OK;
 }
 
+/* Warns of objects that are newer than the dump whose frames they name. */
+static void tell_newer(const char *file, symbols *names) {
+    struct stat dump, object;
+    if (stat(file, &dump)) return;
+    for (symbols_object *o = names->objects; o < names->objects + names->count; o++) {
+        if (!o->module || o->told || stat(o->path, &object) || (o < names->objects + names->given && !o->used)) continue;
+        o->told = object.st_mtim.tv_sec > dump.st_mtim.tv_sec;
+        if (o->told)
+            display(stderr, "heapdump: warning: %s is newer than %s: it may name other functions than those that ran\n",
+                    o->path, file);
+    }
+}
+
 /* Of MemProf profiles, what --metric, --by and --binary ask for. */
 static hd_status viewed(const arguments *a, const hd_dump *dump, size_t number, hd_heap *heap, bool *made,
                         hd_error *err) {
@@ -154,6 +169,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
         c->count++;
     }
     if (!status && a->last_dump && !a->all && !a->dump) keep_last(c);
+    if (!status && format_has_addresses(hd_dump_format(dump))) tell_newer(file, a->names ? a->names : &c->names);
     if (!status && !c->count) {
         display(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
         status = BAD_INPUT;

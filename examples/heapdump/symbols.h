@@ -73,6 +73,7 @@ typedef struct symbols_object {
     unsigned char build_id[32];
     uint32_t build_id_size;
     bool used, has_functions;
+    bool told;                   /* that it is newer than what it names */
 } symbols_object;
 
 typedef struct symbols {

@@ -99,6 +99,20 @@ check "--binary" "12 equal 4" "$("$tool" tree --json --min-bytes 0 --kind live -
 mv moved/heaps moved/other
 check "--binary of no such name" "0 heapdump: $work/moved/other: no call stack leads through it" \
   "$(status "$tool" top --kind live --binary moved/other gp.heap) $(cat err)"
+
+# What is in its place by now: another file that was made since, which is told; or what a running program's own was
+# replaced by, which is not asked for names.
+cp -p moved/other heaps
+check "the program, in its place again" "0 " "$(status "$tool" top --kind live gp.heap) $(cat err)"
+touch -d '+1 hour' heaps
+check "one that is newer than the profile" "0 heapdump: warning: $work/heaps is newer than gp.heap: it may name other functions than those that ran" \
+  "$(status "$tool" top --kind live gp.heap) $(cat err)"
+sed "s|$work/heaps\$|& (deleted)|" gp.heap > replaced.heap
+check "one that was replaced while it ran" "heaps 0 1" \
+  "$("$tool" info --json replaced.heap | jq -r '.files[0].heaps[0].process') $("$tool" tree --kind live replaced.heap | grep -c 'heaps\.cc') $("$tool" top --kind live replaced.heap 2>&1 | grep -c ' heaps+0x' | sed 's/[0-9]*[1-9][0-9]*/1/')"
+cp -p moved/other moved/heaps
+check "... and --binary" "12 equal 4" "$("$tool" tree --json --min-bytes 0 --kind live --binary moved/heaps replaced.heap > ours.json; "$root/tests/peers/heaps.py" pprof ours.json gp.live)"
+rm heaps
 mkfifo heaps
 check "a pipe in a program's place is not waited for" 0 "$(status timeout 20 "$tool" top gp.heap)"
 exit $failed

@@ -2,7 +2,8 @@
 
    Each stack has a line of what is live, and in brackets what was allocated since the start: a heap of either kind.
    Frames are addresses inside the calls, as OBJECT+0xOFFSET where the mapped libraries that follow the stacks say
-   so: OFFSET counts as the object's own symbols do. Go names its frames itself.
+   so: OFFSET counts as the object's own symbols do. An object that was no more in its place when it ran becomes
+   "(deleted)/FILE": what is in that place by now is something else. Go names its frames itself.
 
    What is sampled is scaled line by line, as each program's own tool does: with n blocks of s = bytes / n each, of
    which one is met with the chance p = 1 - exp(-s / R), there were n / p blocks and bytes / p bytes. The variance is
@@ -385,18 +386,25 @@ static hd_status heap_text_go_frame(heap_text *t) {
 /* Objects. ------------------------------------------------------------------------------------- */
 
 /* The path at the end of a line, or what is kept of it. */
-static hd_str heap_text_object(const text_lines *l) {
+static hd_str heap_text_object(heap_text *t) {
     static const char deleted[] = " (deleted)";
+    const text_lines *l = &t->lines;
+    bool is_gone;
     const size_t tail = sizeof deleted - 1;
     hd_str path = { l->at, (size_t)(l->end - l->at) };
     size_t cut;
     while (path.len && (path.data[path.len - 1] == '\r' || path.data[path.len - 1] == ' ')) path.len--;
-    if (path.len > tail && !memcmp(path.data + path.len - tail, deleted, tail)) path.len -= tail;
-    if (path.len <= HEAP_TEXT_PATH) return path;
+    is_gone = path.len > tail && !memcmp(path.data + path.len - tail, deleted, tail);
+    if (is_gone) path.len -= tail;
+    if (!is_gone && path.len <= HEAP_TEXT_PATH) return path;
     cut = heap_text_before(path, '/') + 1;
-    if (cut > path.len || path.len - cut > HEAP_TEXT_PATH) cut = path.len - HEAP_TEXT_PATH;
+    if (cut > path.len) cut = 0;
+    if (path.len - cut > HEAP_TEXT_PATH) cut = path.len - HEAP_TEXT_PATH;
     path.data += cut;
     path.len -= cut;
+    if (!is_gone) return path;
+    path.len = (size_t)snprintf(t->name, sizeof t->name, "(deleted)/%.*s", (int)path.len, path.data);
+    path.data = t->name;
     return path;
 }
 
@@ -435,7 +443,7 @@ static hd_status heap_text_add_map(heap_text *t) {
         bool is_name = memchr(start, '=', (size_t)(l->end - start)) != NULL;
         return is_name ? HD_OK : lines_wrong(l, wrong);
     }
-    path = heap_text_object(l);
+    path = heap_text_object(t);
     if (!path.len || m.start >= m.end) return HD_OK;
     grown = (heap_text_map *)lines_room(l, t->maps, t->map_count, 1, &t->map_room, sizeof *grown);
     if (!grown) return l->err->status;
@@ -650,7 +658,7 @@ static const char *heap_text_program(heap_text *t) {
     for (size_t i = 0; i < t->map_count; i++) {
         hd_str path = { t->names + t->maps[i].path, t->maps[i].length };
         size_t slash = heap_text_before(path, '/');
-        if (path.data[0] != '/' || slash + 1 >= path.len) continue;
+        if (slash + 1 >= path.len) continue;
         snprintf(t->name, sizeof t->name, "%.*s", (int)(path.len - slash - 1), path.data + slash + 1);
         return t->name;
     }
