@@ -27092,9 +27092,10 @@ typedef struct hd__pprof_ids {
     hd__set set;                 /* of the others */
 } hd__pprof_ids;
 
-/* From a node over a location to a node. */
+/* From a node over a location to a node: a slot of a table, in one line of the processor's cache. */
 typedef struct hd__pprof_step {
-    uint32_t from, over, to;
+    uint64_t key;                /* the node, and the location plus one; 0: a slot that is free */
+    uint32_t to;
 } hd__pprof_step;
 
 /* A tree while it is made: node 0 is the root. */
@@ -27134,8 +27135,10 @@ typedef struct hd__pprof_in {
     hd__pprof_heap heaps[HD__PPROF_TYPES];
     uint32_t heap_count;
     uint32_t *frames;            /* of locations: names, outermost first */
-    hd__pprof_step *steps, *last; /* all; of each node, the one last taken from it */
-    hd__set step_index, rows;
+    hd__pprof_step *steps;       /* slots, by hash; their number is a power of two */
+    size_t step_slots, step_count;
+    hd__set rows;                /* with labels */
+    uint32_t *plain_rows;        /* of each node that had one, the row without labels; HD_NONE: none */
     hd__pprof_tree tree[HD_MAX_AXES];
     const char *axis_name[HD_MAX_AXES];
     uint32_t axes;
@@ -27670,36 +27673,50 @@ static hd_status hd__pprof_child(hd__pprof_in *x, hd__pprof_tree *t, uint32_t pa
     return HD_OK;
 }
 
-/* The node over the frames of a location: looked up, or new. Most nodes have one that comes next. */
-static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
-    const hd__pprof_location *l = &x->locations[over];
-    uint64_t hash = hd__pprof_hash(x, from, over);
-    size_t probe = 0;
-    hd__pprof_step step;
-    uint32_t i;
-    step.from = step.to = from;
-    step.over = over;
-    while ((i = hd__set_next(&x->step_index, hash, &probe)) != HD_NONE)
-        if (x->steps[i].from == from && x->steps[i].over == over) break;
-    if (i == HD_NONE) {
-        i = (uint32_t)hd__len(x->steps);
-        if (i >= x->most) return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
-        for (uint32_t k = 0; k < l->count; k++)
-            HD__TRY(hd__pprof_child(x, &x->tree[0], step.to, x->frames[l->first + k], &step.to));
-        if (!hd__push(x->m, x->steps, step) || !hd__set_add(x->m, &x->step_index, hash, i))
-            return hd__pprof_memory(x);
-        step.over = HD_NONE;
-        while (hd__len(x->last) < hd__len(x->tree[0].parent))
-            if (!hd__push(x->m, x->last, step)) return hd__pprof_memory(x);
+/* The slot of a step, or the free one where it goes. */
+HD__INLINE hd__pprof_step *hd__pprof_slot(const hd__pprof_in *x, uint64_t key) {
+    size_t i = hd__set_home(x->step_slots, hd__hash_u64(x->seed, key));
+    while (x->steps[i].key && x->steps[i].key != key) i = (i + 1) & (x->step_slots - 1);
+    return &x->steps[i];
+}
+
+/* Makes room for another step: at least half of the slots are free. */
+static bool hd__pprof_step_room(hd__pprof_in *x) {
+    hd__pprof_step *old = x->steps;
+    size_t n = x->step_slots;
+    if (2 * x->step_count < n) return true;
+    x->steps = (hd__pprof_step *)hd__calloc(x->m, n ? 2 * n : 64, sizeof *old);
+    if (!x->steps) {
+        x->steps = old;
+        return false;
     }
-    x->last[from] = x->steps[i];
-    *to = x->steps[i].to;
+    x->step_slots = n ? 2 * n : 64;
+    for (size_t i = 0; i < n; i++)
+        if (old[i].key) *hd__pprof_slot(x, old[i].key) = old[i];
+    if (old) hd__cfree(x->m, old, n, sizeof *old);
+    return true;
+}
+
+/* A step that is new: the node over the frames of a location. */
+HD__NOINLINE static hd_status hd__pprof_walk(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
+    const hd__pprof_location *l = &x->locations[over];
+    hd__pprof_step step;
+    step.key = (uint64_t)from << 32 | (over + 1);
+    step.to = from;
+    if (x->step_count >= x->most) return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
+    for (uint32_t k = 0; k < l->count; k++)
+        HD__TRY(hd__pprof_child(x, &x->tree[0], step.to, x->frames[l->first + k], &step.to));
+    if (!hd__pprof_step_room(x)) return hd__pprof_memory(x);
+    *hd__pprof_slot(x, step.key) = step;
+    x->step_count++;
+    *to = step.to;
     return HD_OK;
 }
 
 HD__INLINE hd_status hd__pprof_take(hd__pprof_in *x, uint32_t from, uint32_t over, uint32_t *to) {
-    if (HD__UNLIKELY(x->last[from].over != over)) return hd__pprof_walk(x, from, over, to);
-    *to = x->last[from].to;
+    const hd__pprof_step *step = hd__pprof_slot(x, (uint64_t)from << 32 | (over + 1));
+    if (HD__UNLIKELY(!step->key)) return hd__pprof_walk(x, from, over, to);
+    *to = step->to;
     return HD_OK;
 }
 
@@ -27791,23 +27808,48 @@ static double hd__pprof_spread(hd__pprof_in *x, uint64_t size) {
     return x->known_spread[slot];
 }
 
-/* The row at these nodes, made when it is new. Of axes that came later, rows have the roots. */
-static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
-    uint64_t hash = hd__hash_u64(x->seed, nodes[0]);
-    size_t probe = 0;
-    for (uint32_t a = 1; a < x->axes; a++)
-        if (nodes[a]) hash ^= hd__pprof_hash(x, a, nodes[a]);
-    while ((*row = hd__set_next(&x->rows, hash, &probe)) != HD_NONE)
-        if (!memcmp(x->row_nodes + *row * (size_t)HD_MAX_AXES, nodes, HD_MAX_AXES * sizeof *nodes)) return HD_OK;
+/* An empty row at these nodes. Of axes that come later, it has the roots. */
+static hd_status hd__pprof_new_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
     *row = (uint32_t)(hd__len(x->row_nodes) / HD_MAX_AXES);
     if (*row >= x->most) return hd__fail(x->err, HD_LIMIT, "more cells than max_records of %u", x->most);
     if (!hd__room(x->m, x->row_nodes, HD_MAX_AXES) || !hd__room(x->m, x->sums, x->columns) ||
-        (x->sample_bytes && !hd__room(x->m, x->variances, x->heap_count)) || !hd__set_add(x->m, &x->rows, hash, *row))
+        (x->sample_bytes && !hd__room(x->m, x->variances, x->heap_count)))
         return hd__pprof_memory(x);
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) stbds_arrput(x->row_nodes, nodes[a]);
     for (uint32_t c = 0; c < x->columns; c++) stbds_arrput(x->sums, (uint64_t)0);
     for (uint32_t h = 0; h < x->heap_count && x->sample_bytes; h++) stbds_arrput(x->variances, 0.0);
     return HD_OK;
+}
+
+/* The row at a node without labels, made when it is new. */
+static hd_status hd__pprof_plain_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
+    size_t n = hd__len(x->plain_rows);
+    if (nodes[0] < n && x->plain_rows[nodes[0]] != HD_NONE) {
+        *row = x->plain_rows[nodes[0]];
+        return HD_OK;
+    }
+    if (nodes[0] >= n) {
+        if (!hd__room(x->m, x->plain_rows, nodes[0] + 1 - n)) return hd__pprof_memory(x);
+        for (; n <= nodes[0]; n++) stbds_arrput(x->plain_rows, HD_NONE);
+    }
+    HD__TRY(hd__pprof_new_row(x, nodes, row));
+    x->plain_rows[nodes[0]] = *row;
+    return HD_OK;
+}
+
+/* The row at these nodes, made when it is new. */
+static hd_status hd__pprof_row(hd__pprof_in *x, const uint32_t *nodes, uint32_t *row) {
+    uint64_t hash = hd__hash_u64(x->seed, nodes[0]);
+    uint32_t any = 0;
+    size_t probe = 0;
+    for (uint32_t a = 1; a < x->axes; a++) any |= nodes[a];
+    if (!any) return hd__pprof_plain_row(x, nodes, row);
+    for (uint32_t a = 1; a < x->axes; a++)
+        if (nodes[a]) hash ^= hd__pprof_hash(x, a, nodes[a]);
+    while ((*row = hd__set_next(&x->rows, hash, &probe)) != HD_NONE)
+        if (!memcmp(x->row_nodes + *row * (size_t)HD_MAX_AXES, nodes, HD_MAX_AXES * sizeof *nodes)) return HD_OK;
+    HD__TRY(hd__pprof_new_row(x, nodes, row));
+    return hd__set_add(x->m, &x->rows, hash, *row) ? HD_OK : hd__pprof_memory(x);
 }
 
 /* Values as bytes and blocks, in place, by column; *good is false of a sample that is left out. */
@@ -27895,14 +27937,15 @@ static hd_status hd__pprof_parse_sample(hd__pprof_in *x, const uint8_t *at, cons
 }
 
 static hd_status hd__pprof_add_sample(hd__pprof_in *x, const uint8_t *at, const uint8_t *end) {
-    uint64_t amounts[HD__PPROF_TYPES] = { 0 };
+    uint64_t amounts[HD__PPROF_TYPES];
     uint32_t nodes[HD_MAX_AXES] = { 0 }, row;
     uint64_t any = 0;
     bool good;
     HD__TRY(hd__pprof_parse_sample(x, at, end, &good));
     if (good) HD__TRY(hd__pprof_amounts(x, at, amounts, &good));
+    if (!good) return HD_OK;
     for (uint32_t c = 0; c < x->columns; c++) any |= amounts[c];
-    if (!good || !any) return HD_OK;
+    if (!any) return HD_OK;
     HD__TRY(hd__pprof_leaf(x, &nodes[0]));
     for (size_t i = 0; i < hd__len(x->labels); i += 2)
         HD__TRY(hd__pprof_label(x, x->labels[i], x->labels[i + 1], nodes));
@@ -28049,8 +28092,8 @@ static void hd__pprof_close(hd__pprof_in *x) {
     hd__arr_free(m, x->locations), hd__arr_free(m, x->functions), hd__arr_free(m, x->comments);
     for (int i = 0; i < 3; i++) hd__arr_free(m, x->ids[i].id), hd__set_free(m, &x->ids[i].set);
     hd__arr_free(m, x->frames);
-    hd__arr_free(m, x->steps), hd__arr_free(m, x->last);
-    hd__set_free(m, &x->step_index), hd__set_free(m, &x->rows);
+    if (x->steps) hd__cfree(m, x->steps, x->step_slots, sizeof *x->steps);
+    hd__set_free(m, &x->rows), hd__arr_free(m, x->plain_rows);
     for (uint32_t a = 0; a < HD_MAX_AXES; a++) {
         hd__arr_free(m, x->tree[a].parent), hd__arr_free(m, x->tree[a].name);
         hd__set_free(m, &x->tree[a].set);
@@ -28063,13 +28106,12 @@ static void hd__pprof_close(hd__pprof_in *x) {
 
 static hd_status hd__pprof_parse(hd__pprof_in *x) {
     uint64_t size = (uint64_t)(x->end - x->data), names = size < UINT64_MAX >> 8 ? size : UINT64_MAX >> 8;
-    const hd__pprof_step none = { 0, HD_NONE, 0 };
     bool found = true;
     x->names_left = names * HD__PPROF_UNFOLD + 65536;
     x->nodes_left = names * HD__PPROF_UNFOLD / 16 + 4096;
     x->axes = 1;
     x->axis_name[0] = "backtrace";
-    if (!hd__pprof_root(x, 0) || !hd__push(x->m, x->last, none)) return hd__pprof_memory(x);
+    if (!hd__pprof_root(x, 0) || !hd__pprof_step_room(x)) return hd__pprof_memory(x);
     HD__TRY(hd__pprof_scan(x));
     HD__TRY(hd__pprof_check_strings(x));
     HD__TRY(hd__pprof_find_heaps(x));
