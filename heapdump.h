@@ -206,7 +206,7 @@ typedef struct hd_error {
 
 /* Where memory comes from. `allocate` behaves as realloc does: NULL in, a new block; size 0, the
    block is freed and NULL returned; NULL out, nothing changed. old_size is the block's size. Memory
-   comes back aligned for any type. Zeroed: the C library's realloc. */
+   comes back aligned for any type. Zeroed: the C library's realloc; of Linux the OS, for blocks of 4 MiB and more. */
 typedef struct hd_allocator {
     void *(*allocate)(void *user, void *block, size_t old_size, size_t size);
     void *user;
@@ -3305,30 +3305,71 @@ typedef struct hd__mem {
     bool over;                   /* the limit, not the allocator, said no last */
 } hd__mem;
 
-/* Blocks this large ask the OS for large pages: walks through graphs in no order of memory, and filling
-   tables for the first time, take half the time. */
-#define HD__LARGE_BLOCK ((size_t)8 << 20)
-#if defined(__linux__)
-#if defined(__STRICT_ANSI__) && !defined(__cplusplus) /* hidden by -std=c99 */
-int madvise(void *block, size_t size, int advice);
+/* Blocks this large come from the OS, in large pages where it has some: walks through graphs in no order of memory,
+   and filling tables for the first time, take half the time; and what grows moves without being copied. Sanitizers
+   get to see all blocks. */
+#if defined(__has_feature)
+#define HD__SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define HD__SANITIZED 1
+#else
+#define HD__SANITIZED 0
 #endif
-static void hd__large_pages(void *block, size_t size) {
-    uintptr_t from = ((uintptr_t)block + HD__PAGE - 1) & ~(uintptr_t)(HD__PAGE - 1);
-    uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HD__PAGE - 1);
+#if defined(__linux__) && !HD__SANITIZED
+#define HD__LARGE_BLOCK ((size_t)4 << 20)
+#define HD__LARGE_PAGE ((size_t)2 << 20)
+#if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
+int madvise(void *block, size_t size, int advice);
+void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
+#endif
+
+static size_t hd__large_round(size_t size) { return (size + HD__LARGE_PAGE - 1) & ~(HD__LARGE_PAGE - 1); }
+
+static void *hd__large_take(size_t size) {
+    size_t whole = hd__large_round(size), all = whole + HD__LARGE_PAGE - HD__PAGE, head;
+    char *p = size < SIZE_MAX / 2 ? (char *)hd__pages_take(all) : NULL;
     int saved = errno;
-    if (madvise((void *)from, end - from, 14 /* MADV_HUGEPAGE */)) errno = saved; /* small ones will do */
+    if (!p) return NULL;
+    head = hd__large_round((uintptr_t)p) - (uintptr_t)p;
+    if (head) munmap(p, head);
+    if (all > head + whole) munmap(p + head + whole, all - head - whole);
+    if (madvise(p + head, whole, 14 /* MADV_HUGEPAGE */)) errno = saved; /* small ones will do */
+    return p + head;
+}
+
+static void *hd__large_resize(char *block, size_t old_size, size_t size) {
+    size_t from = hd__large_round(old_size), to = hd__large_round(size);
+    void *p;
+    if (from > to) munmap(block + to, from - to);
+    if (size <= old_size || from == to || mremap(block, from, to, 0) == block) return block;
+    p = hd__large_take(size);
+    if (!p || mremap(block, from, to, 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, p) == p) return p;
+    munmap(p, to);
+    return NULL;
+}
+
+static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
+    bool was = old_size >= HD__LARGE_BLOCK, is = size >= HD__LARGE_BLOCK;
+    void *p;
+    if (was && is) return hd__large_resize((char *)block, old_size, size);
+    p = is ? hd__large_take(size) : size ? malloc(size) : NULL;
+    if (size && !p) return NULL;
+    if (block && p) memcpy(p, block, old_size < size ? old_size : size);
+    if (was) munmap(block, hd__large_round(old_size));
+    else free(block);
+    return p;
 }
 #else
-static void hd__large_pages(void *block, size_t size) { (void)block, (void)size; }
+#define HD__LARGE_BLOCK SIZE_MAX
+static void *hd__large_allocate(void *block, size_t old_size, size_t size) {
+    return (void)block, (void)old_size, (void)size, NULL;
+}
 #endif
 
 static void *hd__libc_allocate(void *user, void *block, size_t old_size, size_t size) {
     (void)user;
-    if (size) {
-        void *p = realloc(block, size);
-        if (p && size >= HD__LARGE_BLOCK && size > old_size) hd__large_pages(p, size);
-        return p;
-    }
+    if (old_size >= HD__LARGE_BLOCK || size >= HD__LARGE_BLOCK) return hd__large_allocate(block, old_size, size);
+    if (size) return realloc(block, size);
     free(block);
     return NULL;
 }

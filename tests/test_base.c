@@ -226,6 +226,28 @@ static void pages_grow_shrink_and_go(void **state) {
     assert_null(a.allocate(a.user, NULL, 0, 0));
 }
 
+/* From libc and from the OS, and from one to the other: sizes around those where that changes. */
+static void blocks_of_any_size_keep_their_bytes(void **state) {
+    static const uint32_t sizes[] = { 1000, 4194303, 4194304, 4194305, 6291456, 6291457, 50000000, 9000000, 8388608, 4194304, 20000000,
+                                      4194303, 4194304, 10, 30000000, 70000000, 5000000 };
+    hd_allocator a = hd__mem_options(NULL).allocator;
+    unsigned char *p = NULL, *other = NULL;
+    (void)state;
+    for (size_t i = 0, old = 0; i < COUNT(sizes); old = sizes[i++]) {
+        other = (unsigned char *)a.allocate(a.user, other, old / 2, sizes[i] / 2); /* in the way */
+        p = (unsigned char *)a.allocate(a.user, p, old, sizes[i]);
+        assert_non_null(p);
+        assert_non_null(other);
+        for (size_t k = 0; k < old && k < sizes[i]; k += 997) assert_int_equal(p[k], k % 251);
+        for (size_t k = 0; k < sizes[i]; k += 997) p[k] = (unsigned char)(k % 251);
+        memset(other, 0, sizes[i] / 2);
+    }
+    if (!HD__SANITIZED) assert_null(a.allocate(a.user, p, 5000000, SIZE_MAX / 2 - 4096)); /* sanitizers stop there */
+    for (size_t k = 0; k < 5000000; k += 997) assert_int_equal(p[k], k % 251); /* a refusal changes nothing */
+    assert_null(a.allocate(a.user, p, 5000000, 0));
+    assert_null(a.allocate(a.user, other, 2500000, 0));
+}
+
 /* Arrays and arenas ---------------------------------------------------------------------------- */
 
 static void arrays_hold_what_was_pushed(void **state) {
@@ -643,6 +665,7 @@ int main(void) {
         T(a_text_is_shown_without_orders_to_the_terminal),
         T(messages_are_cut_to_fit), T(no_error_struct_is_needed),
         T(a_limit_and_a_refusal_are_told_apart), T(the_default_allocator_is_realloc),
+        T(blocks_of_any_size_keep_their_bytes),
         T(pages_grow_shrink_and_go),
         T(arrays_hold_what_was_pushed), T(an_array_that_cannot_grow_stays),
         T(absurd_sizes_are_refused_unasked), T(arena_blocks_are_aligned_and_apart),
