@@ -11738,12 +11738,13 @@ static bool hd__retains_less(const void *owner, uint32_t a, uint32_t b) {
 }
 
 HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *d, uint32_t count, uint32_t *objects) {
-    uint32_t n = d->reached < count ? d->reached : count;
-    if (n) memcpy(objects, d->order, n * sizeof *objects);
+    uint32_t n = d->reached < count ? d->reached : count, o = 0, found = 0;
+    for (; found < n; o++)
+        if (d->position[o] != HD_NONE) objects[found++] = o;
     for (uint32_t i = n / 2; i-- > 0;) hd__sift(objects, n, i, hd__retains_less, d);
-    for (uint32_t p = n; p < d->reached && n; p++) {
-        if (!hd__retains_less(d, objects[0], d->order[p])) continue;
-        objects[0] = d->order[p];
+    for (; o < d->count && n; o++) {
+        if (HD__LIKELY(d->retained[o] <= d->retained[objects[0]])) continue; /* of equals the first ones stay */
+        objects[0] = o;
         hd__sift(objects, n, 0, hd__retains_less, d);
     }
     for (uint32_t left = n; left > 1;) {
