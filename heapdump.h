@@ -25625,11 +25625,12 @@ typedef struct hd__v8_in {
     uint64_t told[2];            /* counts of nodes and edges that the header tells; HD_UNKNOWN: it does not */
     uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
     unsigned twos;               /* which are so many */
-    uint32_t seen;
+    uint32_t seen, edge_types;
     bool repaired;               /* what was read is not what will be written */
     uint64_t strings_offset;     /* in the file */
     hd__v8_span strings, meta;   /* in the text */
     uint8_t meaning[HD__V8_TYPES + 1]; /* by type of edge */
+    uint32_t index[HD__V8_TYPES + 1]; /* HD__INDEX where what it is called by is a place */
     hd__big *big;                /* sizes that no column holds */
     hd__arena scratch;
     hd__strings labels;          /* of classes: number n is class n + 1 */
@@ -25814,9 +25815,13 @@ static void hd__v8_set_meanings(hd__v8_in *x) {
         { "shortcut", HD__V8_SHORTCUT }, { "internal", HD__V8_INTERNAL }
     };
     uint64_t odd = hd__len(x->doc->nodes.fields), inverse;
+    x->edge_types = (uint32_t)hd__len(x->doc->edges.types);
     for (size_t i = 0; i < hd__len(x->doc->edges.types); i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (hd__is(x->doc->edges.types[i], known[k].name)) x->meaning[i] = known[k].meaning;
+            if (hd__is(x->doc->edges.types[i], known[k].name)) {
+                x->meaning[i] = known[k].meaning;
+                x->index[i] = known[k].meaning & HD__V8_PLACE ? HD__INDEX : 0;
+            }
     for (; !(odd & 1); odd >>= 1) x->twos++;
     inverse = odd;               /* right in its last three bits; each step doubles these */
     for (int i = 0; i < 5; i++) inverse *= 2 - odd * inverse;
@@ -25916,11 +25921,11 @@ static const uint8_t *hd__v8_number(const uint8_t *p, uint64_t *value, uint64_t 
 }
 #endif
 
-#define HD__V8_RECORD(fields) (17 * (size_t)(fields) + 16) /* bytes that reading one may look at */
+#define HD__V8_RECORD(fields) (17 * (size_t)(fields) + 32) /* bytes that reading one may look at */
 
 /* Passes over a record that stands as those before it, the gap in front of it included; NULL: it does not. */
-HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
-                                        uint64_t *values) {
+HD__NOINLINE static const uint8_t *hd__v8_any_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
+                                                     uint64_t *values) {
     uint64_t bad = (uint64_t)(p[0] ^ (uint8_t)between->text[0]);
     if (between->length == 2) bad |= (uint64_t)(p[1] ^ (uint8_t)between->text[1]);
     p += between->length;
@@ -25929,8 +25934,77 @@ HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const
         bad |= (uint64_t)(*p++ ^ ',');
     }
     p = hd__v8_number(p, &values[fields - 1], &bad);
-    return HD__UNLIKELY(bad) ? NULL : p;
+    return bad ? NULL : p;
 }
+
+#if defined(HD__V8_WORDS) && defined(HD__SSE2)
+/* What 32 bytes are, a bit each, from bit `at` on. */
+typedef struct hd__v8_bytes {
+    uint64_t breaks, commas, zeros; /* breaks: no digits */
+} hd__v8_bytes;
+
+HD__INLINE uint64_t hd__v8_mask(__m128i low, __m128i high) {
+    return (uint32_t)_mm_movemask_epi8(low) | (uint64_t)(uint32_t)_mm_movemask_epi8(high) << 16;
+}
+
+HD__INLINE void hd__v8_look(hd__v8_bytes *b, const uint8_t *p, unsigned at) {
+    const __m128i up = _mm_set1_epi8(0x7f - '9'), digits = _mm_set1_epi8(0x7f - 9), comma = _mm_set1_epi8(','),
+                  zero = _mm_set1_epi8('0');
+    __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+    b->breaks |= hd__v8_mask(_mm_cmplt_epi8(_mm_add_epi8(low, up), digits),
+                             _mm_cmplt_epi8(_mm_add_epi8(high, up), digits)) << at;
+    b->commas |= hd__v8_mask(_mm_cmpeq_epi8(low, comma), _mm_cmpeq_epi8(high, comma)) << at;
+    b->zeros |= hd__v8_mask(_mm_cmpeq_epi8(low, zero), _mm_cmpeq_epi8(high, zero)) << at;
+}
+
+/* Two numbers of 8 digits, the first one in the lowest byte; zero bytes count as zeros. */
+HD__INLINE __m128i hd__v8_two(uint64_t first, uint64_t second) {
+    __m128i v = _mm_unpacklo_epi64(_mm_cvtsi64_si128((long long)first), _mm_cvtsi64_si128((long long)second));
+    v = _mm_and_si128(v, _mm_set1_epi8(15));
+    v = _mm_srli_epi16(_mm_mullo_epi16(v, _mm_set1_epi16(10 * 256 + 1)), 8);
+    v = _mm_madd_epi16(v, _mm_set1_epi32(1 << 16 | 100));
+    v = _mm_packs_epi32(v, v);
+    v = _mm_madd_epi16(v, _mm_set1_epi32(1 << 16 | 10000));
+    return _mm_unpacklo_epi32(v, _mm_setzero_si128());
+}
+
+/* The next number of a record: its bytes, the last digit in the highest one. Where there is none, *at becomes 64. */
+HD__INLINE uint64_t hd__v8_word(const uint8_t *p, uint64_t *breaks, unsigned *at, unsigned *over) {
+    unsigned end = (unsigned)__builtin_ctzll(*breaks | (uint64_t)1 << 63), length = end - *at;
+    uint64_t w;
+    memcpy(&w, p + *at, 8);
+    *over |= 8 - length;
+    *breaks &= *breaks - 1;
+    *at = end + 1;
+    return w << (64 - 8 * length) % 64;
+}
+
+/* A record whose numbers have up to 8 digits each and stand within 32 bytes, or 64: where all of them end is found at
+   once, so that none waits for that before it. Any other record takes the long way. */
+HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between, uint64_t *values) {
+    const uint8_t *from = p + between->length;
+    hd__v8_bytes b = { 0, 0, 0 };
+    uint64_t left, within, starts, bad = (uint64_t)(p[0] ^ (uint8_t)between->text[0]);
+    unsigned at = 0, over = 0;
+    hd__v8_look(&b, from, 0);
+    if (fields > 4) hd__v8_look(&b, from + 32, 32);
+    if (between->length == 2) bad |= (uint64_t)(p[1] ^ (uint8_t)between->text[1]);
+    left = b.breaks;
+    for (uint32_t f = 0; f < fields; f += 2) {
+        uint64_t first = hd__v8_word(from, &left, &at, &over), second = 0;
+        if (f + 1 < fields) second = hd__v8_word(from, &left, &at, &over);
+        _mm_storeu_si128((__m128i *)(void *)&values[f], hd__v8_two(first, second));
+    }
+    within = ((uint64_t)2 << (at - 1)) - 1; /* up to what follows the last number */
+    starts = b.breaks << 1 | 1;
+    bad |= ((starts & (b.breaks | (b.zeros & ~(b.breaks >> 1)))) | ((b.breaks ^ b.commas) & within >> 1)) & within;
+    bad |= over >> 31 | at >> 6;
+    return HD__UNLIKELY(bad) ? hd__v8_any_record(p, fields, between, values) : from + at - 1;
+}
+#else
+#define hd__v8_record hd__v8_any_record
+#endif
 
 static bool hd__v8_stands(const hd__v8_table *t) {
     const hd__v8_gap *between = &t->gap[HD__V8_BETWEEN], *within = &t->gap[HD__V8_WITHIN];
@@ -26150,35 +26224,36 @@ HD__NOINLINE static hd_status hd__v8_odd_edge(hd__v8_in *x, uint64_t type, uint6
     return hd__v8_leave_out(x);
 }
 
-HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values) {
+/* `usual`: fields are type, name or index, and node. */
+HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values, bool usual) {
     hd_v8 *doc = x->doc;
     const hd__v8_table *t = &doc->edges;
-    uint64_t type = values[t->role[HD__V8_TYPE]], name = values[t->role[HD__V8_NAME]];
-    uint64_t to = values[t->role[HD__V8_TO]], n = x->references, number = to * x->inverse;
-    uint8_t meaning = x->meaning[type < HD__V8_TYPES ? type : HD__V8_TYPES];
-    number = number >> x->twos | (x->twos ? number << (64 - x->twos) : 0); /* large unless it divides */
+    uint64_t type = values[usual ? (uint8_t)HD__V8_TYPE : t->role[HD__V8_TYPE]];
+    uint64_t name = values[usual ? (uint8_t)HD__V8_NAME : t->role[HD__V8_NAME]];
+    uint64_t to = values[usual ? (uint8_t)HD__V8_TO : t->role[HD__V8_TO]], n = x->references, number = to * x->inverse;
+    uint32_t called;
+    number = number >> x->twos | number << (64 - x->twos) % 64; /* large unless it divides */
     if (HD__UNLIKELY(n == x->columns.reference_room)) HD__TRY(hd__v8_grow_edges(x));
-    if (HD__UNLIKELY(type >= hd__len(t->types) || number >= x->objects || name >= HD_NONE - HD__INDEX)) {
+    called = (uint32_t)name | x->index[(uint8_t)type];
+    if (HD__UNLIKELY((type >= x->edge_types) | (number >= x->objects) | (name >= HD_NONE - HD__INDEX))) {
         HD__TRY(hd__v8_odd_edge(x, type, name, to, &number));
-        name = HD_NONE;
+        called = HD_NONE;
         if (number == HD_NONE) type = 0;
-    } else if (meaning & HD__V8_PLACE) {
-        name |= HD__INDEX;
     }
     x->columns.target[n] = (uint32_t)number;
-    x->g->name[n] = (uint32_t)name;
+    x->g->name[n] = called;
     doc->edge_type[n] = (uint8_t)type;
-    for (uint32_t i = 0; i < t->rests; i++)
+    for (uint32_t i = 0; !usual && i < t->rests; i++)
         if (values[t->rest[i]] && !hd__v8_keep_rest(x, &doc->edges.column[t->rest[i]], n, values[t->rest[i]]))
             return hd__v8_full(x);
     x->references++;
     return HD_OK;
 }
 
-static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
+HD__INLINE hd_status hd__v8_fast_edges_of(hd__v8_in *x, uint64_t *values, bool usual) {
     const hd__v8_table *t = &x->doc->edges;
     hd_window *w = &x->w;
-    uint32_t fields = (uint32_t)hd__len(t->fields);
+    uint32_t fields = usual ? 3 : (uint32_t)hd__len(t->fields);
     hd__v8_gap between = t->gap[HD__V8_BETWEEN];
     x->record_at = HD_UNKNOWN;
     while (hd__v8_stands(t)) {
@@ -26186,13 +26261,20 @@ static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
         while ((size_t)(end - p) >= HD__V8_RECORD(fields)) {
             const uint8_t *next = hd__v8_record(p, fields, &between, values);
             if (!next) return HD_OK;
-            HD__TRY(hd__v8_take_edge(x, values));
+            HD__TRY(hd__v8_take_edge(x, values, usual));
             w->at = p = next;
         }
         if (w->ended) break;
         HD__TRY(hd__v8_fill(x, HD__V8_RECORD(fields)));
     }
     return HD_OK;
+}
+
+/* Takes edges as long as they stand as those before. */
+static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
+    const hd__v8_table *t = &x->doc->edges;
+    bool usual = hd__len(t->fields) == 3 && t->role[HD__V8_TYPE] == HD__V8_TYPE && t->role[HD__V8_NAME] == HD__V8_NAME;
+    return usual ? hd__v8_fast_edges_of(x, values, true) : hd__v8_fast_edges_of(x, values, false);
 }
 
 static hd_status hd__v8_read_edges(hd__v8_in *x) {
@@ -26204,7 +26286,7 @@ static hd_status hd__v8_read_edges(hd__v8_in *x) {
         HD__TRY(hd__v8_fast_edges(x, values));
         HD__TRY(hd__v8_slow_record(x, &x->doc->edges, !x->references, "edges", values, &more));
         if (!more) return HD_OK;
-        HD__TRY(hd__v8_take_edge(x, values));
+        HD__TRY(hd__v8_take_edge(x, values, false));
     }
 }
 
@@ -26425,7 +26507,7 @@ typedef struct hd__v8_holds {
     uint64_t *loose;             /* a bit by edge: holds nothing */
     uint64_t *owned;             /* by node: a page owns it */
     uint64_t *pairs;             /* by string: the name of a WeakMap's pair; NULL: there are none */
-    uint64_t *reached, *has;     /* by node: is reached, has an edge that holds it */
+    uint64_t *reached, *has;     /* by node: is reached, has an edge from what node 0 does not reach */
     uint32_t *queue;
     uint32_t nodes, edges;
 } hd__v8_holds;
@@ -26544,12 +26626,14 @@ static void hd__v8_reach(hd__v8_holds *h, const uint8_t *types, uint32_t node) {
 /* Roots: node 0, then what it does not reach: nodes that no edge holds, and at last each that is left. */
 static hd_status hd__v8_add_roots(hd__v8_in *x, hd__v8_holds *h) {
     hd_root root = { 0, HD_ROOT_INTERNAL, 0, HD_NONE };
+    if (h->nodes) hd__v8_reach(h, x->doc->edge_type, 0);
     for (uint32_t o = 0; o < h->nodes; o++)
-        for (uint32_t e = h->first[o]; e < hd__v8_end(h, o); e++)
+        for (uint32_t e = h->first[o]; !hd__bit(h->reached, o) && e < hd__v8_end(h, o); e++)
             if (!hd__bit(h->loose, e) && h->target[e] != o) hd__bit_set(h->has, h->target[e]);
+    if (h->nodes) HD__TRY(hd_graph_add_root(x->g, 0, &root, &x->report.error));
     for (int last = 0; last < 2; last++)
-        for (uint32_t o = 0; o < h->nodes; o++) {
-            if (hd__bit(h->reached, o) || (o && !last && hd__bit(h->has, o))) continue;
+        for (uint32_t o = 1; o < h->nodes; o++) {
+            if (hd__bit(h->reached, o) || (!last && hd__bit(h->has, o))) continue;
             HD__TRY(hd_graph_add_root(x->g, o, &root, &x->report.error));
             if (!last) hd__v8_reach(h, x->doc->edge_type, o);
         }
