@@ -9,7 +9,7 @@ The snapshot is one that Node takes of itself, so many times. Processor time is 
 start and compiling of scripts included. Times are the fastest of the rounds, which take turns.
 """
 
-import argparse, json, os, subprocess, sys, time
+import argparse, json, os, re, subprocess, sys, time
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--build", default="build", help="where heapdump is")
@@ -39,41 +39,53 @@ def multiply(small_path, copies, large_path):
     kind, name, ident, count = (fields.index(f) for f in ("type", "name", "id", "edge_count"))
     to = meta["edge_fields"].index("to_node")
     texts = {i for i, t in enumerate(types[kind]) if "string" in t}
-    used = set(nodes[ident::width])
-    free = (i for i in range(1, 1 << 32, 2) if i not in used)
-    below = len(nodes) // width - 1
-    root_edges = nodes[count]
+    below, root_edges = len(nodes) // width - 1, nodes[count] * wide
+    last_odd = max(i for i in nodes[ident::width] if i & 1)
+    own_ids = nodes[ident + width::width]
 
+    def split(numbers, size, steps_of):
+        """Text of records, and in turn with it numbers, each with the number of the step to add to it."""
+        pieces = []
+        for at in range(0, len(numbers), size):
+            record, steps = numbers[at:at + size], steps_of(numbers[at:at + size])
+            pieces.append(",".join("{%d %d}" % (n, step) if step else str(n) for n, step in zip(record, steps)))
+        texts_and_holes = re.split("[{}]", "\n,".join(pieces))
+        return texts_and_holes, [tuple(map(int, hole.split())) for hole in texts_and_holes[1::2]]
+
+    def put(parts, steps):
+        pieces = parts[0][:]
+        pieces[1::2] = [str(n + steps[step]) for n, step in parts[1]]
+        out.write("".join(pieces))
+
+    for i in range(below):
+        nodes[ident + (i + 1) * width] = last_odd + 2 * i
+    node_parts = split(nodes[width:], width, lambda r: [2 if i == ident else i == name and r[kind] in texts for i in range(width)])
+    edge_steps = lambda r: [3 if i == to and r[to] else 0 for i in range(wide)]
+    edge_parts = [split(some, wide, edge_steps) for some in (edges[:root_edges], edges[root_edges:])]
+    quoted = [json.dumps(s)[:-1] for s in strings]
+    steps = [(0, c * len(strings), 2 * c * below, c * below * width) for c in range(copies)]
     with open(large_path, "w") as out:
         small["snapshot"]["node_count"] = 1 + below * copies
         small["snapshot"]["edge_count"] = len(edges) // wide * copies
+        nodes[count] *= copies
         out.write('{"snapshot":%s,\n"nodes":[' % json.dumps(small["snapshot"], separators=(",", ":")))
-        first = nodes[:width]
-        first[count] *= copies
-        out.write(",".join(map(str, first)) + "\n")
-        for c in range(copies):
-            for at in range(width, len(nodes), width):
-                node = nodes[at:at + width]
-                if c:
-                    node[ident] = next(free)
-                if node[kind] in texts:
-                    node[name] += c * len(strings)
-                out.write("," + ",".join(map(str, node)) + "\n")
+        out.write(",".join(map(str, nodes[:width])))
+        for c, step in enumerate(steps):
+            out.write("\n,")
+            if not c: # with the ids that names of WeakMaps' edges tell
+                nodes[width + ident::width] = own_ids
+                out.write("\n,".join(",".join(map(str, nodes[at:at + width])) for at in range(width, len(nodes), width)))
+            else:
+                put(node_parts, step)
         out.write('],\n"edges":[')
-        comma = ""
-        for begin, end in ((0, root_edges * wide), (root_edges * wide, len(edges))):
-            for c in range(copies):
-                for at in range(begin, end, wide):
-                    edge = edges[at:at + wide]
-                    if edge[to]:
-                        edge[to] += c * below * width
-                    out.write(comma + ",".join(map(str, edge)) + "\n")
-                    comma = ","
+        for i, parts in enumerate(edge_parts):
+            for c, step in enumerate(steps):
+                out.write("\n," if i or c else "")
+                put(parts, step)
         out.write('],\n"trace_function_infos":[],\n"trace_tree":[],\n"samples":[],\n"locations":[],\n"strings":[')
         for c in range(copies):
-            if c:
-                out.write(",\n")
-            out.write(",\n".join(json.dumps(s + " %d" % c if c else s) for s in strings))
+            tail = ' %d"' % c if c else '"'
+            out.write((",\n" if c else "") + (tail + ",\n").join(quoted) + tail)
         out.write("]}")
 
 
