@@ -257,9 +257,9 @@ bench-heap-text: all ## a list of what holds most of a jemalloc text, with names
 	$(call install,python3 libjemalloc2 libjemalloc-dev binutils)
 	@bench/heap_text.py --build $(B) $(HEAP_TEXT_ARGS)
 
-bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V8 heap snapshot: two minutes
+bench-v8: all ## heapdump retained beside v8-heap-parser and memlab on a large V8 heap snapshot: two minutes; FULL=1: one of 2 GB, too
 	$(call install,python3)
-	@bench/v8.py --build $(B) $(V8_ARGS)
+	@bench/v8.py --build $(B) $(if $(FULL),--full) $(V8_ARGS)
 
 bench-pprof: all ## 500 pprof profiles added up, beside go tool pprof: a few minutes
 	$(call install,python3 golang-go)
