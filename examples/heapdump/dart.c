@@ -1,4 +1,4 @@
-/* Values of Dart's snapshots; strings; info. */
+/* Values of Dart's snapshots; strings, of V8's too; info. */
 
 #include "commands.h"
 #include "dart.h"
@@ -89,14 +89,91 @@ static bool is_dart(const objects *o, const char *what) {
     return false;
 }
 
-static int find_strings(const arguments *a, const objects *o, hd_string_table **table) {
+/* Strings by their texts. The data of V8's are names. */
+typedef struct string_list {
+    hd_string_table table;
+    hd_string_table *of_dart;    /* owns the rows, */
+    hd_string_row *of_v8;        /* or this does */
+} string_list;
+
+static void string_list_free(string_list *list) {
+    hd_string_table_free(list->of_dart);
+    free(list->of_v8);
+}
+
+/* Objects by their texts; those of one text in order. */
+static int text_before(const void *a, const void *b, void *v8) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    hd_str p = hd_v8_name(v8, x), q = hd_v8_name(v8, y);
+    int order = p.data == q.data ? 0 : hd_str_compare(p, q);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static int string_before(const void *a, const void *b) {
+    const hd_string_row *x = a, *y = b;
+    if (x->wasted != y->wasted) return x->wasted < y->wasted ? 1 : -1;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return hd_str_compare(x->data.text, y->data.text);
+}
+
+enum { V8_UNITS = 1024 };        /* of a string's text that V8 writes, at most */
+
+/* Whether V8 may have cut a text off. */
+static bool may_be_cut(hd_str text) {
+    size_t units = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        units += (c & 0xc0) != 0x80;
+        units += c >= 0xf0;      /* two, of which V8 may have kept one */
+    }
+    return units >= V8_UNITS - 1;
+}
+
+/* Strings of V8; those that were put together of others, or are parts of them, have no text there. */
+static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
+    uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
+    hd_string_table *t = &list->table;
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
+        if ((!reached || reached[i]) && hd_str_equal(hd_v8_type(v8, i), hd_cstr("string"))) all[n++] = i;
+    qsort_r(all, n, sizeof *all, text_before, (void *)(uintptr_t)v8);
+    list->of_v8 = needed(calloc((size_t)n + 1, sizeof *list->of_v8));
+    for (uint32_t i = 0; i < n; i++) {
+        hd_str text = hd_v8_name(v8, all[i]);
+        uint64_t size = hd_graph_object(graph, all[i]).size;
+        hd_string_row *row = &list->of_v8[t->count - (t->count && hd_str_equal(list->of_v8[t->count - 1].data.text, text))];
+        if (!row->objects++) {
+            t->count++;
+            row->data.tag = HD_DART_NAME;
+            row->data.text = text;
+            row->object = all[i];
+            row->cut = may_be_cut(text);
+            largest = 0;
+        }
+        if (size > largest) largest = size;
+        row->bytes += size;
+        row->wasted = row->bytes - largest;
+        t->bytes += size;
+    }
+    for (uint32_t i = 0; i < t->count; i++) t->wasted += list->of_v8[i].cut ? 0 : list->of_v8[i].wasted;
+    t->objects = n;
+    t->rows = list->of_v8;
+    qsort(list->of_v8, t->count, sizeof *list->of_v8, string_before);
+    free(all);
+}
+
+static int find_strings(const arguments *a, const objects *o, string_list *list) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
     uint8_t *reached = NULL;
     hd_total total;
     hd_error err;
-    hd_status status;
-    if (!is_dart(o, "strings") || (!a->garbage && !(reached = reach(o->file, o->graph, &total))))
+    hd_status status = HD_OK;
+    memset(list, 0, sizeof *list);
+    if ((!v8 && !is_dart(o, "strings")) || (!a->garbage && !(reached = reach(o->file, o->graph, &total))))
         return BAD_INPUT;
-    status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, table, &err);
+    if (v8) v8_strings(v8, o->graph, reached, list);
+    else status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, &list->of_dart, &err);
+    if (list->of_dart) list->table = *list->of_dart;
     free(reached);
     return status ? failed(o->file, &err) : DONE;
 }
@@ -110,10 +187,11 @@ static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
 }
 
 static int strings_text(const arguments *a, const objects *o, FILE *out) {
-    hd_string_table *table;
+    string_list list;
+    const hd_string_table *table = &list.table;
     uint64_t cut;
     uint32_t n, i;
-    if (find_strings(a, o, &table)) return BAD_INPUT;
+    if (find_strings(a, o, &list)) return BAD_INPUT;
     n = repeated(table, &cut);
     display(out, "%llu strings%s, %u different ones, ", (unsigned long long)table->objects,
             a->garbage ? ", garbage among them" : " that a root holds", table->count);
@@ -131,15 +209,16 @@ static int strings_text(const arguments *a, const objects *o, FILE *out) {
         display(out, row->cut ? " ? " : "   "), put_text(out, &row->data, 60), fputc('\n', out);
     }
     put_more(out, n, i);
-    hd_string_table_free(table);
+    string_list_free(&list);
     return DONE;
 }
 
 static int strings_json(const arguments *a, const objects *o, hd_json *j) {
-    hd_string_table *table;
+    string_list list;
+    const hd_string_table *table = &list.table;
     uint64_t cut;
     uint32_t n;
-    if (find_strings(a, o, &table)) return BAD_INPUT;
+    if (find_strings(a, o, &list)) return BAD_INPUT;
     n = repeated(table, &cut);
     json_bool(j, "garbage", a->garbage);
     json_u64(j, "objects", table->objects);
@@ -157,11 +236,12 @@ static int strings_json(const arguments *a, const objects *o, hd_json *j) {
         json_u64(j, "bytes", row->bytes);
         json_u64(j, "objects", row->objects);
         json_bool(j, "cut", row->cut);
-        json_value(j, &row->data, SIZE_MAX);
+        if (list.of_v8) json_str(j, "text", row->data.text);
+        else json_value(j, &row->data, SIZE_MAX);
         hd_json_end(j);
     }
     hd_json_end(j);
-    hd_string_table_free(table);
+    string_list_free(&list);
     return DONE;
 }
 

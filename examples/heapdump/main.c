@@ -106,9 +106,9 @@ static const command commands[] = {
                   "heapdump object --all --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
                   "heapdump object game.log 7cb42          # ids as retained and path list them" },
     { .name = "strings", .run = run_strings,
-      .summary = "strings that are there more than once, and what that wastes (Dart)",
+      .summary = "strings that are there more than once, and what that wastes (Dart, V8)",
       .usage = "[OPTIONS] FILE...",
-      .help = "Lists strings that a Dart snapshot has more than once, those that waste most first: of equal ones\n"
+      .help = "Lists strings that a snapshot of Dart or V8 has more than once, those that waste most first: of equal ones\n"
               "all but the largest are waste. '?' marks strings of which the snapshot has only the beginning; these\n"
               "may differ further on, and do not count into the total.",
       .options = "top all garbage exact json format strict output",
