@@ -2607,6 +2607,12 @@ HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
+/* How far each node is from what a program or page holds, as DevTools tells it: 1 is what node 0 leads to and is not
+   synthetic. What only other roots reach counts from node 0 on, which is then at HD_V8_SYSTEM, and at 0 where there is
+   nothing of the former. HD_NONE: not reached. `distances` has room for each of the graph's objects. O(references).
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+#define HD_V8_SYSTEM 100000000u
+HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances, hd_error *err);
 /* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
    there is none. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
@@ -25808,20 +25814,23 @@ static hd_status hd__v8_find_roles(hd__v8_in *x, hd__v8_table *t, const char *co
     return HD_OK;
 }
 
+static uint8_t hd__v8_meaning(hd_str type) {
+    return hd__is(type, "element")    ? HD__V8_PLACE | HD__V8_ELEMENT
+           : hd__is(type, "hidden")   ? HD__V8_PLACE
+           : hd__is(type, "weak")     ? HD__V8_WEAK
+           : hd__is(type, "shortcut") ? HD__V8_SHORTCUT
+           : hd__is(type, "internal") ? HD__V8_INTERNAL
+                                      : 0;
+}
+
 /* What types of edges mean, and by what numbers of nodes are multiplied. */
 static void hd__v8_set_meanings(hd__v8_in *x) {
-    static const struct { const char *name; uint8_t meaning; } known[] = {
-        { "element", HD__V8_PLACE | HD__V8_ELEMENT }, { "hidden", HD__V8_PLACE }, { "weak", HD__V8_WEAK },
-        { "shortcut", HD__V8_SHORTCUT }, { "internal", HD__V8_INTERNAL }
-    };
     uint64_t odd = hd__len(x->doc->nodes.fields), inverse;
     x->edge_types = (uint32_t)hd__len(x->doc->edges.types);
-    for (size_t i = 0; i < hd__len(x->doc->edges.types); i++)
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (hd__is(x->doc->edges.types[i], known[k].name)) {
-                x->meaning[i] = known[k].meaning;
-                x->index[i] = known[k].meaning & HD__V8_PLACE ? HD__INDEX : 0;
-            }
+    for (size_t i = 0; i < hd__len(x->doc->edges.types); i++) {
+        x->meaning[i] = hd__v8_meaning(x->doc->edges.types[i]);
+        x->index[i] = x->meaning[i] & HD__V8_PLACE ? HD__INDEX : 0;
+    }
     for (; !(odd & 1); odd >>= 1) x->twos++;
     inverse = odd;               /* right in its last three bits; each step doubles these */
     for (int i = 0; i < 5; i++) inverse *= 2 - odd * inverse;
@@ -26855,6 +26864,149 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key) {
     return hd_cstr("");
 }
 
+/* The names of a row's references. */
+static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, const uint8_t *kinds) {
+    return kinds ? g->weak->name + (row - g->weak->target) : g->name + (row - g->target.low);
+}
+
+/* Distances. ------------------------------------------------------------------------------------- */
+
+/* Nodes whose edges are not all followed. */
+enum { HD__V8_ANY, HD__V8_CONTEXT, HD__V8_DESCRIPTORS };
+
+/* A walk breadth first. Of the two edges of a WeakMap's pair only the second one met leads on, so that a value is as
+   far as the farther of its table and its key. */
+typedef struct hd__v8_walk {
+    const hd_v8 *doc;
+    const hd_options *options;
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings parts;           /* names of pairs but for their first numbers */
+    uint32_t *part_of;           /* by string: number of its part, HD_NONE: none; NULL: there are no pairs */
+    uint64_t *pending;           /* by part: one edge was met */
+    uint32_t *first, *queue, *distance; /* first: by node, number of its first edge */
+    uint32_t end;
+    uint8_t meaning[HD__V8_TYPES];
+    uint8_t type[HD__V8_TYPES];  /* of nodes: what their names may tell */
+} hd__v8_walk;
+
+static bool hd__v8_walk_pairs(hd__v8_walk *w) {
+    const hd_graph *g = w->doc->graph;
+    size_t n = hd__len(g->names);
+    for (size_t i = 0; i < n; i++) {
+        hd_str part = g->names[i];
+        if (!hd__v8_table_of(part)) continue;
+        if (!w->part_of) {
+            w->part_of = hd__array(uint32_t, &w->mem, &w->arena, n);
+            if (!w->part_of) return false;
+            memset(w->part_of, 0xff, n * sizeof *w->part_of);
+        }
+        for (; *part.data != ' '; part.len--) part.data++;
+        w->part_of[i] = hd__strings_add(&w->mem, &w->arena, &w->parts, part);
+        if (w->part_of[i] == HD_NONE) return false;
+    }
+    w->pending = hd__zeros(uint64_t, &w->mem, &w->arena, hd__len(w->parts.strings) / 64 + 1);
+    return w->pending != NULL;
+}
+
+static bool hd__v8_walk_open(hd__v8_walk *w) {
+    const hd_v8 *doc = w->doc;
+    const uint8_t *kinds;
+    uint32_t n = doc->graph->described, edges = 0, count = 0;
+    w->first = hd__array(uint32_t, &w->mem, &w->arena, n);
+    for (uint32_t o = 0; o < n && w->first; o++, edges += count) {
+        w->first[o] = edges;
+        hd__graph_row(doc->graph, o, &count, &kinds);
+    }
+    if (n) hd__graph_row(doc->graph, 0, &count, &kinds); /* node 0 may lead to a node more than once */
+    w->queue = hd__array(uint32_t, &w->mem, &w->arena, (size_t)n + count);
+    for (size_t i = 0; i < hd__len(doc->edges.types); i++) w->meaning[i] = hd__v8_meaning(doc->edges.types[i]);
+    for (size_t i = 0; i < hd__len(doc->nodes.types); i++)
+        w->type[i] = hd__is(doc->nodes.types[i], "hidden")  ? HD__V8_CONTEXT
+                     : hd__is(doc->nodes.types[i], "array") ? HD__V8_DESCRIPTORS
+                                                            : HD__V8_ANY;
+    return w->first && w->queue && hd__v8_walk_pairs(w);
+}
+
+/* Whether such a number, or text that begins with one, is that of a descriptor's key or value; -1 is none. */
+static bool hd__v8_leads_on(int64_t index) { return index < 2 || index % 3 != 1; }
+
+static int64_t hd__v8_leading(hd_str name) {
+    int64_t value = -1;
+    for (size_t i = 0; i < name.len && i < 18 && name.data[i] >= '0' && name.data[i] <= '9'; i++)
+        value = 10 * (value < 0 ? 0 : value) + (name.data[i] - '0');
+    return value;
+}
+
+/* Whether an edge of a node, of such a meaning and name, makes what it leads to near. */
+static bool hd__v8_follows(hd__v8_walk *w, int node, uint32_t meaning, uint32_t name) {
+    const hd_str *names = w->doc->graph->names;
+    if (meaning & HD__V8_WEAK) return false;
+    if (name >= HD__INDEX) return node != HD__V8_DESCRIPTORS || name == HD_NONE || hd__v8_leads_on(name - HD__INDEX);
+    if (node == HD__V8_DESCRIPTORS) return hd__v8_leads_on(hd__v8_leading(names[name]));
+    if (node == HD__V8_CONTEXT && hd__is(names[name], "sloppy_function_map")) return false;
+    if (!(meaning & HD__V8_INTERNAL) || !w->part_of || w->part_of[name] == HD_NONE) return true;
+    w->pending[w->part_of[name] / 64] ^= (uint64_t)1 << w->part_of[name] % 64;
+    return !hd__bit(w->pending, w->part_of[name]);
+}
+
+static hd_status hd__v8_walk_on(hd__v8_walk *w, hd_error *err) {
+    static const char *const named[] = { "", "system / NativeContext", "(map descriptors)" };
+    const hd_v8 *doc = w->doc;
+    for (uint32_t at = 0; at < w->end; at++) {
+        const uint8_t *kinds;
+        uint32_t o = w->queue[at], n;
+        const uint32_t *row = hd__graph_row(doc->graph, o, &n, &kinds);
+        const uint32_t *name = n ? hd__v8_names_of(doc->graph, row, kinds) : NULL;
+        int type = w->type[doc->node_type[o]];
+        if (type && !hd__is(doc->graph->names[doc->name[o]], named[type])) type = HD__V8_ANY;
+        HD__TRY(hd__tick(w->options, at, doc->graph->described, err));
+        for (uint32_t i = 0; i < n; i++) {
+            if (w->distance[row[i]] != HD_NONE) continue;
+            if (!hd__v8_follows(w, type, w->meaning[doc->edge_type[w->first[o] + i]], name[i])) continue;
+            w->distance[row[i]] = w->distance[o] + 1;
+            w->queue[w->end++] = row[i];
+        }
+    }
+    return HD_OK;
+}
+
+/* First from what node 0 leads to and is the program's or page's, then from node 0. */
+static hd_status hd__v8_walk_run(hd__v8_walk *w, hd_error *err) {
+    const hd_v8 *doc = w->doc;
+    const uint8_t *kinds;
+    uint32_t n;
+    const uint32_t *row = hd__graph_row(doc->graph, 0, &n, &kinds);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t to = row[i];
+        if (hd__is(hd_v8_type(doc, to), "synthetic") && !hd__is(hd_v8_name(doc, to), "(Document DOM trees)")) continue;
+        w->distance[to] = 1;
+        w->queue[w->end++] = to;
+    }
+    HD__TRY(hd__v8_walk_on(w, err));
+    w->distance[0] = w->end ? HD_V8_SYSTEM : 0;
+    w->queue[0] = 0;
+    w->end = 1;
+    return hd__v8_walk_on(w, err);
+}
+
+HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances, hd_error *err) {
+    hd_status status;
+    hd__v8_walk w;
+    memset(&w, 0, sizeof w);
+    w.doc = doc;
+    w.options = options;
+    w.mem = hd__mem_options(options);
+    w.distance = distances;
+    w.parts.seed = hd__seed();
+    if (!doc->graph->described) return HD_OK;
+    memset(distances, 0xff, doc->graph->described * sizeof *distances);
+    status = hd__v8_walk_open(&w) ? hd__v8_walk_run(&w, err) : hd__no_memory(&w.mem, err);
+    hd__strings_free(&w.mem, &w.parts);
+    hd__arena_free(&w.mem, &w.arena);
+    return status;
+}
+
 /* =============================================================================== >>v8.write
    Writes a document as its text with the numbers between, in the gaps that these had; any other graph in the
    layout of Node 20, whose strings are fixed ones, then the graph's classes, names and fields in their order. Output
@@ -26901,11 +27053,6 @@ static hd_status hd__v8_put_nodes(hd_sink *s, const hd_v8 *doc, const hd_options
     }
     hd__v8_put_gap(s, &t->gap[HD__V8_LAST], "");
     return HD_OK;
-}
-
-/* The names of a row's references. */
-static const uint32_t *hd__v8_names_of(const hd_graph *g, const uint32_t *row, const uint8_t *kinds) {
-    return kinds ? g->weak->name + (row - g->weak->target) : g->name + (row - g->target.low);
 }
 
 static hd_status hd__v8_put_edges(hd_sink *s, const hd_v8 *doc, const hd_options *options, hd_error *err) {

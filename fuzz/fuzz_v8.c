@@ -17,6 +17,15 @@ static void analyse(const hd_graph *g) {
     hd_dominators_free(d);
 }
 
+/* What is as far as no other leads from node 0, or from what it leads to. */
+static void measure(const hd_v8 *doc) {
+    uint32_t n = hd_graph_object_count(hd_v8_graph(doc)), *distances = malloc(((size_t)n + 1) * sizeof *distances);
+    CHECK(!hd_v8_distances(doc, NULL, distances, NULL));
+    CHECK(!n || !distances[0] || distances[0] == HD_V8_SYSTEM);
+    for (uint32_t i = 0; i < n; i++) CHECK(distances[i] == HD_NONE || distances[i] <= HD_V8_SYSTEM + n);
+    free(distances);
+}
+
 /* Reads what the document says, all of it. */
 static void look(const hd_v8 *doc) {
     const hd_graph *g = hd_v8_graph(doc);
@@ -57,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             warnings[run] = hd_v8_warning_count(doc);
             rewrite(doc);
             look(doc);
+            measure(doc);
             if (run % 2) analyse(hd_v8_graph(doc));
         }
         hd_v8_free(doc);

@@ -161,6 +161,36 @@ static void what_holds_what_is_as_in_devtools(void **state) {
     free(text);
 }
 
+static void distances_are_those_of_devtools(void **state) {
+    (void)state;
+    enum { SYSTEM = HD_V8_SYSTEM };
+    /* Window is the page's; the value is behind its key, not behind the table; nothing leads to four nodes. */
+    static const uint32_t wanted[] = { SYSTEM, SYSTEM + 1, 1, SYSTEM + 2, SYSTEM + 2, SYSTEM + 2, SYSTEM + 3, HD_NONE, HD_NONE, HD_NONE,
+                                       HD_NONE, 2 };
+    static const char other[] = /* an array of descriptors, whose place 4 leads nowhere, and a context */
+        "{\"snapshot\":{" META "},\"nodes\":[7,1,1,0,1,0,0,7,2,3,0,2,0,0,1,3,5,0,5,0,0,0,4,7,0,3,0,0,3,5,9,0,0,0,0,3,5,11,0,0,0,0,"
+        "3,5,13,0,0,0,0,3,5,15,0,0,0,0],\"edges\":[1,1,7,1,1,14,1,2,21,1,1,28,1,4,35,1,5,42,2,7,49,2,1,49,3,6,49,6,1,49,3,1,35],"
+        "\"strings\":[\"\",\"\",\"(GC roots)\",\"(map descriptors)\",\"system / NativeContext\",\"x\",\"sloppy_function_map\",\"7th\"]}";
+    static const uint32_t others[] = { 0, 1, 2, 2, 3, 3, 3, 3 };
+    uint32_t found[NODES];
+    char *text = make(",");
+    hd_v8 *doc = read_text(text);
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_options o = { .allocator = hd__faults_allocator(&f) };
+        hd_status status = hd_v8_distances(doc, &o, found, NULL);
+        assert_true(status == HD_OK || status == HD_OUT_OF_MEMORY);
+        assert_int_equal(f.live, 0);
+        if (!status) assert_memory_equal(found, wanted, sizeof wanted);
+    }
+    hd_v8_free(doc);
+    free(text);
+    doc = read_text(other);
+    assert_int_equal(hd_v8_distances(doc, NULL, found, NULL), HD_OK);
+    assert_memory_equal(found, others, sizeof others);
+    hd_v8_free(doc);
+}
+
 /* Sums that tests/peers/v8_retained.mjs gives of these files: from each node's id and retained size. */
 static void real_snapshots_have_these_values(void **state) {
     (void)state;
@@ -636,6 +666,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_these_values),
         cmocka_unit_test(what_holds_what_is_as_in_devtools),
+        cmocka_unit_test(distances_are_those_of_devtools),
         cmocka_unit_test(real_snapshots_have_these_values),
         cmocka_unit_test(every_layout_gives_the_same),
         cmocka_unit_test(meta_says_what_fields_there_are),

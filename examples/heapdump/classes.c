@@ -146,7 +146,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
 }
 
 static int retained_json(const arguments *a, const objects *o, hd_json *j) {
-    uint32_t *top, n;
+    uint32_t *top, *distances, n;
     hd_total total;
     if (a->class_name) {
         int status = class_total(a, o, &total);
@@ -155,6 +155,7 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
         json_u64(j, "objects", total.objects);
         return status;
     }
+    if (distances_of(o, &distances)) return BAD_INPUT;
     n = largest(a, o, &top);
     json_u64(j, "live_bytes", o->dominators->bytes);
     json_array(j, "objects");
@@ -165,10 +166,13 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
         json_class(j, o->graph, object.class_index);
         json_u64(j, "retained", o->dominators->retained[top[i]]);
         json_u64(j, "bytes", object.size);
+        if (o->dominators->parent[top[i]] != HD_NONE)
+            json_object(j, "dominator"), json_id(j, o, o->dominators->parent[top[i]]), hd_json_end(j);
+        if (distances) json_known(j, "distance", distances[top[i]] != HD_NONE ? distances[top[i]] : HD_UNKNOWN);
         hd_json_end(j);
     }
     hd_json_end(j);
-    free(top);
+    free(top), free(distances);
     return DONE;
 }
 

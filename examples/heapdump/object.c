@@ -141,6 +141,7 @@ typedef struct subject {
     hd_object o;
     hd_links *referrers;
     uint32_t *dominated, dominated_count; /* most retained first */
+    uint32_t *distances;         /* by object; NULL: the format has no such thing */
 } subject;
 
 static uint64_t retained_by(const objects *o, uint32_t object) { return o->dominators->retained[object]; }
@@ -164,7 +165,7 @@ static uint32_t described_below(const objects *o, uint32_t object) {
 
 static void subject_free(subject *s) {
     hd_links_free(s->referrers);
-    free(s->dominated);
+    free(s->dominated), free(s->distances);
 }
 
 static int subject_find(const arguments *a, const objects *o, subject *s) {
@@ -176,6 +177,7 @@ static int subject_find(const arguments *a, const objects *o, subject *s) {
     if (s->object == HD_NONE) return BAD_INPUT;
     s->o = hd_graph_object(o->graph, s->object);
     if (hd_graph_referrers(o->graph, NULL, &s->referrers, &err)) return failed(o->file, &err);
+    if (distances_of(o, &s->distances)) return BAD_INPUT;
     if (!is_live(o, s->object)) return DONE;
     s->dominated = needed(malloc(d->below[s->object] * sizeof *s->dominated));
     end = d->position[s->object] + d->below[s->object];
@@ -285,6 +287,8 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
         fputc('\n', out);
     }
     put_size(out, a, "shallow", s->o.size), fputc('\n', out);
+    if (s->distances && s->distances[s->object] < HD_V8_SYSTEM)
+        display(out, "%12s %12u\n", "distance", s->distances[s->object]);
     if (is_live(o, s->object)) {
         put_size(out, a, "retained", retained_by(o, s->object));
         display(out, " in %u objects\n", described_below(o, s->object));
@@ -394,6 +398,8 @@ static void json_subject(const arguments *a, hd_json *j, const objects *o, const
     json_members(j, o, s->object);
     json_u64(j, "bytes", s->o.size);
     json_u64(j, "retained_objects", described_below(o, s->object));
+    if (s->distances)
+        json_known(j, "distance", s->distances[s->object] != HD_NONE ? s->distances[s->object] : HD_UNKNOWN);
     if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
     json_array(j, "roots");
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {

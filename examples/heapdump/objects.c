@@ -127,6 +127,19 @@ void put_known_name(FILE *out, const objects *o, uint32_t object) {
     if (name.len) display(out, "  "), put_cut(out, name, 60);
 }
 
+/* How far each object is from what the program holds, where the format has a rule for that; else NULL. Freed by the
+   caller. */
+int distances_of(const objects *o, uint32_t **distances) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    hd_error err;
+    *distances = NULL;
+    if (!v8) return DONE;
+    *distances = needed(malloc(((size_t)hd_graph_object_count(o->graph) + 1) * sizeof **distances));
+    if (!hd_v8_distances(v8, NULL, *distances, &err)) return DONE;
+    free(*distances);
+    return failed(o->file, &err);
+}
+
 /* The object an id means; HD_NONE, told, when there is none. */
 uint32_t object_with(const objects *o, const char *text) {
     char *end;

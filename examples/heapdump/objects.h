@@ -30,6 +30,7 @@ void put_id(FILE *out, const objects *o, uint64_t id, int width);
 void json_id(hd_json *j, const objects *o, uint32_t object);
 hd_str name_of(const objects *o, uint32_t object);
 void put_cut(FILE *out, hd_str name, size_t most);
+int distances_of(const objects *o, uint32_t **distances);
 void put_known_name(FILE *out, const objects *o, uint32_t object);
 uint32_t object_with(const objects *o, const char *text);
 uint32_t shown_of(const arguments *a, uint32_t otherwise);

@@ -2,7 +2,7 @@
 # V8 heap snapshots that Node takes here, against the programs that read them: Chrome DevTools' own worker,
 # v8-heap-parser and memlab, all from npm, and an independent computation by the rules (v8_retained.mjs).
 #
-# Dominators and retained sizes are those of DevTools on every node, over the file's own self sizes. v8-heap-parser
+# Dominators, distances and retained sizes are those of DevTools on every node, over the file's own self sizes. v8-heap-parser
 # differs where WeakMaps hold, memlab follows edges into what a page owns: most nodes agree, so many are told. The
 # former takes no file that has traces of allocations.
 # What is written of graphs from other runtimes loads in all three, with the same retained sizes in DevTools.
@@ -22,24 +22,27 @@ if [ ! -f "$npm/worker.mjs" ]; then
   node "$peers" build "$npm" || { fail "DevTools' worker is not bundled"; exit 1; }
 fi
 
-# ours FILE, theirs PROGRAM FILE: id and retained size of each node, a line each.
+# ours FILE, theirs PROGRAM FILE: id and retained size of each node, a line each; then its dominator and distance.
 ours() { "$tool" retained --top 1000000 --json "$1" | node -e '
   const { files: [{ objects }] } = JSON.parse(require("fs").readFileSync(0));
-  process.stdout.write(objects.map(o => `${o.id} ${o.retained}\n`).join(""))' | sort; }
-theirs() { node "$peers" "$1" "$npm" "$2" 2> "$work/err" | grep -a '^[0-9]* [0-9]*$' | sort; }
+  process.stdout.write(objects.map(o => `${o.id} ${o.retained} ${(o.dominator ?? o).id} ${o.distance ?? -5}\n`).join(""))' | sort; }
+theirs() { node "$peers" "$1" "$npm" "$2" 2> "$work/err" | grep -a '^[0-9]* [0-9 -]*$' | sort; }
 agree() { comm -12 "$1" "$2" | wc -l; }
 
 snapshot() {                     # snapshot NAME
   local file=$work/$1.heapsnapshot all
-  ours "$file" > "$work/ours"
+  ours "$file" > "$work/ours.all"
+  cut -d' ' -f1,2 "$work/ours.all" | sort > "$work/ours"
   all=$(wc -l < "$work/ours")
   check "$1: all nodes" "$("$tool" info "$file" | awk 'NR == 2 { print $1 }')" "$all"
   node tests/peers/v8_retained.mjs "$file" | sort > "$work/rules"
-  theirs devtools "$file" > "$work/devtools"
+  theirs devtools "$file" > "$work/devtools.all"
+  cut -d' ' -f1,2 "$work/devtools.all" | sort > "$work/devtools"
   theirs parser "$file" > "$work/parser"
   theirs memlab "$file" > "$work/memlab"
   check "$1: retained sizes by the rules" "$all" "$(agree "$work/ours" "$work/rules")"
   check "$1: retained sizes of DevTools' worker" "$all" "$(agree "$work/ours" "$work/devtools")"
+  check "$1: its dominators and distances" "$all" "$(agree "$work/ours.all" "$work/devtools.all")"
   if grep -q '"trace_tree":\[\]' "$file"; then check "$1: v8-heap-parser has the nodes" "$all" "$(wc -l < "$work/parser")"; fi
   check "$1: memlab has the nodes" "$all" "$(wc -l < "$work/memlab")"
   echo "$1: of $all nodes v8-heap-parser agrees on $(agree "$work/ours" "$work/parser"), memlab on $(agree "$work/ours" "$work/memlab")"
@@ -53,6 +56,22 @@ for name in node node-small chromium-small; do
   check "$name: written back" 0 "$(status "$tool" convert --to heapsnapshot -o "$work/back" "$work/$name.heapsnapshot")"
   cmp -s "$work/back" "$work/$name.heapsnapshot" && pass "$name: the same bytes" || fail "$name: other bytes"
 done
+
+# Strings: how many, how many different ones, bytes, and bytes without the largest of each.
+check "node: strings" "$(node -e '
+  const { snapshot: { meta }, nodes, strings } = JSON.parse(require("fs").readFileSync(process.argv[1]));
+  const width = meta.node_fields.length, type = meta.node_types[0].indexOf("string"), sizes = new Map();
+  let count = 0, bytes = 0, wasted = 0;
+  for (let n = 0; n < nodes.length; n += width) {
+    if (nodes[n] !== type) continue;
+    const text = strings[nodes[n + 1]];
+    sizes.set(text, [...(sizes.get(text) ?? []), nodes[n + 3]]), count++, bytes += nodes[n + 3];
+  }
+  for (const all of sizes.values()) wasted += all.reduce((a, b) => a + b) - Math.max(...all);
+  console.log(count, sizes.size, bytes, wasted)' "$work/node.heapsnapshot")" \
+  "$("$tool" strings --json "$work/node.heapsnapshot" | node -e '
+  const { files: [f] } = JSON.parse(require("fs").readFileSync(0));
+  console.log(f.objects, f.different, f.bytes, f.wasted + f.wasted_if_alike)')"
 
 # Graphs of other runtimes.
 "$tool" convert --to heapsnapshot -o "$work/dart.heapsnapshot" tests/data/small.dartheap

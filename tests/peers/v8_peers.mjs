@@ -1,7 +1,8 @@
 // What others make of a V8 heap snapshot: Chrome DevTools' own worker, v8-heap-parser and memlab, from npm.
 //
 //   node v8_peers.mjs build DIR                  a bundle of the worker in DIR, in which npm has installed it
-//   node v8_peers.mjs devtools|parser|memlab DIR FILE     "id retained" for each node, a line each
+//   node v8_peers.mjs devtools|parser|memlab DIR FILE     "id retained" for each node, a line each; DevTools' worker's
+//                                                         has the id of the dominator and the distance, too
 //   node v8_peers.mjs take FILE                  a snapshot of this process, with what is hard to get right
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
@@ -24,9 +25,9 @@ export const IS_NODE = true, IS_BROWSER = false, HOST_RUNTIME = Node.HostRuntime
     outfile: path.resolve(dir, 'worker.mjs'), logLevel: 'error' });
 }
 
-const print = (count, id, retained) => {
+const print = (count, ...columns) => {
   const out = [];
-  for (let n = 0; n < count; n++) out.push(`${id(n)} ${retained(n)}\n`);
+  for (let n = 0; n < count; n++) out.push(columns.map(column => column(n)).join(' ') + '\n');
   process.stdout.write(out.join(''));
 };
 
@@ -50,7 +51,8 @@ async function devtools() {
   const retained = new Float64Array(count);
   for (let n = 0; n < count; n++) retained[n] = own.nodes[n * width + size];
   for (let i = order.length - 1; i > 0; i--) retained[parent[order[i]]] += retained[order[i]];
-  print(count, n => own.nodes[n * width + id], n => retained[n]);
+  print(count, n => own.nodes[n * width + id], n => retained[n], n => own.nodes[parent[n] * width + id],
+    n => snapshot.createNode(n * width).distance());
   port1.close(), port2.close();
 }
 
