@@ -167,11 +167,14 @@ static void distances_are_those_of_devtools(void **state) {
     /* Window is the page's; the value is behind its key, not behind the table; nothing leads to four nodes. */
     static const uint32_t wanted[] = { SYSTEM, SYSTEM + 1, 1, SYSTEM + 2, SYSTEM + 2, SYSTEM + 2, SYSTEM + 3, HD_NONE, HD_NONE, HD_NONE,
                                        HD_NONE, 2 };
-    static const char other[] = /* an array of descriptors, whose place 4 leads nowhere, and a context */
-        "{\"snapshot\":{" META "},\"nodes\":[7,1,1,0,1,0,0,7,2,3,0,2,0,0,1,3,5,0,5,0,0,0,4,7,0,3,0,0,3,5,9,0,0,0,0,3,5,11,0,0,0,0,"
-        "3,5,13,0,0,0,0,3,5,15,0,0,0,0],\"edges\":[1,1,7,1,1,14,1,2,21,1,1,28,1,4,35,1,5,42,2,7,49,2,1,49,3,6,49,6,1,49,3,1,35],"
-        "\"strings\":[\"\",\"\",\"(GC roots)\",\"(map descriptors)\",\"system / NativeContext\",\"x\",\"sloppy_function_map\",\"7th\"]}";
-    static const uint32_t others[] = { 0, 1, 2, 2, 3, 3, 3, 3 };
+    static const char other[] = /* an array of descriptors, whose place 4 leads nowhere, a context, and a key far from its table */
+        "{\"snapshot\":{" META "},\"nodes\":[7,1,1,0,1,0,0,7,2,3,0,3,0,0,1,3,5,0,5,0,0,0,4,7,0,3,0,0,3,5,9,0,0,0,0,3,5,11,0,0,0,0,"
+        "3,5,13,0,0,0,0,3,5,15,0,1,0,0,3,5,17,0,1,0,0,3,5,19,0,1,0,0,3,5,21,0,0,0,0],"
+        "\"edges\":[1,1,7,1,1,14,1,2,21,1,3,56,1,1,28,1,4,35,1,5,42,2,7,49,2,1,49,3,6,49,6,1,49,3,1,35,2,5,63,3,8,70,3,9,70],"
+        "\"strings\":[\"\",\"\",\"(GC roots)\",\"(map descriptors)\",\"system / NativeContext\",\"x\",\"sloppy_function_map\",\"7th\","
+        "\"1 / part of key (x @19) -> value (x @21) pair in WeakMap (table @17)\","
+        "\"2 / part of key (x @19) -> value (x @21) pair in WeakMap (table @17)\"]}";
+    static const uint32_t others[] = { 0, 1, 2, 2, 3, 3, 3, 3, 2, 4, 5 };
     uint32_t found[NODES];
     char *text = make(",");
     hd_v8 *doc = read_text(text);
@@ -662,6 +665,34 @@ static void numbers_of_all_lengths_are_read(void **state) {
     free(text);
 }
 
+/* More fields than are looked at at once. */
+static void records_of_any_width_are_read(void **state) {
+    (void)state;
+    static const char fields[] = "\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"";
+    enum { N = 300 };
+    char *text = malloc(N * 200 + 4096);
+    for (int digits = 1; digits < 12; digits++) {
+        unsigned long long most = 1;
+        for (int i = 1; i < digits; i++) most = most * 10 + (unsigned)i;
+        size_t n = (size_t)sprintf(text, "{\"snapshot\":{\"meta\":{\"node_fields\":[%s],\"node_types\":[[\"object\"]],\"edge_fields\":[\"type\","
+                                   "\"name_or_index\",\"to_node\"],\"edge_types\":[[\"element\"]]}},\"nodes\":[", fields);
+        for (unsigned i = 0; i < N; i++)
+            n += (size_t)sprintf(text + n, "%s0,0,%u,%llu,0,%llu,%llu,%llu,%llu,%llu,%llu", i ? "\n," : "", i, most, most + i, most, most, most, most - 1, most);
+        sprintf(text + n, "],\"edges\":[],\"strings\":[\"\"]}");
+        hd_v8 *doc = read_text(text);
+        assert_int_equal(hd_graph_object_count(hd_v8_graph(doc)), N);
+        for (uint32_t i = 0; i < N; i++) {
+            assert_int_equal(hd_graph_object(hd_v8_graph(doc), i).size, most);
+            assert_int_equal(hd_v8_value(doc, i, "a"), most + i);
+            assert_int_equal(hd_v8_value(doc, i, "d"), most);
+            assert_int_equal(hd_v8_value(doc, i, "e"), most - 1);
+        }
+        writes(doc, text, strlen(text));
+        hd_v8_free(doc);
+    }
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_these_values),
@@ -680,6 +711,7 @@ int main(void) {
         cmocka_unit_test(graphs_are_written),
         cmocka_unit_test(snapshots_are_compared_object_by_object),
         cmocka_unit_test(numbers_of_all_lengths_are_read),
+        cmocka_unit_test(records_of_any_width_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
