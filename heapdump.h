@@ -2592,9 +2592,9 @@ typedef struct hd_v8 hd_v8;
 /* A whole file: its graph, and what it takes to write the file again. Beyond the graph a node takes 5 bytes, an
    edge 1, each other field that is not always zero 4, and all that is no number its bytes. Read in one pass and
    through a small window, "snapshot" before "nodes" before "edges". Errors: HD_MALFORMED with the offset (lenient: a
-   warning, the piece is left out; of a file that is cut off what is there counts), HD_UNSUPPORTED (more than 32
-   fields, or 255 types), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED. */
+   warning, the piece is left out and all else kept; of a file that is cut off what is there counts), HD_UNSUPPORTED
+   (more than 32 fields, or 255 types), HD_OVERFLOW (sizes that pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **out, hd_error *err);
 HEAPDUMP_API void hd_v8_free(hd_v8 *doc);
 /* What is owned here is counted in the graph's memory. */
@@ -2608,11 +2608,12 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
 /* Type of the edge that is the `reference`th reference of an object: "property", say. O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
 /* How far each node is from what a program or page holds, as DevTools tells it: 1 is what node 0 leads to and is not
-   synthetic. What only other roots reach counts from node 0 on, which is then at HD_V8_SYSTEM, and at 0 where there is
-   nothing of the former. HD_NONE: not reached. `distances` has room for each of the graph's objects. O(references).
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   synthetic. What only other roots reach counts from node 0 on, which is at HD_V8_SYSTEM then, and at 0 if there is
+   nothing of the former. HD_NONE: not reached. `distances` has room for each of the graph's objects. Linear in
+   references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 #define HD_V8_SYSTEM 100000000u
-HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances, hd_error *err);
+HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
+                                       hd_error *err);
 /* A member of the file beside nodes and edges, "locations" or "trace_tree" say, as the file has it: JSON. Empty:
    there is none. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
@@ -25628,13 +25629,14 @@ typedef struct hd__v8_in {
     hd_graph_columns columns;
     uint64_t objects, references; /* read so wide */
     uint64_t held;               /* edges that the nodes say they have */
-    uint64_t told[2];            /* counts of nodes and edges that the header tells; HD_UNKNOWN: it does not */
+    uint64_t told[3];            /* counts that the header tells; HD_UNKNOWN: it does not */
     uint64_t inverse;            /* of the number of a node's fields, without its factors of 2, */
     unsigned twos;               /* which are so many */
     uint32_t seen, edge_types;
     bool repaired;               /* what was read is not what will be written */
     uint64_t strings_offset;     /* in the file */
-    hd__v8_span strings, meta;   /* in the text */
+    hd__v8_span strings, meta;   /* in the text, as are */
+    hd__v8_span counts[3];       /* numbers of nodes, edges, functions in the header; empty: not told */
     uint8_t meaning[HD__V8_TYPES + 1]; /* by type of edge */
     uint32_t index[HD__V8_TYPES + 1]; /* HD__INDEX where what it is called by is a place */
     hd__big *big;                /* sizes that no column holds */
@@ -25782,6 +25784,15 @@ static bool hd__v8_meta(hd__v8_in *x, hd__pull *p, hd__token token) {
     return token == HD__T_CLOSE;
 }
 
+/* Numbers that the header tells. */
+static const char *const hd__v8_counts[] = { "node_count", "edge_count", "trace_function_count" };
+
+static uint32_t hd__v8_which_count(hd_str key) {
+    uint32_t i = 0;
+    while (i < 3 && !hd__is(key, hd__v8_counts[i])) i++;
+    return i;
+}
+
 static uint64_t hd__v8_count(hd__pull *p) {
     hd__number number;
     uint64_t count = 0;
@@ -25845,6 +25856,7 @@ static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) 
     hd__token token;
     hd__pull p;
     hd_str key;
+    uint32_t count;
     bool ok;
     HD__TRY(hd__pull_open(&p, x->mem, hd_in_memory(text, span.to - span.from), x->report.options.limits.max_depth, e));
     p.r.text = false;
@@ -25856,10 +25868,10 @@ static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) 
             x->meta.from = span.from + (size_t)p.token_offset;
             ok = hd__v8_meta(x, &p, token);
             x->meta.to = span.from + (size_t)hd_window_offset(&p.r);
-        } else if (token == HD__T_NUMBER && hd__is(key, "node_count")) {
-            x->told[0] = hd__v8_count(&p);
-        } else if (token == HD__T_NUMBER && hd__is(key, "edge_count")) {
-            x->told[1] = hd__v8_count(&p);
+        } else if (token == HD__T_NUMBER && (count = hd__v8_which_count(key)) < 3) {
+            x->counts[count].from = span.from + (size_t)p.token_offset;
+            x->told[count] = hd__v8_count(&p);
+            x->counts[count].to = span.from + (size_t)hd_window_offset(&p.r);
         } else {
             ok = hd__pull_skip(&p, token);
         }
@@ -25991,7 +26003,8 @@ HD__INLINE uint64_t hd__v8_word(const uint8_t *p, uint64_t *breaks, unsigned *at
 
 /* A record whose numbers have up to 8 digits each and stand within 32 bytes, or 64: where all of them end is found at
    once, so that none waits for that before it. Any other record takes the long way. */
-HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between, uint64_t *values) {
+HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const hd__v8_gap *between,
+                                        uint64_t *values) {
     const uint8_t *from = p + between->length;
     hd__v8_bytes b = { 0, 0, 0 };
     uint64_t left, within, starts, bad = (uint64_t)(p[0] ^ (uint8_t)between->text[0]);
@@ -26239,7 +26252,7 @@ HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values, bool
     const hd__v8_table *t = &doc->edges;
     uint64_t type = values[usual ? (uint8_t)HD__V8_TYPE : t->role[HD__V8_TYPE]];
     uint64_t name = values[usual ? (uint8_t)HD__V8_NAME : t->role[HD__V8_NAME]];
-    uint64_t to = values[usual ? (uint8_t)HD__V8_TO : t->role[HD__V8_TO]], n = x->references, number = to * x->inverse;
+    uint64_t to = values[usual ? (uint8_t)HD__V8_TO : t->role[HD__V8_TO]], number = to * x->inverse, n = x->references;
     uint32_t called;
     number = number >> x->twos | number << (64 - x->twos) % 64; /* large unless it divides */
     if (HD__UNLIKELY(n == x->columns.reference_room)) HD__TRY(hd__v8_grow_edges(x));
@@ -26282,7 +26295,8 @@ HD__INLINE hd_status hd__v8_fast_edges_of(hd__v8_in *x, uint64_t *values, bool u
 /* Takes edges as long as they stand as those before. */
 static hd_status hd__v8_fast_edges(hd__v8_in *x, uint64_t *values) {
     const hd__v8_table *t = &x->doc->edges;
-    bool usual = hd__len(t->fields) == 3 && t->role[HD__V8_TYPE] == HD__V8_TYPE && t->role[HD__V8_NAME] == HD__V8_NAME;
+    bool usual = hd__len(t->fields) == 3 && t->role[HD__V8_TYPE] == HD__V8_TYPE &&
+                 t->role[HD__V8_NAME] == HD__V8_NAME;
     return usual ? hd__v8_fast_edges_of(x, values, true) : hd__v8_fast_edges_of(x, values, false);
 }
 
@@ -26304,12 +26318,46 @@ static hd_status hd__v8_read_edges(hd__v8_in *x) {
    nothing are told. What of a file could not be read, leniently, goes out of the columns first, and the text is
    made anew. A walk from node 0 finds what else has to be a root. */
 
-static bool hd__v8_keep_text(hd__v8_in *x, uint8_t **text, const char *s) { return hd__bytes_add(x->mem, text, s, strlen(s)); }
+/* Members that files have beside nodes and edges, in their order; the first two belong together. */
+static const char *const hd__v8_others[] = { "trace_function_infos", "trace_tree", "samples", "locations" };
 
-static bool hd__v8_keep_number(hd__v8_in *x, uint8_t **text, uint64_t number) {
+/* A text made anew. */
+typedef struct hd__v8_text {
+    hd__v8_in *x;
+    uint8_t *text;               /* stb_ds arrays */
+    hd__v8_span *members;
+    bool full;                   /* out of memory */
+} hd__v8_text;
+
+static void hd__v8_say(hd__v8_text *t, const void *data, size_t size) {
+    t->full |= !hd__bytes_add(t->x->mem, &t->text, data, size);
+}
+
+static void hd__v8_say_word(hd__v8_text *t, const char *word) { hd__v8_say(t, word, strlen(word)); }
+static void hd__v8_say_span(hd__v8_text *t, size_t from, size_t to) {
+    if (to > from) hd__v8_say(t, t->x->doc->text + from, to - from);
+}
+
+static void hd__v8_say_number(hd__v8_text *t, uint64_t number) {
     char buffer[20];
     hd_str digits = hd__digits(buffer, number, 10);
-    return hd__bytes_add(x->mem, text, digits.data, digits.len);
+    hd__v8_say(t, digits.data, digits.len);
+}
+
+static void hd__v8_open_member(hd__v8_text *t, hd_str name) {
+    hd__v8_span key;
+    hd__v8_say_word(t, hd__len(t->members) ? ",\n\"" : "{\"");
+    key.from = hd__len(t->text) - 1;
+    hd__v8_say(t, name.data, name.len);
+    hd__v8_say_word(t, "\"");
+    key.to = hd__len(t->text);
+    hd__v8_say_word(t, ":");
+    t->full |= !hd__push(t->x->mem, t->members, key);
+}
+
+static void hd__v8_close_member(hd__v8_text *t, size_t from) {
+    hd__v8_span value = { from, hd__len(t->text) };
+    t->full |= !hd__push(t->x->mem, t->members, value);
 }
 
 /* Where the strings end that a file which is cut off has whole. */
@@ -26329,31 +26377,97 @@ static size_t hd__v8_whole_strings(hd__v8_in *x, bool *any) {
     return end;
 }
 
-/* The text of a file that has what is left of this one. */
+/* The header, with the numbers that are right now. */
+static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span, bool traced) {
+    const hd__v8_in *x = t->x;
+    uint64_t right[3] = { x->objects, x->references, traced ? x->told[2] : 0 };
+    for (size_t at = span.from; at < span.to;) {
+        uint32_t next = 3;
+        for (uint32_t i = 0; i < 3; i++)
+            if (x->counts[i].from >= at && (next == 3 || x->counts[i].from < x->counts[next].from)) next = i;
+        hd__v8_say_span(t, at, next < 3 ? x->counts[next].from : span.to - 1);
+        if (next < 3) hd__v8_say_number(t, right[next]);
+        at = next < 3 ? x->counts[next].to : span.to;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (x->counts[i].to) continue;
+        hd__v8_say_word(t, ",\"");
+        hd__v8_say_word(t, hd__v8_counts[i]);
+        hd__v8_say_word(t, "\":");
+        hd__v8_say_number(t, right[i]);
+    }
+    hd__v8_say_word(t, "}");
+}
+
+static hd_str hd__v8_key(const hd_v8 *doc, size_t member) {
+    hd__v8_span key = doc->members[member];
+    return hd__bytes_str(doc->text + key.from + 1, key.to - key.from - 2);
+}
+
+static bool hd__v8_has_member(const hd_v8 *doc, const char *name) {
+    size_t i = 0;
+    while (i < hd__len(doc->members) && !hd__is(hd__v8_key(doc, i), name)) i += 2;
+    return i < hd__len(doc->members);
+}
+
+/* A member of the old text, or an empty one; numbers of nodes and edges go where *at tells. */
+static void hd__v8_say_member(hd__v8_text *t, hd_str name, hd__v8_span span, bool traced) {
+    hd_v8 *doc = t->x->doc;
+    size_t *at = hd__is(name, "nodes") ? &doc->nodes_at : hd__is(name, "edges") ? &doc->edges_at : NULL, from;
+    hd__v8_open_member(t, name);
+    from = hd__len(t->text);
+    if (hd__is(name, "snapshot")) hd__v8_say_header(t, span, traced);
+    else if (at || span.to == span.from) hd__v8_say_word(t, "[]");
+    else hd__v8_say_span(t, span.from, span.to);
+    if (at) *at = from + 1;
+    hd__v8_close_member(t, from);
+}
+
+static void hd__v8_say_strings(hd__v8_text *t) {
+    hd__v8_in *x = t->x;
+    bool any = false;
+    size_t end = hd__v8_whole_strings(x, &any), from;
+    hd__v8_open_member(t, hd_cstr("strings"));
+    from = hd__len(t->text);
+    if (any) hd__v8_say_span(t, x->strings.from, x->strings.from + end);
+    hd__v8_say_word(t, any ? "]" : "[\"\"]");
+    hd__v8_close_member(t, from);
+    x->strings.from = from;
+    x->strings.to = hd__len(t->text);
+}
+
+/* The text of a file that has what is left of this one: members that are whole, empty ones for what is not there, and
+   strings last. */
 static hd_status hd__v8_rewrite(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
-    uint8_t *text = NULL;
-    bool any = false, ok;
-    size_t end = hd__v8_whole_strings(x, &any);
-    ok = hd__v8_keep_text(x, &text, "{\"snapshot\":{\"meta\":") &&
-         hd__bytes_add(x->mem, &text, doc->text + x->meta.from, x->meta.to - x->meta.from) &&
-         hd__v8_keep_text(x, &text, ",\"node_count\":") && hd__v8_keep_number(x, &text, x->objects) &&
-         hd__v8_keep_text(x, &text, ",\"edge_count\":") && hd__v8_keep_number(x, &text, x->references) &&
-         hd__v8_keep_text(x, &text, ",\"trace_function_count\":0},\n\"nodes\":[");
-    doc->nodes_at = hd__len(text);
-    ok = ok && hd__v8_keep_text(x, &text, "],\n\"edges\":[");
-    doc->edges_at = hd__len(text);
-    ok = ok && hd__v8_keep_text(x, &text, "],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n"
-                                          "\"locations\":[],\n\"strings\":");
-    x->strings.to = hd__len(text);
-    ok = ok && (any ? hd__bytes_add(x->mem, &text, doc->text + x->strings.from, end) && hd__v8_keep_text(x, &text, "]")
-                    : hd__v8_keep_text(x, &text, "[\"\"]"));
-    x->strings.from = x->strings.to;
-    x->strings.to = hd__len(text);
-    ok = ok && hd__v8_keep_text(x, &text, "}");
+    hd__v8_text t = { x, NULL, NULL, false };
+    hd__v8_span none = { 0, 0 };
+    bool traced = hd__v8_has_member(doc, hd__v8_others[0]) && hd__v8_has_member(doc, hd__v8_others[1]);
+    for (size_t i = 0; i < hd__len(doc->members); i += 2)
+        if (!hd__is(hd__v8_key(doc, i), "strings"))
+            hd__v8_say_member(&t, hd__v8_key(doc, i), doc->members[i + 1], traced);
+    if (!hd__v8_has_member(doc, "nodes")) hd__v8_say_member(&t, hd_cstr("nodes"), none, false);
+    if (!hd__v8_has_member(doc, "edges")) hd__v8_say_member(&t, hd_cstr("edges"), none, false);
+    for (int i = 0; i < 4; i++)
+        if (!hd__v8_has_member(doc, hd__v8_others[i])) hd__v8_say_member(&t, hd_cstr(hd__v8_others[i]), none, false);
+    hd__v8_say_strings(&t);
+    hd__v8_say_word(&t, "}");
     hd__arrs_free(x->mem, &doc->members, &doc->text);
-    doc->text = text;
-    return ok ? HD_OK : hd__v8_full(x);
+    doc->text = t.text;
+    doc->members = t.members;
+    return t.full ? hd__v8_full(x) : HD_OK;
+}
+
+/* Tells what was lost where reading ended too early. */
+static hd_status hd__v8_tell_loss(hd__v8_in *x) {
+    char text[96];
+    hd_str lost = { text, 0 };
+    for (int i = 0; i < 4; i++)
+        if (!hd__v8_has_member(x->doc, hd__v8_others[i]))
+            lost.len += hd__text(text + lost.len, sizeof text - lost.len, lost.len ? ", %s" : "%s", hd__v8_others[i]).len;
+    if (!lost.len) return HD_OK;
+    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "what is not whole is left out: %S", lost);
+    return hd__v8_leave_out(x);
 }
 
 /* Takes edges that lead nowhere out, and ends rows where the edges do. */
@@ -26391,7 +26505,6 @@ static void hd__v8_close_up(hd__v8_in *x) {
 /* Compares what was announced with what is there. */
 static hd_status hd__v8_check_counts(hd__v8_in *x) {
     hd_error *e = &x->report.error;
-    static const char *const what[] = { "node", "edge" };
     uint64_t found[2] = { x->objects, x->references };
     if (x->held != x->references) {
         hd__fail(e, HD_MALFORMED, "the nodes have %u edges together, but \"edges\" has %u", x->held, x->references);
@@ -26400,7 +26513,7 @@ static hd_status hd__v8_check_counts(hd__v8_in *x) {
     for (int i = 0; i < 2; i++) {
         if (x->told[i] == found[i] || (x->told[i] == HD_UNKNOWN && !x->repaired)) continue;
         if (x->repaired) continue;
-        hd__fail(e, HD_MALFORMED, "%s_count is %u, but there are %u", what[i], x->told[i], found[i]);
+        hd__fail(e, HD_MALFORMED, "%s is %u, but there are %u", hd__v8_counts[i], x->told[i], found[i]);
         HD__TRY(hd__v8_leave_out(x));
     }
     return HD_OK;
@@ -26777,7 +26890,7 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
     memset(&x, 0, sizeof x);
     x.doc = doc;
     x.report = hd__reporter_make(options);
-    x.told[0] = x.told[1] = HD_UNKNOWN;
+    x.told[0] = x.told[1] = x.told[2] = HD_UNKNOWN;
     x.labels.seed = hd__seed();
     memset(&desc, 0, sizeof desc);
     desc.numbered = desc.one_root = true;
@@ -26791,7 +26904,10 @@ HEAPDUMP_API hd_status hd_v8_read(hd_in in, const hd_options *options, hd_v8 **o
         hd__mem_join(x.mem, &doc->mem);
         hd__window_open(&x.w, x.mem, in);
         status = hd__v8_run(&x);
-        if (status == HD_MALFORMED && (x.seen & HD__V8_HEADER)) status = hd__v8_leave_out(&x);
+        if (status == HD_MALFORMED && (x.seen & HD__V8_HEADER)) {
+            status = hd__v8_leave_out(&x);
+            if (!status) status = hd__v8_tell_loss(&x);
+        }
         if (!status) status = hd__v8_finish(&x);
         hd__window_close(&x.w);
         hd__arr_free(x.mem, x.big);
@@ -26857,9 +26973,8 @@ HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t 
 
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key) {
     for (size_t i = 0; i + 1 < hd__len(doc->members); i += 2) {
-        hd__v8_span k = doc->members[i], v = doc->members[i + 1];
-        if (hd__is(hd__bytes_str(doc->text + k.from + 1, k.to - k.from - 2), key))
-            return hd__bytes_str(doc->text + v.from, v.to - v.from);
+        hd__v8_span v = doc->members[i + 1];
+        if (hd__is(hd__v8_key(doc, i), key)) return hd__bytes_str(doc->text + v.from, v.to - v.from);
     }
     return hd_cstr("");
 }
@@ -26990,7 +27105,8 @@ static hd_status hd__v8_walk_run(hd__v8_walk *w, hd_error *err) {
     return hd__v8_walk_on(w, err);
 }
 
-HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances, hd_error *err) {
+HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
+                                       hd_error *err) {
     hd_status status;
     hd__v8_walk w;
     memset(&w, 0, sizeof w);

@@ -370,6 +370,13 @@ static void count_warning(void *user, const hd_error *warning) {
     told++;
 }
 
+static char all_told[4096];
+static void keep_warning(void *user, const hd_error *warning) {
+    (void)user;
+    assert_in_range(strlen(all_told) + strlen(warning->message), 1, sizeof all_told - 1);
+    strcat(all_told, warning->message);
+}
+
 /* Lenient, all that has a header is read; what is written of it is well-formed, and gives the same. */
 static void rewrites(const char *text, size_t size) {
     hd_options lenient = { .lenient = true, .warning = count_warning };
@@ -423,6 +430,48 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
     hd_v8_free(doc);
     free(wrong);
     free(text);
+}
+
+/* What was said of nodes, and stood whole, is written again; what was lost is told. */
+static void all_that_is_whole_is_kept(void **state) {
+    (void)state;
+    hd_options lenient = { .lenient = true, .warning = keep_warning };
+    static const char traces[] = "\"trace_function_infos\":[1,2,3,4,5,6],\"trace_tree\":[1,0,2,3,[]]";
+    char *plain = make(","), *more = changed(plain, "\"trace_function_infos\":[],\"trace_tree\":[]", traces),
+         *whole = changed(more, "\"node_count\":12,", "\"node_count\" : 12, \"extra\":[7],\"trace_function_count\":1,");
+    /* `end`: the file is cut off there */
+    static const struct { const char *from, *to, *end, *tree, *locations, *header, *told; } cases[] = {
+        { " : 12", " : 99", NULL, "[1,0,2,3,[]]", "[14,1,2,3]", "\"node_count\" : 12, ", "node_count is 99, but there are 12" },
+        { "2,11,77", "2,11,78", NULL, "[1,0,2,3,[]]", "[14,1,2,3]", "\"edge_count\":14", "edge 5: the beginning of a node" },
+        { ",\"edge_count\":15", "", "\"list\"", "[1,0,2,3,[]]", "[14,1,2,3]", "\"edge_count\":15}", "a name among" },
+        { "", "", "\"locations\"", "[1,0,2,3,[]]", "[]", "_count\":1,", "is left out: locations" },
+        { "", "", "3,[]]", "[]", "[]", "_count\":0,", "is left out: trace_tree, samples, locations" },
+        { "", "", "\"edges\"", "[]", "[]", "\"edge_count\":0", "is left out: trace_function_infos, trace_tree, samples, locations" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = changed(whole, cases[i].from, cases[i].to), header[1024];
+        hd_v8 *doc = NULL, *again;
+        hd_buffer out = { 0 };
+        if (cases[i].end) *strstr(text, cases[i].end) = 0;
+        all_told[0] = 0;
+        assert_int_equal(hd_v8_read(hd_in_memory(text, strlen(text)), &lenient, &doc, NULL), HD_OK);
+        assert_non_null(strstr(all_told, cases[i].told));
+        assert_int_equal(hd_v8_write(doc, NULL, hd_out_memory(&out), NULL), HD_OK);
+        again = read_size(out.data, out.size, NULL);
+        for (int k = 0; k < 2; k++) {
+            hd_str snapshot = hd_v8_member(k ? again : doc, "snapshot");
+            assert_true(is(hd_v8_member(k ? again : doc, "trace_tree"), cases[i].tree));
+            assert_true(is(hd_v8_member(k ? again : doc, "locations"), cases[i].locations));
+            assert_in_range(snapshot.len, 1, sizeof header - 1);
+            sprintf(header, "%.*s", (int)snapshot.len, snapshot.data);
+            assert_non_null(strstr(header, "\"extra\":[7]"));
+            assert_non_null(strstr(header, cases[i].header));
+        }
+        hd_v8_free(doc), hd_v8_free(again);
+        hd_buffer_free(&out);
+        free(text);
+    }
+    free(plain), free(more), free(whole);
 }
 
 static void every_allocation_may_fail(void **state) {
@@ -703,6 +752,7 @@ int main(void) {
         cmocka_unit_test(meta_says_what_fields_there_are),
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(what_is_left_of_malformed_files_is_well_formed),
+        cmocka_unit_test(all_that_is_whole_is_kept),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(reading_may_fail),
         cmocka_unit_test(what_is_announced_takes_no_memory),
