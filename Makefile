@@ -42,13 +42,13 @@ library-deps:
 
 # After those, so that no two of them install at once.
 tools-deps: library-deps
-	$(call install,libunwind-dev libdw-dev libelf-dev zlib1g-dev libzstd-dev liblzma-dev)
+	$(call install,libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev libzstd-dev liblzma-dev)
 
 # What depends on which headers is told by the compiler, in a file beside what it makes.
 DEPENDS = -MMD -MP -MF $@.d -MT $@
 
 $(B)/heapdump: $(TOOL)
-	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -lstdc++ -ldl -lm -lpthread
+	$(CC) $(CFLAGS) $^ -o $@ -ldw -lelf -lz -lzstd -llzma -liberty -lstdc++ -ldl -lm -lpthread
 
 $(B)/tool/library.o: | library-deps
 $(filter-out $(B)/tool/library.o,$(TOOL)): | tools-deps

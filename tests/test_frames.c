@@ -17,6 +17,8 @@ static void those_that_allocate_for_others_are_hidden(void **state) {
         "malloc", "malloc (rtld-malloc.h:56)", "operator new(unsigned long)", "operator new[](unsigned long) (new_opv.cc:32)",
         "_Znwm", "std::__new_allocator<int>::allocate(unsigned long, void const*)",
         "std::_Vector_base<std::pair<int, std::vector<char> >, std::allocator<std::pair<int, std::vector<char> > > >::_M_allocate(unsigned long)",
+        "<fn() as core::ops::function::FnOnce<()>>::call_once (function.rs:250)", "<alloc::alloc::Global>::alloc_impl",
+        "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)",
         "__rust_alloc", "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "alloc::raw_vec::RawVec<T,A>::grow_one",
         "PyMem_RawMalloc (obmalloc.c:572)", "_start", "__libc_start_main_impl (libc-start.c:360)", "start_thread",
         "runtime.mallocgc", "je_malloc", "tcmalloc::allocate_full_malloc_oom"

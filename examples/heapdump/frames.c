@@ -5,7 +5,7 @@
 #include <ctype.h>
 
 /* What no one looks for: whoever called these allocated. A name is compared without parameters, file and line, and
-   with "<>" for what templates were made for; "*" at an end is any text. A row for each allocator or runtime. */
+   with "<>" for what templates were made for, or as it is; "*" at an end is any text. A row for each allocator or runtime. */
 static const char *const hidden_frames[] = {
     /* C */
     "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
@@ -20,13 +20,15 @@ static const char *const hidden_frames[] = {
     "std::allocator<>::allocate", "std::__new_allocator<>::allocate", "std::__1::allocator<>::allocate*",
     "__gnu_cxx::new_allocator<>::allocate", "std::allocator_traits<>::allocate", "std::__allocate_guarded*",
     "std::_Vector_base<>::_M_allocate", "std::_Deque_base<>::_M_allocate*", "std::_Rb_tree<>::_M_get_node",
-    "std::__cxx11::_List_base<>::_M_get_node", "std::__cxx11::list<>::_M_get_node", "std::_Fwd_list_base<>::_M_get_node",
+    "std::__cxx11::_List_base<>::_M_get_node", "std::__cxx11::list<>::_M_get_node",
+    "std::_Fwd_list_base<>::_M_get_node",
     "std::__detail::_Hashtable_alloc<>::_M_allocate_*", "std::__cxx11::basic_string<>::_S_allocate",
     "std::__1::__libcpp_allocate*", "std::__1::allocator_traits<>::allocate*",
     /* Rust */
-    "__rust_alloc*", "__rust_realloc", "__rdl_alloc*", "__rdl_realloc", "__rg_alloc*", "__rg_realloc",
-    "alloc::alloc::*", "<alloc::alloc::Global as *", "std::alloc::*", "<std::alloc::System as *",
-    "alloc::raw_vec::*", "alloc::boxed::Box<>::new*",
+    "__rust_*", "__rdl_*", "__rg_*", "alloc::alloc::*", "<alloc::alloc::Global*", "std::alloc::*", "<std::alloc::System*",
+    "alloc::raw_vec::*", "<alloc::raw_vec::*", "*alloc::vec::spec_from_*", "alloc::boxed::box_new*",
+    "alloc::boxed::Box<>::new*", "*>>::with_capacity_in", "*>>::try_new_uninit_in",
+    "hashbrown::raw::*", "<hashbrown::raw::*",
     /* Python */
     "PyMem_*", "_PyMem_*", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc",
     "_PyObject_Calloc", "_PyObject_Realloc", "pymalloc_*", "allocate_from_new_pool", "new_arena", "arena_map_*",
@@ -40,11 +42,10 @@ static const char *const hidden_frames[] = {
     /* Go */
     "runtime.mallocgc", "runtime.newobject", "runtime.makeslice", "runtime.goexit", "runtime.main",
     /* The start of programs and threads */
-    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3",
-    "__clone", "__clone3", "__GI___clone", "__GI___clone3", "std::rt::*", "std::sys::backtrace::__rust_begin_short_*",
-    "std::sys_common::backtrace::__rust_begin_short_*", "std::panicking::try*", "std::panicking::catch_unwind*",
-    "std::panic::catch_unwind*", "core::ops::function::FnOnce::call_once*", "core::ops::function::impls::*",
-    "std::thread::Builder::spawn_*", "std::sys::pal::unix::thread::*"
+    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone",
+    "clone3", "__clone", "__clone3", "__GI___clone", "__GI___clone3", "std::rt::*", "std::panic::*", "std::panicking::*",
+    "std::sys::backtrace::*", "std::sys_common::backtrace::*", "std::sys::pal::unix::thread::*",
+    "std::thread::lifecycle::*", "*as core::ops::function::FnOnce*", "core::ops::function::FnOnce::call_once*"
 };
 
 /* A text that can grow. */
@@ -106,6 +107,7 @@ static void without_templates(growing *t, const char *s, size_t n, const char *m
 
 static bool is_like(const char *like, const char *s, size_t n) {
     size_t m = strlen(like);
+    if (*like == '*') return memmem(s, n, like + 1, m - 2) != NULL;
     if (like[m - 1] == '*') return n >= m - 1 && !memcmp(like, s, m - 1);
     return n == m && !memcmp(like, s, m);
 }
@@ -117,7 +119,7 @@ bool frame_is_hidden(void *user, hd_str name) {
     (void)user;
     without_templates(&plain, name.data, n, "");
     for (size_t i = 0; i < sizeof hidden_frames / sizeof *hidden_frames && !hidden; i++)
-        hidden = hidden_frames[i][0] == name.data[0] && n &&
+        hidden = n && (hidden_frames[i][0] == name.data[0] || hidden_frames[i][0] == '*') &&
                  (is_like(hidden_frames[i], plain.data, plain.size) || is_like(hidden_frames[i], name.data, n));
     free(plain.data);
     return hidden;

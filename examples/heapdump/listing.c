@@ -155,7 +155,8 @@ static hd_status collect(const arguments *a, const hd_heap *heap, const hd_heap 
     hd_status status;
     uint64_t least;
     memset(l, 0, sizeof *l);
-    status = after ? hd_diff_tree(heap, after, tree, add_diff_row, l, err) : hd_tree(heap, tree, add_tree_row, l, err);
+    if (after) status = hd_diff_tree(heap, after, tree, add_diff_row, l, err);
+    else status = hd_tree(heap, tree, add_tree_row, l, err);
     if (status) return status;
     least = (l->compares ? l->all_change : l->lines[0].amount[0].bytes) / 100;
     if (tree->cutoff.min_bytes > least) least = tree->cutoff.min_bytes;

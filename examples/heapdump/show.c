@@ -97,12 +97,13 @@ static int put_part(const top_list *t, const hd_amount *amount, bool is_bound) {
 static hd_status put_top_row(void *user, const hd_top_row *row) {
     top_list *t = user;
     int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + t->blocks + 4;
-    int room = t->screen->columns ? t->screen->columns - used - 1 - (row->unlisted.bytes > t->total / 100 ? 22 : 0) : 0;
+    bool unlisted = row->unlisted.bytes > t->total / 100;
+    int room = t->screen->columns ? t->screen->columns - used - 1 - (unlisted ? 22 : 0) : 0;
     char *name = short_name(row->name, room && room < 12 ? 12 : room);
     if (row->cumulative.blocks == HD_UNKNOWN) display(t->out, "%*s", t->blocks + 2, "-");
     else display(t->out, "%*llu", t->blocks + 2, (unsigned long long)row->cumulative.blocks);
     display(t->out, "  %s", name);
-    if (row->unlisted.bytes > t->total / 100) {
+    if (unlisted) {
         put_style(t->out, t->screen, FAINT);
         display(t->out, " ("), put_bytes(t->out, t->a, row->unlisted.bytes, 0), display(t->out, " unlisted)");
         put_style(t->out, t->screen, PLAIN);
@@ -131,8 +132,8 @@ static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {
     display(t.out, ": "), put_label(t.out, heap);
     display(t.out, "\n");
     put_style(t.out, &s->screen, FAINT);
-    display(t.out, "  %*s %7s%*s  %*s %7s%*s  %*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes, "self", "",
-            t.estimates ? 8 : 0, "", t.blocks, "blocks", options.axis ? "type" : "function");
+    display(t.out, "  %*s %7s%*s  %*s %7s%*s  %*s  %s\n", t.bytes, "total", "", t.estimates ? 8 : 0, "", t.bytes,
+            "self", "", t.estimates ? 8 : 0, "", t.blocks, "blocks", options.axis ? "type" : "function");
     put_style(t.out, &s->screen, PLAIN);
     status = hd_top(heap, &options, put_top_row, &t, err);
     free(s->first);
@@ -155,7 +156,8 @@ void put_left_out(FILE *out, const screen *s, size_t hidden, size_t earlier) {
 /* At most two lines. */
 static void put_what_next(showing *s, const chosen *c) {
     if (c->earlier) put_next(s->to.text, &s->screen, "what grew", "diff", c->file, NULL);
-    if (s->first && s->a->by_self && !s->a->by) put_next(s->to.text, &s->screen, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
+    if (s->first && s->a->by_self && !s->a->by)
+        put_next(s->to.text, &s->screen, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
     else put_next(s->to.text, &s->screen, "who allocates", "top", "--self", c->file, NULL);
 }
 

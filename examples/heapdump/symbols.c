@@ -8,6 +8,8 @@
 
 enum { SYMBOLS_DISCRIMINATOR = 0x2136 }; /* DW_AT_GNU_discriminator, which dwarf.h lacks */
 
+/* libiberty's: NULL for what is not Rust's. Its demangle.h does not go with C11. */
+char *rust_demangle(const char *mangled, int options);
 /* libstdc++'s, and libc++'s */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
@@ -230,9 +232,10 @@ static const char *symbols_die_name(Dwarf_Die *die) {
 /* "function (file.c:12)", demangled */
 char *symbols_text(const char *name, const char *file, int line) {
     SYMBOLS_WORK;
-    int status = -1;
-    char *demangled = name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    const char *shown = demangled && !status ? demangled : name;
+    char *demangled = name[0] == '_' ? rust_demangle(name, 0) : NULL;
+    const char *shown;
+    if (!demangled && name[0] == '_' && name[1] == 'Z') demangled = __cxa_demangle(name, NULL, NULL, NULL);
+    shown = demangled ? demangled : name;
     char *text = NULL;
     if (!file || line <= 0) text = strdup(shown);
     else if (asprintf(&text, "%s (%s:%d)", shown, symbols_basename(file), line) < 0) text = NULL;
