@@ -26252,7 +26252,8 @@ HD__INLINE hd_status hd__v8_take_edge(hd__v8_in *x, const uint64_t *values, bool
     const hd__v8_table *t = &doc->edges;
     uint64_t type = values[usual ? (uint8_t)HD__V8_TYPE : t->role[HD__V8_TYPE]];
     uint64_t name = values[usual ? (uint8_t)HD__V8_NAME : t->role[HD__V8_NAME]];
-    uint64_t to = values[usual ? (uint8_t)HD__V8_TO : t->role[HD__V8_TO]], number = to * x->inverse, n = x->references;
+    uint64_t to = values[usual ? (uint8_t)HD__V8_TO : t->role[HD__V8_TO]], number = to * x->inverse;
+    uint64_t n = x->references;
     uint32_t called;
     number = number >> x->twos | number << (64 - x->twos) % 64; /* large unless it divides */
     if (HD__UNLIKELY(n == x->columns.reference_room)) HD__TRY(hd__v8_grow_edges(x));
@@ -26464,9 +26465,11 @@ static hd_status hd__v8_tell_loss(hd__v8_in *x) {
     hd_str lost = { text, 0 };
     for (int i = 0; i < 4; i++)
         if (!hd__v8_has_member(x->doc, hd__v8_others[i]))
-            lost.len += hd__text(text + lost.len, sizeof text - lost.len, lost.len ? ", %s" : "%s", hd__v8_others[i]).len;
+            lost.len += hd__text(text + lost.len, sizeof text - lost.len, lost.len ? ", %s" : "%s",
+                                 hd__v8_others[i]).len;
     if (!lost.len) return HD_OK;
-    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "what is not whole is left out: %S", lost);
+    hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "what is not whole is left out: %S",
+                lost);
     return hd__v8_leave_out(x);
 }
 
@@ -27094,7 +27097,8 @@ static hd_status hd__v8_walk_run(hd__v8_walk *w, hd_error *err) {
     const uint32_t *row = hd__graph_row(doc->graph, 0, &n, &kinds);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t to = row[i];
-        if (hd__is(hd_v8_type(doc, to), "synthetic") && !hd__is(hd_v8_name(doc, to), "(Document DOM trees)")) continue;
+        bool trees = hd__is(hd_v8_name(doc, to), "(Document DOM trees)");
+        if (!trees && hd__is(hd_v8_type(doc, to), "synthetic")) continue;
         w->distance[to] = 1;
         w->queue[w->end++] = to;
     }
