@@ -1159,7 +1159,7 @@ typedef struct hd_dominators {
 } hd_dominators;
 
 /* Near-linear in objects and references, without recursion. Memory: the result has 24 bytes an object;
-   while it runs some 40 bytes an object and 12 a reference that leads neither to a new object nor down.
+   while it runs some 40 bytes an object and 4 a reference that leads neither to a new object nor down.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
                                            hd_dominators **out, hd_error *err);
@@ -11462,7 +11462,7 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
 
 /* Dominators: semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order, 0 standing
    for all roots together. What leads down in that order settles while it is walked; the other
-   references are collected as pairs and sorted by where they lead. A semidominator is the smallest
+   references are counted, and then put in the order of where they lead. A semidominator is the smallest
    number among those of the objects on the ways back up (hd__dom_eval, with path compression); the
    dominator is then the nearest ancestor that is not above it. ------------------------------------- */
 
@@ -11471,12 +11471,8 @@ typedef struct hd__dom_node {
     uint32_t first;              /* its row */
     uint32_t number;             /* 0: not seen yet */
     uint32_t semi;               /* smallest number above that refers to it */
-    uint32_t incoming;           /* pairs that lead to it */
+    uint32_t incoming;           /* references from larger numbers */
 } hd__dom_node;
-
-typedef struct hd__dom_edge {
-    uint32_t from, to;
-} hd__dom_edge;
 
 /* A numbered object: during the walk the rest of its row, then the forest of eval. */
 typedef struct hd__dom_link {
@@ -11492,18 +11488,12 @@ typedef struct hd__dom {
     hd__holding rows;
     hd__dom_node *node;
     hd__dom_link *link;
-    hd__dom_edge *pairs;             /* stb_ds array */
     uint32_t *object, *parent;   /* by number; parent becomes the dominator */
     uint32_t *semi, *start, *from, *stack;
     uint64_t *bytes;             /* retained; by number, as are the next two */
     uint32_t *below, *next;      /* size of the subtree; position of its next child */
     uint32_t count;              /* numbers given: 1 .. count */
 } hd__dom;
-
-static hd_status hd__dom_pair(hd__dom *d, uint32_t from, uint32_t to, hd_error *err) {
-    hd__dom_edge pair = { from, to };
-    return hd__push(d->mem, d->pairs, pair) ? HD_OK : hd__no_memory(d->mem, err);
-}
 
 /* Gives an object the next number, as child of `parent`. */
 HD__INLINE uint32_t hd__dom_enter(hd__dom *d, uint32_t object, uint32_t parent) {
@@ -11536,7 +11526,6 @@ static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, uint32_t above, hd
                 if (v < node->semi) node->semi = v;
             } else if (node->number < v) {
                 node->incoming++;
-                HD__TRY(hd__dom_pair(d, v, node->number, err));
             }
         }
         if (e == end) {
@@ -11574,13 +11563,33 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Columns by number instead of by object, and the pairs by where they lead. After this what leads to w
-   is from[start[w - 1]] .. from[start[w] - 1]. */
+/* Puts the references that lead to smaller numbers in the order of these. */
+static hd_status hd__dom_turn(hd__dom *d, hd_error *err) {
+    const uint32_t *first = d->rows.first, *target = d->rows.target;
+    uint32_t *number = (uint32_t *)(void *)d->node;
+    for (uint32_t o = 0; o < d->g->count; o++) number[o] = d->node[o].number; /* closer together */
+    for (uint32_t v = 1; v <= d->count; v++) {
+        uint32_t o = d->object[v];
+        HD__TRY(hd__tick(d->options, v, d->g->count, err));
+        if (d->count - v > 16) {
+            uint32_t soon = d->object[v + 4];
+            HD__PREFETCH(&first[d->object[v + 16]]);
+            HD__PREFETCH(&target[first[d->object[v + 8]]]);
+            for (uint32_t e = first[soon], n = 0; e < first[soon + 1] && n < 8; e++, n++)
+                HD__PREFETCH(&number[target[e]]);
+        }
+        for (uint32_t e = first[o], end = first[o + 1]; e < end; e++) {
+            uint32_t w = number[target[e]];
+            if (w < v) d->from[d->start[w]++] = v;
+        }
+    }
+    return HD_OK;
+}
+
+/* Columns by number instead of by object, and references from larger numbers by where they lead. After this what
+   leads to w is from[start[w - 1]] .. from[start[w] - 1]. */
 static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
-    size_t n = hd__len(d->pairs);
     uint32_t at = 0;
-    d->from = hd__array(uint32_t, d->mem, &d->walk, n);
-    if (!d->from) return hd__no_memory(d->mem, err);
     d->start[0] = d->semi[0] = d->parent[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
         const hd__dom_node *node = &d->node[d->object[w]];
@@ -11590,11 +11599,9 @@ static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
         at += node->incoming;
         d->link[w].up = d->parent[w];
     }
-    for (size_t i = 0; i < n; i++) {
-        if (n - i > 16) HD__PREFETCH(&d->start[d->pairs[i + 16].to]);
-        d->from[d->start[d->pairs[i].to]++] = d->pairs[i].from;
-    }
-    hd__arr_free(d->mem, d->pairs);
+    d->from = hd__array(uint32_t, d->mem, &d->walk, at);
+    if (!d->from) return hd__no_memory(d->mem, err);
+    HD__TRY(hd__dom_turn(d, err));
     d->stack = (uint32_t *)(void *)d->node; /* nodes are done with */
     return HD_OK;
 }
@@ -11725,10 +11732,9 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
     d.options = options;
     status = hd__holding_open(d.mem, g, options, &d.rows, err);
     if (!status) status = hd__dom_walk(&d, err);
-    hd__holding_close(d.mem, &d.rows);
     if (!status) status = hd__dom_sort(&d, err);
+    hd__holding_close(d.mem, &d.rows);
     if (!status) status = hd__dom_solve(&d, err);
-    hd__arr_free(d.mem, d.pairs);
     hd__arena_free(d.mem, &d.walk);
     if (!status) status = hd__dom_sum(&d, err);
     if (!status) status = hd__dom_result(&d, result, err);
