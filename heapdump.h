@@ -25964,7 +25964,7 @@ HD__NOINLINE static const uint8_t *hd__v8_any_record(const uint8_t *p, uint32_t 
     return bad ? NULL : p;
 }
 
-#if defined(HD__V8_WORDS) && defined(HD__SSE2)
+#if defined(HD__V8_WORDS) && defined(HD__SSE2) && defined(__x86_64__)
 /* What 32 bytes are, a bit each, from bit `at` on. */
 typedef struct hd__v8_bytes {
     uint64_t breaks, commas, zeros; /* breaks: no digits */
