@@ -99,6 +99,22 @@ static hd_status condense_one(const hd_heap *from, const arguments *a, const hd_
     return status;
 }
 
+/* Gives heaps of one dump, as heaptrack's peak and end are, the last of their times: formats have one for each.
+   False: they had. */
+static bool put_at_one_time(hd_heap *heaps, size_t count) {
+    bool lost = false;
+    for (size_t i = 0, end; i < count; i = end) {
+        uint64_t last = heaps[i].time_us;
+        for (end = i + 1; end < count && heaps[end].pid == heaps[i].pid && same_text(heaps[end].dump, heaps[i].dump); end++)
+            if (heaps[end].time_us > last) last = heaps[end].time_us;
+        for (size_t k = i; k < end; k++) {
+            lost |= heaps[k].time_us != last;
+            heaps[k].time_us = last;
+        }
+    }
+    return lost;
+}
+
 /* Heaps to write: named, and condensed for traces of cumulative sizes, and where cut-offs are given. Where the
    format has no kinds, allocators' names tell them. Freed with condensed_free. */
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
@@ -170,10 +186,12 @@ int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, size_t s
     size_t count = 0;
     uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
+    bool lost_times = put_at_one_time(condensed, count);
     if (!status) status = write_heaps(a, condensed, count, a->output, false);
     for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
-    if (!status) tell_lost(a->to ? a->to : "chrome", held & heaps_format(a)->lacks, scalars);
+    held &= heaps_format(a)->lacks | (lost_times ? HD_LACKS_TIMES : 0u);
+    if (!status) tell_lost(a->to ? a->to : "chrome", held, scalars);
     condensed_free(condensed, count);
     symbols_free(&names);
     return status;

@@ -109,7 +109,8 @@ int run_merge(const arguments *a) {
             break;
         }
         heaps[g].sample_bytes = from->sample_bytes;
-        display(stderr, "heapdump: %s: %zu heap%s merged\n", heaps[g].allocator ? heaps[g].allocator : "-",
+        display(stderr, "heapdump: %s%s%s: %zu heap%s merged\n", heaps[g].allocator ? heaps[g].allocator : "-",
+                heaps[g].kind == HD_HEAP_LIVE ? "" : ", ", heaps[g].kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heaps[g].kind),
                 from->count, from->count == 1 ? "" : "s");
     }
     if (!status) status = write_condensed(a, heaps, m.count, 0);

@@ -8,7 +8,7 @@ must jq
 work=build/peers/convert
 rm -rf $work && mkdir -p $work
 build/examples/record_engine > $work/engine.json
-cp tests/data/memprof-19.raw tests/data/memprof-19-v3.profdata tests/data/small.dartheap $work
+cp tests/data/{memprof-19.raw,memprof-19-v3.profdata,small.dartheap,small.heaptrack,heap-{gperftools,jemalloc,tcmalloc,go}.txt,pprof-{cc,go,node}.pb} $work
 cd $work
 printf 'a 2 x 0\nt 5 App.Form\no 10 5 64 14 18\no 14 5 32\no 18 5 16 10\nr 10 0 0\nc x 1\n' > small.log
 "$tool" convert --to chrome -o raw.json memprof-19.raw 2> /dev/null
@@ -16,9 +16,9 @@ printf 'a 2 x 0\nt 5 App.Form\no 10 5 64 14 18\no 14 5 32\no 18 5 16 10\nr 10 0 
 
 names=$("$tool" convert engine.json 2>&1 | sed 's/.*(//; s/).*//; s/,//g')
 readable=$("$tool" info --format help | cut -d' ' -f1)
-heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata"
+heaps="engine.json raw.json v2.json memprof-19.raw memprof-19-v3.profdata small.heaptrack $(ls heap-*.txt pprof-*.pb | tr '\n' ' ')"
 objects="small.dartheap small.log"
-bytes() { "$tool" tree --exact --min-share 0 "$@" 2> /dev/null | awk 'NR == 1 { print $1 }'; }
+bytes() { "$tool" info --json "$@" 2> /dev/null | jq '[.files[0].heaps[].bytes] | add'; }
 graph() { "$tool" info --json "$1" | jq -c '.files[0] | [.objects, .references]'; }
 
 # Each name with each input: it is written, or a message says why not.
