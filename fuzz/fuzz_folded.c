@@ -64,8 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_status status[4];
     uint64_t warnings[4] = { 0 };
     int certainty = hd__folded_detect(data, size < HD_DETECT_BYTES ? size : HD_DETECT_BYTES);
+    hd_options plain = { 0 };
+    const hd_unpacker *none;
+    hd__peeked peeked;
     CHECK(certainty >= 0 && certainty <= 50);
-    if (!size || (size > 1 && data[0] == 0x1f && data[1] == 0x8b)) return 0;
+    hd__peek(&peeked, hd_in_memory(data, size));
+    if (!size || hd__packing(&peeked, &plain, &none)) return 0;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
         hd_options options = { .lenient = run / 2, .limits.max_memory = 256 * size + 524288 };
