@@ -73,7 +73,7 @@ typedef struct heap_text {
     size_t call_count, call_room;
     uint64_t *slots;             /* upper half of a hash, and number, of a call; 0: free */
     size_t slot_count;           /* a power of two */
-    uint64_t factor[3];          /* of the hash: chosen by chance, so that no input can aim at it */
+    uint64_t factor[3];          /* odd, of the hash: chosen by chance, so that no input can aim at it */
     heap_text_name *named;       /* as Go has it, innermost first */
     size_t named_count, named_room;
     /* Objects. */
@@ -190,17 +190,17 @@ static hd_status heap_text_addresses(heap_text *t, bool *good) {
 }
 
 static uint64_t heap_text_hash(const heap_text *t, uint32_t caller, uint64_t address) {
-    return (t->factor[0] | 1) * caller + (t->factor[1] | 1) * (uint32_t)address + (t->factor[2] | 1) * (address >> 32);
+    return t->factor[0] * caller + t->factor[1] * (uint32_t)address + t->factor[2] * (address >> 32);
 }
 
 /* The slot of a call, or the free one where it belongs. */
 static uint64_t *heap_text_slot(const heap_text *t, uint64_t hash, uint32_t caller, uint64_t address) {
     size_t mask = t->slot_count - 1, i = (size_t)(hash >> 32) & mask;
-    for (;; i = (i + 1) & mask) {
-        uint64_t slot = t->slots[i];
-        const heap_text_call *call = &t->calls[(uint32_t)slot];
-        if (!slot || (slot >> 32 == hash >> 32 && call->caller == caller && call->address == address)) return &t->slots[i];
+    for (; t->slots[i]; i = (i + 1) & mask) {
+        const heap_text_call *call = &t->calls[(uint32_t)t->slots[i]];
+        if (t->slots[i] >> 32 == hash >> 32 && call->caller == caller && call->address == address) break;
     }
+    return &t->slots[i];
 }
 
 /* Twice as many slots, of which half are free at least. */
@@ -212,8 +212,8 @@ static hd_status heap_text_more_slots(heap_text *t) {
     t->slot_count = none;
     memset(t->slots, 0, none * sizeof *old);
     for (size_t i = 0; i < old_count; i++) {
-        const heap_text_call *call = &t->calls[(uint32_t)old[i]];
-        if (old[i]) *heap_text_slot(t, heap_text_hash(t, call->caller, call->address), call->caller, call->address) = old[i];
+        const heap_text_call *call = old[i] ? &t->calls[(uint32_t)old[i]] : NULL;
+        if (call) *heap_text_slot(t, heap_text_hash(t, call->caller, call->address), call->caller, call->address) = old[i];
     }
     lines_free(&t->lines, old, old_count, sizeof *old);
     return HD_OK;
@@ -708,7 +708,10 @@ hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_
     desc.limits = options->limits;
     memset(&t, 0, sizeof t);
     t.lines = lines_make(dump, in, options, err);
-    if (getentropy(t.factor, sizeof t.factor)) {} /* then what is known beforehand */
+    for (int i = 0; i < 3; i++) {
+        if (getentropy(&t.factor[i], sizeof t.factor[i])) t.factor[i] = UINT64_C(0x9e3779b97f4a7c15) >> 2 * i;
+        t.factor[i] |= 1;
+    }
     for (int i = LIVE; i < HEAPS && !status; i++) {
         t.profile[i] = hd_profile_create(&desc, err);
         if (!t.profile[i]) status = err->status;
