@@ -207,8 +207,9 @@ int run_diff(const arguments *a) {
         status = classes_cut(a) ? usage("of classes, --top alone leaves some out")
                                 : diff_objects(a, before, after);
     } else if (after || !hd_dump_graph(before)) {
-        display(stderr, "heapdump: %s says who allocated, not who holds: %s\n",
-                a->files[hd_dump_graph(before) ? 1 : 0],
+        const hd_dump *other = hd_dump_graph(before) ? after : before;
+        display(stderr, "heapdump: %s (%s) says who allocated, not who holds: %s\n",
+                a->files[other == after ? 1 : 0], hd_dump_format(other)->name,
                 a->live ? "--live is for objects" : "objects are compared with objects");
         status = BAD_INPUT;
     } else {

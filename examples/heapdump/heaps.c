@@ -140,8 +140,8 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     hd_error err;
     int status = DONE;
     if (!hd_dump_memprof(dump) && !hd_dump_memprof_index(dump) && (memprof_split(a) || a->field)) {
-        display(stderr, "heapdump: %s is no MemProf profile: %s is not to be had\n", file,
-                memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
+        display(stderr, "heapdump: %s (%s) is no MemProf profile: %s is not to be had\n", file,
+                hd_dump_format(dump)->name, memprof_split(a) ? a->by : hd_memprof_field_name(a->field));
         hd_dump_free(dump);
         return BAD_INPUT;
     }
@@ -163,7 +163,7 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
         if (viewed(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||
             work(a, c, &c->heaps[c->count], &c->made[c->count], &err)) {
-            display(stderr, "heapdump: %s: %s\n", file, err.message);
+            display(stderr, "heapdump: %s (%s): %s\n", file, hd_dump_format(dump)->name, err.message);
             status = BAD_INPUT;
         }
         c->count++;
@@ -171,7 +171,8 @@ int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c) 
     if (!status && a->last_dump && !a->all && !a->dump) keep_last(c);
     if (!status && format_has_addresses(hd_dump_format(dump))) tell_newer(file, a->names ? a->names : &c->names);
     if (!status && !c->count) {
-        display(stderr, "heapdump: %s: no heap dump%s\n", file, all ? " matches" : " in it");
+        display(stderr, "heapdump: %s (%s): no heap dump%s\n", file, hd_dump_format(dump)->name,
+                all ? " matches" : " in it");
         status = BAD_INPUT;
     }
     if (status) chosen_free(c);

@@ -277,7 +277,7 @@ static int memprof_whole(const char *file, const hd_dump *dump, memprof_sum *sum
     const hd_memprof *memprof = hd_dump_memprof(dump);
     hd_error err;
     if (!memprof) {
-        display(stderr, "heapdump: %s is no %sMemProf profile\n", file,
+        display(stderr, "heapdump: %s (%s) is no %sMemProf profile\n", file, hd_dump_format(dump)->name,
                 hd_dump_memprof_index(dump) ? "raw " : "");
         return BAD_INPUT;
     }
@@ -378,8 +378,8 @@ int memprof_convert(const arguments *a) {
     if (hd_dump_memprof(dump)) {
         status = memprof_write(a, a->files[0], hd_dump_memprof(dump));
     } else {
-        display(stderr, "heapdump: %s is no raw MemProf profile, of which alone memprof-raw is made\n",
-                a->files[0]);
+        display(stderr, "heapdump: %s (%s) is no raw MemProf profile, of which alone memprof-raw is made\n",
+                a->files[0], hd_dump_format(dump)->name);
         status = BAD_INPUT;
     }
     hd_dump_free(dump);

@@ -42,7 +42,8 @@ int objects_open(const arguments *a, const char *file, bool dominators, objects 
     o->dominators = NULL;
     o->graph = hd_dump_graph(o->dump);
     if (!o->graph) {
-        display(stderr, "heapdump: %s says who allocated, not who holds: see tree and top\n", file);
+        display(stderr, "heapdump: %s (%s) says who allocated, not who holds: see tree and top\n", file,
+                hd_dump_format(o->dump)->name);
         status = BAD_INPUT;
     } else if (dominators) {
         status = dominate(file, o->graph, &o->dominators);

@@ -344,7 +344,9 @@ int options_read(const command *c, int argc, char **argv, arguments *a) {
         if (option == '?') return usage("%s does not know the option '%s'", c->name, argv[optind - 1]);
         if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
         o = row_of(c, o);
-        if (!o->take(o, a, optarg)) return usage("--%s does not take '%s'", o->name, optarg);
+        if (!o->take(o, a, optarg))
+            return usage("--%s does not take '%s'%s", o->name, optarg,
+                         o->take == take_format ? " (--format help lists what it takes)" : "");
         if (is_cutoff(o)) a->has_cutoff = true;
     }
     a->files = argv + optind;

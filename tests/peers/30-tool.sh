@@ -42,7 +42,7 @@ for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
     "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
 done
 check "--format of what it is" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
-check "--format of a name that is none" "2 heapdump: --format does not take 'elf'; see heapdump --help" "$(status "$tool" info --format elf engine.json) $(cat err)"
+check "--format of a name that is none" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump --help" "$(status "$tool" info --format elf engine.json) $(cat err)"
 printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
 check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
 
@@ -90,7 +90,7 @@ check "... on average" "average TotalSize" "$("$tool" top --metric average --jso
 check "no such metric" 2 "$(status "$tool" tree --metric Bytes $raw)"
 check "a metric that can have no average" 1 "$(status "$tool" tree --metric average:MaxSize $raw)"
 check "by size" size "$("$tool" tree --by size --json $raw | jq -r '.heaps[0].rows[1].axis')"
-check "by lifetime of a trace" "1 heapdump: engine.json is no MemProf profile: lifetime is not to be had" \
+check "by lifetime of a trace" "1 heapdump: engine.json (chrome) is no MemProf profile: lifetime is not to be had" \
   "$(status "$tool" tree --by lifetime engine.json) $(cat err)"
 check "growth between raw profiles" "$("$tool" info --json $raw | jq '.files[0].profiles[0].totals.TotalSize | "\(.) \(. * 2)"' -r)" \
   "$("$tool" diff --json $raw twice.raw | jq -r '.diffs[0].rows[0] | "\(.before) \(.after)"')"
