@@ -299,6 +299,49 @@ static void a_full_file_is_told(void **state) {
     free(text);
 }
 
+/* Stacks that share frames in every way, beside a profile that is told each frame of each. */
+static void frames_in_common_are_the_same(void **state) {
+    (void)state;
+    enum { STACKS = 3000, DEPTH = 12 };
+    char *text = (char *)malloc(STACKS * (DEPTH * 20 + 60));
+    size_t n = (size_t)sprintf(text, "heap_v2/1\n  t*: 0: 0 [0: 0]\n");
+    const hd_profile_desc desc = { .axis_count = 1 };
+    hd_profile *plain[HEAPS] = { hd_profile_create(&desc, NULL), hd_profile_create(&desc, NULL) };
+    uint64_t chance = 7;
+    for (uint64_t i = 0; i < STACKS; i++) {
+        uint64_t address[DEPTH], live = i % 3, total = i % 2 ? i : live;
+        size_t depth = 0, most = 1 + (chance >> 40) % (DEPTH - 1);
+        for (; depth < most; depth++) {
+            chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            address[depth] = (chance >> 60) % 5 + ((chance >> 50) % 3 << 32);
+        }
+        n += (size_t)sprintf(text + n, "@");
+        for (size_t k = depth; k--;) n += (size_t)sprintf(text + n, " 0x%llx", (unsigned long long)address[k]);
+        n += (size_t)sprintf(text + n, "\n  t*: %u: %u [%u: %u]\n", (unsigned)live, (unsigned)live * 8, (unsigned)total,
+                             (unsigned)total * 8);
+        for (int heap = 0; heap < HEAPS; heap++) {
+            uint64_t blocks = heap == LIVE ? live : total;
+            uint32_t node = 0;
+            for (size_t k = 0; k < depth && blocks; k++) {
+                char name[24];
+                sprintf(name, "0x%llx", (unsigned long long)(address[k] - (address[k] != 0)));
+                assert_int_equal(hd_profile_node(plain[heap], 0, node, hd_cstr(name), &node, NULL), HD_OK);
+            }
+            if (blocks) assert_int_equal(hd_profile_add(plain[heap], &node, 8 * blocks, blocks, NULL), HD_OK);
+        }
+    }
+    strcpy(text + n, "\nMAPPED_LIBRARIES:\n");
+    hd_dump *dump = read_text(text);
+    for (int heap = 0; heap < HEAPS; heap++) {
+        char *expected = profile_text(plain[heap]);
+        assert_text(profile_text(hd_dump_heap(dump, (size_t)heap)->profile), expected);
+        free(expected);
+        hd_profile_free(plain[heap]);
+    }
+    hd_dump_free(dump);
+    free(text);
+}
+
 static const char small[] =
     "heap profile: 3: 24 [4: 32] @ heap_v2/16\n1: 8 [2: 16] @ 0x7f0000001011 0x401235\n2: 16 [2: 16] @ 0x401235\n"
     "#\t0x401234\tmain.f+0x1\tm.go:1\n\nMAPPED_LIBRARIES:\n00400000-00402000 r-xp 00000000 08:01 10 /bin/app\n";
@@ -338,6 +381,7 @@ int main(void) {
         cmocka_unit_test(malformed_lines_are_left_out),
         cmocka_unit_test(other_profiles_are_told),
         cmocka_unit_test(a_full_file_is_told),
+        cmocka_unit_test(frames_in_common_are_the_same),
         cmocka_unit_test(damage_is_withstood),
         cmocka_unit_test(claims_are_not_believed),
     };
