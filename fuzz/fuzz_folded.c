@@ -15,12 +15,21 @@ static hd_status read_it(hd_in in, hd_options options, hd_dump **dump, hd_error 
     return hd_read(in, &options, dump, err);
 }
 
+/* Begins as what is packed does: not to be read here, nor written so that it could be. */
+static bool is_packed(const uint8_t *data, size_t size) {
+    hd_options plain = { 0 };
+    const hd_unpacker *none;
+    hd__peeked peeked;
+    hd__peek(&peeked, hd_in_memory(data, size));
+    return hd__packing(&peeked, &plain, &none) != NULL;
+}
+
 /* A second writing is the first: order, names and sums are settled. */
 static void settle(const hd_heap *heaps, size_t count, uint64_t bytes) {
     hd_buffer once = { 0 }, twice = { 0 };
     hd_dump *again = NULL;
     CHECK(!hd__folded_write(heaps, count, NULL, hd_out_memory(&once), NULL));
-    if (once.size) {
+    if (once.size && !is_packed(once.data, once.size)) {
         CHECK(!read_it(hd_in_memory(once.data, once.size), (hd_options){ 0 }, &again, NULL));
         CHECK(hd_profile_bytes(hd_dump_heap(again, 0)->profile) == bytes);
         CHECK(!hd__folded_write(hd_dump_heap(again, 0), 1, NULL, hd_out_memory(&twice), NULL));
@@ -64,12 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hd_status status[4];
     uint64_t warnings[4] = { 0 };
     int certainty = hd__folded_detect(data, size < HD_DETECT_BYTES ? size : HD_DETECT_BYTES);
-    hd_options plain = { 0 };
-    const hd_unpacker *none;
-    hd__peeked peeked;
     CHECK(certainty >= 0 && certainty <= 50);
-    hd__peek(&peeked, hd_in_memory(data, size));
-    if (!size || hd__packing(&peeked, &plain, &none)) return 0;
+    if (!size || is_packed(data, size)) return 0;
     for (int run = 0; run < 4; run++) {
         hd_in in = hd_in_memory(data, size), left = in;
         hd_options options = { .lenient = run / 2, .limits.max_memory = 256 * size + 524288 };
