@@ -593,11 +593,22 @@ static hd_status heap_text_thread(heap_text *t) {
         wrong = lines_number(l, 10, &thread);
     }
     if (!wrong && !lines_take(l, ":")) wrong = "':' behind t*, or t and the number of a thread";
-    if (wrong) return lines_wrong(l, wrong);
+    if (wrong) return t->has_stack = false, lines_wrong(l, wrong);
+    memset(amount, 0, sizeof amount);
     status = heap_text_pairs(t, amount);
-    if (status || !all || !t->has_stack) return status;
-    memcpy(t->amount, amount, sizeof amount);
-    return heap_text_add(t);
+    if (!status && all && t->has_stack) {
+        memcpy(t->amount, amount, sizeof amount);
+        status = heap_text_add(t);
+    }
+    memset(t->kept, 0, sizeof t->kept); /* of a stack without t* nothing is */
+    return status;
+}
+
+/* Before the next stack, and the mapped objects. */
+static hd_status heap_text_missing(heap_text *t) {
+    if (!t->has_stack) return HD_OK;
+    t->has_stack = false;
+    return lines_wrong(&t->lines, "t* and what the stack before it holds");
 }
 
 static hd_status heap_text_jemalloc_line(heap_text *t) {
@@ -605,6 +616,7 @@ static hd_status heap_text_jemalloc_line(heap_text *t) {
     hd_status status;
     bool good = false;
     if (*l->at == 't') return heap_text_thread(t);
+    if (*l->at == '@' && (status = heap_text_missing(t)) != HD_OK) return status;
     if (!lines_take(l, "@")) return lines_wrong(l, "'@' and addresses, or t* and t0 with its numbers");
     heap_text_begin(t);
     status = heap_text_addresses(t, &good);
@@ -619,6 +631,8 @@ static hd_status heap_text_line(heap_text *t) {
     if (l->at < l->end && *l->at == '#') return heap_text_go_frame(t);
     status = t->is_jemalloc ? HD_OK : heap_text_add(t);
     if (status || lines_done(l)) return status;
+    if (t->is_jemalloc && *l->at == 'M') status = heap_text_missing(t);
+    if (status) return status;
     t->has_maps = lines_take(l, "MAPPED_LIBRARIES:") || lines_take(l, "--- Memory map: ---");
     if (t->has_maps) return HD_OK;
     return t->is_jemalloc ? heap_text_jemalloc_line(t) : heap_text_stack(t);
