@@ -49,6 +49,7 @@
        >>graph.reach         reachability, retained sizes, referrers, paths
        >>graph.dominators    immediate dominators, the dominator tree
        >>graph.classes       histograms, diff of graphs
+       >>places              where the code of frames is: mappings, build ids, addresses
        >>dump.model          what a file gave: heaps, scalars, the document of its format
        >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
        >>register            address -> (size, context), straight on the OS's memory
@@ -251,6 +252,7 @@ typedef struct hd_options {
     const struct hd_format *formats; /* more that hd_read knows: the surest row reads, of equally sure ones the first
                                         of these (>>dump.model) */
     size_t format_count;
+    const struct hd_places *places; /* what the frames of heaps that are written are, beside names (>>places) [none] */
 } hd_options;
 
 /* What a call that reads has to say to its caller, by the options of that call: malformed input, warnings,
@@ -1254,6 +1256,41 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change);
 typedef struct hd_graph hd_graph; /* of which there are none */
 #endif /* HEAPDUMP_NO_GRAPH */
 
+/* ================================================================================ >>places
+   Where the code of frames is: what profiles of addresses say beside names, and writers of such can keep. A frame is
+   known by its name, as in axes, so that whatever is done to heaps between reading and writing does not matter.
+   hd_dump_places adds what a dump knows, hd_options.places hands it to writers. */
+
+typedef struct hd_mapping {
+    uint64_t start, limit;       /* addresses */
+    uint64_t offset;             /* of the first byte, in the file */
+    hd_str file, build_id;       /* may be empty; the id in hexadecimal digits */
+    bool has_functions, has_files, has_lines, has_inlines; /* names of all its frames are known so far */
+} hd_mapping;
+
+typedef struct hd_place {
+    uint32_t mapping;            /* number; HD_NONE: not told */
+    uint64_t address;            /* 0: not told */
+    hd_str symbol;               /* the function as linkers call it; empty: as the frame is called */
+    uint64_t start_line, column; /* where the function begins; of the call, in its line; 0: not told */
+    bool is_address;             /* what the function is called is not known */
+} hd_place;
+
+typedef struct hd_places hd_places;
+
+HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err);
+HEAPDUMP_API void hd_places_free(hd_places *places);
+/* The number of a mapping, whose strings are copied. It is another's if that has its file, build id, size and offset,
+   wherever that is: addresses then count from the other's start. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
+/* A frame's place, whose symbol is copied; of several for one name the first stays. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_INVALID (no such mapping). */
+HEAPDUMP_API hd_status hd_places_add(hd_places *places, hd_str frame, const hd_place *place, hd_error *err);
+/* False, and zeros: nothing is known of such a frame. */
+HEAPDUMP_API bool hd_places_find(const hd_places *places, hd_str frame, hd_place *place);
+HEAPDUMP_API size_t hd_places_mapping_count(const hd_places *places);
+HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *places, size_t index);
+
 /* ============================================================================= >>dump.model
    What a file gave: heaps, scalars, and the document of its format, with the row of the registry that knows
    it. >>dump makes one of any file; a format's room, or a program's own hd_format, fills it. Who has it frees
@@ -1272,6 +1309,18 @@ typedef struct hd_scalar {
     uint64_t value;
     const char *text;            /* a string attribute's value, else NULL */
 } hd_scalar;
+
+/* What a file says of itself that no model has, in one number or text: "period" 524288 "bytes". A name may come
+   several times. */
+typedef struct hd_fact {
+    const char *name;            /* "period" */
+    const char *units;           /* "bytes", or NULL */
+    uint64_t value;
+    hd_str text;                 /* instead of the value, when its data is not NULL */
+} hd_fact;
+
+/* Takes a fact, which is there during the call. What is not HD_OK stops, and is returned. */
+typedef hd_status (*hd_fact_fn)(void *user, const hd_fact *fact);
 
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
@@ -1316,6 +1365,9 @@ typedef struct hd_format {
                              hd_error *err);
     hd_status (*write_graph)(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
     uint32_t lacks;              /* HD_LACKS_...: what write_heaps and write_graph leave out */
+    /* What hd_dump_facts and hd_dump_places do, of its documents. */
+    hd_status (*info)(const void *document, hd_fact_fn each, void *user, hd_error *err);
+    hd_status (*places)(const void *document, hd_places *places, hd_error *err);
 } hd_format;
 
 #define HD_DETECT_FIRST 64
@@ -1349,6 +1401,11 @@ HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
 /* What is alive and who holds it; NULL when the format does not say. Of several application domains, all
    as one (hd_netcf_graph). Owned by the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
+/* What else the file says of itself, in the order of its format; of many formats nothing. O(the file). Errors: what
+   `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *dump, hd_fact_fn each, void *user, hd_error *err);
+/* Adds where the code of its frames is; of many formats nothing. O(the file). Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+HEAPDUMP_API hd_status hd_dump_places(const hd_dump *dump, hd_places *places, hd_error *err);
 /* Malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
 /* The document in its format: of a well-formed file, its bytes. Errors: those of the format's writer;
@@ -2655,7 +2712,9 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
    is called, when that is such a type. Stacks are shared, each frame a location; "function (file:line)" is told in
    parts. Other axes are labels. What a breakdown does not list is in frames called "<other>", so that samples add up
    to its total. The process, the dump, the allocator and a time that is none of day are comments, which reading
-   knows. Standard errors are not told, but the period is: reading makes them anew. Equal heaps give equal bytes.
+   knows. Standard errors are not told, but the period is: reading makes them anew. hd_options.places has mappings,
+   addresses, symbols, beginnings of functions, columns; an address that has no name is written without one. Other
+   facts of a file that was read are not written. Equal heaps give equal bytes.
    Errors: the output's; HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; HD_UNSUPPORTED (several processes, dumps or times;
    more than HD_MAX_AXES in all; more than 32 heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps;
    two of one allocator and kind; two axes of one name). */
@@ -2752,7 +2811,8 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       how sure the first bytes make it: 100 for a magic number, less for what other formats may begin with too.
       Of a text these may end within the first line. Without a title no message says that it was expected. `read`
       takes any input, as hd_options.format may hand it one that `detect` denies. `lacks` says what of a model
-      write_heaps and write_graph leave out: of it `convert` makes a sentence.
+      write_heaps and write_graph leave out: of it `convert` makes a sentence. `info` tells what no model has, for
+      hd_dump_facts; `places` where the code of frames is, for writers that ask hd_options.places.
    3. Its family and the word of its private names in the two tables at the top of tests/rooms.sh; its switch in
       the manual, beside the others, in the condition of `what only rooms that are left out call` (before >>base),
       and in tests/include/run.sh.
@@ -12243,6 +12303,101 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
 
 #endif /* HEAPDUMP_NO_GRAPH */
 
+/* ================================================================================ >>places
+   Frames found by their names, mappings by what is the same wherever they are loaded; strings are kept once. Some 100
+   bytes a frame, and its name. */
+
+struct hd_places {
+    hd__mem mem;
+    hd__arena arena;
+    hd__strings frames, texts;
+    hd_place *place;             /* stb_ds arrays: by number of the frame */
+    hd_mapping *mapping;
+    hd__set mappings;
+};
+
+HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err) {
+    hd_places *p = NULL;
+    if (hd__new(hd_places, &p, hd__mem_options(options), err)) return NULL;
+    p->frames.seed = p->texts.seed = hd__seed();
+    return p;
+}
+
+HEAPDUMP_API void hd_places_free(hd_places *p) {
+    if (!p) return;
+    hd__strings_free(&p->mem, &p->frames), hd__strings_free(&p->mem, &p->texts);
+    hd__set_free(&p->mem, &p->mappings);
+    hd__arrs_free(&p->mem, &p->place, &p->mapping);
+    hd__arena_free(&p->mem, &p->arena);
+    hd__delete(p);
+}
+
+/* Makes a text its own. */
+static bool hd__places_keep(hd_places *p, hd_str *text) {
+    uint32_t number = hd__strings_add(&p->mem, &p->arena, &p->texts, *text);
+    if (number == HD_NONE) return false;
+    *text = p->texts.strings[number];
+    return true;
+}
+
+static bool hd__places_equal(const hd_mapping *a, const hd_mapping *b) {
+    return a->limit - a->start == b->limit - b->start && a->offset == b->offset && hd_str_equal(a->file, b->file) &&
+           hd_str_equal(a->build_id, b->build_id);
+}
+
+HEAPDUMP_API hd_status hd_places_map(hd_places *p, const hd_mapping *mapping, uint32_t *number, hd_error *err) {
+    hd_mapping own = *mapping;
+    uint64_t hash = hd__hash_u64(p->texts.seed, own.limit - own.start) ^ own.offset;
+    uint32_t i, n = (uint32_t)hd__len(p->mapping);
+    size_t probe = 0;
+    hash = hd__hash_bytes(hash, own.file.data, own.file.len);
+    hash = hd__hash_bytes(hash, own.build_id.data, own.build_id.len);
+    while ((i = hd__set_next(&p->mappings, hash, &probe)) != HD_NONE)
+        if (hd__places_equal(&p->mapping[i], mapping)) {
+            *number = i;
+            return HD_OK;
+        }
+    if (!hd__places_keep(p, &own.file) || !hd__places_keep(p, &own.build_id) || !hd__room(&p->mem, p->mapping, 1) ||
+        !hd__set_add(&p->mem, &p->mappings, hash, n))
+        return hd__no_memory(&p->mem, err);
+    stbds_arrput(p->mapping, own);
+    *number = n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_places_add(hd_places *p, hd_str frame, const hd_place *place, hd_error *err) {
+    hd_place own = *place;
+    uint32_t number;
+    if (own.mapping != HD_NONE && own.mapping >= hd__len(p->mapping))
+        return hd__fail(err, HD_INVALID, "one of %u mappings expected, number %u found",
+                        (uint64_t)hd__len(p->mapping), (uint64_t)own.mapping);
+    if (!hd__room(&p->mem, p->place, 1) || !hd__places_keep(p, &own.symbol)) return hd__no_memory(&p->mem, err);
+    number = hd__strings_add(&p->mem, &p->arena, &p->frames, frame);
+    if (number == HD_NONE) return hd__no_memory(&p->mem, err);
+    if (number == hd__len(p->place)) stbds_arrput(p->place, own);
+    return HD_OK;
+}
+
+HEAPDUMP_API bool hd_places_find(const hd_places *p, hd_str frame, hd_place *place) {
+    uint32_t i = HD_NONE;
+    if (p) i = hd__strings_find(&p->frames, frame, hd__hash_bytes(p->frames.seed, frame.data, frame.len));
+    if (i != HD_NONE) {
+        *place = p->place[i];
+        return true;
+    }
+    memset(place, 0, sizeof *place);
+    place->mapping = HD_NONE;
+    return false;
+}
+
+HEAPDUMP_API size_t hd_places_mapping_count(const hd_places *p) { return p ? hd__len(p->mapping) : 0; }
+
+HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *p, size_t index) {
+    hd_mapping none;
+    memset(&none, 0, sizeof none);
+    return index < hd_places_mapping_count(p) ? p->mapping[index] : none;
+}
+
 /* ============================================================================= >>dump.model
    All that a dump owns counts as its memory: its own arrays, and what a format makes with the allocator that
    its `read` is told. Texts of labels are kept once. */
@@ -12436,6 +12591,14 @@ HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *d, size_t index) {
 
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *d) {
     return d->document && d->format->graph ? d->format->graph(d->document) : NULL;
+}
+
+HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *d, hd_fact_fn each, void *user, hd_error *err) {
+    return d->document && d->format->info ? d->format->info(d->document, each, user, err) : HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_dump_places(const hd_dump *d, hd_places *places, hd_error *err) {
+    return d->document && d->format->places ? d->format->places(d->document, places, err) : HD_OK;
 }
 
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *d) { return d->reporter.warning_count; }
@@ -16865,7 +17028,7 @@ static int hd__trace_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__trace_format = { "chrome", "a trace (JSON)", hd__trace_detect, hd__trace_read,
                                             hd__trace_free, NULL, NULL, hd_chrome_write, NULL,
-                                            HD_LACKS_AXES | HD_LACKS_KINDS };
+                                            HD_LACKS_AXES | HD_LACKS_KINDS, NULL, NULL };
 
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *d, uint64_t pid, const char *id, hd_detail *detail) {
     const hd__trace_document *doc = (const hd__trace_document *)hd_dump_document(d, &hd__trace_format);
@@ -18665,7 +18828,7 @@ static hd_status hd__netcf_save_graph(const hd_graph *graph, const hd_options *o
 
 static const hd_format hd__netcf_format = { "netcf", "a .NET CF dump", hd__netcf_detect, hd__netcf_load,
                                             hd__netcf_unload, hd__netcf_objects, hd__netcf_save, NULL,
-                                            hd__netcf_save_graph, HD_LACKS_NAMES };
+                                            hd__netcf_save_graph, HD_LACKS_NAMES, NULL, NULL };
 
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
     return (const hd_netcf *)hd_dump_document(dump, &hd__netcf_format);
@@ -20036,7 +20199,7 @@ static hd_status hd__dart_save_graph(const hd_graph *graph, const hd_options *op
 
 static const hd_format hd__dart_format = { "dart", "a Dart snapshot", hd__dart_detect, hd__dart_load,
                                            hd__dart_unload, hd__dart_objects, hd__dart_save, NULL,
-                                           hd__dart_save_graph, 0 };
+                                           hd__dart_save_graph, 0, NULL, NULL };
 
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump) {
     return (const hd_dart *)hd_dump_document(dump, &hd__dart_format);
@@ -25111,7 +25274,7 @@ static hd_status hd__memprof_save(const void *document, const hd_options *option
 
 static const hd_format hd__memprof_format = { "memprof", "a memprof profile", hd__memprof_certainty,
                                               hd__memprof_load, hd__memprof_unload, NULL, hd__memprof_save, NULL,
-                                              NULL, 0 };
+                                              NULL, 0, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof *hd_dump_memprof(const hd_dump *dump) {
     return (const hd_memprof *)hd_dump_document(dump, &hd__memprof_format);
@@ -25154,7 +25317,7 @@ static hd_status hd__memprof_index_save(const void *document, const hd_options *
 
 static const hd_format hd__memprof_index_format = { "memprof-index", NULL, hd__memprof_index_certainty,
                                                     hd__memprof_index_load, hd__memprof_index_unload, NULL,
-                                                    hd__memprof_index_save, NULL, NULL, 0 };
+                                                    hd__memprof_index_save, NULL, NULL, 0, NULL, NULL };
 
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump) {
     return (const hd_memprof_index *)hd_dump_document(dump, &hd__memprof_index_format);
@@ -25197,7 +25360,8 @@ static hd_status hd__memprof_text_load(hd_dump *dump, hd_in in, const hd_options
 }
 
 static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__memprof_text_detect,
-                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL, 0 };
+                                                   hd__memprof_text_load, NULL, NULL, NULL, NULL, NULL, 0,
+                                                   NULL, NULL };
 
 #endif /* HEAPDUMP_NO_MEMPROF */
 
@@ -25554,7 +25718,7 @@ static const hd_format hd__folded_format = { "folded", "folded stacks", hd__fold
                                              NULL, NULL, hd__folded_write, NULL,
                                              HD_LACKS_TYPES | HD_LACKS_CUMULATIVE | HD_LACKS_BLOCKS |
                                                  HD_LACKS_VARIANCE | HD_LACKS_KINDS | HD_LACKS_LABELS |
-                                                 HD_LACKS_TIMES };
+                                                 HD_LACKS_TIMES, NULL, NULL };
 
 #endif /* HEAPDUMP_NO_FOLDED */
 
@@ -27133,6 +27297,32 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
     return status;
 }
 
+/* What the file says of itself: the numbers of "snapshot", and how long what the graph has no column for is. */
+static hd_status hd__v8_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
+    static const char *const members[] = { "trace_function_infos", "trace_tree", "samples", "locations", "scopes" };
+    const hd_v8 *doc = (const hd_v8 *)document;
+    hd_str header = hd_v8_member(doc, "snapshot"), key;
+    hd__mem mem = hd__mem_rest(&doc->mem);
+    hd_status status = HD_OK;
+    hd__pull p;
+    HD__TRY(hd__pull_open(&p, &mem, hd_in_memory(header.data, header.len), 0, err));
+    hd__pull_next(&p);
+    while (!status && hd__pull_next(&p) == HD__T_KEY && hd__pull_key(&p, &key)) {
+        char name[64];
+        hd_fact fact = { hd__text(name, sizeof name, "%S", key).data, NULL, 0, { NULL, 0 } };
+        hd__token token = hd__pull_next(&p);
+        if (token != HD__T_NUMBER) hd__pull_skip(&p, token);
+        else if ((fact.value = hd__v8_count(&p)) != HD_UNKNOWN) status = each(user, &fact);
+    }
+    hd__pull_close(&p);
+    if (p.status) status = p.status;
+    for (size_t i = 0; i < sizeof members / sizeof *members && !status; i++) {
+        hd_fact fact = { members[i], "bytes of JSON", hd_v8_member(doc, members[i]).len, { NULL, 0 } };
+        if (fact.value > 2) status = each(user, &fact);
+    }
+    return status;
+}
+
 /* =============================================================================== >>v8.write
    Writes a document as its text with the numbers between, in the gaps that these had; any other graph in the
    layout of Node 20, whose strings are fixed ones, then the graph's classes, names and fields in their order. Output
@@ -27426,7 +27616,7 @@ static hd_status hd__v8_save(const void *document, const hd_options *options, hd
 }
 
 static const hd_format hd__v8_format = { "heapsnapshot", "a V8 heap snapshot", hd__v8_detect, hd__v8_load, hd__v8_unload,
-                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph, 0 };
+                                         hd__v8_objects, hd__v8_save, NULL, hd_v8_write_graph, 0, hd__v8_info, NULL };
 
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump) {
     return (const hd_v8 *)hd_dump_document(dump, &hd__v8_format);
@@ -27470,7 +27660,8 @@ typedef struct hd__pprof_type {
 
 typedef struct hd__pprof_mapping {
     const uint8_t *at;
-    uint64_t start, offset, file, build_id;
+    uint64_t start, limit, offset, file, build_id;
+    uint32_t known, number;      /* what is, a bit each; of hd_places */
 } hd__pprof_mapping;
 
 typedef struct hd__pprof_location {
@@ -27481,7 +27672,7 @@ typedef struct hd__pprof_location {
 
 typedef struct hd__pprof_function {
     const uint8_t *at;
-    uint64_t name, system_name, file;
+    uint64_t name, system_name, file, start_line;
 } hd__pprof_function;
 
 /* Numbers of messages by their ids, of which the first mostly are 1, 2, 3, ... */
@@ -27529,7 +27720,8 @@ typedef struct hd__pprof_in {
     uint64_t *comments;
     hd__pprof_ids ids[3];        /* of mappings, locations, functions */
     hd__pprof_type period_type;
-    uint64_t period, time;
+    uint64_t period, time, duration, drop_frames, keep_frames, shown;
+    hd_places *places;           /* not NULL: these are filled, and nothing else */
     uint32_t column[HD__PPROF_TYPES], columns; /* of each sample type; HD_NONE: it is not of a heap */
     hd__pprof_heap heaps[HD__PPROF_TYPES];
     uint32_t heap_count;
@@ -27652,12 +27844,15 @@ enum { HD__PPROF_MAPPING, HD__PPROF_LOCATION, HD__PPROF_FUNCTION };
 
 static hd_status hd__pprof_add_mapping(hd__pprof_in *x, const hd__pprof_field *f) {
     hd__pprof_mapping mapping;
-    uint64_t v[7];
+    uint64_t v[11];
     bool fit;
-    if (!hd__pprof_numbers(f->data, f->end, v, 6, 0)) return hd__pprof_message(x, f->data, "a mapping");
+    if (!hd__pprof_numbers(f->data, f->end, v, 10, 0)) return hd__pprof_message(x, f->data, "a mapping");
     HD__TRY(hd__pprof_id(x, &x->ids[HD__PPROF_MAPPING], v[1], f->data, "mapping", &fit));
     if (!fit) return HD_OK;
-    mapping.at = f->data, mapping.start = v[2], mapping.offset = v[4], mapping.file = v[5], mapping.build_id = v[6];
+    mapping.at = f->data, mapping.file = v[5], mapping.build_id = v[6];
+    mapping.start = v[2], mapping.limit = v[3], mapping.offset = v[4];
+    mapping.known = mapping.number = 0;
+    for (uint32_t i = 0; i < 4; i++) mapping.known |= (uint32_t)(v[7 + i] != 0) << i;
     return hd__push(x->m, x->mappings, mapping) ? HD_OK : hd__pprof_memory(x);
 }
 
@@ -27676,12 +27871,13 @@ static hd_status hd__pprof_add_location(hd__pprof_in *x, const hd__pprof_field *
 
 static hd_status hd__pprof_add_function(hd__pprof_in *x, const hd__pprof_field *f) {
     hd__pprof_function function;
-    uint64_t v[5];
+    uint64_t v[6];
     bool fit;
-    if (!hd__pprof_numbers(f->data, f->end, v, 4, 0)) return hd__pprof_message(x, f->data, "a function");
+    if (!hd__pprof_numbers(f->data, f->end, v, 5, 0)) return hd__pprof_message(x, f->data, "a function");
     HD__TRY(hd__pprof_id(x, &x->ids[HD__PPROF_FUNCTION], v[1], f->data, "function", &fit));
     if (!fit) return HD_OK;
     function.at = f->data, function.name = v[2], function.system_name = v[3], function.file = v[4];
+    function.start_line = v[5];
     return hd__push(x->m, x->functions, function) ? HD_OK : hd__pprof_memory(x);
 }
 
@@ -27727,10 +27923,14 @@ static hd_status hd__pprof_add(hd__pprof_in *x, const hd__pprof_field *f) {
     case 4: return hd__pprof_add_location(x, f);
     case 5: return hd__pprof_add_function(x, f);
     case 6: return hd__pprof_add_string(x, f);
+    case 7: x->drop_frames = f->value; return HD_OK;
+    case 8: x->keep_frames = f->value; return HD_OK;
     case 9: x->time = f->value; return HD_OK;
+    case 10: x->duration = f->value; return HD_OK;
     case 11: return hd__pprof_add_type(x, f, &x->period_type);
     case 12: x->period = f->value; return HD_OK;
     case 13: return hd__pprof_add_comments(x, f);
+    case 14: x->shown = f->value; return HD_OK;
     default: return HD_OK;
     }
 }
@@ -27794,6 +27994,9 @@ static hd_status hd__pprof_check_strings(hd__pprof_in *x) {
         HD__TRY(hd__pprof_check(x, x->functions[i].file, x->functions[i].at, "function"));
     }
     for (size_t i = 0; i < hd__len(x->comments); i++) HD__TRY(hd__pprof_check(x, x->comments[i], x->end, "comment"));
+    HD__TRY(hd__pprof_check(x, x->drop_frames, x->end, "pattern of frames"));
+    HD__TRY(hd__pprof_check(x, x->keep_frames, x->end, "pattern of frames"));
+    HD__TRY(hd__pprof_check(x, x->shown, x->end, "type shown first"));
     HD__TRY(hd__pprof_check(x, x->period_type.type, x->period_type.at, "period's type"));
     return hd__pprof_check(x, x->period_type.unit, x->period_type.at, "period's type");
 }
@@ -27978,7 +28181,7 @@ static hd_status hd__pprof_address_name(hd__pprof_in *x, const hd__pprof_locatio
 
 /* "function (file.c:12)", or what is known of it. */
 static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
-                                      uint64_t line, uint32_t *number) {
+                                      uint64_t line, hd_str *out) {
     hd_str name = hd_cstr(""), file = name;
     bool found = true;
     char digits[20];
@@ -27988,7 +28191,8 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
         if (!name.len) name = hd__pprof_string(x, f->system_name, &found);
         file = hd__pprof_string(x, f->file, &found);
     }
-    if (!file.len && !line && name.len) return hd__pprof_name(x, name, number);
+    *out = name;
+    if (!file.len && !line && name.len) return HD_OK;
     if (name.len + file.len >= x->names_left) return hd__pprof_unfolds(x);
     if (!name.len) HD__TRY(hd__pprof_address_name(x, l));
     if (!hd__append(x->m, &x->text, name)) return hd__pprof_memory(x);
@@ -27998,17 +28202,58 @@ static hd_status hd__pprof_frame_name(hd__pprof_in *x, const hd__pprof_location 
          !hd__append(x->m, &x->text, hd__digits(digits, line >> 63 ? 0 : line, 10)) ||
          !hd__append(x->m, &x->text, hd_cstr(")"))))
         return hd__pprof_memory(x);
-    return hd__pprof_name(x, hd__appended(x->text), number);
+    *out = hd__appended(x->text);
+    return HD_OK;
 }
 
-/* Names of the frames of a location, outermost first. */
+/* What a frame of this name is beside that. */
+static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
+                                     const uint64_t *line, hd_str name) {
+    uint32_t number = hd__pprof_number(x, &x->ids[HD__PPROF_MAPPING], l->mapping);
+    bool found = true;
+    hd_place place;
+    memset(&place, 0, sizeof place);
+    place.mapping = HD_NONE;
+    place.address = l->address;
+    place.column = line[3];
+    place.is_address = true;
+    if (number != HD_NONE) {
+        const hd__pprof_mapping *mapping = &x->mappings[number];
+        place.mapping = mapping->number;
+        if (l->address >= mapping->start)
+            place.address += hd_places_mapping(x->places, mapping->number).start - mapping->start;
+    }
+    if (f) {
+        hd_str plain = hd__pprof_string(x, f->name, &found), symbol = hd__pprof_string(x, f->system_name, &found);
+        if (!hd_str_equal(symbol, plain)) place.symbol = symbol;
+        place.is_address = !plain.len && !symbol.len;
+        place.start_line = f->start_line;
+    }
+    return hd_places_add(x->places, name, &place, x->err);
+}
+
+/* A frame of a location, by the numbers of its line: a name for the trees, or what places are told. */
+static hd_status hd__pprof_add_frame(hd__pprof_in *x, const hd__pprof_location *l, const hd__pprof_function *f,
+                                     const uint64_t *line) {
+    uint32_t number;
+    hd_str name;
+    HD__TRY(hd__pprof_frame_name(x, l, f, line[2], &name));
+    if (x->places) return hd__pprof_add_place(x, l, f, line, name);
+    HD__TRY(hd__pprof_name(x, name, &number));
+    if (hd__len(x->frames) >= x->most)
+        return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
+    return hd__push(x->m, x->frames, number) ? HD_OK : hd__pprof_memory(x);
+}
+
+/* The frames of a location, outermost first. */
 static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     const uint8_t *at = l->data;
     hd__pprof_field f;
+    uint64_t v[4];
+    bool any = false;
     uint32_t name, *frame;
     l->first = (uint32_t)hd__len(x->frames);
     while (at < l->end && hd__pprof_next(&at, l->end, &f)) {
-        uint64_t v[4];
         uint32_t function;
         if (f.number != 4) continue;
         if (!hd__pprof_numbers(f.data, f.end, v, 3, 0)) {
@@ -28020,18 +28265,14 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
             HD__TRY(hd__pprof_malformed(x, f.data, "the id of a function expected, %u found", v[1]));
             continue;
         }
-        HD__TRY(hd__pprof_frame_name(x, l, function == HD_NONE ? NULL : &x->functions[function], v[2], &name));
-        if (hd__len(x->frames) >= x->most)
-            return hd__fail(x->err, HD_LIMIT, "more frames than max_records of %u", x->most);
-        if (!hd__push(x->m, x->frames, name)) return hd__pprof_memory(x);
+        HD__TRY(hd__pprof_add_frame(x, l, function == HD_NONE ? NULL : &x->functions[function], v));
+        any = true;
     }
-    if (l->first == hd__len(x->frames)) {
-        HD__TRY(hd__pprof_frame_name(x, l, NULL, 0, &name));
-        if (!hd__push(x->m, x->frames, name)) return hd__pprof_memory(x);
-    }
+    memset(v, 0, sizeof v);
+    if (!any) HD__TRY(hd__pprof_add_frame(x, l, NULL, v));
     l->count = (uint32_t)hd__len(x->frames) - l->first;
     frame = x->frames + l->first;
-    for (uint32_t i = 0, k = l->count - 1; i < k; i++, k--) name = frame[i], frame[i] = frame[k], frame[k] = name;
+    for (uint32_t i = 0, k = l->count; i + 1 < k; i++) k--, name = frame[i], frame[i] = frame[k], frame[k] = name;
     return HD_OK;
 }
 
@@ -28554,16 +28795,130 @@ static void hd__pprof_free(void *document) {
     hd__delete(doc);
 }
 
+/* What else it says. --------------------------------------------------------------------------- */
+
+/* Scans the bytes of a document again, all but samples: what was wrong was told when it was read. */
+static hd_status hd__pprof_again(hd__pprof_in *x, const hd__pprof *doc, hd__pprof *none, hd_reporter *quiet,
+                                 hd_error *err) {
+    memset(x, 0, sizeof *x);
+    memset(none, 0, sizeof *none);
+    memset(quiet, 0, sizeof *quiet);
+    quiet->options.lenient = true;
+    none->mem = hd__mem_rest(&doc->mem);
+    x->doc = none;
+    x->m = &none->mem;
+    x->reporter = quiet;
+    x->options = &quiet->options;
+    x->err = err;
+    x->data = doc->bytes.data;
+    x->end = x->data + doc->bytes.size;
+    x->most = hd__records(&quiet->options.limits);
+    x->seed = hd__seed();
+    x->names_left = UINT64_MAX;  /* it was enough when it was read */
+    return hd__pprof_scan(x);
+}
+
+static hd_status hd__pprof_tell(hd__pprof_in *x, const char *name, uint64_t string, hd_fact_fn each, void *user) {
+    bool found = true;
+    hd_fact fact = { name, NULL, 0, { NULL, 0 } };
+    fact.text = hd__pprof_string(x, string, &found);
+    return fact.text.len ? each(user, &fact) : HD_OK;
+}
+
+static hd_status hd__pprof_tell_number(const char *name, uint64_t value, const char *units, hd_fact_fn each,
+                                       void *user) {
+    hd_fact fact = { name, units, value, { NULL, 0 } };
+    return value ? each(user, &fact) : HD_OK;
+}
+
+/* "0x400000-0x55b000 at 0x0 of /srv/app/server, build id ab12" */
+static hd_status hd__pprof_tell_mapping(hd__pprof_in *x, const hd__pprof_mapping *m, hd_fact_fn each, void *user) {
+    char start[20], limit[20], offset[20];
+    bool found = true;
+    hd_str id = hd__pprof_string(x, m->build_id, &found);
+    const hd_str parts[] = { hd_cstr("0x"), hd__digits(start, m->start, 16), hd_cstr("-0x"),
+                             hd__digits(limit, m->limit, 16), hd_cstr(" at 0x"), hd__digits(offset, m->offset, 16),
+                             hd_cstr(" of "), hd__pprof_string(x, m->file, &found),
+                             hd_cstr(id.len ? ", build id " : ""), id };
+    hd_fact fact = { "mapping", NULL, 0, { NULL, 0 } };
+    hd__arr_resize(x->text, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!hd__append(x->m, &x->text, parts[i])) return hd__pprof_memory(x);
+    fact.text = hd__appended(x->text);
+    return each(user, &fact);
+}
+
+static hd_status hd__pprof_tell_all(hd__pprof_in *x, hd_fact_fn each, void *user) {
+    bool found = true;
+    hd_str unit = hd__pprof_string(x, x->period_type.unit, &found);
+    const char *units = unit.len ? hd__arena_str(x->m, &x->doc->arena, unit) : NULL;
+    if (unit.len && !units) return hd__pprof_memory(x);
+    HD__TRY(hd__pprof_tell(x, "period type", x->period_type.type, each, user));
+    HD__TRY(hd__pprof_tell_number("period", x->period, units, each, user));
+    HD__TRY(hd__pprof_tell(x, "shown first", x->shown, each, user));
+    HD__TRY(hd__pprof_tell_number("time", x->time, "nanoseconds", each, user));
+    HD__TRY(hd__pprof_tell_number("duration", x->duration, "nanoseconds", each, user));
+    HD__TRY(hd__pprof_tell(x, "drop frames", x->drop_frames, each, user));
+    HD__TRY(hd__pprof_tell(x, "keep frames", x->keep_frames, each, user));
+    HD__TRY(hd__pprof_tell_number("samples", x->samples, NULL, each, user));
+    HD__TRY(hd__pprof_tell_number("locations", hd__len(x->locations), NULL, each, user));
+    HD__TRY(hd__pprof_tell_number("functions", hd__len(x->functions), NULL, each, user));
+    for (size_t i = 0; i < hd__len(x->comments); i++)
+        HD__TRY(hd__pprof_tell(x, "comment", x->comments[i], each, user));
+    for (size_t i = 0; i < hd__len(x->mappings); i++)
+        HD__TRY(hd__pprof_tell_mapping(x, &x->mappings[i], each, user));
+    return HD_OK;
+}
+
+static hd_status hd__pprof_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
+    hd_reporter quiet;
+    hd__pprof none;
+    hd__pprof_in x;
+    hd_status status = hd__pprof_again(&x, (const hd__pprof *)document, &none, &quiet, err);
+    if (!status) status = hd__pprof_tell_all(&x, each, user);
+    hd__pprof_close(&x);
+    hd__arena_free(&none.mem, &none.arena);
+    return status;
+}
+
+static hd_status hd__pprof_add_places(hd__pprof_in *x) {
+    bool found = true;
+    for (size_t i = 0; i < hd__len(x->mappings); i++) {
+        hd__pprof_mapping *from = &x->mappings[i];
+        hd_mapping mapping;
+        mapping.start = from->start, mapping.limit = from->limit, mapping.offset = from->offset;
+        mapping.file = hd__pprof_string(x, from->file, &found);
+        mapping.build_id = hd__pprof_string(x, from->build_id, &found);
+        mapping.has_functions = from->known & 1, mapping.has_files = from->known >> 1 & 1;
+        mapping.has_lines = from->known >> 2 & 1, mapping.has_inlines = from->known >> 3 & 1;
+        HD__TRY(hd_places_map(x->places, &mapping, &from->number, x->err));
+    }
+    for (size_t i = 0; i < hd__len(x->locations); i++) HD__TRY(hd__pprof_frames(x, &x->locations[i]));
+    return HD_OK;
+}
+
+static hd_status hd__pprof_places(const void *document, hd_places *places, hd_error *err) {
+    hd_reporter quiet;
+    hd__pprof none;
+    hd__pprof_in x;
+    hd_status status = hd__pprof_again(&x, (const hd__pprof *)document, &none, &quiet, err);
+    x.places = places;
+    if (!status) status = hd__pprof_add_places(&x);
+    hd__pprof_close(&x);
+    return status;
+}
+
 /* ============================================================================== >>pprof.write
    Heaps of one dump of a process, each as sample types of its own, over stacks that they share: their rows are
    united as merging does it, in canonical order. Each frame is a location of its own, as speedscope and others show
    only one frame of each; frames of one name are one location. A breakdown becomes the leaves of its tree, which add
    up to the total: what is not listed is in frames called "<other>". Memory is some three times that of the cells. */
 
-typedef struct hd__pprof_function_key {
-    uint32_t name, file;         /* strings */
-    uint64_t line;
-} hd__pprof_function_key;
+typedef struct hd__pprof_frame {
+    uint32_t name, symbol, file; /* strings; the first two 0: an address is all there is */
+    uint32_t mapping;            /* its id; 0: none */
+    uint64_t line, column, start_line, address;
+} hd__pprof_frame;
 
 /* While a profile is written. */
 typedef struct hd__pprof_out {
@@ -28587,7 +28942,7 @@ typedef struct hd__pprof_out {
     bool *counted;               /* by heap */
     hd__strings strings;
     hd__strings names;           /* of frames: a location each */
-    hd__pprof_function_key *functions; /* by location, stb_ds array */
+    hd__pprof_frame *locations;  /* stb_ds array: by name */
     uint32_t *location;          /* by node */
     uint8_t *message, *part;     /* stb_ds arrays */
     uint32_t *path;              /* stb_ds array */
@@ -28841,20 +29196,34 @@ static hd_str hd__pprof_split(hd_str name, hd_str *file, uint64_t *line) {
 
 static hd_str hd__pprof_known(hd_str name) { return name.len ? name : hd_cstr("[unknown]"); }
 
+/* A frame by its name, in parts, and where it is if that is known. */
+static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *err) {
+    hd__pprof_frame frame;
+    hd_place place;
+    hd_str file;
+    memset(&frame, 0, sizeof frame);
+    hd_places_find(o->options ? o->options->places : NULL, name, &place);
+    name = hd__pprof_split(name, &file, &frame.line);
+    if (!place.is_address) {
+        HD__TRY(hd__pprof_put_string(o, name, &frame.name, err));
+        HD__TRY(hd__pprof_put_string(o, place.symbol.len ? place.symbol : name, &frame.symbol, err));
+    }
+    HD__TRY(hd__pprof_put_string(o, file, &frame.file, err));
+    frame.mapping = place.mapping + 1;
+    frame.column = place.column, frame.start_line = place.start_line, frame.address = place.address;
+    return hd__push(&o->mem, o->locations, frame) ? HD_OK : hd__no_memory(&o->mem, err);
+}
+
 /* Locations of all frames, each a function's line. */
 static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
     const hd_axis *axis = &o->axis[o->frames];
     o->location = hd__array(uint32_t, &o->mem, &o->arena, axis->node_count);
     if (!o->location) return hd__no_memory(&o->mem, err);
     for (uint32_t i = 1; i < axis->node_count; i++) {
-        hd_str name = hd__pprof_known(axis->node_name[i]), file;
-        hd__pprof_function_key key;
+        hd_str name = hd__pprof_known(axis->node_name[i]);
         o->location[i] = hd__strings_add(&o->mem, &o->arena, &o->names, name);
         if (o->location[i] == HD_NONE) return hd__no_memory(&o->mem, err);
-        if (o->location[i] < hd__len(o->functions)) continue;
-        HD__TRY(hd__pprof_put_string(o, hd__pprof_split(name, &file, &key.line), &key.name, err));
-        HD__TRY(hd__pprof_put_string(o, file, &key.file, err));
-        if (!hd__push(&o->mem, o->functions, key)) return hd__no_memory(&o->mem, err);
+        if (o->location[i] == hd__len(o->locations)) HD__TRY(hd__pprof_put_frame(o, name, err));
     }
     return HD_OK;
 }
@@ -28952,31 +29321,65 @@ static hd_status hd__pprof_write_sample(hd__pprof_out *o, uint32_t row, hd_error
     return HD_OK;
 }
 
-/* A function for each pair of name and file, numbered as they come: locations first, as they are told before. */
+/* Mappings, whether frames are in them or not. */
+static hd_status hd__pprof_write_mappings(hd__pprof_out *o, hd_error *err) {
+    const hd_places *places = o->options ? o->options->places : NULL;
+    for (size_t i = 0; i < hd_places_mapping_count(places); i++) {
+        hd_mapping m = hd_places_mapping(places, i);
+        uint32_t file, id;
+        HD__TRY(hd__pprof_put_string(o, m.file, &file, err));
+        HD__TRY(hd__pprof_put_string(o, m.build_id, &id, err));
+        const uint64_t values[] = { i + 1, m.start, m.limit, m.offset, file, id, m.has_functions, m.has_files,
+                                    m.has_lines, m.has_inlines };
+        for (uint32_t k = 0; k < sizeof values / sizeof *values; k++)
+            if (!hd__pprof_put_number(o, &o->message, k + 1, values[k])) return hd__no_memory(&o->mem, err);
+        hd__pprof_flush(o, 3);
+    }
+    return HD_OK;
+}
+
+static bool hd__pprof_same_function(const hd__pprof_frame *a, const hd__pprof_frame *b) {
+    return a->name == b->name && a->file == b->file && a->symbol == b->symbol && a->start_line == b->start_line;
+}
+
+/* The location of a frame, whose function has this number. Of a mere address no line is told, so that who has the
+   program can. */
+static bool hd__pprof_put_location(hd__pprof_out *o, uint32_t i, uint32_t function) {
+    const hd__pprof_frame *frame = &o->locations[i];
+    bool good = hd__pprof_put_number(o, &o->message, 1, (uint64_t)i + 1) &&
+                hd__pprof_put_number(o, &o->message, 2, frame->mapping) &&
+                hd__pprof_put_number(o, &o->message, 3, frame->address);
+    if (function == HD_NONE) return good;
+    return good && hd__pprof_put_number(o, &o->part, 1, (uint64_t)function + 1) &&
+           hd__pprof_put_number(o, &o->part, 2, frame->line) && hd__pprof_put_number(o, &o->part, 3, frame->column) &&
+           hd__pprof_put_part(o, 4);
+}
+
+/* Functions are numbered as they come: locations first, as they are told before. */
 static hd_status hd__pprof_write_frames(hd__pprof_out *o, hd_error *err) {
-    uint32_t *function = hd__array(uint32_t, &o->mem, &o->arena, hd__len(o->functions)), *first = NULL, n = 0;
+    uint32_t *first = NULL, n = 0;
     hd__set set = { NULL, 0, 0 };
-    bool good = function != NULL;
-    for (uint32_t i = 0; i < hd__len(o->functions) && good; i++) {
-        const hd__pprof_function_key *key = &o->functions[i];
-        uint64_t hash = hd__hash_u64(o->strings.seed, (uint64_t)key->name << 32 | key->file);
+    bool good = true;
+    hd__arr_resize(o->part, 0);
+    for (uint32_t i = 0; i < hd__len(o->locations) && good; i++) {
+        const hd__pprof_frame *frame = &o->locations[i];
+        uint64_t hash = hd__hash_u64(o->strings.seed, (uint64_t)frame->name << 32 | frame->file);
+        bool is_function = frame->name || frame->symbol || frame->file || frame->line;
         size_t probe = 0;
-        uint32_t k;
-        while ((k = hd__set_next(&set, hash, &probe)) != HD_NONE)
-            if (o->functions[first[k]].name == key->name && o->functions[first[k]].file == key->file) break;
-        if (k == HD_NONE) good = hd__push(&o->mem, first, i) && hd__set_add(&o->mem, &set, hash, k = n++);
-        function[i] = k;
-        good = good && hd__pprof_put_number(o, &o->message, 1, (uint64_t)i + 1) &&
-               hd__pprof_put_number(o, &o->part, 1, (uint64_t)k + 1) &&
-               hd__pprof_put_number(o, &o->part, 2, key->line) && hd__pprof_put_part(o, 4);
+        uint32_t k = HD_NONE;
+        while (is_function && (k = hd__set_next(&set, hash, &probe)) != HD_NONE)
+            if (hd__pprof_same_function(&o->locations[first[k]], frame)) break;
+        if (is_function && k == HD_NONE) good = hd__push(&o->mem, first, i) && hd__set_add(&o->mem, &set, hash, k = n++);
+        good = good && hd__pprof_put_location(o, i, k);
         if (good) hd__pprof_flush(o, 4);
     }
     for (uint32_t k = 0; k < n && good; k++) {
-        const hd__pprof_function_key *key = &o->functions[first[k]];
+        const hd__pprof_frame *frame = &o->locations[first[k]];
         good = hd__pprof_put_number(o, &o->message, 1, (uint64_t)k + 1) &&
-               hd__pprof_put_number(o, &o->message, 2, key->name) &&
-               hd__pprof_put_number(o, &o->message, 3, key->name) &&
-               hd__pprof_put_number(o, &o->message, 4, key->file);
+               hd__pprof_put_number(o, &o->message, 2, frame->name) &&
+               hd__pprof_put_number(o, &o->message, 3, frame->symbol) &&
+               hd__pprof_put_number(o, &o->message, 4, frame->file) &&
+               hd__pprof_put_number(o, &o->message, 5, frame->start_line);
         if (good) hd__pprof_flush(o, 5);
     }
     hd__arr_free(&o->mem, first);
@@ -29032,6 +29435,7 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
         HD__TRY(hd__tick(o->options, i, o->rows.count, err));
         HD__TRY(hd__pprof_write_sample(o, o->place[i], err));
     }
+    HD__TRY(hd__pprof_write_mappings(o, err));
     HD__TRY(hd__pprof_write_frames(o, err));
     HD__TRY(hd__pprof_put_comments(o, err));
     for (size_t i = 0; i < o->count; i++)
@@ -29055,7 +29459,7 @@ static void hd__pprof_out_close(hd__pprof_out *o) {
     for (size_t i = 0; o->made && i < o->count; i++) hd_profile_free(o->made[i]);
     hd_profile_free(o->united);
     hd__strings_free(&o->mem, &o->strings), hd__strings_free(&o->mem, &o->names);
-    hd__arr_free(&o->mem, o->functions), hd__arr_free(&o->mem, o->path);
+    hd__arr_free(&o->mem, o->locations), hd__arr_free(&o->mem, o->path);
     hd__arr_free(&o->mem, o->message), hd__arr_free(&o->mem, o->part);
     hd__arena_free(&o->mem, &o->arena);
 }
@@ -29139,7 +29543,8 @@ static int hd__pprof_detect(const uint8_t *p, size_t size) {
 
 static const hd_format hd__pprof_format = { "pprof", "a pprof profile", hd__pprof_detect, hd__pprof_read,
                                             hd__pprof_free, NULL, hd__pprof_save, hd_pprof_write, NULL,
-                                            HD_LACKS_VARIANCE };
+                                            HD_LACKS_VARIANCE, hd__pprof_info, hd__pprof_places };
+
 #endif /* HEAPDUMP_NO_PPROF */
 
 /* =================================================================================== >>dump

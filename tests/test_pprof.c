@@ -803,6 +803,143 @@ static void merged_profiles_are_written(void **state) {
     free(data[0]), free(data[1]);
 }
 
+/* What is beside names. ------------------------------------------------------------------------------- */
+
+/* Mappings, one without frames and one with a build id; an inlined call; a place in a library that has no name; one in
+   no mapping; a file without a function; a function by its symbol alone. */
+#define ADDRESSES TYPES STRINGS "6'/usr/lib/libc.so' 6'ab12' 6'app' " \
+    "3{1:4 2:4096 3:8192 4:256 5:12 7:1 8:1 9:1 10:1} 3{1:9 2:65536 3:131072 5:10 6:11 8:1} 3{1:5 5:12} " \
+    "5{1:1 2:5 3:5 5:3} 5{1:2 2:6 3:8 4:7 5:11} 5{1:3 4:7} 5{1:8 3:8} " \
+    "4{1:1 2:4 3:4100 4{1:2 2:12 3:7} 4{1:1}} 4{1:2 2:9 3:65552} 4{1:3 3:255} 4{1:6 2:9 3:65600 4{1:3 2:9}} 4{1:7 2:4 3:5000 4{1:8}} "
+
+static hd_buffer written_with(const hd_heap *heaps, size_t count, const hd_places *places) {
+    hd_buffer out = { 0 };
+    hd_error err = { 0 };
+    if (hd_pprof_write(heaps, count, &(hd_options){ .places = places }, hd_out_memory(&out), &err)) fail_msg("%s", err.message);
+    return out;
+}
+
+static hd_places *places_of(const hd_dump *dump, hd_places *places) {
+    if (!places) places = hd_places_create(NULL, NULL);
+    assert_int_equal(hd_dump_places(dump, places, NULL), HD_OK);
+    return places;
+}
+
+static void what_is_beside_names_is_kept(void **state) {
+    (void)state;
+    hd_dump *dump = read_text(ADDRESSES "2{1(7 6 3 2 1) 2(3 30)}");
+    hd_places *places = places_of(dump, NULL);
+    hd_buffer out = written_with(hd_dump_heap(dump, 0), 1, places);
+    if (!contains(&out, "2{1(6 5 4 3 2 1) 2(3 30)}"
+                               "3{1:1 2:4096 3:8192 4:256 5:9 7:1 8:1 9:1 10:1} 3{1:2 2:65536 3:131072 5:10 6:11 8:1} 3{1:3 5:9}"
+                               "4{1:1 2:1 3:4100 4{1:1}} 4{1:2 2:1 3:4100 4{1:2 2:12 3:7}} 4{1:3 2:2 3:65552} 4{1:4 3:255}"
+                               "4{1:5 2:2 3:65600 4{1:3 2:9}} 4{1:6 2:1 3:5000 4{1:4}}"
+                               "5{1:1 2:5 3:5 5:3} 5{1:2 2:6 3:7 4:8 5:11} 5{1:3 4:8} 5{1:4 2:7 3:7}"))
+        fail_msg("%s", "no such fields");
+    hd_dump *again = read_bytes(out.data, out.size, NULL);
+    hd_places *same = places_of(again, NULL);
+    hd_buffer twice = written_with(hd_dump_heap(again, 0), 1, same);
+    cells(hd_dump_heap(again, 0), "/main/f (f.c:12)/libc.so+0x10/0xff/libc.so+0x40 (f.c:9)/_Z1gv 30 3\n");
+    assert_int_equal(twice.size, out.size);
+    assert_memory_equal(twice.data, out.data, out.size);
+    hd_buffer_free(&out), hd_buffer_free(&twice);
+    hd_places_free(places), hd_places_free(same);
+    hd_dump_free(dump), hd_dump_free(again);
+}
+
+/* Loaded elsewhere, a library is the same one, and its addresses count from where it was first. */
+static void places_of_several_profiles_are_added(void **state) {
+    (void)state;
+    hd_dump *first = read_text(TYPES STRINGS "6'/lib/a.so' 6'ab' 3{1:1 2:4096 3:8192 5:10 6:11} 4{1:1 2:1 3:4100} 2{1:1 2(1 10)}");
+    hd_dump *second = read_text(TYPES STRINGS "6'/lib/b.so' 6'/lib/a.so' 6'ab' 3{1:7 2:65536 3:69632 5:10} 3{1:8 2:12288 3:16384 5:11 6:12}"
+                                "4{1:1 2:8 3:12292} 4{1:2 2:8 3:12296} 4{1:3 2:7 3:65540} 2{1(3 2 1) 2(2 20)}");
+    hd_places *places = places_of(second, places_of(first, NULL));
+    hd_heap parts[2] = { *hd_dump_heap(first, 0), *hd_dump_heap(second, 0) }, sum = { 0 };
+    parts[1].process = parts[0].process;
+    assert_int_equal(hd_places_mapping_count(places), 2);
+    assert_int_equal(hd_merge(parts, 2, NULL, &sum, NULL), HD_OK);
+    hd_buffer out = written_with(&sum, 1, places);
+    assert_true(contains(&out, "4{1:1 2:1 3:4100} 4{1:2 2:1 3:4104} 4{1:3 2:2 3:65540}"));
+    hd_dump *again = read_bytes(out.data, out.size, NULL);
+    cells(hd_dump_heap(again, 0), "/a.so+0x4 10 1\n/a.so+0x4/a.so+0x8/b.so+0x4 20 2\n");
+    hd_buffer_free(&out);
+    hd_heap_release(&sum);
+    hd_places_free(places);
+    hd_dump_free(first), hd_dump_free(second), hd_dump_free(again);
+}
+
+static hd_status count_fact(void *user, const hd_fact *fact) { return (void)fact, ++*(size_t *)user, HD_OK; }
+
+/* A file that was read leniently tells what is whole of it. */
+static void what_is_beside_names_fails_whole(void **state) {
+    (void)state;
+    bytes b = encode(ADDRESSES "2{1(7 6 3 2 1) 2(3 30)} 5{2:1} 4{1:20 4{1:99}} 13:6 9:99 10:1 11{1:3 2:4} 12:512 6#99");
+    hd__faults f = { 0 };
+    HD__EACH_FAULT(f) {
+        hd_options options = { .lenient = true, .allocator = hd__faults_allocator(&f) };
+        hd_dump *dump = NULL;
+        hd_places *places = NULL;
+        hd_buffer out = { 0 };
+        size_t facts = 0;
+        hd_status status = hd_read_memory(b.data, b.size, &options, &dump, NULL);
+        if (!status) status = hd_dump_facts(dump, count_fact, &facts, NULL);
+        if (!status) assert_int_equal(facts, 11);
+        if (!status) status = (places = hd_places_create(&options, NULL)) ? HD_OK : HD_OUT_OF_MEMORY;
+        if (!status) status = hd_dump_places(dump, places, NULL);
+        options.places = places;
+        if (!status) status = hd_pprof_write(hd_dump_heap(dump, 0), 1, &options, hd_out_memory(&out), NULL);
+        assert_int_equal(status, f.failed ? HD_OUT_OF_MEMORY : HD_OK);
+        hd_buffer_free(&out);
+        hd_places_free(places);
+        hd_dump_free(dump);
+        assert_int_equal(f.live, 0);
+        assert_null(f.misuse);
+    }
+}
+
+/* Axes. ---------------------------------------------------------------------------------------------- */
+
+/* A profile of one cell with labels of the keys from 'a' + first on. */
+static hd_dump *labelled(unsigned first, unsigned count, unsigned size) {
+    char text[2048] = "6'' 6'space' 6'bytes' 6'v' 1{1:1 2:2} ";
+    sprintf(text + strlen(text), "2{2:%u ", size);
+    for (unsigned i = 0; i < count; i++) sprintf(text + strlen(text), "3{1:%u 2:3} ", 4 + i);
+    strcat(text, "} ");
+    for (unsigned i = 0; i < count; i++) sprintf(text + strlen(text), "6'%c' ", 'a' + first + i);
+    return read_text(text);
+}
+
+static void profiles_with_unlike_axes_are_added(void **state) {
+    (void)state;
+    hd_heap parts[3], sum = { 0 };
+    hd_error err = { 0 };
+    hd_dump *dumps[3] = { labelled(0, 4, 10), labelled(3, 4, 20), labelled(7, 1, 40) };
+    for (int i = 0; i < 3; i++) parts[i] = *hd_dump_heap(dumps[i], 0);
+    assert_int_equal(hd_merge(parts, 2, NULL, &sum, NULL), HD_OK);
+    assert_int_equal(hd_profile_axis_count(sum.profile), HD_MAX_AXES);
+    for (uint32_t a = 1; a < HD_MAX_AXES; a++) assert_int_equal(hd_profile_axis(sum.profile, a).name[0], 'a' + (int)a - 1);
+    cells(&sum, "/ / / / /v /v /v /v 20 -\n/ /v /v /v /v / / / 10 -\n");
+    hd_dump *again = reread(&sum, 1);
+    cells(hd_dump_heap(again, 0), "/ / / / /v /v /v /v 20 -\n/ /v /v /v /v / / / 10 -\n");
+    hd_dump_free(again);
+    hd_heap_release(&sum);
+    assert_int_equal(hd_merge(parts, 3, NULL, &sum, &err), HD_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "axes"));
+    err = (hd_error){ 0 };
+    parts[1].allocator = "b", parts[2].allocator = "c"; /* as heaps of one file they are too many as well */
+    hd_buffer none = { 0 };
+    assert_int_equal(hd_pprof_write(parts, 3, NULL, hd_out_memory(&none), &err), HD_UNSUPPORTED);
+    assert_int_equal(none.size, 0);
+
+    hd_profile *two = profile_new(2);                   /* down to two */
+    for (int i = 0; i < 2; i++) assert_int_equal(hd_profile_merge(two, parts[i].profile, NULL), HD_OK);
+    assert_int_equal(hd_profile_axis_count(two), 2);
+    assert_int_equal(hd_profile_bytes(two), 30);
+    cells(&(hd_heap){ .profile = two }, "/ / 30 -\n");
+    hd_profile_free(two);
+    for (int i = 0; i < 3; i++) hd_dump_free(dumps[i]);
+}
+
 static void writing_fails_whole(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -862,6 +999,10 @@ int main(void) {
         cmocka_unit_test(breakdowns_add_up),
         cmocka_unit_test(random_heaps_come_back),
         cmocka_unit_test(merged_profiles_are_written),
+        cmocka_unit_test(what_is_beside_names_is_kept),
+        cmocka_unit_test(places_of_several_profiles_are_added),
+        cmocka_unit_test(what_is_beside_names_fails_whole),
+        cmocka_unit_test(profiles_with_unlike_axes_are_added),
         cmocka_unit_test(writing_fails_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,9 @@ void condensed_free(hd_heap *heaps, size_t count) {
 }
 
 /* The heaps alone as --to has it, or a trace with them added. */
-int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default) {
+int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
+                bool is_default) {
+    hd_options options = { .places = places };
     const char *add_to = a->add_to;
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = count };
     unpacked trace;
@@ -166,7 +168,7 @@ int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const ch
     status = output_open_as(&o, path, is_default);
     if (!status) {
         failed = add_to ? hd_chrome_add(trace.in, &dumps, NULL, o.out, &err)
-                        : heaps_format(a)->write_heaps(heaps, count, NULL, o.out, &err);
+                        : heaps_format(a)->write_heaps(heaps, count, &options, o.out, &err);
         if (failed) {
             if (add_to) unpacked_explain(&trace, &err);
             display(stderr, "heapdump: %s: %s\n", add_to ? add_to : path ? path : "standard output",
@@ -179,15 +181,26 @@ int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const ch
     return status;
 }
 
+/* For what frames are beside names; NULL: the format that is written keeps nothing of that. */
+hd_places *places_create(const arguments *a) {
+    return heaps_format(a)->places ? needed(hd_places_create(NULL, NULL)) : NULL;
+}
+
+/* Adds what a dump knows of frames. */
+int places_add(hd_places *places, const char *file, const hd_dump *dump) {
+    hd_error err;
+    return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
+}
+
 /* `scalars` is how many values stand beside the heaps: none of them is written. */
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, size_t scalars) {
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars) {
     symbols names = { 0 };
     hd_heap *condensed = NULL;
     size_t count = 0;
     uint32_t held = 0;
     int status = condense(heaps, n, a, &names, &condensed, &count);
     bool lost_times = put_at_one_time(condensed, count);
-    if (!status) status = write_heaps(a, condensed, count, a->output, false);
+    if (!status) status = write_heaps(a, condensed, count, places, a->output, false);
     for (size_t i = 0; i < count; i++) held |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) held |= heaps[i].profile ? holds(&heaps[i]) : 0;
     held &= heaps_format(a)->lacks | (lost_times ? HD_LACKS_TIMES : 0u);
@@ -256,7 +269,12 @@ int run_convert(const arguments *a) {
     if (!status) status = choose(a, a->files[0], &c);
     if (status) return status;
     if (hd_dump_format(c.dump) == format && format->write && is_whole(a)) status = write_again(a, c.dump);
-    else status = write_condensed(a, c.heaps, c.count, scalars_beside(c.dump));
+    else {
+        hd_places *places = places_create(a);
+        status = places_add(places, a->files[0], c.dump);
+        if (!status) status = write_condensed(a, c.heaps, c.count, places, scalars_beside(c.dump));
+        hd_places_free(places);
+    }
     chosen_free(&c);
     return status;
 }

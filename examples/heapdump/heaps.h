@@ -54,8 +54,11 @@ hd_status name_profile(const arguments *a, symbols *names, const hd_profile *pro
 int condense(const hd_heap *from, size_t n, const arguments *a, symbols *names, hd_heap **heaps,
              size_t *count);
 void condensed_free(hd_heap *heaps, size_t count);
-int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const char *path, bool is_default);
-int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, size_t scalars);
+int write_heaps(const arguments *a, const hd_heap *heaps, size_t count, const hd_places *places, const char *path,
+                bool is_default);
+int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd_places *places, size_t scalars);
+hd_places *places_create(const arguments *a);
+int places_add(hd_places *places, const char *file, const hd_dump *dump);
 int check_to(const arguments *a);
 
 #endif

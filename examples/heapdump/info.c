@@ -94,6 +94,31 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }
 
+static hd_status fact_text(void *user, const hd_fact *fact) {
+    FILE *out = user;
+    display(out, "%s: ", fact->name);
+    if (fact->text.data) put_name(out, fact->text);
+    else display(out, "%llu%s%s", (unsigned long long)fact->value, fact->units ? " " : "", fact->units ? fact->units : "");
+    fputc('\n', out);
+    return HD_OK;
+}
+
+static hd_status fact_json(void *user, const hd_fact *fact) {
+    hd_json *j = user;
+    json_line(j);
+    json_text(j, "name", fact->name);
+    if (fact->text.data) json_str(j, "text", fact->text);
+    else json_u64(j, "value", fact->value);
+    json_text(j, "units", fact->units);
+    hd_json_end(j);
+    return HD_OK;
+}
+
+static int info_facts(const char *file, const hd_dump *dump, hd_fact_fn each, void *user) {
+    hd_error err;
+    return hd_dump_facts(dump, each, user, &err) ? failed(file, &err) : DONE;
+}
+
 static int info_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
     size_t n = hd_dump_heap_count(dump);
     bool any = false;
@@ -102,7 +127,8 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
         fputc('\n', out);
         if (hd_dump_netcf(dump)) netcf_info(out, hd_dump_netcf(dump));
         else graph_info_text(out, hd_dump_graph(dump));
-        return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump)) : DONE;
+        return hd_dump_dart(dump) ? dart_info_text(a, file, out, hd_dump_dart(dump))
+                                  : info_facts(file, dump, fact_text, out);
     }
     display(out, ", %zu heap%s\n", n, n == 1 ? "" : "s");
     if (hd_dump_memprof(dump)) memprof_info_text(out, hd_dump_memprof(dump));
@@ -117,7 +143,7 @@ static int info_text(FILE *out, const char *file, const hd_dump *dump, const arg
         info_heap(out, hd_dump_heap(dump, i));
     }
     info_scalars(out, dump, a);
-    return DONE;
+    return info_facts(file, dump, fact_text, out);
 }
 
 static int info_json(hd_json *j, const char *file, const hd_dump *dump, const arguments *a) {
@@ -161,6 +187,9 @@ static int info_json(hd_json *j, const char *file, const hd_dump *dump, const ar
         else hd_json_u64(j, s->value);
         hd_json_end(j);
     }
+    hd_json_end(j);
+    json_array(j, "facts");
+    if (info_facts(file, dump, fact_json, j)) status = BAD_INPUT;
     hd_json_end(j), hd_json_end(j);
     return status;
 }

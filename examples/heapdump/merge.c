@@ -88,16 +88,19 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m) {
 
 int run_merge(const arguments *a) {
     groups m = { 0 };
+    hd_places *places;
     hd_heap *heaps;
     hd_error err;
     int status;
     if (memprof_is_raw(a->to) || (!a->to && !a->add_to && memprof_begins(a, *a->files, true))) return memprof_merge(a);
     status = check_to(a);
+    places = status ? NULL : places_create(a);
     for (int i = 0; i < a->file_count && !status; i++) {
         chosen c;
         status = choose(a, a->files[i], &c);
         if (status) break;
         status = merge_chosen(a, &c, &m);
+        if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
     }
     heaps = needed(calloc(m.count + 1, sizeof *heaps));
@@ -113,9 +116,10 @@ int run_merge(const arguments *a) {
                 heaps[g].kind == HD_HEAP_LIVE ? "" : ", ", heaps[g].kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heaps[g].kind),
                 from->count, from->count == 1 ? "" : "s");
     }
-    if (!status) status = write_condensed(a, heaps, m.count, 0);
+    if (!status) status = write_condensed(a, heaps, m.count, places, 0);
     for (size_t g = 0; g < m.count; g++) hd_heap_release(&heaps[g]);
     groups_free(&m);
+    hd_places_free(places);
     free(heaps);
     return status;
 }

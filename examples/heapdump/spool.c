@@ -195,7 +195,7 @@ static int record_process(const arguments *a, const char *spool, const spooled *
         read++;
     }
     if (!status) status = condense(heaps, read, a, names, &condensed, &count);
-    if (!status) status = write_heaps(a, condensed, count, out, !a->output || !is_main);
+    if (!status) status = write_heaps(a, condensed, count, NULL, out, !a->output || !is_main);
     if (!status) tell_written(out, condensed, count);
     condensed_free(condensed, count);
     for (size_t i = 0; i < read; i++) hd_dump_free(dumps[i]);
