@@ -1281,7 +1281,8 @@ typedef struct hd_places hd_places;
 HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err);
 HEAPDUMP_API void hd_places_free(hd_places *places);
 /* The number of a mapping, whose strings are copied. It is another's if that has its file, build id, size and offset,
-   wherever that is: addresses then count from the other's start. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   wherever that is: addresses then count from the other's start. Without file and build id the start has to be the
+   other's, too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
 /* A frame's place, whose symbol is copied; of several for one name the first stays. Errors: HD_OUT_OF_MEMORY,
    HD_LIMIT, HD_INVALID (no such mapping). */
@@ -12342,7 +12343,7 @@ static bool hd__places_keep(hd_places *p, hd_str *text) {
 
 static bool hd__places_equal(const hd_mapping *a, const hd_mapping *b) {
     return a->limit - a->start == b->limit - b->start && a->offset == b->offset && hd_str_equal(a->file, b->file) &&
-           hd_str_equal(a->build_id, b->build_id);
+           hd_str_equal(a->build_id, b->build_id) && (a->file.len || a->build_id.len || a->start == b->start);
 }
 
 HEAPDUMP_API hd_status hd_places_map(hd_places *p, const hd_mapping *mapping, uint32_t *number, hd_error *err) {
@@ -28217,16 +28218,17 @@ static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *
     place.address = l->address;
     place.column = line[3];
     place.is_address = true;
-    if (number != HD_NONE) {
+    if (number != HD_NONE) {     /* where the mapping was first; an address that is none in it stays a name */
         const hd__pprof_mapping *mapping = &x->mappings[number];
+        uint64_t start = hd_places_mapping(x->places, mapping->number).start, at = l->address - mapping->start;
         place.mapping = mapping->number;
-        if (l->address >= mapping->start)
-            place.address += hd_places_mapping(x->places, mapping->number).start - mapping->start;
+        place.is_address = l->address >= mapping->start && at <= UINT64_MAX - start;
+        if (place.is_address) place.address = start + at;
     }
     if (f) {
         hd_str plain = hd__pprof_string(x, f->name, &found), symbol = hd__pprof_string(x, f->system_name, &found);
         if (!hd_str_equal(symbol, plain)) place.symbol = symbol;
-        place.is_address = !plain.len && !symbol.len;
+        place.is_address &= !plain.len && !symbol.len;
         place.start_line = f->start_line;
     }
     return hd_places_add(x->places, name, &place, x->err);
@@ -28270,9 +28272,10 @@ static hd_status hd__pprof_frames(hd__pprof_in *x, hd__pprof_location *l) {
     }
     memset(v, 0, sizeof v);
     if (!any) HD__TRY(hd__pprof_add_frame(x, l, NULL, v));
+    if (x->places) return HD_OK;
     l->count = (uint32_t)hd__len(x->frames) - l->first;
     frame = x->frames + l->first;
-    for (uint32_t i = 0, k = l->count; i + 1 < k; i++) k--, name = frame[i], frame[i] = frame[k], frame[k] = name;
+    for (uint32_t i = 0, k = l->count - 1; i < k; i++, k--) name = frame[i], frame[i] = frame[k], frame[k] = name;
     return HD_OK;
 }
 

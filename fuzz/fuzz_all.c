@@ -101,25 +101,33 @@ static void write_trace(run *r, const hd_heap *heaps, size_t n, bool of_a_trace)
     hd_buffer_free(&bytes);
 }
 
-static void write_profile(run *r, const hd_heap *h) {
+static hd_status pass_over(void *user, const hd_fact *fact) { return (void)user, fact->name ? HD_OK : HD_INVALID; }
+
+static void write_profile(run *r, const hd_dump *dump, const hd_heap *h) {
+    hd_options options = r->options;
     hd_buffer bytes = nothing(r);
-    if (went(r, hd_pprof_write(h, 1, &r->options, hd_out_memory(&bytes), NULL))) {
+    hd_places *places = hd_places_create(&options, NULL);
+    CHECK(places || !r->clean);
+    if (places && went(r, hd_dump_places(dump, places, NULL))) options.places = places;
+    if (went(r, hd_pprof_write(h, 1, &options, hd_out_memory(&bytes), NULL))) {
         hd_dump *again = reread(r, &bytes);
         if (again && h->profile) CHECK(total(h, 1) == total(hd_dump_heap(again, 0), hd_dump_heap_count(again)));
         hd_dump_free(again);
     }
     hd_buffer_free(&bytes);
+    hd_places_free(places);
 }
 
 static void ask_heaps(run *r, const hd_dump *dump) {
     size_t n = hd_dump_heap_count(dump);
     const hd_heap *heaps = hd_dump_heap(dump, 0);
+    went(r, hd_dump_facts(dump, pass_over, NULL, NULL));
     for (size_t i = 0; i < n && i < 4; i++) {
         const hd_heap *h = &heaps[i];
         if ((h->profile ? hd_profile_cells(h->profile) : h->breakdown->entries).count > 1000) continue;
         for (uint32_t axis = 0; axis < axis_count(h); axis++) derive(r, h, axis);
         condense(r, h);
-        write_profile(r, h);
+        write_profile(r, dump, h);
         compare(r, h, &heaps[(i + 1) % n]);
     }
     if (n) write_trace(r, heaps, n, !strcmp(hd_dump_format(dump)->name, "chrome"));

@@ -39,11 +39,12 @@ static bool has_names(const hd_heap *heaps, size_t n) {
     return true;
 }
 
-/* Heaps that are written and read again say the same. */
-static void rewrite(const hd_heap *heaps, size_t n) {
+/* Heaps that are written and read again say the same, with or without where their frames are. */
+static void rewrite(const hd_heap *heaps, size_t n, const hd_places *places) {
+    hd_options options = { .places = places };
     hd_buffer out = { 0 };
     hd_dump *again;
-    hd_status status = hd_pprof_write(heaps, n, NULL, hd_out_memory(&out), NULL);
+    hd_status status = hd_pprof_write(heaps, n, &options, hd_out_memory(&out), NULL);
     CHECK(status == HD_OK || status == HD_INVALID || status == HD_OVERFLOW);
     if (!status) {
         CHECK(!hd_read_memory(out.data, out.size, NULL, &again, NULL) && hd_dump_heap_count(again) == n);
@@ -51,6 +52,20 @@ static void rewrite(const hd_heap *heaps, size_t n) {
         hd_dump_free(again);
     }
     hd_buffer_free(&out);
+}
+
+static hd_status count(void *user, const hd_fact *fact) {
+    CHECK(*fact->name && (fact->text.data ? fact->text.len != 0 : fact->value != 0));
+    return ++*(size_t *)user, HD_OK;
+}
+
+static void rewrite_both(const hd_dump *dump) {
+    hd_places *places = hd_places_create(NULL, NULL);
+    size_t facts = 0;
+    CHECK(places && !hd_dump_places(dump, places, NULL) && !hd_dump_facts(dump, count, &facts, NULL));
+    rewrite(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL);
+    rewrite(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), places);
+    hd_places_free(places);
 }
 
 static hd_status run(hd_in in, bool lenient, const uint8_t *data, size_t size, uint64_t *digest) {
@@ -66,7 +81,7 @@ static hd_status run(hd_in in, bool lenient, const uint8_t *data, size_t size, u
     for (size_t i = 0; i < hd_dump_heap_count(dump); i++) check_heap(hd_dump_heap(dump, i));
     *digest = hd_dump_warning_count(dump);
     if (hd_dump_heap_count(dump)) *digest += heaps_digest(hd_dump_heap(dump, 0), hd_dump_heap_count(dump));
-    if (hd_dump_heap_count(dump) && size < 2000) rewrite(hd_dump_heap(dump, 0), hd_dump_heap_count(dump));
+    if (hd_dump_heap_count(dump) && size < 2000) rewrite_both(dump);
     status = hd_dump_write(dump, NULL, hd_out_memory(&out), NULL);
     CHECK(status == (hd_dump_warning_count(dump) ? HD_UNSUPPORTED : HD_OK));
     CHECK(status || (out.size == size && !memcmp(out.data, data, size)));

@@ -30,9 +30,14 @@ static void a_mapping_is_one_wherever_it_is_loaded(void **state) {
         assert_int_equal(number, i);
     }
     assert_int_equal(hd_places_mapping_count(places), 5);
+    for (uint32_t i = 0; i < 3; i++) {               /* what is no file's is where it is */
+        hd_mapping anonymous = { .start = 0x1000 * (i / 2), .limit = 0x1000 * (i / 2) + 0x3000 };
+        assert_int_equal(hd_places_map(places, &anonymous, &number, NULL), HD_OK);
+        assert_int_equal(number, 5 + i / 2);
+    }
     hd_mapping first = hd_places_mapping(places, 0);
     assert_true(first.start == 0x1000 && first.has_functions && hd_str_equal(first.file, app.file) && first.file.data != app.file.data);
-    assert_int_equal(hd_places_mapping(places, 5).limit, 0);
+    assert_int_equal(hd_places_mapping(places, 7).limit, 0);
     hd_places_free(places);
 }
 
