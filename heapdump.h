@@ -2716,7 +2716,8 @@ HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
    knows. Standard errors are not told, but the period is: reading makes them anew. hd_options.places has mappings,
    addresses, symbols, beginnings of functions, columns; an address that has no name is written without one. Other
    facts of a file that was read are not written. Equal heaps give equal bytes.
-   Errors: the output's; HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED; HD_UNSUPPORTED (several processes, dumps or times;
+   Errors: the output's; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also stacks of 2^31 bytes together, as those of a
+   chain of 50,000 calls that all have bytes); HD_UNSUPPORTED (several processes, dumps or times;
    more than HD_MAX_AXES in all; more than 32 heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps;
    two of one allocator and kind; two axes of one name). */
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
@@ -25381,9 +25382,11 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
    call stack. Stacks of 0 bytes are read but not written: beside these flamegraph.pl draws others too small.
 
    Reading costs a lookup for each frame; memory is the profile's and the longest line. Writing sorts a profile
-   made of what it writes, and prints each path in full: a chain of calls that all have bytes costs its square. */
+   made of what it writes, and prints each path in full: a chain of calls that all have bytes comes to its square.
+   So the length is known before anything is written, and has a bound; memory never is more than for one path. */
 
 #define HD__FOLDED_UNKNOWN "[unknown]"
+#define HD__FOLDED_MOST ((uint64_t)1 << 32) /* bytes of a text */
 
 HD__INLINE bool hd__folded_digit(uint8_t c) { return (unsigned)(c - '0') < 10; }
 
@@ -25606,30 +25609,52 @@ static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_
     return status;
 }
 
+/* How long the path of each node is; refuses what comes to more than a text may have. */
+static hd_status hd__folded_measure(hd_axis axis, hd_rows rows, uint64_t *length, hd_error *err) {
+    uint64_t size = 0;
+    char digits[20];
+    length[0] = 0;
+    for (uint32_t i = 1, row = 0; i < axis.node_count; i++) {
+        length[i] = length[axis.parent[i]] + (axis.parent[i] != 0) + axis.node_name[i].len;
+        if (row == rows.count || rows.node[row] != i) continue;
+        size += length[i] + hd__digits(digits, rows.amount[row++].bytes, 10).len + 2;
+        if (size > HD__FOLDED_MOST)
+            return hd__fail(err, HD_LIMIT, "folded stacks of more than %u bytes: these repeat the callers of every "
+                            "frame; a trace (chrome, heaps_v2) has each once", HD__FOLDED_MOST);
+    }
+    return HD_OK;
+}
+
 /* Prints a line for each cell. Nodes are in preorder: the path of each begins as its parent's does. */
+static hd_status hd__folded_lines(hd__folded_out *o, hd_axis axis, const uint64_t *length, hd_sink *s, hd_error *err) {
+    hd_rows rows = hd_profile_cells(o->profile);
+    for (uint32_t i = 1, row = 0; i < axis.node_count && !s->status; i++) {
+        char digits[20];
+        hd__arr_resize(o->text, (size_t)length[axis.parent[i]]);
+        if ((axis.parent[i] && !hd__bytes_add(&o->profile->mem, &o->text, ";", 1)) ||
+            !hd__bytes_add(&o->profile->mem, &o->text, axis.node_name[i].data, axis.node_name[i].len))
+            return hd__no_memory(&o->profile->mem, err);
+        if (row == rows.count || rows.node[row] != i) continue;
+        HD__TRY(hd__tick(&o->options, row, rows.count, err));
+        hd__sink_str(s, hd__bytes_str(o->text, hd__len(o->text)));
+        hd__sink_put(s, " ", 1);
+        hd__sink_str(s, hd__digits(digits, rows.amount[row++].bytes, 10));
+        hd__sink_put(s, "\n", 1);
+    }
+    return HD_OK;
+}
+
 static hd_status hd__folded_print(hd__folded_out *o, hd_out out, hd_error *err) {
     hd__mem *m = &o->profile->mem;
     hd_axis axis = hd_profile_axis(o->profile, HD_AXIS_BACKTRACE);
-    hd_rows rows = hd_profile_cells(o->profile);
-    size_t *length = (size_t *)hd__calloc(m, axis.node_count, sizeof *length);
-    hd_status status = length ? HD_OK : hd__no_memory(m, err);
+    uint64_t *length = (uint64_t *)hd__calloc(m, axis.node_count, sizeof *length);
+    hd_status status;
     hd_sink s;
+    if (!length) return hd__no_memory(m, err);
     hd__sink_begin(&s, out);
-    for (uint32_t i = 1, row = 0; i < axis.node_count && !status && !s.status; i++) {
-        char digits[20];
-        hd__arr_resize(o->text, length[axis.parent[i]]);
-        if ((axis.parent[i] && !hd__bytes_add(m, &o->text, ";", 1)) ||
-            !hd__bytes_add(m, &o->text, axis.node_name[i].data, axis.node_name[i].len))
-            status = hd__no_memory(m, err);
-        length[i] = hd__len(o->text);
-        if (status || row == rows.count || rows.node[row] != i) continue;
-        status = hd__tick(&o->options, row, rows.count, err);
-        hd__sink_str(&s, hd__bytes_str(o->text, length[i]));
-        hd__sink_put(&s, " ", 1);
-        hd__sink_str(&s, hd__digits(digits, rows.amount[row++].bytes, 10));
-        hd__sink_put(&s, "\n", 1);
-    }
-    if (length) hd__cfree(m, length, axis.node_count, sizeof *length);
+    status = hd__folded_measure(axis, hd_profile_cells(o->profile), length, err);
+    if (!status) status = hd__folded_lines(o, axis, length, &s, err);
+    hd__cfree(m, length, axis.node_count, sizeof *length);
     return status ? status : hd__sink_end(&s, "the stacks", err);
 }
 
@@ -27636,6 +27661,7 @@ enum { HD__PPROF_VARINT = 0, HD__PPROF_BYTES = 2 };
 #define HD__PPROF_UNFOLD 64u     /* bytes of names, and nodes, for each byte of the file: times more are refused */
 #define HD__PPROF_TYPES 64u      /* sample types, at most */
 #define HD__PPROF_KNOWN 256u
+#define HD__PPROF_MOST 0x7fffffffu /* bytes of a message that protocol buffers read */
 #define HD__PPROF_CLOCK ((uint64_t)1 << 49) /* microseconds: less is no time of day, but since something began */
 
 typedef struct hd__pprof {
@@ -29390,6 +29416,31 @@ static hd_status hd__pprof_write_frames(hd__pprof_out *o, hd_error *err) {
     return good ? HD_OK : hd__no_memory(&o->mem, err);
 }
 
+/* Adds the bytes that paths along an axis take in all rows. */
+static hd_status hd__pprof_measure(hd__pprof_out *o, uint32_t a, uint64_t *size, hd_error *err) {
+    const hd_axis *axis = &o->axis[a];
+    uint64_t *length = (uint64_t *)hd__calloc(&o->mem, axis->node_count, sizeof *length);
+    uint8_t number[HD__VARINT_MAX];
+    if (!length) return hd__no_memory(&o->mem, err);
+    for (uint32_t i = 1; i < axis->node_count; i++)  /* a label is of six bytes and more */
+        length[i] = length[axis->parent[i]] +
+                    (a == o->frames ? (uint64_t)(hd__varint_put(number, (uint64_t)o->location[i] + 1) - number) : 6);
+    for (uint32_t i = 0; i < o->rows.count && *size <= HD__PPROF_MOST; i++)
+        *size += length[hd__row_nodes(&o->rows, i)[a]];
+    hd__cfree(&o->mem, length, axis->node_count, sizeof *length);
+    return HD_OK;
+}
+
+/* Samples repeat the callers of every frame: what comes to more than a profile may have is refused before anything is
+   written. */
+static hd_status hd__pprof_check_size(hd__pprof_out *o, hd_error *err) {
+    uint64_t size = 0;
+    for (uint32_t a = 0; a < o->rows.axis_count; a++) HD__TRY(hd__pprof_measure(o, a, &size, err));
+    if (size <= HD__PPROF_MOST) return HD_OK;
+    return hd__fail(err, HD_LIMIT, "a pprof profile of more than %u bytes: samples repeat the callers of every frame; "
+                    "a trace (chrome, heaps_v2) has each once", (uint64_t)HD__PPROF_MOST);
+}
+
 /* A comment, "key: text": what no field holds. The numbers are kept in o->path. */
 static hd_status hd__pprof_put_comment(hd__pprof_out *o, const char *key, hd_str text, hd_error *err) {
     uint32_t number;
@@ -29434,6 +29485,7 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
     HD__TRY(hd__pprof_put_string(o, hd_cstr(""), &none, err));
     HD__TRY(hd__pprof_write_types(o, &last, err));
     HD__TRY(hd__pprof_put_frames(o, err));
+    HD__TRY(hd__pprof_check_size(o, err));
     for (uint32_t i = 0; i < o->rows.count; i++) {
         HD__TRY(hd__tick(o->options, i, o->rows.count, err));
         HD__TRY(hd__pprof_write_sample(o, o->place[i], err));

@@ -472,6 +472,37 @@ static void limits_and_failures_are_kept(void **state) {
     hd_profile_free(p);
 }
 
+static hd_status count_bytes(void *user, const void *data, size_t size) { return (void)data, *(uint64_t *)user += size, HD_OK; }
+
+/* A chain of calls that all have bytes: its text has its square, and is refused before it is begun. */
+static void chains_that_are_too_long_are_refused(void **state) {
+    (void)state;
+    hd_profile *p = profile_new(1);
+    hd_heap heap = { .profile = p };
+    hd__faults f = { 0 };
+    hd_error err = { 0 };
+    uint32_t node = 0;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < 100000; i++) {
+        char name[16];
+        hd_str text = { name, (size_t)snprintf(name, sizeof name, "f%05u", (unsigned)i) };
+        hd_profile_node(p, 0, node, text, &node, NULL);
+        hd_profile_add(p, &node, 1, 1, NULL);
+        if (i == 999) assert_int_equal(folded()->write_heaps(&heap, 1, NULL, hd_out_callback(count_bytes, &size), NULL), HD_OK);
+    }
+    assert_int_equal(size, 1000 * 1001 / 2 * 7 - 1000 + 3 * 1000);
+    size = 0;
+    hd_status status = folded()->write_heaps(&heap, 1, &(hd_options){ .allocator = hd__faults_allocator(&f) },
+                                             hd_out_callback(count_bytes, &size), &err);
+    assert_int_equal(status, HD_LIMIT);
+    assert_string_equal(err.message, "folded stacks of more than 4294967296 bytes: these repeat the callers of every frame; a trace "
+                                     "(chrome, heaps_v2) has each once");
+    assert_true(f.peak < 64000000);
+    assert_int_equal(f.live, 0);
+    assert_int_equal(size, 0);
+    hd_profile_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_a_stack_and_bytes),
@@ -493,6 +524,7 @@ int main(void) {
         cmocka_unit_test(every_failing_allocation_is_said),
         cmocka_unit_test(memory_stays_within_its_limit),
         cmocka_unit_test(limits_and_failures_are_kept),
+        cmocka_unit_test(chains_that_are_too_long_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

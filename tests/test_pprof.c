@@ -940,6 +940,39 @@ static void profiles_with_unlike_axes_are_added(void **state) {
     for (int i = 0; i < 3; i++) hd_dump_free(dumps[i]);
 }
 
+static hd_status count_bytes(void *user, const void *data, size_t size) { return (void)data, *(uint64_t *)user += size, HD_OK; }
+
+/* A chain of calls that all have bytes: a profile of it has its square, and is refused before it is begun. */
+static void chains_that_are_too_long_are_refused(void **state) {
+    (void)state;
+    static const char message[] = "a pprof profile of more than 2147483647 bytes: samples repeat the callers of every frame; a trace (chrome, "
+                                  "heaps_v2) has each once";
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        hd_profile *p = profile_new(2);
+        uint32_t nodes[2] = { 0, 0 };
+        uint64_t size = 0;
+        hd__faults f = { 0 };
+        hd_error err = { 0 };
+        hd_heap heap = { .profile = p };
+        for (uint32_t i = 0; i < 100000; i++) {
+            char name[16];
+            hd_str text = { name, (size_t)sprintf(name, "f%u", (unsigned)i) };
+            hd_profile_node(p, axis, nodes[axis], text, &nodes[axis], NULL);
+            hd_profile_add(p, nodes, 1, 1, NULL);
+            if (i == 999) assert_int_equal(hd_pprof_write(&heap, 1, NULL, hd_out_callback(count_bytes, &size), NULL), HD_OK);
+        }
+        assert_in_range(size, axis ? 3000000 : 900000, axis ? 5000000 : 1100000);
+        size = 0;
+        hd_status status = hd_pprof_write(&heap, 1, &(hd_options){ .allocator = hd__faults_allocator(&f) }, hd_out_callback(count_bytes, &size), &err);
+        assert_int_equal(status, HD_LIMIT);
+        assert_string_equal(err.message, message);
+        assert_true(f.peak < 64000000);
+        assert_int_equal(f.live, 0);
+        assert_int_equal(size, 0);
+        hd_profile_free(p);
+    }
+}
+
 static void writing_fails_whole(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -1003,6 +1036,7 @@ int main(void) {
         cmocka_unit_test(places_of_several_profiles_are_added),
         cmocka_unit_test(what_is_beside_names_fails_whole),
         cmocka_unit_test(profiles_with_unlike_axes_are_added),
+        cmocka_unit_test(chains_that_are_too_long_are_refused),
         cmocka_unit_test(writing_fails_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
