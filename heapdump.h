@@ -3374,9 +3374,10 @@ typedef struct hd__mem {
     bool over;                   /* the limit, not the allocator, said no last */
 } hd__mem;
 
-/* Blocks this large come from the OS, in large pages where it has some: walks through graphs in no order of memory,
-   and filling tables for the first time, take half the time; and what grows moves without being copied. Sanitizers
-   get to see all blocks. */
+/* Blocks this large come from the OS, so that what grows moves without being copied. Very large ones ask for large
+   pages: walks through graphs in no order of memory, and filling tables for the first time, take half the time. Those
+   that are less take longer to get a large page, where a virtual machine has given them back, than many small ones.
+   Sanitizers get to see all blocks. */
 #if defined(__has_feature)
 #define HD__SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -3387,6 +3388,7 @@ typedef struct hd__mem {
 #if defined(__linux__) && !HD__SANITIZED
 #define HD__LARGE_BLOCK ((size_t)4 << 20)
 #define HD__LARGE_PAGE ((size_t)2 << 20)
+#define HD__VERY_LARGE ((size_t)32 << 20)
 #if !defined(__cplusplus) /* hidden but from those that ask for all of Linux */
 int madvise(void *block, size_t size, int advice);
 void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
@@ -3394,25 +3396,31 @@ void *mremap(void *block, size_t old_size, size_t size, int flags, ...);
 
 static size_t hd__large_round(size_t size) { return (size + HD__LARGE_PAGE - 1) & ~(HD__LARGE_PAGE - 1); }
 
+static void *hd__large_ask(void *block, size_t size) {
+    int saved = errno;
+    if (size >= HD__VERY_LARGE && madvise(block, hd__large_round(size), 14 /* MADV_HUGEPAGE */)) errno = saved;
+    return block;                /* with small ones if need be */
+}
+
 static void *hd__large_take(size_t size) {
     size_t whole = hd__large_round(size), all = whole + HD__LARGE_PAGE - HD__PAGE, head;
     char *p = size < SIZE_MAX / 2 ? (char *)hd__pages_take(all) : NULL;
-    int saved = errno;
     if (!p) return NULL;
     head = hd__large_round((uintptr_t)p) - (uintptr_t)p;
     if (head) munmap(p, head);
     if (all > head + whole) munmap(p + head + whole, all - head - whole);
-    if (madvise(p + head, whole, 14 /* MADV_HUGEPAGE */)) errno = saved; /* small ones will do */
-    return p + head;
+    return hd__large_ask(p + head, size);
 }
 
 static void *hd__large_resize(char *block, size_t old_size, size_t size) {
     size_t from = hd__large_round(old_size), to = hd__large_round(size);
     void *p;
     if (from > to) munmap(block + to, from - to);
-    if (size <= old_size || from == to || mremap(block, from, to, 0) == block) return block;
+    if (size <= old_size || from == to) return block;
+    if (mremap(block, from, to, 0) == block) return hd__large_ask(block, size);
     p = hd__large_take(size);
-    if (!p || mremap(block, from, to, 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, p) == p) return p;
+    if (!p) return NULL;
+    if (mremap(block, from, to, 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, p) == p) return hd__large_ask(p, size);
     munmap(p, to);
     return NULL;
 }
