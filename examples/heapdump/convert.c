@@ -213,7 +213,7 @@ int write_condensed(const arguments *a, const hd_heap *heaps, size_t n, const hd
 /* Whether all of a file is asked for, as it is. */
 static bool is_whole(const arguments *a) {
     return !a->has_cutoff && !a->keep.text && !a->drop.text && !a->root.text && !a->invert && !a->dump &&
-           !a->allocator && !a->has_pid && !a->add_to;
+           !a->allocator && !a->kind && !a->has_pid && !a->add_to;
 }
 
 /* Writes a file in the format that it has: nothing is left out of it. */

@@ -68,5 +68,7 @@ check "attributes, and times" "heapdump: left out by --to speedscope: numbers of
 check "heaps of two kinds, where a format has none" "malloc malloc total" "$("$tool" info --json kinds.json | jq -r '[.files[0].heaps[].allocator] | join(" ")')"
 check "... with the sizes that they had" "$(bytes v2.json) $(bytes memprof-19.raw)" "$(bytes --allocator malloc kinds.json) $(bytes --allocator 'malloc total' kinds.json)"
 check "... which is told" 1 "$(grep -c '^heapdump: left out by --to chrome: kinds of heaps$' err)"
+check "one kind of a file that has two, in its own format" "live" \
+  "$("$tool" convert --kind live --to pprof -o live.pb pprof-go.pb 2> err && "$tool" info --json live.pb | jq -r '[.files[0].heaps[].kind] | join(" ")')"
 check "and not a word when it fails" "1" "$("$tool" convert --to speedscope -o no/where engine.json 2>&1 | wc -l)"
 exit $failed
